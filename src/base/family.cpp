@@ -1,0 +1,222 @@
+#include "base/family.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace dbench::base {
+namespace {
+
+Parameter make(Parameter::Kind kind, std::string name, std::string standard, std::string help) {
+    Parameter p;
+    p.name = std::move(name);
+    p.kind = kind;
+    p.standard = std::move(standard);
+    p.help = std::move(help);
+    return p;
+}
+
+std::string number_text(double value) {
+    return value == std::floor(value) && std::abs(value) < 1e15
+               ? std::to_string(static_cast<long long>(value))
+               : short_text(Json(value));
+}
+
+[[noreturn]] void refuse(const std::string& pointer, const std::string& problem) {
+    throw UserError(pointer + ": " + problem);
+}
+
+void check_range(double value, const std::string& pointer, const Parameter& p) {
+    if (!std::isfinite(value)) refuse(pointer, "must be a finite number");
+    if (value < p.least || (p.above_least && value == p.least)) {
+        refuse(pointer, number_text(value) + " is out of range (must be " +
+                            (p.above_least ? "greater than " : "at least ") +
+                            number_text(p.least) + ")");
+    }
+    if (value > p.most) {
+        refuse(pointer, number_text(value) + " is out of range (must be at most " +
+                            number_text(p.most) + ")");
+    }
+}
+
+void expect_type(bool right, const std::string& pointer, const std::string& wanted,
+                 const Json& given) {
+    if (!right) {
+        refuse(pointer, "must be " + wanted + " (found " + std::string(given.type_name()) + " " +
+                            short_text(given) + ")");
+    }
+}
+
+Json check_duration(const Json& given, const std::string& pointer, const Parameter& p) {
+    const bool shape = given.is_object() && given.size() == 1;
+    expect_type(shape, pointer, "an object with one of the keys epochs, iterations, samples", given);
+    const auto item = given.begin();
+    const auto& units = p.choices;
+    if (std::find(units.begin(), units.end(), item.key()) == units.end()) {
+        refuse(pointer + "/" + item.key(), "unknown unit" + nearest(item.key(), units));
+    }
+    const std::string inner = pointer + "/" + item.key();
+    expect_type(item->is_number(), inner, "a number", *item);
+    check_range(item->get<double>(), inner, p);
+    if (item.key() != "epochs") {
+        expect_type(item->get<double>() == std::floor(item->get<double>()), inner,
+                    "a whole number", *item);
+    }
+    return given;
+}
+
+Json check(const Json& given, const std::string& pointer, const Parameter& p) {
+    using Kind = Parameter::Kind;
+    if (given.is_null() && p.nullable) return given;
+    switch (p.kind) {
+        case Kind::integer: {
+            const bool whole = given.is_number_integer() ||
+                               (given.is_number_float() &&
+                                given.get<double>() == std::floor(given.get<double>()) &&
+                                std::abs(given.get<double>()) < 9e15);
+            expect_type(whole, pointer, "a whole number", given);
+            check_range(given.get<double>(), pointer, p);
+            return given.get<int64_t>();
+        }
+        case Kind::number:
+            expect_type(given.is_number(), pointer, "a number", given);
+            check_range(given.get<double>(), pointer, p);
+            return given;
+        case Kind::flag:
+            expect_type(given.is_boolean(), pointer, "true or false", given);
+            return given;
+        case Kind::text:
+            expect_type(given.is_string(), pointer, "a string", given);
+            return given;
+        case Kind::choice: {
+            expect_type(given.is_string(), pointer, "a string", given);
+            const auto word = given.get<std::string>();
+            if (std::find(p.choices.begin(), p.choices.end(), word) == p.choices.end()) {
+                refuse(pointer, "unknown value '" + word + "'" + nearest(word, p.choices));
+            }
+            return given;
+        }
+        case Kind::numbers:
+            expect_type(given.is_array(), pointer, "a list of numbers", given);
+            for (size_t i = 0; i < given.size(); ++i) {
+                const std::string at = pointer + "/" + std::to_string(i);
+                expect_type(given[i].is_number(), at, "a number", given[i]);
+                check_range(given[i].get<double>(), at, p);
+            }
+            return given;
+        case Kind::duration: return check_duration(given, pointer, p);
+        case Kind::object: return resolve_object(given, pointer, p.members);
+        case Kind::any: return given;
+    }
+    return given;
+}
+
+}  // namespace
+
+Parameter Parameter::integer(std::string name, std::string standard, std::string help) {
+    return make(Kind::integer, std::move(name), std::move(standard), std::move(help));
+}
+Parameter Parameter::number(std::string name, std::string standard, std::string help) {
+    return make(Kind::number, std::move(name), std::move(standard), std::move(help));
+}
+Parameter Parameter::flag(std::string name, std::string standard, std::string help) {
+    return make(Kind::flag, std::move(name), std::move(standard), std::move(help));
+}
+Parameter Parameter::text(std::string name, std::string standard, std::string help) {
+    return make(Kind::text, std::move(name), std::move(standard), std::move(help));
+}
+Parameter Parameter::choice(std::string name, std::string standard, std::vector<std::string> words,
+                            std::string help) {
+    Parameter p = make(Kind::choice, std::move(name), std::move(standard), std::move(help));
+    p.choices = std::move(words);
+    return p;
+}
+Parameter Parameter::numbers(std::string name, std::string standard, std::string help) {
+    return make(Kind::numbers, std::move(name), std::move(standard), std::move(help));
+}
+Parameter Parameter::duration(std::string name, std::string standard, std::string help) {
+    Parameter p = make(Kind::duration, std::move(name), std::move(standard), std::move(help));
+    p.choices = {"epochs", "iterations", "samples"};
+    p.least = 0;
+    return p;
+}
+Parameter Parameter::object(std::string name, std::vector<Parameter> members, std::string help) {
+    Parameter p = make(Kind::object, std::move(name), "{}", std::move(help));
+    p.members = std::move(members);
+    return p;
+}
+Parameter Parameter::any(std::string name, std::string standard, std::string help) {
+    return make(Kind::any, std::move(name), std::move(standard), std::move(help));
+}
+
+Parameter Parameter::at_least(double value) && {
+    least = value;
+    return std::move(*this);
+}
+Parameter Parameter::greater_than(double value) && {
+    least = value;
+    above_least = true;
+    return std::move(*this);
+}
+Parameter Parameter::at_most(double value) && {
+    most = value;
+    return std::move(*this);
+}
+Parameter Parameter::or_null() && {
+    nullable = true;
+    return std::move(*this);
+}
+
+Json resolve_object(const Json& given, const std::string& pointer,
+                    const std::vector<Parameter>& parameters) {
+    expect_type(given.is_object(), pointer.empty() ? "/" : pointer, "an object", given);
+    std::vector<std::string> names;
+    for (const auto& p : parameters) names.push_back(p.name);
+    for (const auto& item : given.items()) {
+        if (std::find(names.begin(), names.end(), item.key()) == names.end()) {
+            refuse(pointer + "/" + item.key(),
+                   "unknown key" + (names.empty() ? std::string("; none is known here")
+                                                  : nearest(item.key(), names)));
+        }
+    }
+    Json out = Json::object();
+    for (const auto& p : parameters) {
+        const std::string at = pointer + "/" + p.name;
+        if (given.contains(p.name)) {
+            out[p.name] = check(given.at(p.name), at, p);
+        } else if (p.standard.empty()) {
+            refuse(at, "is missing (" + p.help + ")");
+        } else {
+            const Json standard = Json::parse(p.standard);
+            out[p.name] = p.kind == Parameter::Kind::object ? check(standard, at, p) : standard;
+        }
+    }
+    return out;
+}
+
+Json resolve_member(const Json& given, const std::string& pointer, const std::string& family,
+                    const std::vector<const Entry*>& entries) {
+    Json object = given.is_string() ? Json{{"type", given}} : given;
+    expect_type(object.is_object(), pointer, "a name or an object with a \"type\"", given);
+    if (!object.contains("type")) refuse(pointer + "/type", "is missing (which " + family + "?)");
+    expect_type(object["type"].is_string(), pointer + "/type", "a string", object["type"]);
+    const auto name = object["type"].get<std::string>();
+    std::vector<std::string> names;
+    for (const Entry* entry : entries) {
+        names.push_back(entry->name);
+        if (entry->name != name) continue;
+        object.erase("type");
+        Json out = Json::object();
+        out["type"] = name;
+        for (const auto& item : resolve_object(object, pointer, entry->parameters).items()) {
+            out[item.key()] = item.value();
+        }
+        return out;
+    }
+    refuse(pointer + "/type", "unknown " + family + " '" + name + "'" + nearest(name, names));
+}
+
+}  // namespace dbench::base

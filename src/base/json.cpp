@@ -1,0 +1,94 @@
+#include "base/json.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+#include "base/error.hpp"
+
+namespace dbench::base {
+namespace {
+
+size_t edit_distance(const std::string& a, const std::string& b) {
+    std::vector<size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), size_t{0});
+    for (size_t i = 1; i <= a.size(); ++i) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.size(); ++j) {
+            const size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({substitute, row[j] + 1, row[j - 1] + 1});
+        }
+    }
+    return row.back();
+}
+
+}  // namespace
+
+Json parse_json(const std::string& text, const std::string& where) {
+    std::vector<std::set<std::string>> keys;
+    const auto refuse_duplicates = [&](int, Json::parse_event_t event, Json& value) {
+        if (event == Json::parse_event_t::object_start) keys.emplace_back();
+        if (event == Json::parse_event_t::object_end) keys.pop_back();
+        if (event == Json::parse_event_t::key &&
+            !keys.back().insert(value.get<std::string>()).second) {
+            throw UserError(where + ": the key '" + value.get<std::string>() +
+                            "' stands twice in one object (only one can count): remove one");
+        }
+        return true;
+    };
+    try {
+        return Json::parse(text, refuse_duplicates, true, true);
+    } catch (const Json::parse_error& error) {
+        const size_t at = std::min(error.byte == 0 ? 0 : error.byte - 1, text.size());
+        const size_t line = 1 + std::count(text.begin(), text.begin() + at, '\n');
+        const size_t last_break = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
+        const size_t column = last_break == std::string::npos ? at + 1 : at - last_break;
+        std::string reason = error.what();
+        if (const size_t colon = reason.find(": "); colon != std::string::npos) {
+            reason = reason.substr(colon + 2);
+        }
+        throw UserError(where + ": not valid JSON at line " + std::to_string(line) + ", column " +
+                        std::to_string(column) + " (" + reason + ")");
+    }
+}
+
+std::string read_text(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (file) text << file.rdbuf();
+    if (!file || (text.str().empty() && file.bad())) {
+        throw UserError(path + ": cannot be read (" + std::strerror(errno ? errno : EISDIR) +
+                        "): check the path and its permissions");
+    }
+    return text.str();
+}
+
+Json read_json(const std::string& path) { return parse_json(read_text(path), path); }
+
+std::string short_text(const Json& value) {
+    std::string text = value.dump();
+    if (text.size() > 60) text = text.substr(0, 57) + "...";
+    return text;
+}
+
+std::string nearest(const std::string& name, const std::vector<std::string>& names) {
+    if (names.empty()) return "";
+    const auto best = std::min_element(names.begin(), names.end(), [&](const auto& a, const auto& b) {
+        return edit_distance(name, a) < edit_distance(name, b);
+    });
+    if (edit_distance(name, *best) <= std::max<size_t>(2, name.size() / 3)) {
+        return "; did you mean '" + *best + "'?";
+    }
+    std::string list;
+    for (const auto& each : names) list += (list.empty() ? "" : ", ") + each;
+    return "; there are: " + list;
+}
+
+}  // namespace dbench::base

@@ -1,0 +1,34 @@
+#include "base/log.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+
+namespace dbench::base {
+namespace {
+
+std::atomic<int> log_rank{0};
+std::atomic<bool> log_quiet{false};
+
+// One write call a line, so that lines of several ranks do not interleave.
+void line(const char* kind, const std::string& text) {
+    std::string out = "dbench";
+    if (log_rank > 0) out += " [rank " + std::to_string(log_rank) + "]";
+    out += std::string(kind) + text + "\n";
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, out.data(), out.size());
+}
+
+}  // namespace
+
+void set_log_identity(int rank, bool quiet) {
+    log_rank = rank;
+    log_quiet = quiet;
+}
+
+void notice(const std::string& text) {
+    if (!log_quiet) line(": ", text);
+}
+void warn(const std::string& text) { line(": warning: ", text); }
+void report_error(const std::string& text) { line(": error: ", text); }
+
+}  // namespace dbench::base

@@ -1,0 +1,42 @@
+#pragma once
+// The proof attached to a graph: what its mixing matrices are and how fast they mix.
+
+#include <optional>
+
+#include "base/json.hpp"
+#include "graphs/schedule.hpp"
+
+namespace dbench::graphs {
+
+/// Fields as `dbench graph --json` prints them (design.md, section 6). What cannot be resolved
+/// numerically is empty, never a wrong number.
+struct Certificate {
+    std::string type;
+    int n = 0;
+    bool connected = false;   ///< strongly; of the union over one period for a sequence
+    bool row_stochastic = false;
+    bool column_stochastic = false;
+    bool symmetric = false;
+    bool nonnegative = false;
+    double degree_min = 0, degree_mean = 0, degree_max = 0;   ///< out-degree without self
+    std::optional<double> rho;          ///< ||W_0 - J/n||_2
+    std::optional<double> gap;          ///< 1 - rho
+    std::optional<double> lambda_min;   ///< smallest eigenvalue of a symmetric W_0
+    std::optional<int64_t> period;
+    std::optional<double> rho_period;   ///< of the product over one period
+    std::optional<int64_t> finite_time; ///< rounds until the product is within 1e-12 of J/n
+    std::optional<double> rho_expected; ///< random sequences: sqrt(||E[W'W] - J/n||)
+    std::optional<int64_t> iterations_to_1e3;   ///< iterations to reduce disagreement by 1e3
+};
+
+Certificate certify(const Schedule& schedule, const std::string& type);
+
+base::Json to_json(const Certificate& certificate);
+
+/// A table for a terminal.
+std::string to_text(const Certificate& certificate);
+
+/// rho of one round's matrix, for the result file's /graphs/rho; empty where it cannot be resolved.
+std::optional<double> round_rho(const Schedule& schedule, Round round);
+
+}  // namespace dbench::graphs

@@ -1,0 +1,66 @@
+#pragma once
+// A communication graph over time, as the exchange sees it: for iteration t a round, and for a round
+// the links of any replica. W_ij is the weight with which i uses x_j.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/family.hpp"
+
+namespace dbench::graphs {
+
+struct Link {
+    int peer;
+    double weight;
+};
+
+/// Names one mixing matrix of a schedule. Equal `matrix`, equal W: exchange plans and the result
+/// file's /graphs rows are keyed by it. `repeats`: the schedule will come back to this matrix.
+struct Round {
+    uint64_t matrix;
+    bool repeats;
+};
+
+/// A sequence W_0, W_1, ... of n x n mixing matrices. Every rank holds its own copy and builds only
+/// the rows it asks for. Pure and deterministic: same arguments, same answer, on every rank.
+class Schedule {
+public:
+    virtual ~Schedule() = default;
+
+    virtual int size() const = 0;   ///< n
+    virtual Round at(int64_t t) const = 0;
+    /// Row i of W: whose parameters i uses; sorted by peer, i itself included, weights > 0 or, for
+    /// self, any.
+    virtual std::vector<Link> in(Round round, int i) const = 0;
+    /// Column i of W: who uses i's parameters; sorted by peer, i itself included.
+    virtual std::vector<Link> out(Round round, int i) const = 0;
+    /// The sets of two or more replicas on which W is exactly J/m and which exchange with nobody
+    /// else (members sorted): carried out as all-reduces. The complete graph is one such set.
+    virtual std::vector<std::vector<int>> groups(Round round) const = 0;
+    /// Rounds after which the sequence repeats; 1: static; 0: never (random sequences).
+    virtual int64_t period() const = 0;
+};
+
+/// What a graph is made of: filled from its resolved spec object.
+struct GraphContext {
+    int n;
+    uint64_t seed;   ///< the spec's graph seed
+};
+
+/// A row of the graph table. `make` gets the resolved spec object; throws UserError where the
+/// definition does not admit n, naming the nearest n that works (JSON pointer `pointer`).
+struct GraphEntry : base::Entry {
+    std::unique_ptr<Schedule> (*make)(const base::Json& spec, const GraphContext& context,
+                                      const std::string& pointer);
+};
+
+/// All graphs, in the order of documentation.
+const std::vector<GraphEntry>& graph_table();
+
+/// Resolves and builds in one go. Throws UserError.
+std::unique_ptr<Schedule> make_graph(const base::Json& spec, const GraphContext& context,
+                                     const std::string& pointer = "/graph");
+
+}  // namespace dbench::graphs

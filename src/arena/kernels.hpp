@@ -1,0 +1,57 @@
+#pragma once
+// Passes over rows in host memory. All take a range of columns; none allocates per call beyond a
+// small tile of scratch.
+
+#include <span>
+#include <vector>
+
+#include "arena/layout.hpp"
+#include "arena/rows.hpp"
+
+namespace dbench::arena {
+
+/// One term of a weighted sum: a row (address of its column 0) and its weight.
+struct Term {
+    const void* row;
+    double weight;
+};
+
+/// out_i = sum over terms[i], in their order, for every row i of `out`, in `columns`. Rows of `out`
+/// may be among the sources. One pass tiled over columns, next tile prefetched: each source row is
+/// read once from memory and each row of `out` written once, whatever the number of terms.
+void weighted_sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns);
+
+void fill_zero(Rows rows, Columns columns);
+void copy(Rows from, Rows to, Columns columns);   ///< same count, type and stride
+void scale(Rows rows, Columns columns, double factor);
+
+/// Sum of squares per row and segment: out[i * S + s], S = layout.segments().size(), for the
+/// segments in `columns` only. float64 accumulators in a fixed order.
+void squares(const Layout& layout, Rows rows, Columns columns, double* out);
+
+/// The first non-finite element's presence per row: true where a row holds one in `columns`.
+void find_nonfinite(Rows rows, Columns columns, std::span<uint8_t> found);
+
+/// How the update kernels below see decay: a coefficient per segment would be read from memory, so
+/// it is given per tensor; tensors where `decay` is 0 are left alone.
+struct SgdNumbers {
+    double lr, momentum;
+    bool nesterov;
+    std::span<const double> decay;   ///< per tensor [T], coupled: g += decay * at
+};
+struct AdamNumbers {
+    double lr, beta1, beta2, eps;
+    int64_t step;                    ///< 1 for the first update (bias correction)
+    bool decoupled;                  ///< AdamW: at is shrunk by lr * decay inside d
+    std::span<const double> decay;   ///< per tensor [T]
+};
+
+/// One fused pass: out = base - lr d(g, at), PyTorch's rules. `velocity` has no rows when momentum
+/// is 0. Any of out, base, at may be the same rows. `squared_update`, where not null, receives
+/// ||lr d||^2 per row and segment [count * S] as `squares` would give it.
+void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows velocity,
+                Columns columns, const SgdNumbers& numbers, double* squared_update);
+void adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows first,
+                 Rows second, Columns columns, const AdamNumbers& numbers, double* squared_update);
+
+}  // namespace dbench::arena

@@ -1,0 +1,73 @@
+#pragma once
+// Rows: one flat buffer, a row per replica, a column per parameter.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace dbench::arena {
+
+enum class DType : uint8_t { float32, float64 };
+enum class Space : uint8_t { host, pinned, cuda };   ///< where the memory lies
+
+inline int64_t size_of(DType type) { return type == DType::float32 ? 4 : 8; }
+
+/// Every tensor, and so every range of columns that is handed around, starts at a multiple of this
+/// many elements (64 bytes of float32).
+inline constexpr int64_t kColumnAlignment = 16;
+
+struct Columns {
+    int64_t begin, end;
+    int64_t count() const { return end - begin; }
+    bool operator==(const Columns&) const = default;
+};
+
+/// A stream of work on a device; null is the host.
+struct Stream;
+
+/// A view of rows `first` .. `first + count - 1` (replica numbers); `data` is the start of row
+/// `first`, `stride` the distance of rows in elements. Does not own.
+struct Rows {
+    void* data = nullptr;
+    DType type = DType::float32;
+    Space space = Space::host;
+    int64_t first = 0, count = 0, stride = 0;
+
+    template <class T>
+    T* row(int64_t local) const {
+        return static_cast<T*>(data) + local * stride;
+    }
+    /// Byte address of column `column` of local row `local`.
+    char* at(int64_t local, int64_t column) const {
+        return static_cast<char*>(data) + (local * stride + column) * size_of(type);
+    }
+    /// The same rows seen as one row, for kernels that take a single replica.
+    Rows only(int64_t local) const { return {at(local, 0), type, space, first + local, 1, stride}; }
+};
+
+/// Owns the memory of rows, zeroed, 64-byte aligned (large ones on huge pages where the system
+/// gives them).
+class Buffer {
+public:
+    Buffer() = default;
+    Buffer(DType type, int64_t first, int64_t count, int64_t stride);
+
+    Rows rows() const { return rows_; }
+    int64_t bytes() const { return rows_.count * rows_.stride * size_of(rows_.type); }
+
+private:
+    struct Free {
+        void operator()(void* memory) const;
+    };
+    std::unique_ptr<void, Free> memory_;
+    Rows rows_;
+};
+
+/// Calls `work.template operator()<T>()` with the element type of `type`.
+template <class Work>
+decltype(auto) with_type(DType type, Work&& work) {
+    return type == DType::float32 ? work.template operator()<float>()
+                                  : work.template operator()<double>();
+}
+
+}  // namespace dbench::arena

@@ -1,0 +1,44 @@
+#pragma once
+// The state table: everything that a run would have to restore, declared once by name. Memory
+// estimates, checkpoints and resume walk it and need no code per algorithm.
+
+#include <cstddef>
+#include <deque>
+#include <string>
+
+#include "arena/rows.hpp"
+
+namespace dbench::arena {
+
+class StateTable {
+public:
+    /// Rows declared later have this type, replicas and default stride.
+    StateTable(DType type, int64_t first, int64_t count, int64_t stride);
+
+    /// Declares and allocates zeroed rows, one per local replica. Rows keep their address for the
+    /// table's life. `stride` 0: that of the parameters. Throws std::logic_error on a second `name`.
+    Rows rows(const std::string& name, int64_t stride = 0);
+
+    /// Declares `bytes` bytes that live elsewhere (a counter, a cursor, a generator's state).
+    void bytes(const std::string& name, void* data, size_t bytes);
+    template <class T>
+    void value(const std::string& name, T& value) {
+        bytes(name, &value, sizeof value);
+    }
+
+    struct Entry {
+        std::string name;
+        Buffer buffer;          ///< of rows; empty for bytes
+        void* data = nullptr;   ///< of bytes
+        size_t size = 0;        ///< bytes in all on this rank
+    };
+    const std::deque<Entry>& entries() const { return entries_; }
+    size_t total_bytes() const;
+
+private:
+    DType type_;
+    int64_t first_, count_, stride_;
+    std::deque<Entry> entries_;
+};
+
+}  // namespace dbench::arena

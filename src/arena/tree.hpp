@@ -1,0 +1,55 @@
+#pragma once
+// The fixed binary tree over replica indices along which every sum over replicas goes (design.md,
+// rule 8.1): the interval [a, b) splits at a + ceil((b - a) / 2). A rank that holds a consecutive
+// block contributes its maximal subtrees, so results do not depend on the split over ranks.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "arena/layout.hpp"
+#include "arena/rows.hpp"
+
+namespace dbench::arena {
+
+struct Interval {
+    int64_t begin, end;
+    bool operator==(const Interval&) const = default;
+};
+
+inline int64_t tree_split(Interval i) { return i.begin + (i.end - i.begin + 1) / 2; }
+
+/// The maximal subtrees of the tree over [0, n) inside `part`, left to right: at most 2 log2 n.
+std::vector<Interval> maximal_subtrees(int64_t n, Interval part);
+
+/// A summand of a tree: the leaves `interval` already added, as a row in run precision (address of
+/// its column 0).
+struct Summand {
+    Interval interval;
+    const void* row;
+};
+
+/// out = tree sum of `summands` (which tile [first.begin, last.end), a node of the tree over n),
+/// times `factor`, over `columns`. `out` (address of column 0) may be one of the summands.
+void tree_sum(DType type, int64_t n, std::span<const Summand> summands, void* out, Columns columns,
+              double factor = 1.0);
+
+/// Count, mean and second moment of a subtree of replicas, combined along the tree (Chan, Golub,
+/// LeVeque 1983): mean is a float64 row (address of column 0), m2 one number per segment [S].
+struct Moments {
+    Interval interval;
+    const double* mean;
+    const double* m2;
+};
+
+/// Moments of the maximal subtrees from rows of replicas: `rows.first` counts in [0, n). Writes
+/// mean columns and m2 of the segments inside `columns`, for node k to mean + k * layout.columns()
+/// and m2 + k * S.
+void tree_moments(const Layout& layout, int64_t n, Rows rows, std::span<const Interval> nodes,
+                  Columns columns, double* mean, double* m2);
+
+/// Combines partial moments that tile [0, n) into the root's, over `columns`.
+void combine_moments(const Layout& layout, int64_t n, std::span<const Moments> parts,
+                     Columns columns, double* mean, double* m2);
+
+}  // namespace dbench::arena

@@ -1,0 +1,80 @@
+#pragma once
+// What training asks of communication: mixing X <- W X, all-reduce, and moments over replicas, on
+// rows of any split over ranks.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "arena/layout.hpp"
+#include "arena/rows.hpp"
+#include "arena/tree.hpp"
+#include "comm/placement.hpp"
+#include "comm/world.hpp"
+#include "graphs/schedule.hpp"
+
+namespace dbench::comm {
+
+enum class Reduction : uint8_t { reproducible, library };   ///< fixed tree, or MPI's own
+
+/// What one mixing round sends if each rank held one replica (design.md, section 7): out-degree
+/// rows per replica; a group of m counts 2 (m - 1) messages and 2 (m - 1) / m rows per member.
+struct RoundCost {
+    double degree;       ///< mean out-degree without self
+    int64_t messages;    ///< sum over replicas
+    double rows;         ///< rows sent, sum over replicas; times parameter bytes: bytes_sent
+    bool averages;       ///< W is not the identity
+};
+RoundCost round_cost(const graphs::Schedule& schedule, graphs::Round round);
+/// The same of an all-reduce over n replicas.
+RoundCost all_reduce_cost(int64_t n);
+
+/// An exchange in flight. Completed by the matching finish call.
+class Pending;
+using Token = std::shared_ptr<Pending>;
+
+/// Second moments of a set of rows over all replicas.
+struct Spread {
+    std::vector<double> m2;    ///< per tensor [T]: sum_i ||x_i,t - mean_t||^2, on every rank
+    uint64_t bytes = 0;        ///< what this rank sent for it
+};
+
+class Exchange {
+public:
+    /// `schedule` may be null (centralized). Collective. Keeps references to all.
+    Exchange(World& world, const Placement& placement, const arena::Layout& layout,
+             const graphs::Schedule* schedule, Reduction reduction);
+    ~Exchange();
+
+    /// out = W x for `columns`. Remote rows start moving at once, straight from x, which must not
+    /// be written in `columns` before the finish. All ranks start the same exchanges in the same
+    /// order; any number may be in flight. Groups of the round go as all-reduces along the tree.
+    Token start_mix(graphs::Round round, arena::Rows x, arena::Columns columns);
+    void finish_mix(const Token& token, arena::Rows out);   ///< out may be x
+
+    /// The blocking form: tiled by columns, so that scratch stays small whatever the degree.
+    void mix(graphs::Round round, arena::Rows x, arena::Columns columns, arena::Rows out);
+
+    /// Every row of x becomes the mean over all n replicas' rows, for `columns`, in place; x must
+    /// not be touched in `columns` before the finish. Bit-identical on all replicas.
+    Token start_all_reduce(arena::Rows x, arena::Columns columns);
+    void finish_all_reduce(const Token& token);
+
+    /// Whether the exchange has finished moving; never blocks. Also moves others along.
+    bool poll(const Token& token);
+
+    /// Exact moments over replicas. `mean` (may be null): float64 row [P] that receives the mean
+    /// over all replicas, on every rank.
+    Spread moments(arena::Rows x, double* mean);
+
+    /// Bytes of receive buffers that a mix of this round needs on this rank (start_mix over all
+    /// columns).
+    int64_t receive_bytes(graphs::Round round) const;
+
+    struct Impl;
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dbench::comm

@@ -1,0 +1,76 @@
+#pragma once
+// The processes of a run: MPI when launched by mpirun or srun, else this process alone. MPI itself
+// stays in the .cpp files.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace dbench::comm {
+
+/// Another rank failed by itself and reported why (thrown on rank 0 by any wait or check).
+class PeerFailure : public base::RunError {
+public:
+    using base::RunError::RunError;
+};
+
+/// A wait took longer than its deadline: names what was waited for and the ranks that owe it.
+class Stalled : public base::RunError {
+public:
+    using base::RunError::RunError;
+};
+
+/// Whether this process was started by an MPI launcher (mpirun, srun with PMI/PMIx), by its
+/// environment.
+bool launched_by_mpi();
+
+class World {
+public:
+    /// Joins the group (MPI_Init_thread) if launched by MPI. One per process. Throws UserError
+    /// where MPI lacks the thread level that is needed.
+    World();
+    ~World();   ///< leaves the group; after `report_failure` or `abort` it does not wait for peers
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    int rank() const;
+    int size() const;
+    int local_rank() const;   ///< among the ranks on this host
+    int local_size() const;
+    const std::string& host() const;
+
+    // Collectives for set-up and recording: every rank calls, in the same order. They wait through
+    // `wait` below: deadline, failure channel, no busy core.
+    void barrier();
+    void broadcast(std::string& text);                            ///< rank 0's text to all
+    std::vector<std::string> gather(const std::string& bytes);    ///< on rank 0 all, else empty
+    std::vector<std::string> all_gather(const std::string& bytes);
+    void sum(std::vector<double>& values);   ///< element-wise over ranks, in rank order, on all
+
+    /// Set-up on which every rank must succeed: all ranks call with their own error ("" where all
+    /// is well) and whether it is the user's; all throw the lowest failing rank's error (UserError
+    /// or RunError, naming the rank if not 0), or none does.
+    void agree(const std::string& error, bool user_error);
+
+    /// Seconds a wait may take before Stalled is thrown (environment DBENCH_TIMEOUT, default 600).
+    double deadline() const;
+
+    // Failure of one rank while running.
+    /// On the rank that failed: tells rank 0 why, gives it a few seconds to close the result file.
+    void report_failure(const std::string& message);
+    /// On rank 0: throws PeerFailure if a rank has reported. Cheap; called once an iteration.
+    void check_failures();
+    /// Ends all ranks now with this exit status.
+    [[noreturn]] void abort(int status);
+
+    struct Impl;
+    Impl& impl() { return *impl_; }   ///< for the transports of this room
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dbench::comm

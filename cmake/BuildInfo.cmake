@@ -1,0 +1,38 @@
+# Writes what this build is into build_info.cpp, which dbench_base compiles. Included by CMakeLists.txt
+# it sets that up; run as a script at every build it brings the commit up to date, and touches the file
+# only if something changed, so that an unchanged tree compiles nothing.
+
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+    set(info "${CMAKE_BINARY_DIR}/generated/build_info.cpp")
+    string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+    string(JOIN " " flags ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}} ${DBENCH_COMPILE_OPTIONS})
+    add_custom_target(dbench_commit BYPRODUCTS "${info}" COMMENT ""
+        COMMAND "${CMAKE_COMMAND}" -DSOURCE=${CMAKE_SOURCE_DIR} -DINFO=${info} -DVERSION=${PROJECT_VERSION}
+            "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" "-DFLAGS=${flags}"
+            -DTYPE=${CMAKE_BUILD_TYPE} -DCUDA=${DBENCH_CUDA} -P "${CMAKE_CURRENT_LIST_FILE}" VERBATIM)
+    get_target_property(kind dbench_base TYPE)
+    if(kind STREQUAL "STATIC_LIBRARY" AND EXISTS "${CMAKE_SOURCE_DIR}/src/base/build_info.hpp")
+        set_source_files_properties("${info}" PROPERTIES GENERATED TRUE)
+        target_sources(dbench_base PRIVATE "${info}")
+        add_dependencies(dbench_base dbench_commit)
+    endif()
+    return()
+endif()
+
+# --no-optional-locks: a build must not disturb a git command that runs beside it.
+execute_process(COMMAND git --no-optional-locks rev-parse --short=12 HEAD WORKING_DIRECTORY "${SOURCE}"
+    OUTPUT_VARIABLE COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+if(failed)
+    set(COMMIT "unknown")
+    set(DIRTY false)
+else()
+    execute_process(COMMAND git --no-optional-locks status --porcelain --untracked-files=no
+        WORKING_DIRECTORY "${SOURCE}" OUTPUT_VARIABLE changes ERROR_QUIET)
+    string(COMPARE NOTEQUAL "${changes}" "" DIRTY)
+    string(REPLACE "0" "false" DIRTY "${DIRTY}")
+    string(REPLACE "1" "true" DIRTY "${DIRTY}")
+endif()
+string(TOLOWER "${CUDA}" CUDA)
+string(REPLACE "on" "true" CUDA "${CUDA}")
+string(REPLACE "off" "false" CUDA "${CUDA}")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/build_info.cpp.in" "${INFO}" @ONLY)

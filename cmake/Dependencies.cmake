@@ -1,0 +1,51 @@
+# Everything that is not ours. Each is found by the ordinary CMake variables (<Package>_ROOT,
+# <Package>_DIR, CMAKE_PREFIX_PATH); Debian's and Ubuntu's packages need none.
+
+# A package's missing part should say how to get it.
+macro(dbench_find package debian)
+    find_package(${package} ${ARGN} QUIET)
+    if(NOT ${package}_FOUND)
+        message(FATAL_ERROR "${package} was not found: scripts/setup installs it (Debian and Ubuntu: apt-get "
+            "install ${debian}); elsewhere set ${package}_ROOT or CMAKE_PREFIX_PATH.")
+    endif()
+endmacro()
+
+# A library that is nothing but headers.
+function(dbench_find_headers package header debian)
+    find_path(${package}_INCLUDE_DIR ${header})
+    mark_as_advanced(${package}_INCLUDE_DIR)
+    if(NOT ${package}_INCLUDE_DIR)
+        message(FATAL_ERROR "${package} was not found (no ${header}): scripts/setup installs it (Debian and "
+            "Ubuntu: apt-get install ${debian}); elsewhere set ${package}_INCLUDE_DIR or CMAKE_PREFIX_PATH.")
+    endif()
+    if(NOT TARGET ${package}::${package})
+        add_library(${package}::${package} INTERFACE IMPORTED)
+        target_include_directories(${package}::${package} INTERFACE "${${package}_INCLUDE_DIR}")
+    endif()
+endfunction()
+
+dbench_find(Threads libc6-dev)
+dbench_find(nlohmann_json nlohmann-json3-dev)
+dbench_find_headers(Random123 Random123/philox.h librandom123-dev)
+dbench_find(Eigen3 libeigen3-dev)
+dbench_find_headers(Spectra Spectra/SymEigsSolver.h libspectra-dev)
+dbench_find(MPI libopenmpi-dev COMPONENTS C)
+dbench_find(ZLIB zlib1g-dev)
+dbench_find(HDF5 libhdf5-dev COMPONENTS C)
+dbench_find(CLI11 libcli11-dev)
+
+target_link_libraries(Spectra::Spectra INTERFACE Eigen3::Eigen)
+# The C++ bindings of MPI are long gone from the standard, but still in some mpi.h.
+target_compile_definitions(MPI::MPI_C INTERFACE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
+
+add_library(dbench::hdf5 INTERFACE IMPORTED)
+target_include_directories(dbench::hdf5 INTERFACE ${HDF5_C_INCLUDE_DIRS})
+target_link_libraries(dbench::hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+if(HDF5_IS_PARALLEL)  # its header includes mpi.h
+    target_link_libraries(dbench::hdf5 INTERFACE MPI::MPI_C)
+endif()
+
+if(DBENCH_CUDA)
+    find_package(CUDAToolkit REQUIRED)
+endif()
+find_package(LibTorch REQUIRED)

@@ -1,0 +1,62 @@
+# How everything is compiled: language, warnings, optimisation, linker, compiler cache.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug, RelWithDebInfo" FORCE)
+endif()
+
+# -ffp-contract=off: a vector loop and its scalar tail must round alike, or results would depend on
+# where a range of columns is cut.
+set(DBENCH_COMPILE_OPTIONS -Wall -Wextra -fPIE -ffp-contract=off)
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+if(DBENCH_ARCH)
+    list(APPEND DBENCH_COMPILE_OPTIONS "-march=${DBENCH_ARCH}")
+endif()
+if(DBENCH_SANITIZE)
+    list(APPEND DBENCH_COMPILE_OPTIONS "-fsanitize=${DBENCH_SANITIZE}" -fno-omit-frame-pointer)
+    add_link_options("-fsanitize=${DBENCH_SANITIZE}")
+endif()
+
+find_program(DBENCH_CCACHE ccache)
+if(DBENCH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    # A precompiled header can only be cached if ccache need not look at its time stamps.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime;${DBENCH_CCACHE}")
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        list(APPEND DBENCH_COMPILE_OPTIONS -fpch-preprocess)
+    endif()
+endif()
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${DBENCH_COMPILE_OPTIONS}>")
+
+include(CheckCXXSourceCompiles)
+set(DBENCH_LINKER "default")
+foreach(linker mold lld)
+    set(CMAKE_REQUIRED_LINK_OPTIONS "-fuse-ld=${linker}")
+    check_cxx_source_compiles("int main() { return 0; }" DBENCH_HAS_${linker})
+    unset(CMAKE_REQUIRED_LINK_OPTIONS)
+    if(DBENCH_HAS_${linker})
+        set(DBENCH_LINKER ${linker})
+        add_link_options("-fuse-ld=${linker}")
+        break()
+    endif()
+endforeach()
+
+if(DBENCH_CUDA)
+    # nvcc is often installed but not in PATH.
+    if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+        find_program(CMAKE_CUDA_COMPILER nvcc HINTS "$ENV{CUDA_HOME}/bin" /usr/local/cuda/bin)
+        if(NOT CMAKE_CUDA_COMPILER)
+            message(FATAL_ERROR "No CUDA compiler (DBENCH_CUDA=ON, but nvcc is neither in PATH nor in "
+                "/usr/local/cuda/bin): install the CUDA toolkit, set CMAKE_CUDA_COMPILER, or build without CUDA.")
+        endif()
+    endif()
+    if(NOT CMAKE_CUDA_ARCHITECTURES)
+        set(CMAKE_CUDA_ARCHITECTURES "80;90" CACHE STRING "GPU generations to compile for")
+    endif()
+    set(CMAKE_CUDA_STANDARD 20)
+    enable_language(CUDA)
+    add_compile_definitions(DBENCH_CUDA=1 DBENCH_NCCL=1)
+endif()

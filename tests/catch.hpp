@@ -1,0 +1,16 @@
+#pragma once
+
+// Catch2, whichever of its two major versions is installed, under the names of version 3.
+#if __has_include(<catch2/catch_test_macros.hpp>)
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_all.hpp>
+#include <catch2/matchers/catch_matchers_all.hpp>
+#else
+#include <catch2/catch.hpp>
+
+namespace Catch::Matchers {
+inline auto ContainsSubstring(const std::string& part) { return Contains(part); }
+}  // namespace Catch::Matchers
+#endif

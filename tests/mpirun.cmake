@@ -1,0 +1,20 @@
+# How a test starts ranks: DBENCH_MPIRUN (a list), and the variables that tests get.
+
+set(DBENCH_MPIRUN ${MPIEXEC_EXECUTABLE})
+set(DBENCH_TEST_ENVIRONMENT OMP_NUM_THREADS=1)
+execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE version ERROR_QUIET)
+if(version MATCHES "Open MPI|OpenRTE|prte")  # others neither know nor need this
+    list(APPEND DBENCH_MPIRUN --oversubscribe --bind-to none)
+    list(APPEND DBENCH_TEST_ENVIRONMENT OMPI_MCA_rmaps_base_oversubscribe=1)
+    execute_process(COMMAND id -u OUTPUT_VARIABLE user OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(user EQUAL 0)  # in a container
+        list(APPEND DBENCH_MPIRUN --allow-run-as-root)
+        list(APPEND DBENCH_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+    endif()
+endif()
+if(DBENCH_SANITIZE)  # MPI and LibTorch keep memory until the end, and LibTorch is linked twice in part
+    list(APPEND DBENCH_TEST_ENVIRONMENT ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0
+        UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1)
+endif()
+string(JOIN " " mpirun ${DBENCH_MPIRUN})
+list(APPEND DBENCH_TEST_ENVIRONMENT "DBENCH_MPIRUN=${mpirun}")

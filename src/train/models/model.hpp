@@ -1,0 +1,82 @@
+#pragma once
+// A model is a function of a list of tensors: one object serves all replicas, whose parameters lie
+// in the arena. Torch is included here; this header stays inside src/train/.
+
+#include <torch/torch.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arena/layout.hpp"
+#include "base/family.hpp"
+#include "train/data/dataset.hpp"
+#include "train/data/loader.hpp"
+
+namespace dbench::train {
+
+/// One replica's tensors, in the order declared.
+struct Weights {
+    std::vector<torch::Tensor> parameters;
+    std::vector<torch::Tensor> buffers;   ///< BatchNorm: running mean, running variance, ...
+};
+
+/// What layers declare while a model is built.
+struct ParameterInfo {
+    std::string name;   ///< as PyTorch's named_parameters() would call it
+    std::vector<int64_t> shape;
+    arena::TensorKind kind;
+    std::function<void(torch::Tensor&)> initialise;   ///< draws from torch's default generator
+};
+struct BufferInfo {
+    std::string name;
+    std::vector<int64_t> shape;
+    double initial;
+    bool variance;   ///< pooled as mean of variances + variance of the means in the buffer before it
+};
+struct Declaration {
+    std::vector<ParameterInfo> parameters;
+    std::vector<BufferInfo> buffers;
+    int parameter(ParameterInfo info);   ///< its index
+    int buffer(BufferInfo info);
+};
+
+class Model {
+public:
+    virtual ~Model() = default;
+    /// Inputs (B, C, H, W) or (B, features) to logits (B, classes), or predictions (B) for real
+    /// targets. `training`: BatchNorm uses and updates batch statistics.
+    virtual torch::Tensor forward(const Weights& weights, const torch::Tensor& input,
+                                  bool training) const = 0;
+    /// Mean loss over the batch: cross-entropy of logits; real targets override it.
+    virtual torch::Tensor loss(const torch::Tensor& output, const Batch& batch) const;
+    /// Number of right predictions (of equal logits the first class wins); NaN for real targets.
+    virtual double correct(const torch::Tensor& output, const Batch& batch) const;
+    virtual Order order() const { return Order::contiguous; }   ///< of image batches
+
+    const Declaration& declaration() const { return declaration_; }
+
+protected:
+    Declaration declaration_;
+};
+
+/// A batch's inputs as a tensor over its memory (no copy), logical shape.
+torch::Tensor input_tensor(const Batch& batch);
+torch::ScalarType scalar_type(arena::DType type);
+
+struct ModelContext {
+    std::vector<int64_t> input_shape;
+    int64_t classes;   ///< 0: real targets
+};
+
+/// A row of the model table. `make` throws UserError where the data do not suit the model.
+struct ModelEntry : base::Entry {
+    std::unique_ptr<Model> (*make)(const base::Json& spec, const ModelContext& context);
+};
+const std::vector<ModelEntry>& model_table();
+
+/// The arena layout of a model's parameters.
+arena::Layout layout_of(const Declaration& declaration);
+
+}  // namespace dbench::train

@@ -1,0 +1,54 @@
+"""dbench-analyze: the command line."""
+
+import argparse
+import importlib
+import os
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from .errors import AnalysisError
+
+COMMANDS = ("show", "table")
+
+
+def parser() -> argparse.ArgumentParser:
+    main = argparse.ArgumentParser(
+        prog="dbench-analyze",
+        description="Curves, tables and reports from result files of `dbench run`.",
+        epilog="`dbench-analyze COMMAND --help` shows examples. Exit status: 0 done, 1 a check failed, 2 the command or a file is at fault.",
+    )
+    try:
+        main.add_argument("--version", action="version", version=version("dbench-analysis"))
+    except PackageNotFoundError:
+        pass
+    commands = main.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        module = importlib.import_module(f".commands.{name}", __package__)
+        sub = commands.add_parser(
+            name, help=module.HELP, description=module.HELP[:1].upper() + module.HELP[1:] + ".",
+            epilog=module.EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        sub.add_argument("runs", nargs="+", metavar="RUN", help="result file, folder of them, or glob pattern")
+        module.declare(sub)
+        sub.set_defaults(run=module.run)
+    return main
+
+
+def main(arguments: list[str] | None = None) -> int:
+    chosen = parser().parse_args(arguments)
+    try:
+        return chosen.run(chosen)
+    except AnalysisError as error:
+        print(f"dbench-analyze: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # `dbench-analyze table ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        place = error.filename or "output"
+        print(f"dbench-analyze: {place}: {error.strerror or error} (is the folder there and writable?)", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The subcommands of dbench-analyze: each module has `declare(parser)` and `run(arguments)`."""

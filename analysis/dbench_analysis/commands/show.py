@@ -1,0 +1,83 @@
+"""`dbench-analyze show`: what ran and how it ended, as text."""
+
+from .. import differences, fields, names, overview
+from ..comparable import statement
+from ..errors import AnalysisError
+from ..run import Run
+from ..select import open_runs
+from ..textual import aligned, number
+from ..verify import verify
+
+HELP = "what ran, final accuracies, variance, timing"
+EXAMPLES = """examples:
+  dbench-analyze show results/ring.h5
+  dbench-analyze show results/                 every result below a folder, one line each
+  dbench-analyze show 'results/*-n16.h5' --full
+  dbench-analyze show results/ring.h5 --verify recompute the dispersion measures from the norms
+"""
+
+
+def declare(parser):
+    parser.add_argument("--full", action="store_true", help="every section also when there are several runs")
+    parser.add_argument("--verify", action="store_true", help="check the dispersion measures against the norms")
+
+
+def run(arguments) -> int:
+    runs = open_runs(arguments.runs)
+    if len(runs) == 1 or arguments.full:
+        print("\n\n".join(single(r) for r in runs))
+    else:
+        print(several(runs))
+    return check(runs) if arguments.verify else 0
+
+
+def single(run: Run) -> str:
+    """The sections of one run."""
+    lines = [str(run.path)]
+    for title, rows in overview.sections(run):
+        lines += ["", f"{title}:"]
+        width = max(len(label) for label, _ in rows)
+        lines += [f"  {label.ljust(width)}  {value}" for label, value in rows]
+    events = run.events
+    if len(events):
+        lines += ["", f"events ({len(events)}), the last ones:"]
+        lines += [f"  iteration {e.iteration}  {e.kind}: {e.text}" for e in events.tail(5).itertuples()]
+    return "\n".join(lines)
+
+
+def several(runs: list[Run]) -> str:
+    """One line for each run, then what their specs differ in."""
+    columns = [fields.COLUMNS[key] for key in fields.DEFAULT]
+    rows = [[c.title for c in columns]] + [[c.show(c.value(r)) for c in columns] for r in runs]
+    lines = [aligned(rows)]
+    odd = [f"{r.name}: {r.state}" for r in runs if r.status != "complete"]
+    lines += ["", *odd] if odd else []
+    found = differences.differences(runs)
+    if found:
+        titles = ["specs differ in", *names.labels(runs)]
+        table = aligned([titles] + [[pointer, *values] for pointer, values in found])
+        lines += ["", table if len(table.splitlines()[0]) < 160 else in_words(found)]
+    if statement(runs):
+        lines += ["", statement(runs)]
+    return "\n".join(lines)
+
+
+def in_words(found) -> str:
+    return "\n".join(["specs differ in"] + [f"  {pointer}: {', '.join(dict.fromkeys(values))}" for pointer, values in found])
+
+
+def check(runs: list[Run]) -> int:
+    """Prints the verification; status 1 where a recorded measure does not follow from the norms."""
+    agree = True
+    for run in runs:
+        found = verify(run)
+        if found.empty:
+            raise AnalysisError(run.path, "no norms recorded, nothing to verify", 'set "profile": {"norms": true}')
+        print(f"\n{run.path}: recorded dispersion against the recorded norms")
+        rows = [["measure", "values", "not finite", "largest difference", "largest value", "agrees"]]
+        for row in found.itertuples():
+            rows.append([row.measure, str(row.values), str(row.skipped), number(row.difference, 2),
+                         number(row.largest, 3), "yes" if row.agrees else "NO"])
+        print(aligned(rows))
+        agree &= bool(found["agrees"].all())
+    return 0 if agree else 1

@@ -1,0 +1,59 @@
+"""When measured times must not be compared between runs (rule 6 of the numerical rules)."""
+
+import numpy as np
+
+from .run import Run
+
+
+def on_cpu(run: Run) -> bool:
+    devices = [str(d) for d in run.ranks.get("device", [])]
+    return not any(d.startswith("cuda") for d in devices)
+
+
+def reproducible(run: Run) -> bool:
+    """Whether reductions were of the reproducible kind ("auto": they are, on the CPU)."""
+    kind = run.spec.get("reduction", "auto")
+    return kind == "reproducible" or (kind == "auto" and on_cpu(run))
+
+
+def crowded(run: Run) -> str:
+    """The host with more ranks than cores, in words; empty where there is none.
+
+    /ranks/cpus holds what each rank may run on; ranks of one host that see the same cores share
+    them, so a host counts as crowded when its ranks outnumber the largest such set, unless each
+    is bound to fewer cores than the host's ranks and the sets are disjoint (one core per rank).
+    """
+    if "cpus" not in run.ranks or "host" not in run.ranks:
+        return ""
+    for host, ranks in run.ranks.groupby("host"):
+        try:
+            cores = int(np.max(ranks["cpus"].astype(int)))
+        except ValueError:
+            continue
+        if 0 < cores < len(ranks):
+            return f"{len(ranks)} ranks on {cores} cores of {host}"
+    return ""
+
+
+def caveats(run: Run) -> list[str]:
+    """Reasons for which this run's times are no measurement; empty where they are."""
+    reasons = []
+    if reproducible(run):
+        reasons.append("reproducible reductions")
+    if crowded(run):
+        reasons.append(f"more ranks than cores ({crowded(run)})")
+    if run.replicas > run.rank_count:
+        reasons.append(f"{run.replicas} replicas on {run.rank_count} rank{'s' * (run.rank_count > 1)}")
+    return reasons
+
+
+def statement(runs: list[Run]) -> str:
+    """One sentence on why the times of these runs must not be compared; empty where they may."""
+    groups: dict[str, int] = {}
+    for run in runs:
+        for reason in caveats(run):
+            groups[reason] = groups.get(reason, 0) + 1
+    if not groups:
+        return ""
+    some = [reason if count == len(runs) else f"{reason} ({count} of {len(runs)} runs)" for reason, count in groups.items()]
+    return "Times are not to be compared between runs: " + "; ".join(some) + "."

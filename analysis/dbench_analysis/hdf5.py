@@ -1,0 +1,98 @@
+"""Opening a result file whatever its writer is doing: finished, still writing, or dead.
+
+HDF5 notes in the superblock (version 3) who has the file open. 0: nobody. Writing, in the
+single-writer/multiple-reader mode: to be opened with `swmr=True`, which finds all that was
+flushed, whether the writer lives or was killed. Writing, without that mode: the writer is in its
+last instant (it reopens the file to set `status`), or died there; HDF5 refuses such a file, so
+after a short wait it is read through a view in which the note is wiped. Nothing is ever written.
+"""
+
+import io
+import os
+import time
+from pathlib import Path
+
+import h5py
+
+from .checksum import lookup3
+from .errors import AnalysisError
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+FLAGS_AT = 11  # of superblock version 2 and 3
+WRITING, SWMR = 0x01, 0x04
+PATIENCE = 1.0  # seconds given to a writer that is just closing the file
+
+
+def writer_flags(path: Path) -> int:
+    """The consistency flags of the file's superblock (0: closed properly, or a format without)."""
+    with io.open(path, "rb") as file:
+        head = file.read(48)
+    if not head:
+        raise AnalysisError(path, "the file is empty", "its run ended before anything was written")
+    if not head.startswith(SIGNATURE):
+        raise AnalysisError(path, "not an HDF5 file", "give the .h5 file that `dbench run` wrote")
+    return head[FLAGS_AT] if len(head) == 48 and head[8] >= 3 else 0
+
+
+class _Wiped(io.RawIOBase):
+    """A read-only view of the file at `path` whose superblock says that nobody writes it."""
+
+    def __init__(self, path: Path):
+        self._file = io.open(path, "rb")
+        head = self._file.read(48)
+        size = 12 + 4 * head[9]  # four addresses of head[9] bytes follow the first 12 bytes
+        head = bytearray(head[:size])
+        head[FLAGS_AT] = 0
+        self._head = bytes(head) + lookup3(bytes(head)).to_bytes(4, "little")
+        self._file.seek(0)
+
+    def readable(self):
+        return True
+
+    def seekable(self):
+        return True
+
+    def seek(self, offset, whence=io.SEEK_SET):
+        return self._file.seek(offset, whence)
+
+    def tell(self):
+        return self._file.tell()
+
+    def readinto(self, buffer):
+        at = self._file.tell()
+        count = self._file.readinto(buffer)
+        if at < len(self._head):
+            part = self._head[at : at + count]
+            buffer[: len(part)] = part
+        return count
+
+    def close(self):
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def open_file(path) -> h5py.File:
+    """The file, open for reading. No lock is taken: a reader must never hinder the writer."""
+    path = Path(path)
+    if not path.exists():
+        raise AnalysisError(path, "no such file", "check the path, or run `dbench run` first")
+    if path.is_dir():
+        raise AnalysisError(path, "is a folder, not a result file", "name a file in it")
+    if not os.access(path, os.R_OK):
+        raise AnalysisError(path, "cannot be read: permission denied", f"try `chmod u+r {path}`")
+    until = time.monotonic() + PATIENCE
+    while True:
+        flags = writer_flags(path)
+        closing = flags & WRITING and not flags & SWMR
+        try:
+            if closing and time.monotonic() > until:
+                return h5py.File(_Wiped(path), "r")
+            if not closing:
+                return h5py.File(path, "r", swmr=bool(flags & SWMR), locking=False)
+        except OSError as error:
+            if time.monotonic() > until:
+                raise AnalysisError(
+                    path, f"HDF5 cannot open it: {error}", "`dbench doctor FILE` examines the file"
+                ) from error
+        time.sleep(0.1)

@@ -1,0 +1,67 @@
+"""What to call a run: by its communication, and by what tells it from the runs beside it."""
+
+from .run import Run
+
+ALL_REDUCE = "all-reduce equivalent"
+
+
+def algorithm(run: Run) -> str:
+    spec = run.spec.get("algorithm")
+    if spec is None:
+        return "centralized" if run.spec.get("implementation") == "C_complete" else "dsgd"
+    return type_of(spec)
+
+
+def graph(run: Run) -> str:
+    """The graph's type; "none" for centralized training."""
+    implementation = run.spec.get("implementation")
+    if implementation:
+        return {"C_complete": "none"}.get(implementation, implementation.removeprefix("D_"))
+    return type_of(run.spec.get("graph")) if run.spec.get("graph") else "none"
+
+
+def type_of(spec) -> str:
+    """The type of a family's entry, which may stand as a mere string."""
+    if isinstance(spec, dict):
+        return str(spec.get("type", "?"))
+    return "none" if spec is None else str(spec)
+
+
+def implementation(run: Run) -> str:
+    """One of the five names where the spec amounts to it, else algorithm and graph."""
+    named = run.spec.get("implementation")
+    if named:
+        return named
+    kind, order = algorithm(run), "adapt_then_combine"
+    if kind == "centralized":
+        return "C_complete"
+    spec = run.spec.get("algorithm")
+    if isinstance(spec, dict):
+        order = spec.get("order", order)
+    if kind == "dsgd" and order == "adapt_then_combine":
+        if graph(run) in ("complete", "ring", "torus", "exponential"):
+            return f"D_{graph(run)}"
+        return graph(run)
+    short = {"combine_while_adapt": " AWC", "combine_then_adapt": " CTA"}
+    return f"{kind}{short.get(order, '')} {graph(run)}"
+
+
+def communication(run: Run) -> str:
+    """`implementation`, and a word where averaging over it is an all-reduce."""
+    name = implementation(run)
+    return f"{name} ({ALL_REDUCE})" if graph(run) == "complete" else name
+
+
+def labels(runs: list[Run]) -> list[str]:
+    """Short distinct labels: the communication, then n, then the name, then the file, as needed."""
+    columns = [[communication(r) for r in runs], [f"n={r.replicas}" for r in runs]]
+    found = columns[0]
+    if len(set(columns[1])) > 1:
+        found = [f"{c}, {n}" for c, n in zip(*columns)]
+    if len(set(found)) == len(runs):
+        return found
+    found = [r.name for r in runs]
+    if len(set(found)) == len(runs):
+        return found
+    found = [r.path.stem for r in runs]
+    return found if len(set(found)) == len(runs) else [str(r.path) for r in runs]

@@ -1,0 +1,107 @@
+"""What ran, in (label, text) pairs by section: the matter of `show` and of the report's head."""
+
+import numpy as np
+
+from . import names, series
+from .comparable import caveats
+from .fields import COLUMNS, batch
+from .run import Run
+from .textual import bytes_, number, percent, seconds
+
+
+def cell(run: Run, key: str) -> str:
+    field = COLUMNS[key]
+    return field.show(field.value(run))
+
+
+def what_ran(run: Run) -> list[tuple[str, str]]:
+    data = run.spec.get("data", {})
+    partition = names.type_of(data.get("partition")) if isinstance(data, dict) else "-"
+    optimizer = run.spec.get("optimizer", {})
+    details = ""
+    if isinstance(optimizer, dict):
+        details = ", ".join(f"{k} {number(v)}" for k, v in optimizer.items() if k != "type")
+    hosts = run.ranks["host"].nunique() if "host" in run.ranks else 0
+    devices = sorted({str(d) for d in run.ranks.get("device", [])})
+    rows = [
+        ("name", run.name),
+        ("status", run.state + (f": {run.error}" if run.error else "")),
+        ("started", run.started + (f", finished {run.finished}" if run.finished else "")),
+        ("communication", f"{names.communication(run)}: {names.algorithm(run)}, graph {names.graph(run)}{spectrum(run)}"),
+        ("model", f"{cell(run, 'model')}, {run.parameter_count:,} parameters in {len(run.tensors)} tensors"),
+        ("data", f"{cell(run, 'data')}, partition {partition}, global batch {number(batch(run))}"),
+        ("optimizer", f"{cell(run, 'optimizer')}{': ' * bool(details)}{details}"),
+        ("replicas", f"{run.replicas} on {run.rank_count} ranks, {hosts} hosts, {', '.join(devices)}"),
+        ("recorded", f"{len(run.iterations)} iterations, {cell(run, 'epochs')} epochs, {len(run.evaluations)} evaluations"),
+    ]
+    if run.spec.get("notes"):
+        rows.append(("notes", str(run.spec["notes"])))
+    return rows
+
+
+def spectrum(run: Run) -> str:
+    """Degree and rho of the first graph, where there is one."""
+    degree, rho = run.certificate.get("degree"), run.certificate.get("rho")
+    mean = degree.get("mean") if isinstance(degree, dict) else degree
+    parts = ([f"degree {number(mean)}"] if mean is not None else []) + ([f"rho {number(rho)}"] if rho is not None else [])
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def accuracies(run: Run) -> list[tuple[str, str]]:
+    rows = []
+    for prefix, of in (("", "test"), ("validation_", "validation")):
+        for what, show in (("accuracy", percent), ("loss", number)):
+            if f"{prefix}mean_{what}" not in run.evaluations:
+                continue
+            found = series.evaluations(run, what, prefix)
+            if found.empty or not found.iloc[-1][["median", "mean"]].notna().any():
+                continue
+            end = found.iloc[-1]
+            local = "local " + " / ".join(show(float(end[c])) for c in ("min", "median", "max"))
+            rows.append((f"{of} {what}", f"{local} (min / median / max), mean model {show(float(end['mean']))}"))
+    return rows or [("test accuracy", "no evaluation recorded")]
+
+
+def spreads(run: Run) -> list[tuple[str, str]]:
+    found = series.variance(run)
+    if found.empty:
+        rows = [("variance", "not recorded")]
+    else:
+        early = number(series.early_spread(run, "variance"))
+        end = found.iloc[-1]
+        rows = [
+            ("variance", f"{number(float(end['variance']))} at the end, {early} over the first tenth"),
+            ("consensus distance", f"{number(float(end['consensus']))} at the end, largest {number(float(series.quiet(np.nanmax, found['consensus'].to_numpy(dtype=float))))}"),
+        ]
+    measures = [f"{m.replace('_', ' ')} {cell_of(run, m)}" for m in series.MEASURES if m in run.parameters]
+    rows.append(("dispersion of norms", ", ".join(measures) + " (at the end, median over tensors)" if measures else "not recorded"))
+    return rows
+
+
+def cell_of(run: Run, measure: str) -> str:
+    values = series.spread(run, measure)["value"]
+    return number(float(values.iloc[-1]), 3) if len(values) else "-"
+
+
+def timing(run: Run) -> list[tuple[str, str]]:
+    parts = series.breakdown(run)
+    if not parts:
+        return [("step", "no times recorded")]
+    inside = sum(value for name, value in parts.items() if name != "profile")
+    rows = [("step", f"{cell(run, 'step_time')} (median of the slowest rank), {cell(run, 'throughput')} samples/s")]
+    shares = [f"{name} {seconds(v)} ({100 * v / inside:.0f} %)" for name, v in parts.items() if name != "profile" and inside > 0]
+    rows.append(("mean step", f"{seconds(inside)} = {' + '.join(shares)}"))
+    rows.append(("beside it", f"profile {seconds(parts['profile'])} per iteration"))
+    rows.append(("sent", f"{cell(run, 'bytes')} by all replicas"))
+    if caveats(run):
+        rows.append(("note", f"not to be compared with other runs' times: {'; '.join(caveats(run))}"))
+    return rows
+
+
+def sections(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
+    return [
+        ("what ran", what_ran(run)),
+        ("accuracy after the last evaluation", accuracies(run)),
+        ("spread over replicas", spreads(run)),
+        ("time", timing(run)),
+    ]

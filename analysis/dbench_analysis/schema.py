@@ -1,0 +1,57 @@
+"""What a result file holds (schema `dbench-run`, version 1): the axes and the unit of each column.
+
+Axes: I iteration, J profiled iteration, Q iteration with variance, E evaluation, n replica,
+m evaluated replica, r rank, T tensor. Attributes in the file take precedence for units.
+"""
+
+NAME, VERSION = "dbench-run", 1
+
+MEASURES = ("gini", "index_of_dispersion", "coefficient_of_variation", "quartile_coefficient")
+TIME_PARTS = ("data", "gradient", "update", "exchange")
+
+ITERATIONS = {
+    "iteration": ("I", "iteration"),
+    "epoch": ("I", "epochs"),
+    "lr": ("I", "1"),
+    "train_loss": ("In", "1"),
+    "train_accuracy": ("In", "fraction"),
+    "graph": ("I", "row of /graphs"),
+    "rounds": ("I", "averagings"),
+    "degree": ("I", "neighbours"),
+    "messages": ("I", "messages"),
+    "bytes_sent": ("I", "bytes"),
+    "step_time": ("Ir", "s"),
+    **{f"time_{part}": ("Ir", "s") for part in TIME_PARTS},
+    "time_profile": ("Ir", "s"),
+    "profile_bytes": ("I", "bytes"),
+}
+
+PARAMETERS = {
+    "iteration": ("J", "iteration"),
+    "norm": ("JnT", "1"),
+    **{measure: ("JT", "1") for measure in MEASURES},
+    "update_norm": ("Jn", "1"),
+    "gradient_norm": ("Jn", "1"),
+    "variance_iteration": ("Q", "iteration"),
+    "variance": ("QT", "1"),
+    "consensus_distance": ("Q", "1"),
+    "variance_after": ("QT", "1"),
+    "consensus_distance_after": ("Q", "1"),
+}
+
+EVALUATIONS = {
+    "iteration": ("E", "iterations completed"),
+    "epoch": ("E", "epochs"),
+    "elapsed": ("E", "s"),
+    "replica": ("m", "replica"),
+}
+for _set in ("", "validation_"):
+    EVALUATIONS |= {
+        f"{_set}local_accuracy": ("Em", "fraction"),
+        f"{_set}local_loss": ("Em", "1"),
+        f"{_set}mean_accuracy": ("E", "fraction"),
+        f"{_set}mean_loss": ("E", "1"),
+    }
+
+TABLES = {"iterations": ITERATIONS, "parameters": PARAMETERS, "evaluations": EVALUATIONS}
+GROUPS = ("tensors", "ranks", "iterations", "parameters", "evaluations", "graphs")

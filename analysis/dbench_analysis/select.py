@@ -1,0 +1,47 @@
+"""From what the user names (files, folders, globs) to open runs."""
+
+import glob
+import sys
+from pathlib import Path
+
+from .errors import AnalysisError
+from .run import Run
+
+SUFFIXES = (".h5", ".hdf5")
+
+
+def result_files(named: list[str]) -> list[tuple[Path, bool]]:
+    """(file, named by the user himself) in order; folders are searched with all below them."""
+    found: dict[Path, bool] = {}
+    for item in named:
+        path = Path(item)
+        if path.is_dir():
+            inside = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+            if not inside:
+                raise AnalysisError(item, "no .h5 file in this folder", "did the run write elsewhere?")
+            for file in inside:
+                found.setdefault(file, False)
+        elif not path.exists() and glob.has_magic(item):
+            matches = sorted(glob.glob(item, recursive=True))
+            if not matches:
+                raise AnalysisError(item, "no file matches", "check the pattern and the folder")
+            for file in matches:
+                found.setdefault(Path(file), False)
+        else:
+            found[path] = True
+    return list(found.items())
+
+
+def open_runs(named: list[str]) -> list[Run]:
+    """The runs. A file found by search that is no result is passed over with a notice."""
+    runs = []
+    for path, explicit in result_files(named):
+        try:
+            runs.append(Run(path))
+        except AnalysisError as error:
+            if explicit:
+                raise
+            print(f"dbench-analyze: passed over {error}", file=sys.stderr)
+    if not runs:
+        raise AnalysisError(" ".join(named), "no result file of dbench among these", "see the notices above")
+    return runs

@@ -1,0 +1,157 @@
+"""The numbers behind curves and tables: small arrays and frames, made from a run's large ones."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from .run import Run
+from .schema import MEASURES, TIME_PARTS
+
+
+def quiet(reduce, values, **how):
+    """A nan-ignoring numpy reduction over finite values; all-NaN slices give NaN, silently."""
+    values = np.where(np.isfinite(values), values, np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return reduce(values, **how)
+
+
+def evaluations(run: Run, what: str, prefix: str = "") -> pd.DataFrame:
+    """`what` (accuracy or loss) at each evaluation: iteration, epoch, local min/median/max, mean.
+
+    `mean` is of the averaged parameters; `prefix` "validation_" chooses that set.
+    """
+    table = run.evaluations
+    local, mean = table[f"{prefix}local_{what}"], table[f"{prefix}mean_{what}"]
+    rows = min(len(local), len(mean), len(table["epoch"]), len(table["iteration"]))
+    values = local[:rows].reshape(rows, -1)
+    frame = {"iteration": table["iteration"][:rows], "epoch": table["epoch"][:rows]}
+    for name, reduce in (("min", np.nanmin), ("median", np.nanmedian), ("max", np.nanmax)):
+        empty = values.shape[1] == 0
+        frame[name] = np.full(rows, np.nan) if empty else quiet(reduce, values, axis=1)
+    return pd.DataFrame({**frame, "mean": mean[:rows]})
+
+
+def training(run: Run, what: str) -> pd.DataFrame:
+    """Minibatch accuracy or loss of each iteration: epoch, min, median, max over the replicas."""
+    column = run.iterations[f"train_{what}"]
+
+    def reduce(values):
+        return np.stack([quiet(f, values, axis=1) for f in (np.nanmin, np.nanmedian, np.nanmax)], axis=1)
+
+    values = column.rowwise(reduce).reshape(-1, 3)
+    epoch = run.iterations["epoch"][: len(values)]
+    return pd.DataFrame({"epoch": epoch, **dict(zip(("min", "median", "max"), values[: len(epoch)].T))})
+
+
+def epoch_of(run: Run, iterations: np.ndarray) -> np.ndarray:
+    """The epoch reached at the end of each of these iterations (NaN where none is recorded yet)."""
+    epoch = run.iterations["epoch"][:]
+    inside = np.asarray(iterations) < len(epoch)
+    return np.where(inside, np.take(epoch, iterations, mode="clip"), np.nan) if len(epoch) else np.full(len(iterations), np.nan)
+
+
+def dispersion(run: Run, measure: str) -> pd.DataFrame:
+    """A dispersion measure over iterations: median and 10 % to 90 % quantiles over the tensors."""
+    if measure not in run.parameters:
+        return pd.DataFrame(columns=["iteration", "epoch", "low", "median", "high"])
+    column = run.parameters[measure]
+    values = column.rowwise(lambda v: quiet(np.nanquantile, v, q=[0.1, 0.5, 0.9], axis=1).T).reshape(-1, 3)
+    iteration = column.index
+    low, median, high = values.T
+    return pd.DataFrame({"iteration": iteration, "epoch": epoch_of(run, iteration), "low": low, "median": median, "high": high})
+
+
+def variance(run: Run) -> pd.DataFrame:
+    """Variance over replicas, all parameters: iteration, epoch, variance (numel-weighted mean over
+    tensors = consensus_distance^2 / parameters), consensus; *_after where it was recorded."""
+    table = run.parameters
+    if "variance" not in table:
+        return pd.DataFrame(columns=["iteration", "epoch", "variance", "consensus"])
+    numel = run.tensors["numel"].to_numpy(dtype=np.float64)
+    weight = numel / numel.sum()
+    columns = {"variance": table["variance"].rowwise(lambda v: v @ weight), "consensus": table["consensus_distance"][:]}
+    if "variance_after" in table:
+        columns["variance_after"] = table["variance_after"].rowwise(lambda v: v @ weight)
+        columns["consensus_after"] = table["consensus_distance_after"][:]
+    rows = min(map(len, columns.values()))
+    iteration = table["variance"].index[:rows]
+    columns = {name: values[:rows] for name, values in columns.items()}
+    return pd.DataFrame({"iteration": iteration, "epoch": epoch_of(run, iteration), **columns})
+
+
+def spread(run: Run, measure: str) -> pd.DataFrame:
+    """Any measure of spread as iteration, epoch, value: variance, consensus, or a dispersion measure."""
+    if measure in MEASURES:
+        return dispersion(run, measure).rename(columns={"median": "value"})[["iteration", "epoch", "value"]]
+    return variance(run).rename(columns={measure: "value"})[["iteration", "epoch", "value"]]
+
+
+def performance(run: Run) -> tuple[pd.DataFrame, str]:
+    """Evaluations by accuracy, or by loss where the model has no accuracy (all NaN)."""
+    accuracy = evaluations(run, "accuracy")
+    if accuracy[["median", "mean"]].notna().any(axis=None) or accuracy.empty:
+        return accuracy, "accuracy"
+    return evaluations(run, "loss"), "loss"
+
+
+def spread_at_evaluations(run: Run, measure: str) -> pd.DataFrame:
+    """Evaluations (see `performance`) with `value`: the mean spread since the evaluation before.
+
+    The evaluation of the initial state has nothing before it and is left out.
+    """
+    evaluated, _ = performance(run)
+    found = spread(run, measure)
+    at, value = found["iteration"].to_numpy(), found["value"].to_numpy(dtype=float)
+    value = np.where(np.isfinite(value), value, np.nan)
+    ends = evaluated["iteration"].to_numpy()
+    starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
+    means = []
+    for start, end in zip(starts, ends):
+        inside = value[(at >= start) & (at < end)]
+        if not np.isfinite(inside).any():  # profiled more rarely than evaluated: the last one before
+            inside = value[at < end][-1:]
+        means.append(quiet(np.nanmean, inside) if len(inside) else np.nan)
+    evaluated = evaluated.assign(value=np.array(means, dtype=float))
+    return evaluated[evaluated["value"].notna() & (evaluated["iteration"] > 0)].reset_index(drop=True)
+
+
+def early_spread(run: Run, measure: str, share: float = 0.1) -> float:
+    """Mean spread over the first `share` of the iterations recorded (at least one row)."""
+    found = spread(run, measure)
+    if found.empty:
+        return float("nan")
+    first = found["iteration"] < share * len(run.iterations)
+    values = found["value"][first] if first.any() else found["value"][:1]
+    return float(quiet(np.nanmean, values.to_numpy(dtype=float)))
+
+
+def step_times(run: Run) -> np.ndarray:
+    """Step time of each iteration: that of the slowest rank, in seconds [I]."""
+    if "step_time" not in run.iterations:
+        return np.empty(0)
+    return run.iterations["step_time"].rowwise(lambda v: quiet(np.nanmax, v, axis=1))
+
+
+def breakdown(run: Run) -> dict[str, float]:
+    """Mean seconds per iteration and rank: data, gradient, update, exchange, rest, profile.
+
+    The first iteration is left out where there are others: it carries the set-up. The first five
+    add up to the mean step time; profile (and evaluation) stand outside the step.
+    """
+    table = run.iterations
+    if "step_time" not in table:
+        return {}
+
+    def mean(name):
+        if name not in table:
+            return float("nan")
+        column = table[name]
+        values = column.rowwise(lambda v: quiet(np.nanmean, v, axis=1))
+        return float(quiet(np.nanmean, values[1:] if len(values) > 1 else values))
+
+    parts = {part: mean(f"time_{part}") for part in TIME_PARTS}
+    parts["rest"] = max(0.0, mean("step_time") - float(np.nansum(list(parts.values()))))
+    parts["profile"] = mean("time_profile")
+    return {name: 0.0 if np.isnan(value) else value for name, value in parts.items()}

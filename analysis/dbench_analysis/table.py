@@ -1,0 +1,130 @@
+"""The tables of a result file: columns of equal numbers of rows, read when they are asked for."""
+
+import h5py
+import numpy as np
+import pandas as pd
+
+from .errors import AnalysisError
+
+BLOCK_BYTES = 32 << 20  # of a column held at a time by Column.blocks
+
+
+def decoded(values: np.ndarray) -> np.ndarray:
+    """Byte strings as str, anything else as it is."""
+    if values.dtype.kind in "SO":
+        text = [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values.ravel()]
+        return np.array(text, dtype=object).reshape(values.shape)
+    return values
+
+
+class Column:
+    """One data set: slices are numpy arrays; `axes` such as "JnT", `unit`, `index` (row labels)."""
+
+    def __init__(self, table: "Table", data: h5py.Dataset, axes: str, unit: str):
+        self.table, self.data, self.axes, self.unit = table, data, axes, unit
+        self.name = data.name.rsplit("/", 1)[-1]
+        rows = data.shape[0] if data.shape else 0
+        key = table.key(axes)
+        if key and key in table.group and key != self.name:
+            rows = min(rows, table.group[key].shape[0])  # a file being written: columns grow in turn
+        self.shape = (rows, *data.shape[1:])
+        self.dtype = data.dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, where) -> np.ndarray:
+        first, *rest = where if isinstance(where, tuple) else (where,)
+        if isinstance(first, slice):
+            first = slice(*first.indices(len(self)))
+        elif isinstance(first, (int, np.integer)):
+            if not -len(self) <= first < len(self):
+                raise IndexError(f"row {first} of {self.name}, which has {len(self)}")
+            first = int(first) % len(self)
+        else:  # ellipsis, masks, lists: numpy's business
+            return decoded(np.asarray(self.data[: len(self)])[where])
+        return decoded(np.asarray(self.data[(first, *rest)]))
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        values = self[:]
+        return values if dtype is None else values.astype(dtype)
+
+    def blocks(self):
+        """(first row, array) for consecutive blocks of rows, each of bounded size."""
+        row = max(1, int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize)
+        step = max(1, BLOCK_BYTES // row)
+        for first in range(0, len(self), step):
+            yield first, self[first : min(first + step, len(self))]
+
+    def rowwise(self, reduce) -> np.ndarray:
+        """`reduce` (array [rows, ...] -> array [rows, ...]) over all rows, block by block."""
+        parts = [np.asarray(reduce(values)) for _, values in self.blocks()]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    @property
+    def index(self) -> np.ndarray:
+        """The iteration of each row."""
+        key = self.table.key(self.axes)
+        return np.asarray(self.table.group[key][: len(self)]) if key else np.arange(len(self))
+
+    def frame(self) -> pd.DataFrame:
+        """Rows labelled by iteration; columns by replica, rank or tensor (both for norms)."""
+        labels = [self.table.labels(axis, size) for axis, size in zip(self.axes[1:], self.shape[1:])]
+        if len(labels) > 1:
+            columns = pd.MultiIndex.from_product(labels, names=["replica", "tensor"])
+        else:
+            columns = pd.Index(labels[0] if labels else [self.name])
+        index = pd.Index(self.index, name="iteration")
+        return pd.DataFrame(self[:].reshape(len(self), -1), index=index, columns=columns)
+
+    def __repr__(self):
+        return f"<{self.name} {list(self.shape)} {self.dtype}, axes {self.axes}, unit {self.unit}>"
+
+
+class Table:
+    """A group of columns. `"gini" in table` is true where the run recorded at least one row."""
+
+    def __init__(self, group: h5py.Group, columns: dict, tensors, replicas):
+        self.group, self._columns = group, columns
+        self._tensors, self._replicas = tensors, replicas
+
+    def key(self, axes: str) -> str | None:
+        """The column that labels the rows of a column with these axes."""
+        return {"I": "iteration", "J": "iteration", "Q": "variance_iteration", "E": "iteration"}.get(axes[0])
+
+    def labels(self, axis: str, size: int) -> list:
+        if axis == "T" and len(self._tensors) == size:
+            return list(self._tensors)
+        if axis == "m" and len(self._replicas) == size:
+            return list(self._replicas)
+        return list(range(size))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.group and len(self[name]) > 0
+
+    def __iter__(self):
+        return iter(self.group)
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self.group:
+            have = ", ".join(self.group)
+            raise AnalysisError(self.group.file.filename, f"no {self.group.name}/{name}", f"there are {have}")
+        data = self.group[name]
+        axes, unit = self._columns.get(name, ("?" * max(1, data.ndim), ""))
+        return Column(self, data, axes, text(data.attrs.get("unit", data.attrs.get("units", unit))))
+
+    def __len__(self) -> int:
+        return len(self["iteration"])
+
+    def frame(self) -> pd.DataFrame:
+        """The columns that have one value per row of this table, in a DataFrame."""
+        wanted = {n: self[n] for n in self.group if self._columns.get(n, ("",))[0] in ("I", "J", "E")}
+        rows = min((len(column) for column in wanted.values() if len(column)), default=0)
+        return pd.DataFrame({n: c[:rows] for n, c in wanted.items() if len(c) >= rows})
+
+
+def text(value) -> str:
+    """A string attribute or scalar, whatever string type HDF5 gave it."""
+    if isinstance(value, np.ndarray):
+        value = value.item() if value.size == 1 else ", ".join(text(v) for v in value.ravel())
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,46 @@
+"""Numbers and tables as text."""
+
+import math
+
+
+def number(value, digits: int = 4) -> str:
+    """A number for readers; NaN and None as a dash."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.{digits}g}"
+    return str(value)
+
+
+def percent(value) -> str:
+    return "-" if value is None or not math.isfinite(value) else f"{100 * value:.2f} %"
+
+
+def seconds(value) -> str:
+    """A duration of a step or a run."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    for limit, factor, unit in ((1e-3, 1e6, "us"), (1, 1e3, "ms"), (120, 1, "s"), (7200, 1 / 60, "min")):
+        if value < limit:
+            return f"{value * factor:.3g} {unit}"
+    return f"{value / 3600:.3g} h"
+
+
+def bytes_(value) -> str:
+    if value is None or not math.isfinite(value):
+        return "-"
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if abs(value) < 1000:
+            return f"{value:.3g} {unit}"
+        value /= 1000
+    return f"{value:.3g} PB"
+
+
+def aligned(rows: list[list[str]], gap: str = "  ") -> str:
+    """Rows of cells as lines with aligned columns; the first column left, the others right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))]
+        lines.append(gap.join(cells).rstrip())
+    return "\n".join(lines)

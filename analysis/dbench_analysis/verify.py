@@ -1,0 +1,61 @@
+"""The dispersion measures computed again from the recorded norms, as a check of a file."""
+
+import numpy as np
+import pandas as pd
+
+from .run import Run
+from .schema import MEASURES
+
+
+def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """Quotient, and 0 where the denominator is 0 (the rule of the result file)."""
+    zero = denominator == 0
+    with np.errstate(invalid="ignore"):
+        return np.where(zero, 0.0, numerator / np.where(zero, 1.0, denominator))
+
+
+def dispersion(norms: np.ndarray) -> dict[str, np.ndarray]:
+    """The four measures over the replicas' norms: norms [J, n, T] -> each [J, T], float64."""
+    norms = np.sort(np.asarray(norms, dtype=np.float64), axis=1)
+    n = norms.shape[1]
+    mean, variance = norms.mean(axis=1), norms.var(axis=1)
+    rank = (2 * np.arange(1, n + 1) - n - 1)[None, :, None]  # sum_ij |a_i-a_j| = 2 sum_k rank_k a_(k)
+    q1, q3 = np.quantile(norms, [0.25, 0.75], axis=1)
+    return {
+        "gini": ratio((rank * norms).sum(axis=1), n * n * mean),
+        "index_of_dispersion": ratio(variance, mean),
+        "coefficient_of_variation": ratio(np.sqrt(variance), mean),
+        "quartile_coefficient": ratio(q3 - q1, q3 + q1),
+    }
+
+
+def verify(run: Run) -> pd.DataFrame:
+    """Largest |recorded - recomputed| of each measure over all rows and tensors.
+
+    `difference` is measured against the largest recorded value of that measure; norms stand in the
+    run's precision, so float32 runs agree to about 1e-6 of the norms' scale. Rows that hold
+    non-finite norms are left out and counted. Empty where norms were not recorded.
+    """
+    if "norm" not in run.parameters:
+        return pd.DataFrame(columns=["measure", "rows", "skipped", "difference", "largest", "agrees"])
+    norm = run.parameters["norm"]
+    resolution = float(np.finfo(norm.dtype).eps)
+    found = {m: [0, 0, 0.0, 0.0, True] for m in MEASURES if m in run.parameters}
+    for first, values in norm.blocks():
+        again = dispersion(values)
+        size = np.abs(values).max(axis=1).astype(np.float64)
+        for measure, result in found.items():
+            recorded = run.parameters[measure][first : first + len(values)]
+            rows = len(recorded)
+            use = np.isfinite(recorded) & np.isfinite(again[measure][:rows])
+            error = np.abs(recorded - again[measure][:rows])[use]
+            # var/mean carries the unit of the norms, the other three are pure numbers
+            scale = np.maximum(size[:rows], 1e-30)[use] if measure == "index_of_dispersion" else 1.0
+            result[0] += int(use.size)
+            result[1] += int((~use).sum())
+            if error.size:
+                result[2] = max(result[2], float(error.max()))
+                result[3] = max(result[3], float(np.abs(recorded[use]).max()))
+                result[4] &= bool(np.all(error <= 64 * resolution * scale))
+    rows = [[m, *result] for m, result in found.items()]
+    return pd.DataFrame(rows, columns=["measure", "values", "skipped", "difference", "largest", "agrees"])

@@ -6,7 +6,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
     set(info "${CMAKE_BINARY_DIR}/generated/build_info.cpp")
     string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
     string(JOIN " " flags ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}} ${DBENCH_COMPILE_OPTIONS})
-    add_custom_target(dbench_commit BYPRODUCTS "${info}" COMMENT ""
+    add_custom_target(dbench_commit BYPRODUCTS "${info}" COMMENT "Commit of this build"
         COMMAND "${CMAKE_COMMAND}" -DSOURCE=${CMAKE_SOURCE_DIR} -DINFO=${info} -DVERSION=${PROJECT_VERSION}
             "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" "-DFLAGS=${flags}"
             -DTYPE=${CMAKE_BUILD_TYPE} -DCUDA=${DBENCH_CUDA} -P "${CMAKE_CURRENT_LIST_FILE}" VERBATIM)

@@ -10,6 +10,9 @@
 #else
 #include <catch2/catch.hpp>
 
+namespace Catch {
+using Detail::Approx;
+}
 namespace Catch::Matchers {
 inline auto ContainsSubstring(const std::string& part) { return Contains(part); }
 }  // namespace Catch::Matchers

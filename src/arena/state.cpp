@@ -1,0 +1,38 @@
+#include "arena/state.hpp"
+
+#include <stdexcept>
+
+namespace dbench::arena {
+namespace {
+
+void refuse_second(const std::deque<StateTable::Entry>& entries, const std::string& name) {
+    for (const StateTable::Entry& entry : entries) {
+        if (entry.name == name) throw std::logic_error("state '" + name + "' is declared twice");
+    }
+}
+
+}  // namespace
+
+StateTable::StateTable(DType type, int64_t first, int64_t count, int64_t stride)
+    : type_(type), first_(first), count_(count), stride_(stride) {}
+
+Rows StateTable::rows(const std::string& name, int64_t stride) {
+    refuse_second(entries_, name);
+    Buffer buffer(type_, first_, count_, stride == 0 ? stride_ : stride);
+    const size_t size = static_cast<size_t>(buffer.bytes());
+    entries_.push_back({name, std::move(buffer), nullptr, size});
+    return entries_.back().buffer.rows();
+}
+
+void StateTable::bytes(const std::string& name, void* data, size_t bytes) {
+    refuse_second(entries_, name);
+    entries_.push_back({name, Buffer(), data, bytes});
+}
+
+size_t StateTable::total_bytes() const {
+    size_t total = 0;
+    for (const Entry& entry : entries_) total += entry.size;
+    return total;
+}
+
+}  // namespace dbench::arena

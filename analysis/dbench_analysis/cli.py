@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from .errors import AnalysisError
 
-COMMANDS = ("show", "table")
+COMMANDS = ("show", "plot", "report", "table")
 
 
 def parser() -> argparse.ArgumentParser:

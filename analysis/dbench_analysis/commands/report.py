@@ -1,0 +1,131 @@
+"""`dbench-analyze report`: everything about one run, or several side by side, on one page."""
+
+import json
+from pathlib import Path
+
+from .. import differences, fields, names, overview, page
+from ..comparable import caveats, statement
+from ..errors import AnalysisError
+from ..run import Run
+from ..select import open_runs
+from ..textual import number
+
+HELP = "one self-contained HTML page for one run or many"
+EXAMPLES = """examples:
+  dbench-analyze report results/ring.h5 -o ring.html
+  dbench-analyze report results/ -o all.html --title "Five implementations, n = 16"
+"""
+EVENTS = 200  # shown of each run at most
+
+
+def declare(parser):
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the page to write (.html)")
+    parser.add_argument("--title", help="heading of the page (default: the runs' names)")
+
+
+def run(arguments) -> int:
+    target = Path(arguments.output)
+    if target.is_dir():
+        raise AnalysisError(target, "is a folder", "name the page, such as report.html")
+    if target.suffix.lower() not in (".html", ".htm"):  # a forgotten file name must not cost a result file
+        raise AnalysisError(target, "the page's name does not end in .html", "give -o FILE.html")
+    runs = open_runs(arguments.runs)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(document(runs, arguments.title), encoding="utf-8")
+    print(target)
+    return 0
+
+
+def document(runs: list[Run], title: str | None = None) -> str:
+    """The page, as a string."""
+    title = title or heading(runs)
+    parts = [("summary", "Summary", summary(runs)), *figures_of(runs)]
+    parts += [("runs", "Runs in detail", "".join(details(run, len(runs) == 1) for run in runs))]
+    links = "".join(f'<a href="#{anchor}">{page.text(name)}</a>' for anchor, name, _ in parts)
+    body = f"<header><h1>{page.text(title)}</h1><p class=soft>{page.text(lead(runs))}</p><nav>{links}</nav></header>"
+    return page.page(title, body + "".join(page.section(*part) for part in parts))
+
+
+def heading(runs: list[Run]) -> str:
+    return runs[0].name if len(runs) == 1 else f"{len(runs)} runs: {', '.join(dict.fromkeys(r.name for r in runs))}"
+
+
+def lead(runs: list[Run]) -> str:
+    models = ", ".join(dict.fromkeys(overview.cell(r, "model") for r in runs))
+    data = ", ".join(dict.fromkeys(overview.cell(r, "data") for r in runs))
+    replicas = ", ".join(dict.fromkeys(str(r.replicas) for r in runs))
+    return f"Decentralized data-parallel training with DBench: {models} on {data}, {replicas} replicas."
+
+
+def summary(runs: list[Run]) -> str:
+    if len(runs) == 1:
+        return "".join(f"<h3>{page.text(title.capitalize())}</h3>" + page.table([], [list(row) for row in rows], words=True)
+                       for title, rows in overview.sections(runs[0])) + warning(runs)
+    columns = [fields.COLUMNS[key] for key in fields.DEFAULT if key != "name"]
+
+    def cell(run, column):
+        shown = column.show(column.value(run))
+        return f"{shown} †" if column.timed and shown != "-" and caveats(run) else shown
+
+    rows = [[label] + [cell(run, c) for c in columns] for run, label in zip(runs, labels(runs))]
+    content = page.table(["run"] + [c.title for c in columns], rows)
+    odd = [f"{r.name}: {r.state}{': ' * bool(r.error)}{r.error}" for r in runs if r.status != "complete"]
+    content += "".join(f"<p class=warn>{page.text(line)}</p>" for line in odd)
+    found = differences.differences(runs)
+    if found:
+        content += "<h3>What the specs differ in</h3>" + page.table(
+            ["", *labels(runs)], [[pointer, *values] for pointer, values in found])
+    return content + warning(runs)
+
+
+def labels(runs: list[Run]) -> list[str]:
+    """Names where they tell the runs apart, else the figures' labels."""
+    return [r.name for r in runs] if len({r.name for r in runs}) == len(runs) else names.labels(runs)
+
+
+def warning(runs: list[Run]) -> str:
+    said = statement(runs)
+    dagger = "† " if len(runs) > 1 else ""
+    return f"<p class=warn>{page.text(dagger + said)}</p>" if said else ""
+
+
+def figures_of(runs: list[Run]) -> list[tuple[str, str, str]]:
+    """(anchor, title, content) of each kind of figure; one picture a run folded where there are many."""
+    from .. import figures
+
+    parts = []
+    for kind in figures.KINDS.values():
+        pictures = []
+        for (_, figure), run in zip(figures.drawn(kind, runs), runs):
+            shown = page.picture(figure, figures.save, f"{kind.title}: {heading(runs)}", kind.reading)
+            pictures.append(page.folded(run.name, shown) if kind.each and len(runs) > 1 else shown)
+        extra = warning(runs) if kind.name == "timing" else ""
+        parts.append((kind.name, kind.title, "".join(pictures) + extra))
+    return parts
+
+
+def details(run: Run, is_open: bool) -> str:
+    """Certificate, events, spec and provenance of one run."""
+    parts = [f"<p class=soft>{page.text(str(run.path))}, {page.text(run.state)}</p>"]
+    if len(run.events):
+        rows = [[str(e.iteration), f"{e.time:.1f} s" if isinstance(e.time, float) else str(e.time), e.kind, e.text]
+                for e in run.events.head(EVENTS).itertuples()]
+        more = f"<p class=soft>and {len(run.events) - EVENTS} more</p>" if len(run.events) > EVENTS else ""
+        parts.append(page.folded(f"Events and warnings ({len(run.events)})",
+                                 page.table(["iteration", "time", "kind", "text"], rows, words=True) + more, True))
+    parts.append(page.folded("Graph certificate", certificate(run), is_open))
+    parts.append(page.folded("Spec", page.code(json.dumps(run.spec, indent=2))))
+    parts.append(page.folded("Provenance", page.code(json.dumps(run.provenance, indent=2))))
+    parts.append(page.folded("Ranks", page.table(list(run.ranks), [[str(v) for v in row] for row in run.ranks.itertuples(index=False)])))
+    return f"<h3>{page.text(run.name)}</h3>" + "".join(parts)
+
+
+def certificate(run: Run) -> str:
+    if not run.certificate:
+        return "<p>No parameters are averaged over a graph in this run.</p>"
+    rows = [[key, ", ".join(f"{k} {number(v)}" for k, v in value.items()) if isinstance(value, dict) else number(value)]
+            for key, value in run.certificate.items()]
+    note = f"<p>{names.ALL_REDUCE}: every replica averages over all.</p>" if names.graph(run) == "complete" else ""
+    many = f"<p class=soft>The first of {len(run.graphs)} mixing matrices.</p>" if len(run.graphs) > 1 else ""
+    return page.table([], rows, words=True) + note + many
+

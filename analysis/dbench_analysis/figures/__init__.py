@@ -1,0 +1,69 @@
+"""The figures: one table of kinds, from which `plot`, `report` and the documentation come."""
+
+from dataclasses import dataclass
+from typing import Callable, Iterator
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from ..run import Run
+from . import accuracy, communication, spread, style, tensors, timing, variance_accuracy
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A figure: how it is called, headed, read and drawn (from all runs, or from each by itself)."""
+
+    name: str
+    title: str
+    reading: str
+    draw: Callable[..., Figure]
+    each: bool = False
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("variance-accuracy", "Variance versus accuracy",
+             "Each run moves through training from its small points to its open marker. Further left means that the replicas "
+             "agree more, higher means that they are more accurate; with several runs the second panel sets the variance of the "
+             "first tenth of the iterations against the final accuracy.", variance_accuracy.figure),
+        Kind("accuracy", "Accuracy and loss",
+             "Lines are the median of the evaluated local models, bands run from the worst to the best of them, open markers are "
+             "the model with the averaged parameters. A wide band, or markers far above the line, means that the replicas differ.",
+             accuracy.evaluated),
+        Kind("training", "Training accuracy and loss",
+             "The replicas' minibatches, at the point where the gradient is taken: median and range over the replicas.",
+             accuracy.training),
+        Kind("consensus", "Consensus distance and variance",
+             "How far the replicas are from their mean just before averaging: the root mean square distance in parameter space, and "
+             "the same squared per parameter. Exactly zero where all replicas are identical.", spread.consensus),
+        Kind("dispersion", "Dispersion of the parameter norms",
+             "Four measures of how unequal the replicas' tensor norms are just before averaging: the median over the tensors, "
+             "the band from 10 % to 90 % of them. Zero means equal norms.", spread.aggregated),
+        Kind("tensors", "Dispersion tensor by tensor",
+             "Rows are parameter tensors from input to output, colour is the measure: bright rows are the layers in which the "
+             "replicas differ most. Grey is zero.", tensors.heat_maps, each=True),
+        Kind("communication", "Communication",
+             "How many neighbours a replica sends to in each iteration, and what accuracy the bytes sent have bought.",
+             communication.cost),
+        Kind("timing", "Where the time goes",
+             "Mean time of an iteration by part. Exchange is only what was not hidden behind computation; profiling stands beside "
+             "the step and is not part of it.", timing.breakdown),
+    )
+}
+
+
+def drawn(kind: Kind, runs: list[Run], **how) -> Iterator[tuple[str, Figure]]:
+    """(name, figure) of a kind: one of all runs, or one for each."""
+    groups = [(kind.name, (runs,))] if not kind.each else [(f"{kind.name}-{run.path.stem}", (run,)) for run in runs]
+    for name, arguments in groups:
+        with matplotlib.rc_context(style.SETTINGS):
+            yield name, kind.draw(*arguments, **how)
+
+
+def save(figure: Figure, target, form: str, dpi: int = 150):
+    """Writes a figure to a path or stream; without dates, so that the same run gives the same file."""
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
+    with matplotlib.rc_context(style.SETTINGS):
+        figure.savefig(target, format=form, dpi=dpi, metadata=metadata)

@@ -1,0 +1,86 @@
+"""The spread of the replicas over iterations: dispersion of the norms, variance, consensus distance."""
+
+import numpy as np
+
+from .. import series
+from ..run import Run
+from ..schema import MEASURES
+from . import style
+from .thin import thin
+
+TITLES = {
+    "gini": "Gini coefficient",
+    "index_of_dispersion": "index of dispersion",
+    "coefficient_of_variation": "coefficient of variation",
+    "quartile_coefficient": "quartile coefficient",
+    "variance": "variance over replicas",
+    "consensus": "consensus distance",
+}
+UNITS = {
+    "gini": "Gini coefficient (no unit)",
+    "index_of_dispersion": "variance / mean (unit of a norm)",
+    "coefficient_of_variation": "deviation / mean (no unit)",
+    "quartile_coefficient": "(Q3 - Q1) / (Q3 + Q1) (no unit)",
+    "variance": "variance (squared parameter)",
+    "consensus": "distance (unit of a parameter)",
+}
+
+
+def aggregated(runs: list[Run]):
+    """The four dispersion measures of the norms: median over tensors, band of 10 % to 90 %."""
+    figure, axes = style.panels(2, 2, 9.0, 6.6, sharex=True)
+    for axis, measure in zip(axes.flat, MEASURES):
+        found = [series.dispersion(run, measure) for run in runs]
+        scale = style.Logarithmic([f["median"] for f in found])
+        for frame, look in zip(found, style.looks(runs)):
+            if frame.empty:
+                continue
+            x, low, median, high = thin(frame["iteration"], frame["low"], frame["median"], frame["high"])
+            axis.fill_between(x, np.maximum(scale.place(low), scale.floor), scale.place(high), color=look.colour, alpha=0.12, linewidth=0)
+            axis.plot(x, scale.place(median), color=look.colour, linestyle=look.dash, linewidth=1.3, label=look.label, marker=dot(x))
+        axis.set_title(TITLES[measure])
+        axis.set_ylabel(UNITS[measure])
+        finish(axis, scale, any(len(f) for f in found), "norms were not recorded")
+    for axis in axes[1]:
+        axis.set_xlabel("iteration")
+    style.legend(figure, axes.flat, len(runs))
+    return figure
+
+
+def consensus(runs: list[Run]):
+    """Consensus distance and variance over iterations; dashed after averaging, where recorded."""
+    figure, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
+    found = [series.variance(run) for run in runs]
+    for axis, what in ((left, "consensus"), (right, "variance")):
+        names = [what, f"{what}_after"]
+        scale = style.Logarithmic([f[name] for f in found for name in names if name in f])
+        for frame, look in zip(found, style.looks(runs)):
+            for name in names:
+                if name not in frame or frame.empty:
+                    continue
+                x, y = thin(frame["iteration"], frame[name])
+                after = name != what
+                axis.plot(x, scale.place(y), color=look.colour, linestyle=(0, (1, 1)) if after else look.dash,
+                          linewidth=1.0 if after else 1.3, label=None if after else look.label, marker=dot(x))
+        axis.set_title(TITLES[what] + (", mean over parameters" if what == "variance" else ""))
+        axis.set_xlabel("iteration")
+        axis.set_ylabel(UNITS[what])
+        finish(axis, scale, any(len(f) for f in found), "variance was not recorded")
+    if any("variance_after" in f for f in found):
+        left.plot([], [], color="#555555", linewidth=1.0, linestyle=(0, (1, 1)), label="after averaging")
+    style.legend(figure, [left], len(runs))
+    return figure
+
+
+def dot(x):
+    """A marker where a line would be invisible."""
+    return "." if len(x) < 3 else None
+
+
+def finish(axis, scale, recorded: bool, why: str):
+    if not recorded:
+        style.nothing(axis, why)
+    elif scale.empty and not scale.has_zero:
+        style.nothing(axis, "no finite value recorded")
+    else:
+        scale.apply(axis, "y")

@@ -1,0 +1,142 @@
+"""How every figure looks: colours by communication, line styles by run, axes with room for zero."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
+
+from .. import names
+from ..run import Run
+
+# Okabe and Ito's colour-blind safe palette; the five implementations always have the same ones
+FIXED = {
+    "C_complete": "#000000",
+    "D_complete": "#0072B2",
+    "D_ring": "#D55E00",
+    "D_torus": "#009E73",
+    "D_exponential": "#CC79A7",
+    "one_peer_exponential": "#56B4E9",
+    "ring_lattice": "#E69F00",
+    "erdos_renyi": "#8C6D1F",
+    "star": "#7F7F7F",
+    "ada": "#6A3D9A",
+}
+OTHERS = ("#6A3D9A", "#8C6D1F", "#56B4E9", "#E69F00", "#7F7F7F", "#B15928", "#1B7837", "#A50F15")
+DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (9, 2)), (0, (3, 1, 1, 1, 1, 1)))
+MARKERS = "osD^vPX*<>"
+
+SETTINGS = {
+    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold", "axes.titlelocation": "left",
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#E4E4E4", "grid.linewidth": 0.6,
+    "axes.axisbelow": True, "legend.frameon": False, "legend.fontsize": 8.5, "lines.linewidth": 1.6, "svg.fonttype": "path",
+    "svg.hashsalt": "dbench", "figure.facecolor": "white", "savefig.facecolor": "white", "axes.edgecolor": "#666666",
+    "xtick.color": "#444444", "ytick.color": "#444444",
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one run is drawn, in every figure alike."""
+
+    label: str
+    colour: str
+    dash: object = "-"
+    marker: str = "o"
+
+
+def looks(runs: list[Run]) -> list[Look]:
+    """Colour by communication (by run where all communicate alike), line style tells like ones apart."""
+    keys = [names.implementation(run) for run in runs]
+    if len(set(keys)) == 1 and len(runs) > 1:
+        keys = [f"{key} {i}" for i, key in enumerate(keys)]
+        colours = dict(zip(keys, itertools.cycle(FIXED.values())))
+    else:
+        free = itertools.cycle([c for c in OTHERS if c not in {FIXED.get(k) for k in keys}])
+        colours = {key: FIXED[key] if key in FIXED else next(free) for key in dict.fromkeys(keys)}
+    found, seen = [], {}
+    for key, label in zip(keys, names.labels(runs)):
+        nth = seen[key] = seen.get(key, -1) + 1
+        found.append(Look(label, colours[key], DASHES[nth % len(DASHES)], MARKERS[nth % len(MARKERS)]))
+    return found
+
+
+def panels(rows: int, columns: int, width: float, height: float, **how):
+    """A figure and its axes [rows][columns]; room for legends is made by the layout engine."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **how)
+
+
+def legend(figure: Figure, axes, runs: int):
+    """One legend for the figure, below it, none for a single run unless it says something new."""
+    handles, texts = {}, []
+    for axis in axes:
+        for handle, label in zip(*axis.get_legend_handles_labels()):
+            handles.setdefault(label, handle)
+    texts = list(handles)
+    if texts:
+        columns = 1 if max(map(len, texts)) > 45 else (2 if max(map(len, texts)) > 30 else min(4, len(texts)))
+        figure.legend(handles.values(), texts, loc="outside lower center", ncols=columns)
+
+
+def percent_axis(axis):
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:g} %"))
+
+
+def loss_axis(axis):
+    """Logarithmic, with plain numbers on it."""
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    axis.yaxis.set_minor_formatter(NullFormatter())
+
+
+def nothing(axis, text: str):
+    """An empty panel that says why it is empty."""
+    axis.text(0.5, 0.5, text, ha="center", va="center", transform=axis.transAxes, color="#777777", wrap=True)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.grid(False)
+
+
+def positive(values) -> np.ndarray:
+    values = np.asarray(values, dtype=float)
+    return values[np.isfinite(values) & (values > 0)]
+
+
+class Logarithmic:
+    """A log scale on which zeros have a place of their own, a decade under the least value."""
+
+    def __init__(self, arrays):
+        found = np.concatenate([positive(a) for a in arrays] or [np.empty(0)])
+        every = np.concatenate([np.asarray(a, dtype=float).ravel() for a in arrays] or [np.empty(0)])
+        self.has_zero = bool(np.any(every == 0))
+        self.empty = not len(found)
+        low = found.min() if len(found) else 1.0
+        self.floor = 10 ** (np.floor(np.log10(low)) - 0.6)
+
+    def place(self, values) -> np.ndarray:
+        """Values as they are drawn: zeros at the floor, what is not finite left out."""
+        values = np.asarray(values, dtype=float)
+        return np.where(values == 0, self.floor, np.where(np.isfinite(values), values, np.nan))
+
+    def apply(self, axis, which: str):
+        """Makes x or y of `axis` logarithmic, with a tick "0" where zeros are drawn."""
+        getattr(axis, f"set_{which}scale")("log")
+        scale = getattr(axis, f"{which}axis")
+        if not self.has_zero:
+            return
+        low, high = getattr(axis, f"get_{which}lim")()
+        high = max(high, self.floor * 100)
+        low = self.floor / 10**0.3
+        decades = [10.0**k for k in range(int(np.ceil(np.log10(self.floor * 2))), int(np.floor(np.log10(high))) + 1)]
+        decades = [] if self.empty else decades[:: max(1, len(decades) // 6)]
+        scale.set_ticks([self.floor, *decades])
+        finer = [k * d for d in decades for k in range(2, 10) if k * d < high] if len(decades) > 1 else []
+        scale.set_minor_locator(FixedLocator(finer))
+        scale.set_major_formatter(FuncFormatter(lambda v, _: "0" if v <= self.floor * 1.01 else f"$10^{{{round(np.log10(v))}}}$"))
+        scale.set_minor_formatter(NullFormatter())
+        getattr(axis, f"set_{which}lim")(low, high)
+        line = axis.axvline if which == "x" else axis.axhline
+        line(self.floor * 10**0.3, color="#BBBBBB", linewidth=0.8, linestyle=(0, (2, 2)))

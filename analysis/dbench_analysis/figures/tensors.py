@@ -1,0 +1,64 @@
+"""Per tensor: one heat map for each measure of spread, tensors from input to output."""
+
+import warnings
+
+import numpy as np
+from matplotlib.colors import LogNorm
+
+from ..run import Run
+from ..schema import MEASURES
+from . import style
+from .spread import TITLES, UNITS
+
+COLUMNS = 300  # bins of iterations across a map
+
+
+def heat_maps(run: Run):
+    """Dispersion measures and variance of each tensor over iterations, for one run."""
+    measures = [m for m in (*MEASURES, "variance") if m in run.parameters]
+    count, tensors = max(1, len(measures)), len(run.tensors)
+    rows = (count + 1) // 2
+    height = rows * float(np.clip(1.1 + 0.11 * tensors, 2.4, 8))
+    figure, axes = style.panels(rows, 2 if count > 1 else 1, 9.0, height)
+    for axis, measure in zip(axes.flat, measures):
+        draw(figure, axis, run, measure, labels=axis in axes[:, 0])
+    for axis in list(axes.flat)[len(measures) or 1 :]:
+        axis.set_axis_off()
+    if not measures:
+        style.nothing(axes[0, 0], "neither norms nor variance were recorded")
+    figure.suptitle(f"{run.name}: spread over replicas, tensor by tensor", x=0.01, ha="left", fontsize=10)
+    return figure
+
+
+def draw(figure, axis, run: Run, measure: str, labels: bool):
+    column = run.parameters[measure]
+    x, values = column.index, column[:]
+    edges = np.unique(np.linspace(0, len(x), min(COLUMNS, len(x)) + 1).astype(int))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        values = np.where(np.isfinite(values), values, np.nan)
+        binned = np.array([np.nanmean(values[a:b], axis=0) for a, b in zip(edges[:-1], edges[1:])])
+    found = style.positive(binned)
+    axis.set_title(TITLES[measure])
+    axis.set_xlabel("iteration")
+    axis.grid(False)
+    axis.set_facecolor("#EDEDED")  # zero, or not finite
+    tensors = binned.shape[1]
+    if len(found):
+        low, high = np.quantile(found, [0.02, 1.0])
+        norm = LogNorm(low, max(high, low * 1.01))
+        step = (x[-1] - x[0]) / max(1, len(x) - 1) or 1
+        sides = np.append(x[edges[:-1]], x[-1] + step)
+        mesh = axis.pcolormesh(sides, np.arange(tensors + 1) - 0.5, np.where(binned.T > 0, binned.T, np.nan),
+                               norm=norm, cmap="viridis", rasterized=True)
+        figure.colorbar(mesh, ax=axis, label=UNITS[measure], pad=0.02)
+    else:
+        style.nothing(axis, "zero throughout")
+    axis.set_ylim(tensors - 0.5, -0.5)
+    every = max(1, int(np.ceil(tensors / 40)))
+    names = list(run.tensors["name"])
+    axis.set_yticks(range(0, tensors, every), [shortened(n) for n in names[::every]] if labels else [], fontsize=6.5)
+
+
+def shortened(name: str) -> str:
+    return name if len(name) <= 26 else "..." + name[-23:]

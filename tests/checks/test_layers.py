@@ -1,0 +1,80 @@
+"""A source file sees its own room and the rooms before it; third-party code has one room each."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ["base", "graphs", "arena", "comm", "train", "profile", "bench"]
+OWNERS = {  # headers and the only rooms that may include them
+    r"(torch|ATen|c10)/": {"train"},
+    r"zlib\.h": {"train"},
+    r"mpi\.h": {"comm", "main"},
+    r"nccl\.h": {"comm"},
+    r"cuda\w*\.h|cuda/": {"arena", "comm", "train"},
+    r"hdf5\w*\.h|H5\w+\.h": {"profile"},
+    r"(Eigen|Spectra)/": {"graphs"},
+    r"Random123/": {"base"},
+    r"CLI/": {"bench"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def problems(room, name, text):
+    """What is wrong with the includes of the file `name` in `room`."""
+    for bracket, header in INCLUDE.findall(text):
+        first = header.split("/")[0]
+        if first in ROOMS:
+            if ROOMS.index(first) > ROOMS.index(room):
+                yield f"{name}: includes {header}, but {first} comes after {room}"
+            elif room == "profile" and first == "train" and header != "train/observer.hpp":
+                yield f"{name}: includes {header}, but profile sees only train/observer.hpp of train"
+        elif bracket == '"':
+            yield f'{name}: includes "{header}", which does not start with a room'
+        for pattern, rooms in OWNERS.items():
+            kind = "main" if name.endswith("bench/main.cpp") else room
+            if re.match(pattern, header) and not {room, kind} & rooms:
+                yield f"{name}: includes {header}, which belongs to {', '.join(sorted(rooms))}"
+
+
+def sources(room):
+    tracked = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", f"src/{room}"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout.split("\n")
+    return [name for name in tracked
+            if name.endswith((".hpp", ".cpp", ".cu")) and (ROOT / name).exists()]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_room_sees_only_what_it_may(room):
+    found = [p for name in sources(room) for p in problems(room, name, (ROOT / name).read_text())]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_headers_are_guarded(room):
+    headers = [name for name in sources(room) if name.endswith(".hpp")]
+    assert not [name for name in headers if "#pragma once" not in (ROOT / name).read_text()]
+
+
+@pytest.mark.parametrize("room, name, include", [
+    ("comm", "src/comm/a.cpp", '#include "train/model.hpp"'),
+    ("profile", "src/profile/a.cpp", '#include "train/model.hpp"'),
+    ("bench", "src/bench/a.cpp", "#include <torch/torch.h>"),
+    ("bench", "src/bench/a.cpp", "#include <mpi.h>"),
+    ("graphs", "src/graphs/a.cpp", '#include "rows.hpp"'),
+])
+def test_the_check_refuses(room, name, include):
+    assert list(problems(room, name, include))
+
+
+@pytest.mark.parametrize("room, name, include", [
+    ("train", "src/train/a.cpp", '#include "comm/mixer.hpp"\n#include <torch/torch.h>'),
+    ("profile", "src/profile/a.cpp", '#include "train/observer.hpp"\n#include <hdf5.h>'),
+    ("bench", "src/bench/main.cpp", "#include <mpi.h>"),
+])
+def test_the_check_admits(room, name, include):
+    assert not list(problems(room, name, include))

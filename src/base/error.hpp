@@ -6,9 +6,9 @@
 
 namespace dbench::base {
 
-inline constexpr int kExitFailed = 1;       // failed while running, or stopped by a signal
-inline constexpr int kExitUser = 2;         // the command, spec, data or machine set-up is at fault
-inline constexpr int kExitPreempted = 75;   // stopped by a signal after a checkpoint
+inline constexpr int kExitFailed = 1;      // failed while running, or stopped by a signal
+inline constexpr int kExitUser = 2;        // the command, spec, data or machine set-up is at fault
+inline constexpr int kExitPreempted = 75;  // stopped by a signal after a checkpoint
 
 /// The command, spec, data file or environment is at fault: exit status 2, nothing written.
 /// Messages read "problem (why): what to try".
@@ -31,6 +31,7 @@ public:
 #ifdef NDEBUG
 #define DBENCH_EXPECT(condition) static_cast<void>(0)
 #else
-#define DBENCH_EXPECT(condition) \
-    ((condition) ? static_cast<void>(0) : ::dbench::base::broken_contract(#condition, __FILE__, __LINE__))
+#define DBENCH_EXPECT(condition)        \
+    ((condition) ? static_cast<void>(0) \
+                 : ::dbench::base::broken_contract(#condition, __FILE__, __LINE__))
 #endif

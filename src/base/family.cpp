@@ -33,8 +33,8 @@ void check_range(double value, const std::string& pointer, const Parameter& p) {
     if (!std::isfinite(value)) refuse(pointer, "must be a finite number");
     if (value < p.least || (p.above_least && value == p.least)) {
         refuse(pointer, number_text(value) + " is out of range (must be " +
-                            (p.above_least ? "greater than " : "at least ") +
-                            number_text(p.least) + ")");
+                            (p.above_least ? "greater than " : "at least ") + number_text(p.least) +
+                            ")");
     }
     if (value > p.most) {
         refuse(pointer, number_text(value) + " is out of range (must be at most " +
@@ -52,7 +52,8 @@ void expect_type(bool right, const std::string& pointer, const std::string& want
 
 Json check_duration(const Json& given, const std::string& pointer, const Parameter& p) {
     const bool shape = given.is_object() && given.size() == 1;
-    expect_type(shape, pointer, "an object with one of the keys epochs, iterations, samples", given);
+    expect_type(shape, pointer, "an object with one of the keys epochs, iterations, samples",
+                given);
     const auto item = given.begin();
     const auto& units = p.choices;
     if (std::find(units.begin(), units.end(), item.key()) == units.end()) {
@@ -62,8 +63,8 @@ Json check_duration(const Json& given, const std::string& pointer, const Paramet
     expect_type(item->is_number(), inner, "a number", *item);
     check_range(item->get<double>(), inner, p);
     if (item.key() != "epochs") {
-        expect_type(item->get<double>() == std::floor(item->get<double>()), inner,
-                    "a whole number", *item);
+        expect_type(item->get<double>() == std::floor(item->get<double>()), inner, "a whole number",
+                    *item);
     }
     return given;
 }
@@ -107,9 +108,12 @@ Json check(const Json& given, const std::string& pointer, const Parameter& p) {
                 check_range(given[i].get<double>(), at, p);
             }
             return given;
-        case Kind::duration: return check_duration(given, pointer, p);
-        case Kind::object: return resolve_object(given, pointer, p.members);
-        case Kind::any: return given;
+        case Kind::duration:
+            return check_duration(given, pointer, p);
+        case Kind::object:
+            return resolve_object(given, pointer, p.members);
+        case Kind::any:
+            return given;
     }
     return given;
 }

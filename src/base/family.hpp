@@ -1,6 +1,6 @@
 #pragma once
-// A family (graphs, models, algorithms, ...) is one table: name, help, parameters with defaults. The
-// spec reader, `dbench list`, error messages and docs all come from it.
+// A family (graphs, models, algorithms, ...) is one table: name, help, parameters with defaults.
+// The spec reader, `dbench list`, error messages and docs all come from it.
 
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
@@ -18,14 +18,14 @@ struct Parameter {
 
     std::string name;
     Kind kind = Kind::any;
-    std::string standard;   ///< default as JSON text; empty: the key is required
+    std::string standard;  ///< default as JSON text; empty: the key is required
     std::string help;
     double least = -std::numeric_limits<double>::infinity();
     double most = std::numeric_limits<double>::infinity();
-    bool above_least = false;             ///< `least` itself is refused
-    bool nullable = false;                ///< null is allowed (its meaning stands in `help`)
-    std::vector<std::string> choices;     ///< choice: the words; duration: the units
-    std::vector<Parameter> members;       ///< object: its keys
+    bool above_least = false;          ///< `least` itself is refused
+    bool nullable = false;             ///< null is allowed (its meaning stands in `help`)
+    std::vector<std::string> choices;  ///< choice: the words; duration: the units
+    std::vector<Parameter> members;    ///< object: its keys
 
     static Parameter integer(std::string name, std::string standard, std::string help);
     static Parameter number(std::string name, std::string standard, std::string help);

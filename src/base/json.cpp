@@ -80,9 +80,10 @@ std::string short_text(const Json& value) {
 
 std::string nearest(const std::string& name, const std::vector<std::string>& names) {
     if (names.empty()) return "";
-    const auto best = std::min_element(names.begin(), names.end(), [&](const auto& a, const auto& b) {
-        return edit_distance(name, a) < edit_distance(name, b);
-    });
+    const auto best =
+        std::min_element(names.begin(), names.end(), [&](const auto& a, const auto& b) {
+            return edit_distance(name, a) < edit_distance(name, b);
+        });
     if (edit_distance(name, *best) <= std::max<size_t>(2, name.size() / 3)) {
         return "; did you mean '" + *best + "'?";
     }

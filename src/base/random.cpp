@@ -37,8 +37,8 @@ Random::Random(uint64_t seed, Purpose purpose, std::initializer_list<uint64_t> w
 
 uint32_t Random::bits() {
     if (left_ == 0) {
-        block_ = philox(key_, {static_cast<uint32_t>(counter_),
-                               static_cast<uint32_t>(counter_ >> 32), 0, 0});
+        block_ = philox(
+            key_, {static_cast<uint32_t>(counter_), static_cast<uint32_t>(counter_ >> 32), 0, 0});
         ++counter_;
         left_ = 4;
     }

@@ -1,6 +1,7 @@
 #pragma once
-// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC11; the Random123 library). A stream
-// is named by a key, so that any rank draws the same numbers for the same purpose in any order.
+// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC11; the Random123 library). A
+// stream is named by a key, so that any rank draws the same numbers for the same purpose in any
+// order.
 
 #include <array>
 #include <cstdint>
@@ -29,11 +30,11 @@ public:
     /// The stream of (seed, purpose, words...), for example (seed, augment, epoch, sample).
     Random(uint64_t seed, Purpose purpose, std::initializer_list<uint64_t> words = {});
 
-    uint32_t bits();              ///< 32 uniform bits
-    uint64_t bits64();            ///< 64 uniform bits
-    double uniform();             ///< uniform in [0, 1), 53 bits
-    uint64_t below(uint64_t n);   ///< uniform in 0..n-1, unbiased; n >= 1
-    double normal();              ///< standard normal (Box-Muller)
+    uint32_t bits();             ///< 32 uniform bits
+    uint64_t bits64();           ///< 64 uniform bits
+    double uniform();            ///< uniform in [0, 1), 53 bits
+    uint64_t below(uint64_t n);  ///< uniform in 0..n-1, unbiased; n >= 1
+    double normal();             ///< standard normal (Box-Muller)
 
 private:
     std::array<uint32_t, 4> block_{};

@@ -13,16 +13,16 @@ namespace dbench::train {
 /// One iteration as seen by one rank. Rates and costs are global and equal on every rank.
 struct IterationRecord {
     int64_t iteration = 0;
-    double epoch = 0;   ///< samples consumed by all replicas at the end of the iteration, over N
+    double epoch = 0;  ///< samples consumed by all replicas at the end of the iteration, over N
     double lr = 0;
     bool averaged = false;         ///< parameters were averaged with the matrix of `round`
     graphs::Round round{0, true};  ///< where averaged
     int64_t rounds = 0;            ///< averagings of parameters
     double degree = 0;             ///< mean out-degree without self
     int64_t messages = 0;
-    double bytes_sent = 0;         ///< all replicas, as if each had a rank
+    double bytes_sent = 0;  ///< all replicas, as if each had a rank
 
-    std::vector<double> loss, accuracy;   ///< [R] minibatch, where the gradient was taken
+    std::vector<double> loss, accuracy;  ///< [R] minibatch, where the gradient was taken
 
     // Seconds of this rank. step = data + gradient + update + exchange + rest.
     double step_time = 0, time_data = 0, time_gradient = 0, time_update = 0, time_exchange = 0;
@@ -31,28 +31,28 @@ struct IterationRecord {
 
     // Where the iteration is profiled (else empty). R local replicas, T tensors.
     bool profiled = false;
-    std::vector<double> norm;                         ///< [R, T] just before averaging
-    std::vector<double> update_norm, gradient_norm;   ///< [R]
+    std::vector<double> norm;                        ///< [R, T] just before averaging
+    std::vector<double> update_norm, gradient_norm;  ///< [R]
     // Where exact variance is due (else empty); equal on every rank.
     bool has_variance = false;
-    std::vector<double> variance;         ///< [T]
+    std::vector<double> variance;  ///< [T]
     double consensus_distance = 0;
-    std::vector<double> variance_after;   ///< [T], with profile.after
+    std::vector<double> variance_after;  ///< [T], with profile.after
     double consensus_distance_after = 0;
 };
 
 /// Scores of one set of samples, complete on rank 0.
 struct Scores {
-    std::vector<double> local_accuracy, local_loss;   ///< [m]
-    double mean_accuracy = 0, mean_loss = 0;          ///< of the averaged parameters
+    std::vector<double> local_accuracy, local_loss;  ///< [m]
+    double mean_accuracy = 0, mean_loss = 0;         ///< of the averaged parameters
 };
 
 struct EvaluationRecord {
-    int64_t iteration = 0;   ///< iterations completed
+    int64_t iteration = 0;  ///< iterations completed
     double epoch = 0;
-    double elapsed = 0;      ///< seconds since the start
+    double elapsed = 0;  ///< seconds since the start
     Scores test;
-    Scores validation;       ///< empty vectors where there is no such set
+    Scores validation;  ///< empty vectors where there is no such set
 };
 
 /// All ranks call in the same order; `evaluation` and `event` carry their contents on rank 0.

@@ -1,0 +1,42 @@
+#pragma once
+// Accuracy and loss of local models and of the averaged model on whole sets. Changes nothing that
+// training reads.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "comm/exchange.hpp"
+#include "train/data/dataset.hpp"
+#include "train/observer.hpp"
+
+namespace dbench::train {
+
+class Model;
+class Replicas;
+
+struct EvaluationPlan {
+    std::vector<int64_t> replicas;  ///< whose local models are evaluated
+    int64_t batch_size = 256;
+    bool recalibrate = false;  ///< BatchNorm of the mean model: re-estimated, else pooled
+};
+
+/// Evenly spaced replicas floor(j n / m), j = 0 .. m-1.
+std::vector<int64_t> spaced_replicas(int64_t n, int64_t m);
+
+class Evaluator {
+public:
+    Evaluator(comm::World& world, const comm::Placement& placement, const Model& model,
+              Replicas& replicas, comm::Exchange& exchange, const DataSets& data,
+              const EvaluationPlan& plan);
+    ~Evaluator();
+
+    /// Scores of x (rows of parameter size); complete on rank 0. Collective.
+    void evaluate(arena::Rows x, EvaluationRecord& record);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dbench::train

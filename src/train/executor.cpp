@@ -1,0 +1,168 @@
+#include "train/executor.hpp"
+
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/utils/lambda_post_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "arena/kernels.hpp"
+#include "train/models/model.hpp"
+#include "train/replicas.hpp"
+#include "train/tensors.hpp"
+
+namespace dbench::train {
+namespace {
+
+constexpr int64_t kLeastBucketBytes = 64 << 10, kMostBucketBytes = 25 << 20, kBuckets = 8;
+
+}  // namespace
+
+std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena::DType type) {
+    const int64_t element = arena::size_of(type);
+    const int64_t wanted =
+        std::clamp(layout.columns() * element / kBuckets, kLeastBucketBytes, kMostBucketBytes) /
+        element;
+    std::vector<arena::Columns> buckets;
+    int64_t end = layout.columns();
+    const auto& tensors = layout.tensors();
+    for (size_t k = tensors.size(); k-- > 0;) {
+        if (end - tensors[k].offset >= wanted || k == 0) {
+            buckets.push_back({tensors[k].offset, end});
+            end = tensors[k].offset;
+        }
+    }
+    return buckets;
+}
+
+namespace {
+
+// Watches the last local replica's tensors during backward and announces buckets in order.
+class BucketWatch {
+public:
+    BucketWatch(const arena::Layout& layout, arena::DType type)
+        : buckets_(gradient_buckets(layout, type)), missing_(buckets_.size()) {
+        for (const auto& tensor : layout.tensors()) {
+            const auto holds = [&](const arena::Columns& c) {
+                return tensor.offset >= c.begin && tensor.offset < c.end;
+            };
+            const auto at = std::find_if(buckets_.begin(), buckets_.end(), holds);
+            bucket_of_.push_back(static_cast<int>(at - buckets_.begin()));
+        }
+    }
+    void start(const std::function<void(arena::Columns)>* ready) {
+        ready_ = ready;
+        next_ = 0;
+        std::fill(missing_.begin(), missing_.end(), 0);
+        for (const int bucket : bucket_of_) ++missing_[bucket];
+    }
+    void complete(int tensor) {
+        if (!ready_) return;
+        --missing_[bucket_of_[tensor]];
+        while (next_ < buckets_.size() && missing_[next_] <= 0) (*ready_)(buckets_[next_++]);
+    }
+    /// After backward: whatever no gradient reached is complete too (its gradient is zero).
+    void finish() {
+        while (next_ < buckets_.size()) (*ready_)(buckets_[next_++]);
+        ready_ = nullptr;
+    }
+
+private:
+    std::vector<arena::Columns> buckets_;
+    std::vector<int> bucket_of_, missing_;
+    size_t next_ = 0;
+    const std::function<void(arena::Columns)>* ready_ = nullptr;
+};
+
+}  // namespace
+
+struct Executor::Impl {
+    struct Bound {
+        std::vector<Weights> weights;                                      // per local replica
+        std::vector<std::shared_ptr<torch::autograd::Node>> accumulators;  // keep the hooks alive
+    };
+
+    const Model& model;
+    Replicas& replicas;
+    BucketWatch watch;
+    std::map<const void*, Bound> bound;  // by the memory of x
+
+    Impl(const Model& m, Replicas& r) : model(m), replicas(r), watch(r.layout(), r.x().type) {}
+
+    // Leaf tensors over the rows of x whose gradients are the arena's gradient rows.
+    Bound& bind(const arena::Rows& x) {
+        Bound& b = bound[x.data];
+        if (!b.weights.empty()) return b;
+        for (int64_t i = 0; i < x.count; ++i) {
+            Weights w{views(replicas.layout(), x, i),
+                      views(replicas.buffer_layout(), replicas.buffers(), i)};
+            const auto gradients = views(replicas.layout(), replicas.g(), i);
+            for (size_t k = 0; k < w.parameters.size(); ++k) {
+                w.parameters[k].requires_grad_(true);
+                w.parameters[k].mutable_grad() = gradients[k];
+            }
+            b.weights.push_back(std::move(w));
+        }
+        hook(b);
+        return b;
+    }
+
+    void hook(Bound& b) {
+        using torch::autograd::utils::LambdaPostHook;
+        auto& parameters = b.weights.back().parameters;
+        for (size_t k = 0; k < parameters.size(); ++k) {
+            auto node = torch::autograd::impl::grad_accumulator(parameters[k]);
+            node->add_post_hook(
+                std::make_unique<LambdaPostHook>([this, k](const auto& outputs, const auto&) {
+                    watch.complete(static_cast<int>(k));
+                    return outputs;
+                }));
+            b.accumulators.push_back(std::move(node));
+        }
+    }
+};
+
+Executor::Executor(const Model& model, Replicas& replicas)
+    : impl_(std::make_unique<Impl>(model, replicas)) {}
+Executor::~Executor() = default;
+
+void Executor::gradients(arena::Rows x, Loader& loader, Timers& timers,
+                         const std::function<void(arena::Columns)>& ready, double* loss,
+                         double* accuracy) {
+    Impl::Bound& bound = impl_->bind(x);
+    const TimedScope scope(timers, Phase::gradient);
+    const arena::Rows g = impl_->replicas.g();
+    for (int64_t i = 0; i < x.count; ++i) {
+        const Batch* batch;
+        {
+            const TimedScope waiting(timers, Phase::data);
+            batch = &loader.next();
+        }
+        arena::fill_zero(g.only(i), impl_->replicas.layout().all());
+        const torch::Tensor output =
+            impl_->model.forward(bound.weights[i], input_tensor(*batch), true);
+        const torch::Tensor mean_loss = impl_->model.loss(output, *batch);
+        loss[i] = mean_loss.item<double>();
+        accuracy[i] =
+            impl_->model.correct(output.detach(), *batch) / static_cast<double>(batch->count);
+        if (i + 1 == x.count) impl_->watch.start(&ready);
+        mean_loss.backward();
+    }
+    impl_->watch.finish();
+}
+
+double Executor::estimate_seconds(const Batch& batch) {
+    const torch::NoGradGuard no_grad;
+    Impl::Bound& bound = impl_->bind(impl_->replicas.x());
+    double best = std::numeric_limits<double>::infinity();
+    for (int trial = 0; trial < 3; ++trial) {  // the first one warms up
+        const base::Stopwatch watch;
+        impl_->model.forward(bound.weights[0], input_tensor(batch), false);
+        best = std::min(best, watch.seconds());
+    }
+    return 3 * best;  // backward costs about two forwards
+}
+
+}  // namespace dbench::train

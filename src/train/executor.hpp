@@ -1,0 +1,44 @@
+#pragma once
+// Gradients of all local replicas, one module in turn, accumulated straight into the arena.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "arena/layout.hpp"
+#include "arena/rows.hpp"
+#include "train/data/loader.hpp"
+#include "train/timers.hpp"
+
+namespace dbench::train {
+
+class Model;
+class Replicas;
+
+/// Ranges of whole tensors in the order in which backward completes them (last tensors first):
+/// about eight, of at least 64 KiB and at most 25 MiB.
+std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena::DType type);
+
+class Executor {
+public:
+    Executor(const Model& model, Replicas& replicas);
+    ~Executor();
+
+    /// Gradients of the mean minibatch loss at x, for every local replica, into the replicas'
+    /// gradient rows. Calls `ready` once for each bucket, in order, when its columns are complete
+    /// on all local replicas: inside the last one's backward. Losses and accuracies go to loss[R],
+    /// accuracy[R].
+    void gradients(arena::Rows x, Loader& loader, Timers& timers,
+                   const std::function<void(arena::Columns)>& ready, double* loss,
+                   double* accuracy);
+
+    /// Seconds that one replica's gradient takes, estimated from forward passes on `batch` that
+    /// change nothing.
+    double estimate_seconds(const Batch& batch);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dbench::train

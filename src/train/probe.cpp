@@ -1,0 +1,88 @@
+#include "train/probe.hpp"
+
+#include <cmath>
+
+namespace dbench::train {
+
+Probe::Probe(const ProfilePlan& plan, const arena::Layout& layout, int64_t replicas,
+             int64_t local_replicas, comm::Exchange& exchange, Timers& timers)
+    : plan_(plan),
+      layout_(layout),
+      replicas_(replicas),
+      local_(local_replicas),
+      exchange_(exchange),
+      timers_(timers) {
+    const size_t cells = static_cast<size_t>(local_) * layout.segments().size();
+    if (plan_.norms) {
+        gradient_.resize(cells);
+        update_.resize(cells);
+        norm_.resize(cells);
+    }
+}
+
+void Probe::begin(int64_t t, IterationRecord& record) {
+    record_ = &record;
+    const bool row = plan_.every > 0 && t % plan_.every == 0;
+    profiled_ = row && plan_.norms;
+    variance_due_ = plan_.variance_every > 0 && t % plan_.variance_every == 0;
+    record.profiled = profiled_;
+    record.has_variance = variance_due_;
+}
+
+void Probe::finish() {
+    if (!profiled_) return;
+    const TimedScope scope(timers_, Phase::profile);
+    const size_t segments = layout_.segments().size();
+    const auto row_norm = [&](const std::vector<double>& squares, int64_t i) {
+        double sum = 0;
+        for (size_t s = 0; s < segments; ++s) sum += squares[i * segments + s];
+        return std::sqrt(sum);
+    };
+    record_->gradient_norm.resize(local_);
+    record_->update_norm.resize(local_);
+    for (int64_t i = 0; i < local_; ++i) {
+        record_->gradient_norm[i] = row_norm(gradient_, i);
+        record_->update_norm[i] = row_norm(update_, i);
+    }
+}
+
+void Probe::gradient(arena::Rows g, arena::Columns columns) {
+    if (!profiled_) return;
+    const TimedScope scope(timers_, Phase::profile);
+    arena::squares(layout_, g, columns, gradient_.data());
+}
+
+void Probe::about_to_average(arena::Rows x) {
+    if (profiled_) {
+        const TimedScope scope(timers_, Phase::profile);
+        const size_t segments = layout_.segments().size(), tensors = layout_.tensors().size();
+        arena::squares(layout_, x, layout_.all(), norm_.data());
+        record_->norm.resize(local_ * tensors);
+        for (int64_t i = 0; i < local_; ++i) {
+            double* norms = record_->norm.data() + i * tensors;
+            layout_.sum_segments(norm_.data() + i * segments, norms);
+            for (size_t k = 0; k < tensors; ++k) norms[k] = std::sqrt(norms[k]);
+        }
+    }
+    if (variance_due_) spread(x, record_->variance, record_->consensus_distance);
+}
+
+void Probe::averaged(arena::Rows x) {
+    if (wants_after()) spread(x, record_->variance_after, record_->consensus_distance_after);
+}
+
+void Probe::spread(arena::Rows x, std::vector<double>& variance, double& consensus_distance) {
+    const TimedScope scope(timers_, Phase::profile);
+    const comm::Spread spread = exchange_.moments(x, nullptr);
+    record_->profile_bytes += static_cast<double>(spread.bytes);
+    const auto n = static_cast<double>(replicas_);
+    variance.resize(spread.m2.size());
+    double total = 0;
+    for (size_t k = 0; k < spread.m2.size(); ++k) {
+        variance[k] = spread.m2[k] / (n * static_cast<double>(layout_.tensors()[k].numel));
+        total += spread.m2[k];
+    }
+    consensus_distance = std::sqrt(total / n);
+}
+
+}  // namespace dbench::train

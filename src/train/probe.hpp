@@ -1,0 +1,60 @@
+#pragma once
+// Measures parameters for the profile: norms just before averaging, exact variance over replicas,
+// gradient and update norms. Asked by algorithms at the points design.md section 4 names; does
+// nothing in iterations that are not profiled.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "arena/kernels.hpp"
+#include "arena/layout.hpp"
+#include "comm/exchange.hpp"
+#include "train/observer.hpp"
+#include "train/timers.hpp"
+
+namespace dbench::train {
+
+/// Iterations between two measurements; 0: never.
+struct ProfilePlan {
+    int64_t every = 1;  ///< iterations; rows of /parameters
+    bool norms = true;
+    int64_t variance_every = 1;  ///< multiples of `every` are measured
+    bool after = false;          ///< variance after averaging too
+};
+
+class Probe {
+public:
+    Probe(const ProfilePlan& plan, const arena::Layout& layout, int64_t replicas,
+          int64_t local_replicas, comm::Exchange& exchange, Timers& timers);
+
+    /// Begins iteration t; results go to `record`.
+    void begin(int64_t t, IterationRecord& record);
+    void finish();
+
+    /// Gradients of `columns`, complete and not yet reduced.
+    void gradient(arena::Rows g, arena::Columns columns);
+    /// Where optimizers leave ||lr d||^2 per row and segment; null where not asked for.
+    double* squared_update() { return profiled_ ? update_.data() : nullptr; }
+    /// The whole of x as it is just before averaging, or after the update where there is none.
+    /// Collective where variance is due.
+    void about_to_average(arena::Rows x);
+    /// The whole result of the averaging alone.
+    void averaged(arena::Rows x);
+
+    bool wants_after() const { return variance_due_ && plan_.after; }
+
+private:
+    void spread(arena::Rows x, std::vector<double>& variance, double& consensus_distance);
+
+    ProfilePlan plan_;
+    const arena::Layout& layout_;
+    int64_t replicas_, local_;
+    comm::Exchange& exchange_;
+    Timers& timers_;
+    IterationRecord* record_ = nullptr;
+    bool profiled_ = false, variance_due_ = false;
+    std::vector<double> gradient_, update_, norm_;  // per row and segment [R * S]
+};
+
+}  // namespace dbench::train

@@ -1,0 +1,68 @@
+#include "train/replicas.hpp"
+
+#include "arena/kernels.hpp"
+#include "base/random.hpp"
+#include "train/models/model.hpp"
+#include "train/tensors.hpp"
+
+namespace dbench::train {
+namespace {
+
+void initialise(const Model& model, const arena::Layout& layout, const arena::Rows& rows,
+                int64_t local, uint64_t seed, uint64_t draw) {
+    // LibTorch's generator is seeded with a key of its own just before a replica's turn.
+    torch::manual_seed(base::Random(seed, base::Purpose::init, {draw}).bits64() >> 1);
+    auto tensors = views(layout, rows, local);
+    const auto& parameters = model.declaration().parameters;
+    for (size_t k = 0; k < parameters.size(); ++k) parameters[k].initialise(tensors[k]);
+}
+
+}  // namespace
+
+std::vector<torch::Tensor> views(const arena::Layout& layout, const arena::Rows& rows,
+                                 int64_t local) {
+    std::vector<torch::Tensor> out;
+    const auto options = torch::TensorOptions().dtype(scalar_type(rows.type));
+    for (const auto& tensor : layout.tensors()) {
+        out.push_back(torch::from_blob(rows.at(local, tensor.offset), tensor.shape, options));
+    }
+    return out;
+}
+
+arena::Layout buffer_layout_of(const Model& model) {
+    arena::Layout layout;
+    for (const auto& buffer : model.declaration().buffers) {
+        layout.add(buffer.name, buffer.shape, arena::TensorKind::norm);
+    }
+    return layout;
+}
+
+Replicas::Replicas(const Model& model, const comm::Placement& placement, int rank,
+                   arena::DType type, Init init, uint64_t seed)
+    : layout_(layout_of(model.declaration())),
+      buffer_layout_(buffer_layout_of(model)),
+      state_(type, placement.begin(rank), placement.count(rank), layout_.columns()),
+      x_(state_.rows("parameters")),
+      gradient_(type, placement.begin(rank), placement.count(rank), layout_.columns()) {
+    if (buffer_layout_.columns() > 0) {
+        buffers_ = state_.rows("buffers", buffer_layout_.columns());
+    } else {
+        buffers_ = arena::Rows{nullptr, type, arena::Space::host, x_.first, x_.count, 0};
+    }
+    const torch::NoGradGuard no_grad;
+    const auto& buffers = model.declaration().buffers;
+    for (int64_t i = 0; i < x_.count; ++i) {
+        if (init == Init::independent) {
+            initialise(model, layout_, x_, i, seed, static_cast<uint64_t>(x_.first + i) + 1);
+        } else if (init == Init::same && i == 0) {
+            initialise(model, layout_, x_, i, seed, 0);
+        } else if (init == Init::same) {
+            const arena::Rows first = x_.only(0);
+            arena::copy(first, x_.only(i), layout_.all());
+        }
+        auto tensors = views(buffer_layout_, buffers_, i);
+        for (size_t k = 0; k < buffers.size(); ++k) tensors[k].fill_(buffers[k].initial);
+    }
+}
+
+}  // namespace dbench::train

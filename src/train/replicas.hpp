@@ -1,0 +1,42 @@
+#pragma once
+// The local replicas of a run: their parameters, gradients and BatchNorm buffers as rows, and the
+// table of everything that a run would have to restore.
+
+#include <cstdint>
+#include <string>
+
+#include "arena/layout.hpp"
+#include "arena/state.hpp"
+#include "comm/placement.hpp"
+
+namespace dbench::train {
+
+class Model;
+
+enum class Init { same, independent, zeros };
+
+class Replicas {
+public:
+    /// Local replicas of `rank`, parameters initialised from the init seed: `same` gives all
+    /// replicas replica 0's values, `independent` each its own draw.
+    Replicas(const Model& model, const comm::Placement& placement, int rank, arena::DType type,
+             Init init, uint64_t seed);
+
+    const arena::Layout& layout() const { return layout_; }
+    const arena::Layout& buffer_layout() const { return buffer_layout_; }
+    arena::Rows x() const { return x_; }
+    arena::Rows g() const { return gradient_.rows(); }
+    arena::Rows buffers() const { return buffers_; }
+    arena::StateTable& state() { return state_; }
+
+private:
+    arena::Layout layout_, buffer_layout_;
+    arena::StateTable state_;
+    arena::Rows x_, buffers_;
+    arena::Buffer gradient_;
+};
+
+/// The layout of a model's BatchNorm buffers.
+arena::Layout buffer_layout_of(const Model& model);
+
+}  // namespace dbench::train

@@ -1,0 +1,117 @@
+#include "train/trainer.hpp"
+
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/signals.hpp"
+
+namespace dbench::train {
+namespace {
+
+// Reports a replica's first non-finite loss; the values themselves are recorded as they are.
+class FiniteWatch {
+public:
+    FiniteWatch(int64_t first, int64_t count, bool stop)
+        : first_(first), reported_(count), stop_(stop) {}
+    void look(int64_t t, const std::vector<double>& loss) {
+        for (size_t i = 0; i < loss.size(); ++i) {
+            if (std::isfinite(loss[i]) || reported_[i]) continue;
+            reported_[i] = true;
+            const std::string text = "replica " + std::to_string(first_ + i) +
+                                     ": the training loss is not finite in iteration " +
+                                     std::to_string(t) + " (a lower /optimizer/lr may help)";
+            if (stop_) throw base::RunError(text + "; /nonfinite says stop");
+            base::warn(text);
+        }
+    }
+
+private:
+    int64_t first_;
+    std::vector<bool> reported_;
+    bool stop_;
+};
+
+void check_peers_and_signals(comm::World& world) {
+    world.check_failures();
+    if (const std::string signal = base::noted_signal(); !signal.empty()) {
+        throw base::RunError("stopped by " + signal);
+    }
+}
+
+}  // namespace
+
+void train(const TrainerParts& p, const TrainerPlan& plan) {
+    const arena::Rows x = p.replicas.x(), g = p.replicas.g();
+    const arena::Layout& layout = p.replicas.layout();
+    const double row_bytes = static_cast<double>(plan.numel * arena::size_of(plan.type));
+    const double epochs_per_iteration =
+        static_cast<double>(plan.samples_per_iteration) / static_cast<double>(plan.train_samples);
+    const base::Stopwatch elapsed;
+    Timers timers;
+    Probe probe(plan.profile, layout, p.placement.replicas, x.count, p.exchange, timers);
+    FiniteWatch finite(x.first, x.count, plan.stop_on_nonfinite);
+
+    const auto evaluate = [&](int64_t completed) {
+        EvaluationRecord record;
+        record.iteration = completed;
+        record.epoch = static_cast<double>(completed) * epochs_per_iteration;
+        p.evaluator.evaluate(x, record);
+        record.elapsed = elapsed.seconds();
+        p.observer.evaluation(record);
+    };
+
+    evaluate(0);
+    double recording = 0;  // seconds of the observer, charged to the next iteration's profiling
+    for (int64_t t = 0; t < plan.iterations; ++t) {
+        check_peers_and_signals(p.world);
+        timers.start();
+        IterationRecord record;
+        record.iteration = t;
+        record.epoch = static_cast<double>(t + 1) * epochs_per_iteration;
+        record.lr = p.learning_rate.at(t);
+        record.round = p.schedule ? p.schedule->at(t) : graphs::Round{0, true};
+        record.loss.resize(x.count);
+        record.accuracy.resize(x.count);
+        probe.begin(t, record);
+
+        Step step{t,      {record.lr, t + 1}, record.round, x,      g,
+                  layout, p.exchange,         p.optimizer,  timers, probe};
+        p.algorithm.before_forward(step);
+        p.executor.gradients(
+            x, p.loader, timers,
+            [&](arena::Columns columns) {
+                probe.gradient(g, columns);
+                p.algorithm.ready(step, columns);
+            },
+            record.loss.data(), record.accuracy.data());
+        p.algorithm.after_backward(step);
+        probe.finish();
+
+        const Sent sent = p.algorithm.sent(record.round);
+        record.averaged = sent.averaged;
+        record.rounds = sent.rounds;
+        record.degree = sent.degree;
+        record.messages = sent.messages;
+        record.bytes_sent = sent.rows * row_bytes;
+        timers.stop();
+
+        record.step_time = timers.step_seconds();
+        record.time_data = timers.seconds(Phase::data);
+        record.time_gradient = timers.seconds(Phase::gradient);
+        record.time_update = timers.seconds(Phase::update);
+        record.time_exchange = timers.seconds(Phase::exchange);
+        record.time_profile = timers.seconds(Phase::profile) + recording;
+        finite.look(t, record.loss);
+
+        const base::Stopwatch observer_time;
+        p.observer.iteration(record);
+        recording = observer_time.seconds();
+
+        const int64_t completed = t + 1;
+        const bool due = plan.evaluate_every > 0 && completed % plan.evaluate_every == 0;
+        if (due || completed == plan.iterations) evaluate(completed);
+    }
+}
+
+}  // namespace dbench::train

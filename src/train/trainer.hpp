@@ -1,0 +1,51 @@
+#pragma once
+// The training loop: iterations 0 .. T-1 of all local replicas, evaluation between them.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "comm/exchange.hpp"
+#include "train/algorithms/algorithm.hpp"
+#include "train/data/loader.hpp"
+#include "train/evaluation.hpp"
+#include "train/executor.hpp"
+#include "train/observer.hpp"
+#include "train/probe.hpp"
+#include "train/replicas.hpp"
+
+namespace dbench::train {
+
+struct TrainerPlan {
+    int64_t iterations = 0;      ///< T
+    int64_t evaluate_every = 0;  ///< iterations; 0: only the initial and the final state
+    int64_t train_samples = 0;   ///< N
+    int64_t samples_per_iteration = 0;
+    int64_t numel = 0;  ///< true parameters of one replica
+    arena::DType type = arena::DType::float32;
+    bool stop_on_nonfinite = false;
+    ProfilePlan profile;
+};
+
+/// What a run is made of; everything outlives the trainer. `schedule` is null for algorithms that
+/// take no graph.
+struct TrainerParts {
+    comm::World& world;
+    const comm::Placement& placement;
+    Replicas& replicas;
+    Executor& executor;
+    Loader& loader;
+    Optimizer& optimizer;
+    Algorithm& algorithm;
+    comm::Exchange& exchange;
+    Evaluator& evaluator;
+    const LearningRate& learning_rate;
+    const graphs::Schedule* schedule;
+    Observer& observer;
+};
+
+/// Trains from the replicas' present state. Collective. Throws RunError where a replica's loss is
+/// not finite and the plan says stop, or when a signal was noted.
+void train(const TrainerParts& parts, const TrainerPlan& plan);
+
+}  // namespace dbench::train

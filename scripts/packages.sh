@@ -1,0 +1,60 @@
+# System packages, sourced by setup. A package is wanted only where what it brings is not there, so that
+# an MPI, HDF5 or compiler from elsewhere (a module, a prefix) is left alone.
+
+has() { command -v "$1" >/dev/null; }
+has_header() {
+    local prefix
+    for prefix in /usr /usr/local ${CMAKE_PREFIX_PATH//[:;]/ } ${CPATH//:/ } ${HDF5_ROOT:-}; do
+        if [ -e "$prefix/include/$1" ] || [ -e "$prefix/$1" ]; then return 0; fi
+    done
+    return 1
+}
+
+missing=()
+want() {  # want PACKAGES... if TEST: notes Debian's packages where the test fails
+    local packages=()
+    while [ "$1" != if ]; do packages+=("$1"); shift; done
+    shift
+    eval "$*" 2>/dev/null || missing+=("${packages[@]}")
+}
+
+find_missing() {
+    missing=()
+    want build-essential if 'has c++ && has cc'
+    want cmake if has cmake
+    want ninja-build if has ninja
+    want ccache if has ccache
+    want lld if 'has mold || has ld.lld'
+    want git if has git
+    want python3 python3-venv if 'python3 -c "import venv, ensurepip"'
+    want ca-certificates if 'test -e /etc/ssl/certs/ca-certificates.crt || test -d /etc/pki'
+    want xz-utils if has xz
+    want openmpi-bin libopenmpi-dev if 'has mpirun && has mpicc'
+    want libhdf5-dev if 'has_header hdf5.h || has_header hdf5/serial/hdf5.h || has h5cc || has h5pcc'
+    want hdf5-tools if has h5dump
+    want zlib1g-dev if has_header zlib.h
+    want nlohmann-json3-dev if has_header nlohmann/json.hpp
+    want libeigen3-dev if 'has_header eigen3/Eigen/Core || has_header Eigen/Core'
+    want libspectra-dev if has_header Spectra/SymEigsSolver.h
+    want librandom123-dev if has_header Random123/philox.h
+    want libcli11-dev if has_header CLI/CLI.hpp
+    want catch2 if 'has_header catch2/catch.hpp || has_header catch2/catch_test_macros.hpp'
+}
+
+install_packages() {
+    find_missing
+    [ ${#missing[@]} -gt 0 ] || return 0
+    local root=()
+    [ "$(id -u)" -eq 0 ] || root=(sudo -n)
+    if ! has apt-get; then
+        fail "missing here, by the names of Debian's packages: ${missing[*]}. Install what corresponds to" \
+            "them (on a cluster: load modules, set CMAKE_PREFIX_PATH), then run this again."
+    elif ! "${root[@]}" true 2>/dev/null; then
+        fail "packages are missing and this user may not install them (neither root nor sudo without a" \
+            "password). Have them installed, then run this again: sudo apt-get install ${missing[*]}"
+    fi
+    say "installing ${missing[*]}"
+    "${root[@]}" apt-get update -qq || fail "apt-get update failed: see its message above"
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        -o DPkg::Lock::Timeout=300 "${missing[@]}" >/dev/null || fail "apt-get install failed: see its message above"
+}

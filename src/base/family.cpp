@@ -215,7 +215,8 @@ Json resolve_member(const Json& given, const std::string& pointer, const std::st
         object.erase("type");
         Json out = Json::object();
         out["type"] = name;
-        for (const auto& item : resolve_object(object, pointer, entry->parameters).items()) {
+        const Json resolved = resolve_object(object, pointer, entry->parameters);
+        for (const auto& item : resolved.items()) {
             out[item.key()] = item.value();
         }
         return out;

@@ -1,0 +1,20 @@
+#pragma once
+// How unequal positive numbers are: the four measures of the DBench paper (design.md, section 7).
+
+#include <span>
+#include <vector>
+
+namespace dbench::profile {
+
+struct Dispersion {
+    double gini;                      ///< sum_ij |a_i - a_j| / (2 n^2 mean)
+    double index_of_dispersion;       ///< variance / mean, in the unit of the values
+    double coefficient_of_variation;  ///< standard deviation / mean
+    double quartile_coefficient;      ///< (Q3 - Q1) / (Q3 + Q1), quartiles interpolated linearly
+};
+
+/// Of n >= 1 values, with population moments. 0 where a denominator is 0, exactly 0 for equal
+/// values, NaN where any value is NaN. Sorts `values`. O(n log n).
+Dispersion dispersion(std::span<double> values);
+
+}  // namespace dbench::profile

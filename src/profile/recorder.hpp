@@ -1,0 +1,95 @@
+#pragma once
+// Records a run: every rank keeps its measurements in memory, about once a second they go to rank 0
+// together, and rank 0 appends them to the result file (design.md, section 7).
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arena/layout.hpp"
+#include "comm/placement.hpp"
+#include "comm/world.hpp"
+#include "graphs/schedule.hpp"
+#include "train/observer.hpp"
+
+namespace dbench::profile {
+
+/// What is known at a flush, for people who watch. NaN where nothing was measured yet.
+struct Progress {
+    int64_t completed = 0;   ///< iterations recorded
+    int64_t iterations = 0;  ///< of the whole run
+    double epoch = 0;
+    double elapsed = 0;                ///< seconds since the recorder was made
+    double seconds_per_iteration = 0;  ///< of rank 0, profiling included, since the last flush
+    double samples_per_second = 0;     ///< all replicas
+    double loss = std::numeric_limits<double>::quiet_NaN();  ///< last minibatch, mean over replicas
+    double accuracy = std::numeric_limits<double>::quiet_NaN();  ///< the same
+    double consensus_distance = std::numeric_limits<double>::quiet_NaN();
+    double test_accuracy =
+        std::numeric_limits<double>::quiet_NaN();  ///< mean model, last evaluation
+};
+
+/// The same on every rank unless said otherwise; only rank 0 uses the texts.
+struct RecorderOptions {
+    std::string path;
+    bool overwrite = false;  ///< replaces an existing file, if that is a result file
+    std::string name;
+    std::string spec;         ///< resolved, JSON
+    std::string provenance;   ///< JSON
+    std::string certificate;  ///< JSON of the first graph; empty without one
+
+    std::vector<arena::Tensor> tensors;  ///< in the order of named_parameters()
+    arena::DType precision = arena::DType::float32;
+    std::string device = "cpu";  ///< of this rank
+    int cpus = 1;                ///< that this rank may use
+
+    int64_t evaluated = 0;  ///< m: the evaluated replicas are floor(j n / m)
+    bool validation = false;
+    bool norms = true;                      ///< rows of /parameters
+    bool variance = true;                   ///< exact variance
+    bool after = false;                     ///< variance after averaging too
+    int64_t every = 1, variance_every = 1;  ///< iterations
+
+    const graphs::Schedule* schedule = nullptr;  ///< null: centralized. Outlives the recorder
+    int64_t graphs = 256;  ///< matrices kept of a schedule that does not repeat
+
+    int64_t iterations = 1;                         ///< of the whole run
+    double samples_per_iteration = 0;               ///< all replicas; for Progress
+    double seconds_per_iteration = 0;               ///< estimate, sizes chunks; 0: not known
+    std::function<void(const Progress&)> progress;  ///< called on rank 0 after each flush
+};
+
+class Recorder : public train::Observer {
+public:
+    /// Creates the result file (and missing folders), readable from now on, status `running`.
+    /// Collective. Throws UserError on all ranks where the file cannot be created or one exists
+    /// that may not be replaced; that one is left as it was.
+    Recorder(comm::World& world, comm::Placement placement, RecorderOptions options);
+    /// Without a `finish` or `fail`: as `fail`, never throws.
+    ~Recorder() override;
+    Recorder(const Recorder&) = delete;
+    Recorder& operator=(const Recorder&) = delete;
+
+    /// Collective once in many calls. Throws RunError on all ranks where the file cannot be
+    /// written (file and reason), and whatever a wait for peers throws.
+    void iteration(const train::IterationRecord& record) override;
+    void evaluation(const train::EvaluationRecord& record) override;
+    void event(int64_t iteration, const std::string& kind, const std::string& text) override;
+
+    /// Ends the file: all rows, `status` (complete, preempted or failed), `finished`, `error`.
+    /// Collective; throws as `iteration`.
+    void finish(const std::string& status, const std::string& error = "");
+    /// After a failure, without the other ranks: rank 0 writes what it has and sets status
+    /// `failed`. Never throws, reports on standard error what it could not write; other ranks: no
+    /// effect.
+    void fail(const std::string& error) noexcept;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dbench::profile

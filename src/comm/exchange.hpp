@@ -15,15 +15,15 @@
 
 namespace dbench::comm {
 
-enum class Reduction : uint8_t { reproducible, library };   ///< fixed tree, or MPI's own
+enum class Reduction : uint8_t { reproducible, library };  ///< fixed tree, or MPI's own
 
 /// What one mixing round sends if each rank held one replica (design.md, section 7): out-degree
 /// rows per replica; a group of m counts 2 (m - 1) messages and 2 (m - 1) / m rows per member.
 struct RoundCost {
-    double degree;       ///< mean out-degree without self
-    int64_t messages;    ///< sum over replicas
-    double rows;         ///< rows sent, sum over replicas; times parameter bytes: bytes_sent
-    bool averages;       ///< W is not the identity
+    double degree;     ///< mean out-degree without self
+    int64_t messages;  ///< sum over replicas
+    double rows;       ///< rows sent, sum over replicas; times parameter bytes: bytes_sent
+    bool averages;     ///< W is not the identity
 };
 RoundCost round_cost(const graphs::Schedule& schedule, graphs::Round round);
 /// The same of an all-reduce over n replicas.
@@ -35,8 +35,8 @@ using Token = std::shared_ptr<Pending>;
 
 /// Second moments of a set of rows over all replicas.
 struct Spread {
-    std::vector<double> m2;    ///< per tensor [T]: sum_i ||x_i,t - mean_t||^2, on every rank
-    uint64_t bytes = 0;        ///< what this rank sent for it
+    std::vector<double> m2;  ///< per tensor [T]: sum_i ||x_i,t - mean_t||^2, on every rank
+    uint64_t bytes = 0;      ///< what this rank sent for it
 };
 
 class Exchange {
@@ -50,7 +50,7 @@ public:
     /// be written in `columns` before the finish. All ranks start the same exchanges in the same
     /// order; any number may be in flight. Groups of the round go as all-reduces along the tree.
     Token start_mix(graphs::Round round, arena::Rows x, arena::Columns columns);
-    void finish_mix(const Token& token, arena::Rows out);   ///< out may be x
+    void finish_mix(const Token& token, arena::Rows out);  ///< out may be x
 
     /// The blocking form: tiled by columns, so that scratch stays small whatever the degree.
     void mix(graphs::Round round, arena::Rows x, arena::Columns columns, arena::Rows out);
@@ -63,13 +63,13 @@ public:
     /// Whether the exchange has finished moving; never blocks. Also moves others along.
     bool poll(const Token& token);
 
-    /// Exact moments over replicas. `mean` (may be null): float64 row [P] that receives the mean
-    /// over all replicas, on every rank.
+    /// Exact moments over replicas. Collective. `mean` (may be null, on all ranks alike): float64
+    /// row [P] that receives the mean over all replicas, on every rank.
     Spread moments(arena::Rows x, double* mean);
 
     /// Bytes of receive buffers that a mix of this round needs on this rank (start_mix over all
     /// columns).
-    int64_t receive_bytes(graphs::Round round) const;
+    int64_t receive_bytes(graphs::Round round, arena::DType type = arena::DType::float32) const;
 
     struct Impl;
 

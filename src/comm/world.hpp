@@ -27,28 +27,35 @@ public:
 /// environment.
 bool launched_by_mpi();
 
+class LocalGroup;
+
+struct Alone {};  ///< asks for a group of one, however this process was started
+
 class World {
 public:
     /// Joins the group (MPI_Init_thread) if launched by MPI. One per process. Throws UserError
     /// where MPI lacks the thread level that is needed.
     World();
-    ~World();   ///< leaves the group; after `report_failure` or `abort` it does not wait for peers
+    explicit World(Alone);  ///< never touches MPI; may live beside another World
+    /// Rank `rank` of a group of threads (tests); each thread makes its own.
+    World(std::shared_ptr<LocalGroup> group, int rank);
+    ~World();  ///< leaves the group; after a failure it does not wait for peers
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
     int rank() const;
     int size() const;
-    int local_rank() const;   ///< among the ranks on this host
+    int local_rank() const;  ///< among the ranks on this host
     int local_size() const;
     const std::string& host() const;
 
     // Collectives for set-up and recording: every rank calls, in the same order. They wait through
     // `wait` below: deadline, failure channel, no busy core.
     void barrier();
-    void broadcast(std::string& text);                            ///< rank 0's text to all
-    std::vector<std::string> gather(const std::string& bytes);    ///< on rank 0 all, else empty
+    void broadcast(std::string& text);                          ///< rank 0's text to all
+    std::vector<std::string> gather(const std::string& bytes);  ///< on rank 0 all, else empty
     std::vector<std::string> all_gather(const std::string& bytes);
-    void sum(std::vector<double>& values);   ///< element-wise over ranks, in rank order, on all
+    void sum(std::vector<double>& values);  ///< element-wise over ranks, in rank order, on all
 
     /// Set-up on which every rank must succeed: all ranks call with their own error ("" where all
     /// is well) and whether it is the user's; all throw the lowest failing rank's error (UserError
@@ -67,7 +74,7 @@ public:
     [[noreturn]] void abort(int status);
 
     struct Impl;
-    Impl& impl() { return *impl_; }   ///< for the transports of this room
+    Impl& impl() { return *impl_; }  ///< for the transports of this room
 
 private:
     std::unique_ptr<Impl> impl_;

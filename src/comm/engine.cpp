@@ -1,0 +1,115 @@
+#include "comm/engine.hpp"
+
+#include <utility>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "base/clock.hpp"
+#include "comm/wait.hpp"
+
+namespace dbench::comm {
+
+Engine::Engine(bool with_thread) {
+    if (with_thread) thread_ = std::thread([this] { run(); });
+}
+
+Engine::~Engine() {
+    {
+        const std::lock_guard lock(mutex_);
+        stop_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+    // The transport may still write into the buffers of what was not waited for (after a failure).
+    if (!operations_.empty()) {
+        new std::vector<std::shared_ptr<Pending>>(std::move(operations_));
+    }
+}
+
+void Engine::start(std::shared_ptr<Pending> operation, bool now) {
+    if (now && step(*operation)) return;
+    {
+        const std::lock_guard lock(mutex_);
+        operations_.push_back(std::move(operation));
+    }
+    changed_.notify_all();
+}
+
+bool Engine::test(Pending& operation) {
+    if (!operation.done()) step_all();
+    if (!operation.done()) return false;
+    if (operation.error_) std::rethrow_exception(operation.error_);
+    return true;
+}
+
+std::vector<int> Engine::owing(Pending& operation) {
+    const std::lock_guard lock(operation.mutex_);
+    return operation.owing();
+}
+
+bool Engine::step(Pending& operation) {
+    const std::unique_lock lock(operation.mutex_, std::try_to_lock);
+    if (!lock || operation.done()) return false;
+    bool done = true;
+    try {
+        done = operation.advance();
+    } catch (...) {
+        operation.error_ = std::current_exception();
+    }
+    if (done) operation.done_.store(true, std::memory_order_release);
+    return done;
+}
+
+bool Engine::step_all() {
+    std::vector<std::shared_ptr<Pending>> operations;
+    {
+        const std::lock_guard lock(mutex_);
+        operations = operations_;
+    }
+    bool finished = false;
+    for (const auto& operation : operations) finished |= step(*operation);
+    if (finished) {
+        const std::lock_guard lock(mutex_);
+        std::erase_if(operations_, [](const auto& operation) { return operation->done(); });
+    }
+    return finished;
+}
+
+void Engine::run() {
+#ifdef __linux__
+    prctl(PR_SET_TIMERSLACK, 5000UL);  // ns; the default would triple the shortest sleep
+#endif
+    // A look that took this long has copied: there is likely more to copy.
+    constexpr double kBusySeconds = 20e-6;
+    Backoff backoff;
+    std::unique_lock lock(mutex_);
+    while (!stop_) {
+        if (operations_.empty() || waiting_ > 0) {
+            changed_.wait(lock);
+            backoff.reset();
+            continue;
+        }
+        lock.unlock();
+        const base::Stopwatch watch;
+        if (step_all() || watch.seconds() > kBusySeconds) backoff.reset();
+        backoff.pause();
+        lock.lock();
+    }
+}
+
+Engine::Waiting::Waiting(Engine& engine) : engine_(engine) {
+    const std::lock_guard lock(engine_.mutex_);
+    ++engine_.waiting_;
+}
+
+Engine::Waiting::~Waiting() {
+    {
+        const std::lock_guard lock(engine_.mutex_);
+        --engine_.waiting_;
+    }
+    engine_.changed_.notify_all();
+}
+
+}  // namespace dbench::comm

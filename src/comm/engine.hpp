@@ -1,0 +1,72 @@
+#pragma once
+// Moves exchanges along while the program computes.
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace dbench::comm {
+
+/// An operation in flight: a state machine that takes as many steps as it can whenever somebody
+/// looks after it.
+class Pending {
+public:
+    virtual ~Pending() = default;
+    bool done() const { return done_.load(std::memory_order_acquire); }
+
+protected:
+    friend class Engine;
+    /// Goes as far as is possible without waiting; true when there is nothing left to do.
+    virtual bool advance() = 0;
+    virtual std::vector<int> owing() const = 0;  ///< ranks that the next step waits for
+
+private:
+    std::mutex mutex_;  // one thread at a time advances it
+    std::atomic<bool> done_ = false;
+    std::exception_ptr error_;
+};
+
+/// Looks after the operations in flight: from a thread of its own, which sleeps while there are
+/// none, and from those threads that wait for one. The thread polls because MPI moves large
+/// messages only inside calls: between a start and a finish without calls nothing is hidden.
+class Engine {
+public:
+    /// Without a thread operations move only while somebody waits (a process alone needs none).
+    explicit Engine(bool with_thread);
+    ~Engine();  ///< operations still in flight are left as they are, with their memory
+
+    /// Takes an operation into care. `now`: the caller takes its first steps.
+    void start(std::shared_ptr<Pending> operation, bool now);
+    /// Moves everything along; whether `operation` is done. Rethrows what its steps threw.
+    bool test(Pending& operation);
+    std::vector<int> owing(Pending& operation);
+
+    /// While one lives, the engine's thread leaves the work to the thread that waits.
+    class Waiting {
+    public:
+        explicit Waiting(Engine& engine);
+        ~Waiting();
+
+    private:
+        Engine& engine_;
+    };
+
+private:
+    bool step(Pending& operation);  // whether this call finished it
+    bool step_all();                // whether this call finished any
+    void run();
+
+    std::mutex mutex_;  // of the list and the flags; never held during a step
+    std::condition_variable changed_;
+    std::vector<std::shared_ptr<Pending>> operations_;
+    int waiting_ = 0;
+    bool stop_ = false;
+    std::thread thread_;
+};
+
+}  // namespace dbench::comm

@@ -1,0 +1,120 @@
+#include "comm/exchange.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/exchange_impl.hpp"
+
+namespace dbench::comm {
+namespace {
+
+constexpr size_t kRepeatingPlans = 256, kOtherPlans = 8;
+/// Columns per message of a blocking exchange: long enough for full bandwidth, short enough for
+/// scratch of some hundred received rows.
+constexpr int64_t kTile = 65536;
+
+}  // namespace
+
+Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layout& layout,
+                     const graphs::Schedule* schedule, Reduction reduction)
+    : world(world.impl()),
+      placement(placement),
+      layout(layout),
+      schedule(schedule),
+      reduction(reduction),
+      mean_plan(std::make_shared<const MixingPlan>(make_mean_plan(placement, world.rank()))),
+      repeating(kRepeatingPlans),
+      others(kOtherPlans) {
+    DBENCH_EXPECT(placement.ranks == world.size() && placement.replicas >= placement.ranks);
+    DBENCH_EXPECT(!schedule || schedule->size() == placement.replicas);
+}
+
+std::shared_ptr<const MixingPlan> Exchange::Impl::plan(graphs::Round round) {
+    PlanCache& cache = round.repeats ? repeating : others;
+    return cache.get(round.matrix,
+                     [&] { return make_mixing_plan(*schedule, round, placement, world.rank()); });
+}
+
+std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPlan> plan,
+                                                 arena::Rows x, arena::Columns columns,
+                                                 bool in_place) {
+    DBENCH_EXPECT(x.first == placement.begin(world.rank()));
+    DBENCH_EXPECT(x.count == placement.count(world.rank()));
+    DBENCH_EXPECT(x.space != arena::Space::cuda);
+    const bool all = plan->groups.size() == 1 && plan->groups[0].members == placement.replicas;
+    const Operation::Options options{in_place, all && reduction == Reduction::library};
+    auto operation = std::make_shared<Operation>(*world.transport, pool, std::move(plan), x,
+                                                 columns, world.tag(world.exchanges++), options);
+    const bool arithmetic = operation->begin();
+    world.engine->start(operation, !arithmetic);
+    return operation;
+}
+
+void Exchange::Impl::finish(Operation& operation, arena::Rows out) {
+    world.wait("an exchange of parameters", operation);
+    operation.finish(out);
+}
+
+Exchange::Exchange(World& world, const Placement& placement, const arena::Layout& layout,
+                   const graphs::Schedule* schedule, Reduction reduction)
+    : impl_(std::make_unique<Impl>(world, placement, layout, schedule, reduction)) {}
+
+Exchange::~Exchange() = default;
+
+Token Exchange::start_mix(graphs::Round round, arena::Rows x, arena::Columns columns) {
+    return impl_->start(impl_->plan(round), x, columns, false);
+}
+
+void Exchange::finish_mix(const Token& token, arena::Rows out) {
+    impl_->finish(static_cast<Operation&>(*token), out);
+}
+
+void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, arena::Rows out) {
+    const auto plan = impl_->plan(round);
+    const int64_t tiles = (columns.count() + kTile - 1) / kTile;
+    if (plan->local()) {  // nothing to wait for: one pass; the numbers are the other ranks', too
+        const auto operation = impl_->start(plan, x, columns, false);
+        impl_->world.exchanges += static_cast<uint64_t>(std::max<int64_t>(tiles, 1) - 1);
+        return impl_->finish(*operation, out);
+    }
+    const auto start = [&](int64_t tile) {
+        const int64_t begin = columns.begin + tile * kTile;
+        return impl_->start(plan, x, {begin, std::min(begin + kTile, columns.end)}, false);
+    };
+    auto operation = start(0);
+    for (int64_t tile = 0; tile < tiles; ++tile) {  // the next tile moves while this one is added
+        auto next = tile + 1 < tiles ? start(tile + 1) : nullptr;
+        impl_->finish(*operation, out);
+        operation = std::move(next);
+    }
+}
+
+Token Exchange::start_all_reduce(arena::Rows x, arena::Columns columns) {
+    return impl_->start(impl_->mean_plan, x, columns, true);
+}
+
+void Exchange::finish_all_reduce(const Token& token) {
+    auto& operation = static_cast<Operation&>(*token);
+    impl_->finish(operation, operation.rows());
+}
+
+bool Exchange::poll(const Token& token) { return impl_->world.engine->test(*token); }
+
+int64_t Exchange::receive_bytes(graphs::Round round, arena::DType type) const {
+    const auto plan = impl_->plan(round);
+    int64_t rows = plan->slots;
+    for (const GroupPlan& group : plan->groups) {
+        if (group.local()) continue;
+        int64_t nodes = 0;
+        for (const auto& part : group.parts) nodes += static_cast<int64_t>(part.nodes.size());
+        const auto parts = static_cast<int64_t>(group.parts.size());
+        // The mean, this rank's subtrees, and a chunk of everybody's.
+        rows +=
+            1 +
+            (group.adds_first() ? static_cast<int64_t>(group.parts[group.me].nodes.size()) : 0) +
+            (nodes + parts - 1) / parts;
+    }
+    return rows * impl_->layout.columns() * arena::size_of(type);
+}
+
+}  // namespace dbench::comm

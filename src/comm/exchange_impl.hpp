@@ -1,0 +1,33 @@
+#pragma once
+// What an Exchange is made of, for this room.
+
+#include <memory>
+
+#include "comm/exchange.hpp"
+#include "comm/operation.hpp"
+#include "comm/plan_cache.hpp"
+#include "comm/scratch.hpp"
+#include "comm/world_impl.hpp"
+
+namespace dbench::comm {
+
+struct Exchange::Impl {
+    World::Impl& world;
+    Placement placement;
+    const arena::Layout& layout;
+    const graphs::Schedule* schedule;
+    Reduction reduction;
+    std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();
+    std::shared_ptr<const MixingPlan> mean_plan;
+    PlanCache repeating, others;
+
+    Impl(World& world, const Placement& placement, const arena::Layout& layout,
+         const graphs::Schedule* schedule, Reduction reduction);
+
+    std::shared_ptr<const MixingPlan> plan(graphs::Round round);
+    std::shared_ptr<Operation> start(std::shared_ptr<const MixingPlan> plan, arena::Rows x,
+                                     arena::Columns columns, bool in_place);
+    void finish(Operation& operation, arena::Rows out);
+};
+
+}  // namespace dbench::comm

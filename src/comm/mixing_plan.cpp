@@ -1,0 +1,107 @@
+#include "comm/mixing_plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace dbench::comm {
+namespace {
+
+GroupPlan make_group(std::span<const int> members, const Placement& placement, int rank) {
+    GroupPlan group{static_cast<int64_t>(members.size()), {}, -1, {}};
+    for (int64_t position = 0; position < group.members; ++position) {
+        const int holder = placement.rank_of(members[position]);
+        if (group.parts.empty() || group.parts.back().rank != holder) {
+            group.parts.push_back({holder, {position, position}, {}});
+        }
+        group.parts.back().positions.end = position + 1;
+        if (holder == rank) {
+            group.me = static_cast<int>(group.parts.size()) - 1;
+            group.rows.push_back(members[position] - placement.begin(rank));
+        }
+    }
+    for (GroupPlan::Part& part : group.parts) {
+        part.nodes = arena::maximal_subtrees(group.members, part.positions);
+    }
+    return group;
+}
+
+std::vector<Parcel> parcels(const std::map<int, std::set<int64_t>>& by_rank) {
+    std::vector<Parcel> list;
+    for (const auto& [rank, rows] : by_rank) list.push_back({rank, {rows.begin(), rows.end()}});
+    return list;
+}
+
+}  // namespace
+
+bool GroupPlan::adds_first() const {
+    const auto& nodes = parts[me].nodes;
+    return static_cast<int64_t>(nodes.size()) < parts[me].positions.end - parts[me].positions.begin;
+}
+
+bool MixingPlan::local() const {
+    return send.empty() && receive.empty() &&
+           std::all_of(groups.begin(), groups.end(), [](const GroupPlan& g) { return g.local(); });
+}
+
+MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round round,
+                            const Placement& placement, int rank) {
+    MixingPlan plan;
+    const int64_t first = placement.begin(rank), count = placement.count(rank);
+    std::vector<bool> grouped(static_cast<size_t>(count));
+    for (const std::vector<int>& members : schedule.groups(round)) {
+        GroupPlan group = make_group(members, placement, rank);
+        if (group.me < 0) continue;
+        for (const int64_t row : group.rows) grouped[row] = true;
+        plan.groups.push_back(std::move(group));
+    }
+
+    std::map<int, std::set<int64_t>> send, receive;  // rank -> replicas
+    std::vector<std::vector<graphs::Link>> in(static_cast<size_t>(count));
+    for (int64_t row = 0; row < count; ++row) {
+        if (grouped[row]) continue;
+        const int replica = static_cast<int>(first + row);
+        plan.has_terms = true;
+        in[row] = schedule.in(round, replica);
+        std::erase_if(in[row], [](const graphs::Link& link) { return link.weight == 0; });
+        for (const graphs::Link& link : in[row]) {
+            const int holder = placement.rank_of(link.peer);
+            if (holder != rank) receive[holder].insert(link.peer);
+        }
+        for (const graphs::Link& link : schedule.out(round, replica)) {
+            const int user = placement.rank_of(link.peer);
+            if (user != rank) send[user].insert(row);
+        }
+    }
+    plan.send = parcels(send);
+    plan.receive = parcels(receive);
+    std::map<int64_t, int64_t> slot;  // of a replica
+    for (Parcel& parcel : plan.receive) {
+        for (int64_t& replica : parcel.rows) {
+            slot[replica] = plan.slots;
+            replica = plan.slots++;
+        }
+    }
+
+    plan.terms.resize(static_cast<size_t>(count));
+    for (int64_t row = 0; row < count; ++row) {
+        for (const graphs::Link& link : in[row]) {
+            const bool received = placement.rank_of(link.peer) != rank;
+            plan.terms[row].push_back(
+                {received, received ? slot[link.peer] : link.peer - first, link.weight});
+        }
+    }
+    return plan;
+}
+
+MixingPlan make_mean_plan(const Placement& placement, int rank) {
+    MixingPlan plan;
+    std::vector<int> members(static_cast<size_t>(placement.replicas));
+    std::iota(members.begin(), members.end(), 0);
+    plan.groups.push_back(make_group(members, placement, rank));
+    plan.terms.resize(static_cast<size_t>(placement.count(rank)));
+    return plan;
+}
+
+}  // namespace dbench::comm

@@ -1,0 +1,142 @@
+#include "comm/operation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "arena/kernels.hpp"
+
+namespace dbench::comm {
+
+Operation::Operation(Transport& transport, std::shared_ptr<ScratchPool> pool,
+                     std::shared_ptr<const MixingPlan> plan, arena::Rows x, arena::Columns columns,
+                     int tag, Options options)
+    : transport_(transport),
+      pool_(std::move(pool)),
+      plan_(std::move(plan)),
+      x_(x),
+      columns_(columns),
+      tag_(tag),
+      options_(options) {
+    for (const GroupPlan& group : plan_->groups) {
+        if (!group.local()) groups_.emplace_back(group, x, columns, *pool_, options.in_place);
+    }
+}
+
+bool Operation::begin() {
+    begin_rows();
+    if (groups_.empty()) return false;
+    if (options_.by_library) {  // sums of the library start in the order of the exchanges
+        begin_library();
+        return false;
+    }
+    stage_ = Stage::add;
+    return std::any_of(plan_->groups.begin(), plan_->groups.end(),
+                       [](const GroupPlan& g) { return !g.local() && g.adds_first(); });
+}
+
+void Operation::begin_rows() {
+    const int64_t bytes = columns_.count() * arena::size_of(x_.type);
+    if (bytes == 0) return;
+    received_ = pool_->take(plan_->slots * bytes);
+    std::vector<Message> out, in;
+    for (const Parcel& parcel : plan_->send) {
+        for (const int64_t row : parcel.rows) {
+            out.push_back({parcel.rank, tag_, x_.at(row, columns_.begin), bytes});
+        }
+    }
+    for (const Parcel& parcel : plan_->receive) {
+        for (const int64_t slot : parcel.rows) {
+            in.push_back({parcel.rank, tag_, received_.get() + slot * bytes, bytes});
+        }
+    }
+    if (!out.empty() || !in.empty()) rows_ = transport_.start(Channel::exchange, out, in);
+}
+
+void Operation::begin_library() {
+    const GroupPlan& group = plan_->groups[0];
+    char* const to =
+        static_cast<char*>(groups_[0].result()) + columns_.begin * arena::size_of(x_.type);
+    const void* from = x_.at(0, columns_.begin);
+    if (group.rows.size() > 1) {  // this rank's rows first, as a tree of their own
+        const auto count = static_cast<int64_t>(group.rows.size());
+        std::vector<arena::Summand> leaves;
+        for (int64_t i = 0; i < count; ++i) leaves.push_back({{i, i + 1}, x_.at(i, 0)});
+        arena::tree_sum(x_.type, count, leaves, groups_[0].result(), columns_);
+        from = to;
+    }
+    step_ = transport_.start_sum(x_.type, from, to, columns_.count());
+    stage_ = Stage::library;
+}
+
+bool Operation::advance() {
+    const bool groups = advance_groups();
+    return (!rows_ || rows_->test()) && groups;
+}
+
+bool Operation::advance_groups() {
+    if (stage_ == Stage::add) {
+        for (GroupMean& group : groups_) group.add();
+        start_groups(&GroupMean::list_scatter);
+        stage_ = Stage::scatter;
+    }
+    if (stage_ == Stage::scatter && step_->test()) {
+        for (GroupMean& group : groups_) group.sum();
+        start_groups(&GroupMean::list_gather);
+        stage_ = Stage::gather;
+    }
+    if (stage_ == Stage::gather && step_->test()) stage_ = Stage::moved;
+    if (stage_ == Stage::library && step_->test()) {
+        const arena::Rows sum{groups_[0].result(), x_.type, x_.space, 0, 1, x_.stride};
+        arena::scale(sum, columns_, 1.0 / static_cast<double>(plan_->groups[0].members));
+        stage_ = Stage::moved;
+    }
+    return stage_ == Stage::moved;
+}
+
+void Operation::start_groups(void (GroupMean::*list)(int, std::vector<Message>&,
+                                                     std::vector<Message>&)) {
+    std::vector<Message> out, in;
+    for (GroupMean& group : groups_) (group.*list)(tag_, out, in);
+    step_ = transport_.start(Channel::exchange, out, in);
+}
+
+std::vector<int> Operation::owing() const {
+    std::vector<int> ranks;
+    for (const auto* transfer : {rows_.get(), step_.get()}) {
+        if (!transfer) continue;
+        const std::vector<int> more = transfer->owing();
+        ranks.insert(ranks.end(), more.begin(), more.end());
+    }
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    return ranks;
+}
+
+void Operation::finish(arena::Rows out) {
+    for (const GroupPlan& group : plan_->groups) {
+        if (group.local()) local_group_mean(group, x_, columns_, out);
+    }
+    for (const GroupMean& group : groups_) group.copy_to(out);
+    if (plan_->has_terms) arena::weighted_sums(terms(out), out, columns_);
+}
+
+std::vector<std::vector<arena::Term>> Operation::terms(arena::Rows out) const {
+    const int64_t size = arena::size_of(x_.type);
+    const char* const received = received_.get() - columns_.begin * size;
+    std::vector<std::vector<arena::Term>> terms(plan_->terms.size());
+    for (size_t row = 0; row < terms.size(); ++row) {
+        for (const Source& source : plan_->terms[row]) {
+            const void* from = source.received ? received + source.index * columns_.count() * size
+                                               : x_.at(source.index, 0);
+            terms[row].push_back({from, source.weight});
+        }
+    }
+    // Rows of a group hold their mean by now, and keep it. One call for all rows all the same: in
+    // place, a second one would read what the first has written.
+    for (const GroupPlan& group : plan_->groups) {
+        for (const int64_t row : group.rows) terms[row] = {{out.at(row, 0), 1.0}};
+    }
+    return terms;
+}
+
+}  // namespace dbench::comm

@@ -1,0 +1,53 @@
+#include "comm/scratch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dbench::comm {
+
+struct ScratchPool::Shelf {
+    std::mutex mutex;
+    std::vector<arena::Buffer> free;
+    int64_t in_use = 0, most_in_use = 0, on_shelf = 0;  // bytes
+
+    arena::Buffer take(int64_t bytes) {
+        const std::lock_guard lock(mutex);
+        const auto fits = [&](const arena::Buffer& b) {
+            return b.bytes() >= bytes && b.bytes() <= 2 * bytes;
+        };
+        const auto found = std::find_if(free.begin(), free.end(), fits);
+        arena::Buffer buffer;
+        if (found != free.end()) {
+            buffer = std::move(*found);
+            free.erase(found);
+            on_shelf -= buffer.bytes();
+        } else {
+            buffer = arena::Buffer(arena::DType::float64, 0, 1, (bytes + 7) / 8);
+        }
+        in_use += buffer.bytes();
+        most_in_use = std::max(most_in_use, in_use);
+        return buffer;
+    }
+
+    // What lies idle never exceeds what was once needed at a time: the oldest goes first.
+    void give_back(arena::Buffer buffer) {
+        const std::lock_guard lock(mutex);
+        in_use -= buffer.bytes();
+        on_shelf += buffer.bytes();
+        free.push_back(std::move(buffer));
+        while (on_shelf > most_in_use) {
+            on_shelf -= free.front().bytes();
+            free.erase(free.begin());
+        }
+    }
+};
+
+ScratchPool::ScratchPool() : shelf_(std::make_shared<Shelf>()) {}
+
+std::shared_ptr<char> ScratchPool::take(int64_t bytes) {
+    auto buffer = std::make_shared<arena::Buffer>(shelf_->take(std::max<int64_t>(bytes, 64)));
+    char* const data = buffer->rows().at(0, 0);
+    return {data, [buffer, shelf = shelf_](char*) { shelf->give_back(std::move(*buffer)); }};
+}
+
+}  // namespace dbench::comm

@@ -1,0 +1,36 @@
+#pragma once
+// The one way to wait: with a deadline, an ear for failures, and without taking the core from the
+// rank that is waited for (ranks may outnumber cores).
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dbench::comm {
+
+/// What to do between two looks at something unfinished: give way for some microseconds, then sleep
+/// 20 to 200 us, longer and longer.
+class Backoff {
+public:
+    void pause();
+    void reset() { *this = {}; }
+    bool sleeping() const { return sleep_us_ > 0; }
+
+private:
+    double yielding_since_ = -1;
+    int sleep_us_ = 0;
+};
+
+struct Wait {
+    std::string what;                         ///< "the exchange of iteration 7"
+    std::function<bool()> done;               ///< moves things along; never blocks
+    std::function<std::vector<int>()> owing;  ///< ranks that are waited for
+    std::function<void()> check_failures;     ///< throws PeerFailure; called now and then
+    double deadline;                          ///< seconds
+};
+
+/// Returns when `done` does. Throws Stalled after the deadline, and what `done` and
+/// `check_failures` throw.
+void wait(const Wait& wait);
+
+}  // namespace dbench::comm

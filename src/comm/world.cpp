@@ -1,0 +1,228 @@
+#include "comm/world.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <span>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "comm/local_transport.hpp"
+#include "comm/mpi_transport.hpp"
+#include "comm/wait.hpp"
+#include "comm/world_impl.hpp"
+
+namespace dbench::comm {
+namespace {
+
+constexpr double kGraceSeconds = 5;
+constexpr size_t kLongestReport = 4000;  // short enough to leave without the receiver's help
+
+double deadline_from_environment() {
+    const char* text = std::getenv("DBENCH_TIMEOUT");
+    if (!text || !*text) return 600;
+    char* end = nullptr;
+    const double seconds = std::strtod(text, &end);
+    if (*end || !(seconds > 0)) {
+        throw base::UserError("DBENCH_TIMEOUT=" + std::string(text) +
+                              " is not a number of seconds above 0");
+    }
+    return seconds;
+}
+
+std::string host_name() {
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
+/// srun without a PMI plugin starts processes that know nothing of each other.
+void refuse_step_without_mpi() {
+    const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+    if (tasks && std::getenv("SLURM_PROCID") && std::atoi(tasks) > 1) {
+        throw base::UserError("srun started " + std::string(tasks) +
+                              " tasks without MPI (no PMI in the environment): try srun --mpi=pmix "
+                              "or srun --mpi=pmi2, or start one task");
+    }
+}
+
+}  // namespace
+
+World::World() : impl_(std::make_unique<Impl>()) {
+    impl_->deadline = deadline_from_environment();
+    if (launched_by_mpi()) {
+        MpiMembership member = join_mpi();
+        impl_->transport = std::move(member.transport);
+        impl_->host = std::move(member.host);
+        impl_->local_rank = member.local_rank;
+        impl_->local_size = member.local_size;
+    } else {
+        refuse_step_without_mpi();
+        impl_->transport = local_transport(std::make_shared<LocalGroup>(1), 0);
+        impl_->host = host_name();
+    }
+    impl_->engine = std::make_unique<Engine>(size() > 1);
+}
+
+World::World(Alone) : World(std::make_shared<LocalGroup>(1), 0) {}
+
+World::World(std::shared_ptr<LocalGroup> group, int rank) : impl_(std::make_unique<Impl>()) {
+    impl_->deadline = deadline_from_environment();
+    impl_->host = host_name();
+    impl_->local_rank = rank;
+    impl_->local_size = group->size();
+    impl_->transport = local_transport(std::move(group), rank);
+    impl_->engine = std::make_unique<Engine>(size() > 1);
+}
+
+World::~World() {
+    // Leaving MPI waits for everybody, without a deadline: only after all have come here.
+    try {
+        if (!impl_->failed && size() > 1) {
+            const double seconds = std::uncaught_exceptions() > 0 ? kGraceSeconds : 0;
+            std::string nothing;
+            impl_->gather("the end of the run", nothing, seconds);
+            impl_->broadcast("the end of the run", nothing, seconds);
+        }
+    } catch (const std::exception& error) {
+        base::warn(error.what());
+        impl_->failed = true;
+    }
+    impl_->engine.reset();
+    if (impl_->failed) impl_->transport->abandon();
+}
+
+int World::rank() const { return impl_->rank(); }
+int World::size() const { return impl_->size(); }
+int World::local_rank() const { return impl_->local_rank; }
+int World::local_size() const { return impl_->local_size; }
+const std::string& World::host() const { return impl_->host; }
+double World::deadline() const { return impl_->deadline; }
+
+void World::barrier() {
+    std::string nothing;
+    impl_->gather("a barrier", nothing);
+    impl_->broadcast("a barrier", nothing);
+}
+
+void World::broadcast(std::string& text) { impl_->broadcast("a broadcast", text); }
+
+std::vector<std::string> World::gather(const std::string& bytes) {
+    return impl_->gather("a gather", bytes);
+}
+
+std::vector<std::string> World::all_gather(const std::string& bytes) {
+    std::vector<std::string> texts = impl_->gather("an all-gather", bytes);
+    std::string all;  // length, text, length, text, ...
+    for (const std::string& text : texts) {
+        const uint64_t length = text.size();
+        all.append(reinterpret_cast<const char*>(&length), sizeof length).append(text);
+    }
+    impl_->broadcast("an all-gather", all);
+    if (rank() == 0) return texts;
+    for (size_t at = 0; at < all.size();) {
+        uint64_t length;
+        std::memcpy(&length, all.data() + at, sizeof length);
+        texts.push_back(all.substr(at + sizeof length, length));
+        at += sizeof length + length;
+    }
+    return texts;
+}
+
+void World::sum(std::vector<double>& values) {
+    const size_t bytes = values.size() * sizeof(double);
+    std::string mine(reinterpret_cast<const char*>(values.data()), bytes);
+    const std::vector<std::string> all = impl_->gather("a sum", mine);
+    for (size_t r = 1; r < all.size(); ++r) {
+        DBENCH_EXPECT(all[r].size() == bytes);
+        for (size_t i = 0; i < values.size(); ++i) {
+            double value;
+            std::memcpy(&value, all[r].data() + i * sizeof value, sizeof value);
+            values[i] += value;
+        }
+    }
+    if (rank() == 0) mine.assign(reinterpret_cast<const char*>(values.data()), bytes);
+    impl_->broadcast("a sum", mine);
+    std::memcpy(values.data(), mine.data(), bytes);
+}
+
+void World::agree(const std::string& error, bool user_error) {
+    const std::vector<std::string> all =
+        all_gather(error.empty() ? "" : (user_error ? "u" : "r") + error);
+    for (size_t r = 0; r < all.size(); ++r) {
+        if (all[r].empty()) continue;
+        const std::string text = (r ? "rank " + std::to_string(r) + ": " : "") + all[r].substr(1);
+        if (all[r][0] == 'u') throw base::UserError(text);
+        throw base::RunError(text);
+    }
+}
+
+void World::report_failure(const std::string& message) {
+    impl_->failed = true;
+    if (rank() == 0) return;
+    std::string text = message.substr(0, kLongestReport);
+    const Message letter{0, 0, text.data(), static_cast<int64_t>(text.size())};
+    try {
+        const auto transfer = impl_->transport->start(Channel::failure, {&letter, 1}, {});
+        Backoff backoff;
+        for (const double start = base::now(); base::now() - start < kGraceSeconds;) {
+            transfer->test();
+            backoff.pause();
+        }
+    } catch (const std::exception& error) {
+        base::warn(error.what());
+    }
+}
+
+void World::check_failures() { impl_->check_failures(); }
+
+void World::abort(int status) {
+    impl_->failed = true;
+    impl_->transport->abort(status);
+    std::_Exit(status);
+}
+
+void World::Impl::check_failures() {
+    if (rank() != 0 || size() == 1) return;
+    if (const auto letter = transport->letter()) {
+        failed = true;
+        throw PeerFailure("rank " + std::to_string(letter->rank) + " failed: " + letter->text);
+    }
+}
+
+void World::Impl::wait(const std::string& what, const std::function<bool()>& done,
+                       const std::function<std::vector<int>()>& owing, double seconds) {
+    try {
+        comm::wait(
+            {what, done, owing, [this] { check_failures(); }, seconds > 0 ? seconds : deadline});
+    } catch (const Stalled&) {
+        failed = true;
+        throw;
+    }
+}
+
+void World::Impl::move(const std::string& what, Channel channel, std::span<const Message> out,
+                       std::span<const Message> in, double seconds) {
+    if (out.empty() && in.empty()) return;
+    const auto transfer = transport->start(channel, out, in);
+    try {
+        wait(
+            what, [&] { return transfer->test(); }, [&] { return transfer->owing(); }, seconds);
+    } catch (...) {
+        failed = true;
+        throw;
+    }
+}
+
+void World::Impl::wait(const std::string& what, Pending& operation) {
+    if (engine->test(operation)) return;
+    const Engine::Waiting waiting(*engine);
+    wait(
+        what, [&] { return engine->test(operation); }, [&] { return engine->owing(operation); });
+}
+
+}  // namespace dbench::comm

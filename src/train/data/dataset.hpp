@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arena/rows.hpp"
@@ -40,11 +41,19 @@ struct DataContext {
     uint64_t seed;   ///< the spec's data seed
 };
 
-/// A row of the data table. `make` reads and checks files; it throws UserError which says which
-/// file, what was expected and where to get it. `augments`: whether "augment" may be true.
+/// Whether a set can be used: where its files lie, or which are missing and where to get them.
+struct DataStatus {
+    std::string name;
+    bool present;
+    std::string detail;   ///< one line
+};
+
+/// A row of the data table. `make` takes a resolved /data object, reads and checks files; it throws
+/// UserError which says which file, what was expected and where to get it.
 struct DataEntry : base::Entry {
-    bool images;
+    bool images;   ///< "augment" and "normalize" apply
     DataSets (*make)(const base::Json& spec, const DataContext& context);
+    DataStatus (*status)(const std::string& root);   ///< null: needs no files
 };
 const std::vector<DataEntry>& data_table();
 
@@ -57,6 +66,10 @@ base::Json resolve_data(const base::Json& given, const std::string& pointer);
 
 /// Reads the sets named by a resolved /data object, with `limit` and `validation` applied.
 DataSets load_data(const base::Json& spec, const DataContext& context);
+
+/// One entry per set in table order, for `dbench doctor` and `list data`. Only looks whether files
+/// are there, reads none. An empty root stands for $DBENCH_DATA.
+std::vector<DataStatus> data_status(const std::string& root);
 
 /// Which samples each replica sees: design.md section 5. Pure in (spec, n, N, seed).
 class Partition {

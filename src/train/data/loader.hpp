@@ -33,6 +33,26 @@ struct BatchPlan {
 /// dealt to n replicas. `batch_size` is /data/batch_size of the resolved spec.
 BatchPlan plan_batches(const base::Json& batch_size, const Partition& partition, int64_t replicas);
 
+/// The memory of one batch, kept from batch to batch; inputs start at a multiple of 64 bytes.
+class BatchBuffer {
+public:
+    BatchBuffer(arena::DType type, Order order);
+    /// Makes room for `count` samples of `data`; earlier contents are lost.
+    void start(const Dataset& data, int64_t count);
+    /// Writes sample `index` at `position`; `augment_key` as for Dataset::input.
+    void put(int64_t position, const Dataset& data, int64_t index, uint64_t augment_key);
+    const Batch& batch() const { return batch_; }
+
+private:
+    Batch batch_;
+    int64_t numel_ = 0;   ///< elements of one input
+    arena::Buffer inputs_, targets_;
+    std::vector<int64_t> labels_;
+};
+
+/// The key of a sample's augmentation in an epoch: never 0, the same whoever makes the batch.
+uint64_t augment_key(uint64_t augment_seed, int64_t epoch, int64_t sample);
+
 /// Serves batches of iterations first, first + 1, ... and in each of local replicas begin .. end-1.
 class Loader {
 public:
@@ -43,13 +63,14 @@ public:
         Order order = Order::contiguous;
         bool augment = false;
         uint64_t augment_seed = 0;
-        int queue = 0;   ///< batches made ahead; 0: a sane default
+        int queue = 0;   ///< batches made ahead; 0: two rounds of the local replicas, in bounds
     };
     Loader(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partition> partition,
            const BatchPlan& plan, const Options& options);
     ~Loader();   ///< stops the thread
 
-    /// The next batch, valid until the following call. Rethrows what the thread threw.
+    /// The next batch, valid until the following call. Rethrows what the thread threw; after the
+    /// last iteration it throws std::logic_error.
     const Batch& next();
 
 private:
@@ -57,19 +78,15 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Fills `batch` buffers with samples first .. first + count - 1 of `data`, as they are.
+/// Batches of consecutive samples, not augmented; for evaluation.
 class PlainBatches {
 public:
-    PlainBatches(arena::DType type, Order order) : type_(type), order_(order) {}
+    PlainBatches(arena::DType type, Order order) : buffer_(type, order) {}
+    /// Samples first .. first + count - 1 of `data`; valid until the following call.
     const Batch& fill(const Dataset& data, int64_t first, int64_t count);
 
 private:
-    arena::DType type_;
-    Order order_;
-    Batch batch_;
-    std::vector<char> inputs_;
-    std::vector<char> targets_;
-    std::vector<int64_t> labels_;
+    BatchBuffer buffer_;
 };
 
 }  // namespace dbench::train

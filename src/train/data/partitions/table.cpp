@@ -1,0 +1,14 @@
+#include "train/data/partitions/partitions.hpp"
+
+namespace dbench::train {
+
+const std::vector<PartitionEntry>& partition_table() {
+    static const std::vector<PartitionEntry> table = {
+        shuffled_partition(),
+        contiguous_partition(),
+        iid_partition(),
+    };
+    return table;
+}
+
+}  // namespace dbench::train

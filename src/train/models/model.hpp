@@ -63,6 +63,8 @@ protected:
 
 /// A batch's inputs as a tensor over its memory (no copy), logical shape.
 torch::Tensor input_tensor(const Batch& batch);
+/// A batch's real targets as a tensor over its memory, [count].
+torch::Tensor target_tensor(const Batch& batch);
 torch::ScalarType scalar_type(arena::DType type);
 
 struct ModelContext {

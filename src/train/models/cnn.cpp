@@ -1,0 +1,52 @@
+#include <nlohmann/json.hpp>
+
+#include "train/models/layers.hpp"
+#include "train/models/zoo.hpp"
+
+namespace dbench::train {
+namespace {
+
+/// Three 3x3 convolutions of width, 2 width and 4 width channels, each with BatchNorm and ReLU, two
+/// maximum poolings between them, then the mean over the image and a linear layer.
+class Cnn : public Model {
+public:
+    Cnn(int64_t width, const ModelContext& context)
+        : conv1_(declaration_, "conv1", context.input_shape[0], width),
+          bn1_(declaration_, "bn1", width),
+          conv2_(declaration_, "conv2", width, 2 * width),
+          bn2_(declaration_, "bn2", 2 * width),
+          conv3_(declaration_, "conv3", 2 * width, 4 * width),
+          bn3_(declaration_, "bn3", 4 * width),
+          fc_(declaration_, "fc", 4 * width, context.classes) {}
+
+    torch::Tensor forward(const Weights& w, const torch::Tensor& input,
+                          bool training) const override {
+        torch::Tensor x = bn1_(w, conv1_(w, input), training).relu_();  // (B, width, H, W)
+        x = torch::max_pool2d(x, 2);
+        x = bn2_(w, conv2_(w, x), training).relu_();  // (B, 2 width, H/2, W/2)
+        x = torch::max_pool2d(x, 2);
+        x = bn3_(w, conv3_(w, x), training).relu_();  // (B, 4 width, H/4, W/4)
+        return fc_(w, global_average(x));             // (B, classes)
+    }
+
+    Order order() const override { return Order::channels_last; }
+
+private:
+    Conv3x3 conv1_;
+    BatchNorm2d bn1_;
+    Conv3x3 conv2_;
+    BatchNorm2d bn2_;
+    Conv3x3 conv3_;
+    BatchNorm2d bn3_;
+    Linear fc_;
+};
+
+}  // namespace
+
+MadeModel make_cnn(const base::Json& spec, const ModelContext& context) {
+    require_classes("cnn", context);
+    require_images("cnn", context, 8);
+    return std::make_unique<Cnn>(spec.at("width").get<int64_t>(), context);
+}
+
+}  // namespace dbench::train

@@ -1,0 +1,53 @@
+#pragma once
+// Layers as values: they declare their tensors and know them by index, so that one model serves all
+// replicas and its forward reads like that of a module. Names, order and initial distributions are
+// those of torch.nn.
+
+#include <string>
+
+#include "train/models/model.hpp"
+
+namespace dbench::train {
+
+/// y = x W^T + b; x (B, in), W (out, in).
+class Linear {
+public:
+    /// `name` is the module's: "fc" declares fc.weight and fc.bias; "" declares weight and bias.
+    Linear(Declaration& declaration, const std::string& name, int64_t in, int64_t out);
+    torch::Tensor operator()(const Weights& weights, const torch::Tensor& x) const;
+
+private:
+    int weight_, bias_;
+};
+
+/// 3x3 convolution with padding 1 and no bias (a BatchNorm follows it); x (B, in, H, W). The output
+/// takes the memory order of x, whatever that of the weight.
+class Conv3x3 {
+public:
+    /// What the weight is drawn from: torch.nn.Conv2d's kaiming_uniform(a = sqrt(5)), or He et al.
+    /// 2015 as torchvision's ResNets have it, kaiming_normal(fan_out, relu).
+    enum class Init { module, fan_out };
+    Conv3x3(Declaration& declaration, const std::string& name, int64_t in, int64_t out,
+            int64_t stride = 1, Init init = Init::module);
+    torch::Tensor operator()(const Weights& weights, const torch::Tensor& x) const;
+
+private:
+    int weight_;
+    int64_t stride_;
+};
+
+/// Batch normalisation over (B, H, W); momentum 0.1, eps 1e-5. In training it updates the running
+/// mean and (unbiased) variance in the replica's buffers.
+class BatchNorm2d {
+public:
+    BatchNorm2d(Declaration& declaration, const std::string& name, int64_t channels);
+    torch::Tensor operator()(const Weights& weights, const torch::Tensor& x, bool training) const;
+
+private:
+    int weight_, bias_, mean_, variance_;
+};
+
+/// Mean over height and width: (B, C, H, W) to (B, C).
+torch::Tensor global_average(const torch::Tensor& x);
+
+}  // namespace dbench::train

@@ -1,0 +1,39 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "train/models/zoo.hpp"
+
+namespace dbench::train {
+namespace {
+
+/// Predictions A x without an intercept; f(x) = 1/2 ||A x - b||^2 / m over a batch of m rows of A.
+class LeastSquares : public Model {
+public:
+    explicit LeastSquares(int64_t features) {
+        const double bound = 1 / std::sqrt(static_cast<double>(features));
+        weight_ = declaration_.parameter(
+            {"weight", {features}, arena::TensorKind::weight, [bound](torch::Tensor& t) {
+                 t.uniform_(-bound, bound);
+             }});
+    }
+
+    torch::Tensor forward(const Weights& weights, const torch::Tensor& x, bool) const override {
+        return torch::mv(x.flatten(1), weights.parameters[weight_]);
+    }
+
+    torch::Tensor loss(const torch::Tensor& output, const Batch& batch) const override {
+        return 0.5 * torch::mse_loss(output, target_tensor(batch));
+    }
+
+private:
+    int weight_;
+};
+
+}  // namespace
+
+MadeModel make_least_squares(const base::Json&, const ModelContext& context) {
+    require_targets("least_squares", context);
+    return std::make_unique<LeastSquares>(input_features(context));
+}
+
+}  // namespace dbench::train

@@ -1,0 +1,50 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "train/models/layers.hpp"
+#include "train/models/zoo.hpp"
+
+namespace dbench::train {
+namespace {
+
+/// Linear layers with ReLU between them, on the flattened input: modules layers.0, layers.1, ...
+class Mlp : public Model {
+public:
+    Mlp(const std::vector<int64_t>& hidden, const ModelContext& context) {
+        int64_t in = input_features(context);
+        for (const int64_t out : hidden) add(std::exchange(in, out), out);
+        add(in, context.classes);
+    }
+
+    torch::Tensor forward(const Weights& weights, const torch::Tensor& input, bool) const override {
+        torch::Tensor x = layers_.front()(weights, input.flatten(1));
+        for (size_t i = 1; i < layers_.size(); ++i) x = layers_[i](weights, x.relu_());
+        return x;
+    }
+
+private:
+    void add(int64_t in, int64_t out) {
+        layers_.emplace_back(declaration_, "layers." + std::to_string(layers_.size()), in, out);
+    }
+
+    std::vector<Linear> layers_;
+};
+
+}  // namespace
+
+MadeModel make_mlp(const base::Json& spec, const ModelContext& context) {
+    require_classes("mlp", context);
+    std::vector<int64_t> hidden;
+    for (const auto& size : spec.at("hidden")) {
+        if (size.get<double>() != std::floor(size.get<double>())) {
+            throw base::UserError("/model/hidden/" + std::to_string(hidden.size()) +
+                                  ": must be a whole number (found " + base::short_text(size) +
+                                  ")");
+        }
+        hidden.push_back(size.get<int64_t>());
+    }
+    return std::make_unique<Mlp>(hidden, context);
+}
+
+}  // namespace dbench::train

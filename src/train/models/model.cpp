@@ -1,0 +1,80 @@
+#include "train/models/model.hpp"
+
+#include <limits>
+#include <utility>
+
+namespace dbench::train {
+namespace {
+
+/// The arithmetic of torch's kernels needs no writing; from_blob's signature does.
+torch::Tensor view(const void* data, c10::IntArrayRef shape, torch::ScalarType type) {
+    return torch::from_blob(const_cast<void*>(data), shape, type);
+}
+
+/// A row is right where no earlier logit is as large and no later one larger. A NaN compares false
+/// and so makes its row wrong.
+template <class T>
+int64_t count_correct(const torch::Tensor& logits, const int64_t* labels) {
+    const auto values = logits.accessor<T, 2>();
+    int64_t count = 0;
+    for (int64_t i = 0; i < values.size(0); ++i) {
+        const T own = values[i][labels[i]];
+        bool right = own == own;
+        for (int64_t c = 0; c < labels[i]; ++c) right = right && values[i][c] < own;
+        for (int64_t c = labels[i] + 1; c < values.size(1); ++c) {
+            right = right && values[i][c] <= own;
+        }
+        count += right;
+    }
+    return count;
+}
+
+}  // namespace
+
+int Declaration::parameter(ParameterInfo info) {
+    parameters.push_back(std::move(info));
+    return static_cast<int>(parameters.size()) - 1;
+}
+
+int Declaration::buffer(BufferInfo info) {
+    buffers.push_back(std::move(info));
+    return static_cast<int>(buffers.size()) - 1;
+}
+
+torch::Tensor Model::loss(const torch::Tensor& output, const Batch& batch) const {
+    return torch::cross_entropy_loss(output, view(batch.labels, {batch.count}, torch::kInt64));
+}
+
+double Model::correct(const torch::Tensor& output, const Batch& batch) const {
+    if (batch.labels == nullptr) return std::numeric_limits<double>::quiet_NaN();
+    const torch::Tensor logits = output.detach().to(torch::kCPU);
+    return static_cast<double>(logits.scalar_type() == torch::kFloat64
+                                   ? count_correct<double>(logits, batch.labels)
+                                   : count_correct<float>(logits, batch.labels));
+}
+
+torch::Tensor input_tensor(const Batch& batch) {
+    const auto type = scalar_type(batch.type);
+    if (batch.order == Order::contiguous || batch.shape.size() != 4) {
+        return view(batch.inputs, batch.shape, type);
+    }
+    const int64_t channels = batch.shape[1], height = batch.shape[2], width = batch.shape[3];
+    return torch::from_blob(batch.inputs, batch.shape,
+                            {height * width * channels, 1, width * channels, channels}, type);
+}
+
+torch::Tensor target_tensor(const Batch& batch) {
+    return view(batch.targets, {batch.count}, scalar_type(batch.type));
+}
+
+torch::ScalarType scalar_type(arena::DType type) {
+    return type == arena::DType::float32 ? torch::kFloat32 : torch::kFloat64;
+}
+
+arena::Layout layout_of(const Declaration& declaration) {
+    arena::Layout layout;
+    for (const auto& each : declaration.parameters) layout.add(each.name, each.shape, each.kind);
+    return layout;
+}
+
+}  // namespace dbench::train

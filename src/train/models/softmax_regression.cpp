@@ -1,0 +1,30 @@
+#include <nlohmann/json.hpp>
+
+#include "train/models/layers.hpp"
+#include "train/models/zoo.hpp"
+
+namespace dbench::train {
+namespace {
+
+/// logits = W x + b on the flattened input; a torch.nn.Linear.
+class SoftmaxRegression : public Model {
+public:
+    explicit SoftmaxRegression(const ModelContext& context)
+        : linear_(declaration_, "", input_features(context), context.classes) {}
+
+    torch::Tensor forward(const Weights& weights, const torch::Tensor& x, bool) const override {
+        return linear_(weights, x.flatten(1));
+    }
+
+private:
+    Linear linear_;
+};
+
+}  // namespace
+
+MadeModel make_softmax_regression(const base::Json&, const ModelContext& context) {
+    require_classes("softmax_regression", context);
+    return std::make_unique<SoftmaxRegression>(context);
+}
+
+}  // namespace dbench::train

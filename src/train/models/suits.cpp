@@ -1,0 +1,56 @@
+#include "base/error.hpp"
+#include "train/models/zoo.hpp"
+
+namespace dbench::train {
+namespace {
+
+[[noreturn]] void refuse(const char* model, const std::string& reason, const std::string& remedy) {
+    throw base::UserError("/model: " + std::string(model) + " does not suit the data (" + reason +
+                          "): " + remedy);
+}
+
+std::string text(const std::vector<int64_t>& shape) {
+    std::string out;
+    for (const int64_t size : shape) out += (out.empty() ? "" : "x") + std::to_string(size);
+    return out;
+}
+
+}  // namespace
+
+int64_t input_features(const ModelContext& context) {
+    int64_t features = 1;
+    for (const int64_t size : context.input_shape) features *= size;
+    return features;
+}
+
+void require_classes(const char* model, const ModelContext& context) {
+    if (context.classes >= 1) return;
+    refuse(model, "it predicts classes, and the targets are real numbers",
+           "take the model least_squares, or data with classes, such as shapes");
+}
+
+void require_targets(const char* model, const ModelContext& context) {
+    if (context.classes == 0) return;
+    refuse(model,
+           "it predicts real numbers, and the targets are " + std::to_string(context.classes) +
+               " classes",
+           "take the data set regression, or a model for classes, such as softmax_regression");
+}
+
+void require_images(const char* model, const ModelContext& context, int64_t least) {
+    const auto& shape = context.input_shape;
+    if (shape.size() != 3) {
+        refuse(model,
+               "it takes images of channels x height x width, and one input is " + text(shape) +
+                   (shape.size() == 1 ? " numbers" : ""),
+               "take the model mlp or softmax_regression, or image data, such as shapes");
+    }
+    if (shape[1] < least || shape[2] < least) {
+        refuse(model,
+               "it takes images of at least " + std::to_string(least) + "x" +
+                   std::to_string(least) + " pixels, and one input is " + text(shape),
+               "take the model mlp or softmax_regression, or larger images");
+    }
+}
+
+}  // namespace dbench::train

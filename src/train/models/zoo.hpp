@@ -1,0 +1,28 @@
+#pragma once
+// The constructors behind the model table. `spec` is the resolved /model object; each throws
+// UserError where the data do not suit the model.
+
+#include <memory>
+
+#include "train/models/model.hpp"
+
+namespace dbench::train {
+
+using MadeModel = std::unique_ptr<Model>;
+
+MadeModel make_softmax_regression(const base::Json& spec, const ModelContext& context);
+MadeModel make_least_squares(const base::Json& spec, const ModelContext& context);
+MadeModel make_mlp(const base::Json& spec, const ModelContext& context);
+MadeModel make_cnn(const base::Json& spec, const ModelContext& context);
+MadeModel make_resnet20(const base::Json& spec, const ModelContext& context);
+
+/// Elements of one input, logical order.
+int64_t input_features(const ModelContext& context);
+
+/// Throw UserError unless the data have classes, real targets, or images (C, H, W) of at least
+/// `least` pixels a side.
+void require_classes(const char* model, const ModelContext& context);
+void require_targets(const char* model, const ModelContext& context);
+void require_images(const char* model, const ModelContext& context, int64_t least);
+
+}  // namespace dbench::train

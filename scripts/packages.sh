@@ -3,8 +3,8 @@
 
 has() { command -v "$1" >/dev/null; }
 has_header() {
-    local prefix
-    for prefix in /usr /usr/local ${CMAKE_PREFIX_PATH//[:;]/ } ${CPATH//:/ } ${HDF5_ROOT:-}; do
+    local prefix more="${CMAKE_PREFIX_PATH:-}:${CPATH:-}:${HDF5_ROOT:-}"
+    for prefix in /usr /usr/local ${more//[:;]/ }; do
         if [ -e "$prefix/include/$1" ] || [ -e "$prefix/$1" ]; then return 0; fi
     done
     return 1

@@ -1,0 +1,36 @@
+"""The build with CUDA, which scripts/test makes where nvcc is present: it links and starts."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+PROGRAM = os.environ.get("DBENCH_CUDA_PROGRAM")
+pytestmark = pytest.mark.skipif(not PROGRAM, reason="no CUDA build (scripts/test makes one where nvcc is present)")
+
+
+def has_gpu():
+    if not shutil.which("nvidia-smi"):
+        return False
+    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True)
+    return listed.stdout.startswith("GPU")
+
+
+def test_it_is_linked_with_cuda_and_nccl():
+    needed = subprocess.run(["readelf", "-d", PROGRAM], check=True, capture_output=True, text=True).stdout
+    for library in ("libtorch_cuda.so", "libnccl.so", "libcudart.so"):
+        assert library in needed
+    found = subprocess.run(["ldd", PROGRAM], check=True, capture_output=True, text=True).stdout
+    assert "libcuda.so" not in found, "the driver is not there where there is no GPU"
+    assert "not found" not in found
+
+
+def test_doctor_tells_of_cuda():
+    doctor = subprocess.run([PROGRAM, "doctor"], capture_output=True, text=True, timeout=120)
+    assert doctor.returncode == 0, doctor.stderr
+    cuda = "\n".join(line for line in doctor.stdout.split("\n") if "CUDA" in line)
+    assert "built" in cuda
+    assert has_gpu() or "no device" in cuda
+    assert re.search(r"NCCL\W+.*\d+\.\d+", doctor.stdout)

@@ -13,20 +13,20 @@ namespace dbench::graphs {
 struct Certificate {
     std::string type;
     int n = 0;
-    bool connected = false;   ///< strongly; of the union over one period for a sequence
+    bool connected = false;  ///< strongly; of the union over one period for a sequence
     bool row_stochastic = false;
     bool column_stochastic = false;
     bool symmetric = false;
     bool nonnegative = false;
-    double degree_min = 0, degree_mean = 0, degree_max = 0;   ///< out-degree without self
-    std::optional<double> rho;          ///< ||W_0 - J/n||_2
-    std::optional<double> gap;          ///< 1 - rho
-    std::optional<double> lambda_min;   ///< smallest eigenvalue of a symmetric W_0
+    double degree_min = 0, degree_mean = 0, degree_max = 0;  ///< out-degree without self
+    std::optional<double> rho;                               ///< ||W_0 - J/n||_2
+    std::optional<double> gap;                               ///< 1 - rho
+    std::optional<double> lambda_min;  ///< smallest eigenvalue of a symmetric W_0
     std::optional<int64_t> period;
-    std::optional<double> rho_period;   ///< of the product over one period
-    std::optional<int64_t> finite_time; ///< rounds until the product is within 1e-12 of J/n
-    std::optional<double> rho_expected; ///< random sequences: sqrt(||E[W'W] - J/n||)
-    std::optional<int64_t> iterations_to_1e3;   ///< iterations to reduce disagreement by 1e3
+    std::optional<double> rho_period;          ///< of the product over one period
+    std::optional<int64_t> finite_time;        ///< rounds until the product is within 1e-12 of J/n
+    std::optional<double> rho_expected;        ///< random sequences: sqrt(||E[W'W] - J/n||)
+    std::optional<int64_t> iterations_to_1e3;  ///< iterations to reduce disagreement by 1e3
 };
 
 Certificate certify(const Schedule& schedule, const std::string& type);

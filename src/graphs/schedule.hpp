@@ -1,6 +1,6 @@
 #pragma once
-// A communication graph over time, as the exchange sees it: for iteration t a round, and for a round
-// the links of any replica. W_ij is the weight with which i uses x_j.
+// A communication graph over time, as the exchange sees it: for iteration t a round, and for a
+// round the links of any replica. W_ij is the weight with which i uses x_j.
 
 #include <cstdint>
 #include <memory>
@@ -23,13 +23,15 @@ struct Round {
     bool repeats;
 };
 
+class Matrix;
+
 /// A sequence W_0, W_1, ... of n x n mixing matrices. Every rank holds its own copy and builds only
 /// the rows it asks for. Pure and deterministic: same arguments, same answer, on every rank.
 class Schedule {
 public:
     virtual ~Schedule() = default;
 
-    virtual int size() const = 0;   ///< n
+    virtual int size() const = 0;  ///< n
     virtual Round at(int64_t t) const = 0;
     /// Row i of W: whose parameters i uses; sorted by peer, i itself included, weights > 0 or, for
     /// self, any.
@@ -41,12 +43,20 @@ public:
     virtual std::vector<std::vector<int>> groups(Round round) const = 0;
     /// Rounds after which the sequence repeats; 1: static; 0: never (random sequences).
     virtual int64_t period() const = 0;
+
+    /// The round's matrix with what is known of it in closed form; null where a schedule has none
+    /// (certificates then look at the rows alone).
+    virtual std::shared_ptr<const Matrix> matrix(Round) const { return nullptr; }
+    /// Every round that the sequence can come to, where those are few; else empty.
+    virtual std::vector<Round> rounds() const { return {}; }
+    /// sqrt(||E[W'W] - J/n||_2) of a random sequence, where it is known; a negative number else.
+    virtual double rho_expected() const { return -1; }
 };
 
 /// What a graph is made of: filled from its resolved spec object.
 struct GraphContext {
     int n;
-    uint64_t seed;   ///< the spec's graph seed
+    uint64_t seed;  ///< the spec's graph seed
 };
 
 /// A row of the graph table. `make` gets the resolved spec object; throws UserError where the

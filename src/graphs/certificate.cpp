@@ -1,0 +1,161 @@
+#include "graphs/certificate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "graphs/matrix.hpp"
+#include "graphs/spectral.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+constexpr int64_t kSample = 64;  // rounds looked at of a sequence that never repeats
+constexpr double kSumTolerance = 1e-12;
+constexpr double kManyLinks = 1 << 24;  // beyond, a transitive matrix is judged by replica 0
+
+// A schedule that knows no matrices, seen through its rows.
+class RowsOnly final : public Matrix {
+public:
+    RowsOnly(const Schedule& schedule, Round round) : schedule_(schedule), round_(round) {}
+    int size() const override { return schedule_.size(); }
+    std::vector<Link> in(int i) const override { return schedule_.in(round_, i); }
+    std::vector<Link> out(int i) const override { return schedule_.out(round_, i); }
+
+private:
+    const Schedule& schedule_;
+    Round round_;
+};
+
+MatrixPtr matrix_of(const Schedule& schedule, Round round) {
+    if (auto matrix = schedule.matrix(round)) return matrix;
+    return std::make_shared<RowsOnly>(schedule, round);
+}
+
+// The matrices that stand for the sequence: one period, all that can be drawn, or a sample.
+std::vector<MatrixPtr> matrices_of(const Schedule& schedule) {
+    std::vector<MatrixPtr> matrices;
+    if (schedule.period() == 0) {
+        for (const Round round : schedule.rounds()) matrices.push_back(matrix_of(schedule, round));
+        if (!matrices.empty()) return matrices;
+    }
+    const int64_t length = schedule.period() > 0 ? schedule.period() : kSample;
+    for (int64_t t = 0; t < length; ++t) {
+        matrices.push_back(matrix_of(schedule, schedule.at(t)));
+    }
+    return matrices;
+}
+
+// Reached from replica 0 along the links of all matrices, forwards or backwards.
+bool reaches_all(const std::vector<MatrixPtr>& matrices, bool forwards) {
+    const int n = matrices.front()->size();
+    std::vector<bool> seen(n, false);
+    std::vector<int> waiting = {0};
+    seen[0] = true;
+    int count = 1;
+    while (!waiting.empty() && count < n) {
+        const int i = waiting.back();
+        waiting.pop_back();
+        for (const MatrixPtr& matrix : matrices) {
+            for (const Link& link : forwards ? matrix->out(i) : matrix->in(i)) {
+                if (seen[link.peer] || link.weight == 0) continue;
+                seen[link.peer] = true;
+                waiting.push_back(link.peer);
+                ++count;
+            }
+        }
+    }
+    return count == n;
+}
+
+double sum(const std::vector<Link>& links) {
+    double total = 0;
+    for (const Link& link : links) total += link.weight;
+    return total;
+}
+
+// Sums, signs, symmetry and degrees of all matrices.
+void look_at_links(const std::vector<MatrixPtr>& matrices, Certificate& c) {
+    double degrees = 0;
+    double looked = 0;
+    c.row_stochastic = c.column_stochastic = c.symmetric = c.nonnegative = true;
+    c.degree_min = c.n;
+    for (const MatrixPtr& matrix : matrices) {
+        const double links = static_cast<double>(matrix->in(0).size()) * c.n;
+        const int rows = matrix->transitive() && links > kManyLinks ? 1 : c.n;
+        for (int i = 0; i < rows; ++i) {
+            const auto row = matrix->in(i);
+            const auto column = matrix->out(i);
+            c.row_stochastic &= std::abs(sum(row) - 1) <= kSumTolerance;
+            c.column_stochastic &= std::abs(sum(column) - 1) <= kSumTolerance;
+            c.symmetric &=
+                std::equal(row.begin(), row.end(), column.begin(), column.end(),
+                           [](const Link& a, const Link& b) {
+                               return a.peer == b.peer && std::abs(a.weight - b.weight) <= 1e-15;
+                           });
+            for (const Link& link : row) c.nonnegative &= link.weight >= 0;
+            const double degree = static_cast<double>(column.size()) - 1;
+            c.degree_min = std::min(c.degree_min, degree);
+            c.degree_max = std::max(c.degree_max, degree);
+            degrees += degree;
+            ++looked;
+        }
+    }
+    c.degree_mean = degrees / looked;
+}
+
+std::optional<int64_t> rounds_to_1e3(const Certificate& c) {
+    if (c.finite_time && *c.finite_time <= 1) return 1;
+    double per_round = 2;
+    if (c.rho_expected) {
+        per_round = *c.rho_expected;
+    } else if (c.rho_period && c.period) {
+        per_round = std::pow(*c.rho_period, 1.0 / static_cast<double>(*c.period));
+    }
+    if (per_round <= 0) return c.finite_time;
+    if (per_round >= 1) return std::nullopt;
+    const double rounds = std::ceil(std::log(1e3) / -std::log(per_round) - 1e-9);
+    if (rounds > 9e15) return std::nullopt;
+    const auto wanted = static_cast<int64_t>(rounds);
+    return c.finite_time ? std::min(wanted, *c.finite_time) : wanted;
+}
+
+}  // namespace
+
+Certificate certify(const Schedule& schedule, const std::string& type) {
+    Certificate c;
+    c.type = type;
+    c.n = schedule.size();
+    const auto matrices = matrices_of(schedule);
+    const auto first = matrix_of(schedule, schedule.at(0));
+    c.connected = reaches_all(matrices, true) && reaches_all(matrices, false);
+    look_at_links(matrices, c);
+    if (const auto mixing = contraction(first)) {
+        c.rho = mixing->rho;
+        c.gap = mixing->gap;
+    }
+    c.lambda_min = lambda_min(first);
+    if (schedule.period() > 0) {
+        c.period = schedule.period();
+        // Twice the period: a sequence may need to come round again. A static matrix may be
+        // nilpotent beside J/n (de Bruijn graphs), so it gets some rounds too.
+        c.finite_time = finite_time(matrices, std::max<int64_t>(2 * *c.period, 32));
+        if (c.finite_time && *c.finite_time <= *c.period) {
+            c.rho_period = 0.0;
+        } else if (*c.period == 1) {
+            c.rho_period = c.rho;
+        } else if (const auto product = contraction(matrices)) {
+            c.rho_period = product->rho;
+        }
+    } else if (schedule.rho_expected() >= 0) {
+        c.rho_expected = schedule.rho_expected();
+    }
+    c.iterations_to_1e3 = rounds_to_1e3(c);
+    return c;
+}
+
+std::optional<double> round_rho(const Schedule& schedule, Round round) {
+    const auto mixing = contraction(matrix_of(schedule, round));
+    return mixing ? std::optional<double>(mixing->rho) : std::nullopt;
+}
+
+}  // namespace dbench::graphs

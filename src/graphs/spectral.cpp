@@ -1,0 +1,183 @@
+#include "graphs/spectral.hpp"
+
+#include <Spectra/SymEigsSolver.h>
+#include <Eigen/Eigenvalues>
+#include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
+
+#include "graphs/sparse.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+constexpr int kDense = 1536;        // n up to which n x n solvers are used
+constexpr double kNothing = 1e-13;  // what rounding leaves of an exact zero
+
+using Complex = std::complex<double>;
+
+Contraction rounded(double rho) {
+    if (rho < kNothing) return {0.0, 1.0};
+    return {rho, 1.0 - rho};
+}
+
+// Eigenvalue 1 - mu: 1 - |1 - mu| without losing the digits of a small mu.
+double gap_of(Complex mu) { return (2 * mu.real() - std::norm(mu)) / (1 + std::abs(1.0 - mu)); }
+
+Contraction from_spectrum(const Spectrum& spectrum) {
+    double gap = 1.0;
+    for (size_t k = 1; k < spectrum.values.size(); ++k) {
+        gap = std::min(gap, gap_of(spectrum.values[k]));
+    }
+    return gap > 1 - kNothing ? Contraction{0.0, 1.0} : Contraction{1.0 - gap, gap};
+}
+
+// Eigenvalues of the chain's product, where all factors share their eigenvectors.
+std::optional<std::vector<Complex>> common_product(const std::vector<MatrixPtr>& chain) {
+    std::vector<Complex> product(chain.front()->size(), 1.0);
+    std::optional<Spectrum::Basis> basis;
+    for (const MatrixPtr& matrix : chain) {
+        const auto spectrum = matrix->spectrum();
+        if (!spectrum || (basis && *basis != spectrum->basis) ||
+            (spectrum->basis == Spectrum::Basis::own && chain.size() > 1)) {
+            return std::nullopt;
+        }
+        basis = spectrum->basis;
+        for (size_t k = 0; k < product.size(); ++k) product[k] *= 1.0 - spectrum->values[k];
+    }
+    return product;
+}
+
+double largest(const std::vector<Complex>& values) {
+    double most = 0;
+    for (size_t k = 1; k < values.size(); ++k) most = std::max(most, std::abs(values[k]));
+    return most;
+}
+
+double dense_rho(const Deviation& deviation) {
+    const Eigen::MatrixXd matrix = deviation.dense();
+    if (deviation.symmetric()) {
+        Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(matrix, Eigen::EigenvaluesOnly);
+        return solver.eigenvalues().cwiseAbs().maxCoeff();
+    }
+    const Eigen::MatrixXd gram = matrix.transpose() * matrix;
+    Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram, Eigen::EigenvaluesOnly);
+    const double rho = std::sqrt(std::max(0.0, solver.eigenvalues().maxCoeff()));
+    // The square halves the digits of a small value: those few pay for the slow way.
+    if (rho > 1e-4 || matrix.cwiseAbs().maxCoeff() < 1e-14) return rho > 1e-4 ? rho : 0.0;
+    return Eigen::BDCSVD<Eigen::MatrixXd>(matrix).singularValues()(0);
+}
+
+// An operator as Spectra wants it: A symmetric, y = A x.
+template <class Apply>
+struct Symmetric {
+    using Scalar = double;
+    int n;
+    Apply apply;
+    int rows() const { return n; }
+    int cols() const { return n; }
+    void perform_op(const double* x, double* y) const {
+        Eigen::Map<Eigen::VectorXd>(y, n) = apply(Eigen::Map<const Eigen::VectorXd>(x, n));
+    }
+};
+
+// The eigenvalue of an end of A's spectrum, or nothing where Lanczos did not converge.
+template <class Apply>
+std::optional<double> lanczos(int n, Apply apply, Spectra::SortRule end) {
+    Symmetric<Apply> op{n, std::move(apply)};
+    Spectra::SymEigsSolver<Symmetric<Apply>> solver(op, 1, std::min(n, 80));
+    solver.init();
+    if (solver.compute(end, 300, 1e-13) < 1) return std::nullopt;
+    return solver.eigenvalues()(0);
+}
+
+std::optional<double> lanczos_rho(const Deviation& deviation) {
+    const int n = deviation.size();
+    if (deviation.symmetric()) {
+        const auto value = lanczos(
+            n, [&](const Eigen::VectorXd& x) { return deviation.apply(x); },
+            Spectra::SortRule::LargestMagn);
+        return value ? std::optional<double>(std::abs(*value)) : std::nullopt;
+    }
+    const auto square = lanczos(
+        n, [&](const Eigen::VectorXd& x) { return deviation.apply_transposed(deviation.apply(x)); },
+        Spectra::SortRule::LargestAlge);
+    if (!square || *square < 1e-8) return std::nullopt;
+    return std::sqrt(*square);
+}
+
+std::optional<Contraction> numeric(const Deviation& deviation) {
+    if (deviation.size() <= kDense) return rounded(dense_rho(deviation));
+    const auto rho = lanczos_rho(deviation);
+    // Lanczos stands for 1e-12 or so: a gap near that is not resolved.
+    if (!rho || 1 - *rho < 1e-9) return std::nullopt;
+    return rounded(*rho);
+}
+
+}  // namespace
+
+std::optional<Contraction> contraction(const MatrixPtr& matrix) {
+    if (matrix->size() == 1) return Contraction{0.0, 1.0};
+    if (const auto spectrum = matrix->spectrum()) return from_spectrum(*spectrum);
+    return numeric(Deviation({matrix}));
+}
+
+std::optional<Contraction> contraction(const std::vector<MatrixPtr>& chain) {
+    if (chain.size() == 1) return contraction(chain.front());
+    if (const auto product = common_product(chain)) return rounded(largest(*product));
+    return numeric(Deviation(chain));
+}
+
+std::optional<double> lambda_min(const MatrixPtr& matrix) {
+    if (!is_symmetric(*matrix)) return std::nullopt;
+    const int n = matrix->size();
+    if (n == 1) return 1.0;
+    if (const auto spectrum = matrix->spectrum()) {
+        double most = 0;
+        for (const Complex mu : spectrum->values) most = std::max(most, mu.real());
+        return std::abs(1 - most) < kNothing ? 0.0 : 1 - most;
+    }
+    const SparseRows rows = sparse(*matrix);
+    if (n <= kDense) {
+        Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(Eigen::MatrixXd(rows),
+                                                              Eigen::EigenvaluesOnly);
+        return solver.eigenvalues().minCoeff();
+    }
+    return lanczos(
+        n, [&](const Eigen::VectorXd& x) -> Eigen::VectorXd { return rows * x; },
+        Spectra::SortRule::SmallestAlge);
+}
+
+std::optional<double> mean_square_rho(const std::vector<MatrixPtr>& matrices) {
+    const int n = matrices.front()->size();
+    const double share = 1.0 / static_cast<double>(matrices.size());
+    std::vector<Complex> sum(n, 0.0);
+    bool closed = true;
+    for (const MatrixPtr& matrix : matrices) {
+        const auto values = common_product({matrix, matrices.front()});  // same basis?
+        const auto own = values ? matrix->spectrum() : std::nullopt;
+        if (!own) {
+            closed = false;
+            break;
+        }
+        for (int k = 0; k < n; ++k) sum[k] += share * std::norm(1.0 - own->values[k]);
+    }
+    if (closed) return std::sqrt(rounded(largest(sum)).rho);
+    SparseRows mean(n, n);
+    for (const MatrixPtr& matrix : matrices) {
+        const SparseRows rows = sparse(*matrix);
+        mean += share * SparseRows(rows.transpose() * rows);
+    }
+    const auto apply = [&](const Eigen::VectorXd& x) -> Eigen::VectorXd {
+        return (mean * x).array() - x.mean();
+    };
+    if (n > kDense) {
+        const auto value = lanczos(n, apply, Spectra::SortRule::LargestMagn);
+        return value ? std::optional<double>(std::sqrt(std::abs(*value))) : std::nullopt;
+    }
+    const Eigen::MatrixXd dense = Eigen::MatrixXd(mean).array() - 1.0 / n;
+    Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(dense, Eigen::EigenvaluesOnly);
+    return std::sqrt(rounded(solver.eigenvalues().cwiseAbs().maxCoeff()).rho);
+}
+
+}  // namespace dbench::graphs

@@ -1,0 +1,30 @@
+#pragma once
+// From edges to a mixing matrix: the rules that give every edge its weight.
+
+#include <string>
+
+#include "base/family.hpp"
+#include "graphs/matrix.hpp"
+
+namespace dbench::graphs {
+
+/// W = I - epsilon L: every edge weighs epsilon, the rest stays on the diagonal.
+MatrixPtr constant_weights(TopologyPtr topology, double epsilon);
+
+/// Row i shares equally among itself and those it hears from, 1/(d_i + 1): row stochastic, doubly
+/// stochastic on regular graphs.
+MatrixPtr uniform_weights(TopologyPtr topology);
+
+/// w_ij = 1 / (1 + max(d_i, d_j)) (Metropolis-Hastings; Xiao and Boyd 2004): symmetric and doubly
+/// stochastic on every undirected graph.
+MatrixPtr metropolis_weights(TopologyPtr topology);
+
+/// The keys `weights` and `lazy`, with which every static graph ends its table row.
+std::vector<base::Parameter> weight_parameters();
+base::Parameter lazy_parameter();
+
+/// The matrix that a resolved spec object's `weights` and `lazy` ask for. Throws UserError where
+/// the rule does not suit the graph.
+MatrixPtr weighted(const TopologyPtr& topology, const base::Json& spec, const std::string& pointer);
+
+}  // namespace dbench::graphs

@@ -32,19 +32,22 @@ TEST_CASE("zero, copy and scale act on their columns only") {
     expect(x.rows(), of_y, of_x);
     copy(before.rows(), x.rows(), range);
     scale(x.rows(), range, -0.5);
-    expect(x.rows(), [&](int64_t i, int64_t c) { return -0.5 * of_x(i, c); }, of_x);
+    expect(
+        x.rows(), [&](int64_t i, int64_t c) { return -0.5 * of_x(i, c); }, of_x);
     fill_zero(x.rows(), range);
-    expect(x.rows(), [](int64_t, int64_t) { return 0.0; }, of_x);
+    expect(
+        x.rows(), [](int64_t, int64_t) { return 0.0; }, of_x);
     copy(x.rows(), x.rows(), range);
-    expect(x.rows(), [](int64_t, int64_t) { return 0.0; }, of_x);
+    expect(
+        x.rows(), [](int64_t, int64_t) { return 0.0; }, of_x);
 }
 
 TEST_CASE("a non-finite element is found wherever it stands, and only in its columns") {
     const Layout layout = ragged_layout();
     const DType type = GENERATE(DType::float32, DType::float64);
-    const double value = GENERATE(std::numeric_limits<double>::quiet_NaN(),
-                                  std::numeric_limits<double>::infinity(),
-                                  -std::numeric_limits<double>::infinity());
+    const double value =
+        GENERATE(std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                 -std::numeric_limits<double>::infinity());
     const Buffer x = random_rows(layout, type, 3, 3);
     std::vector<uint8_t> found(3, 9);
     find_nonfinite(x.rows(), layout.all(), found);

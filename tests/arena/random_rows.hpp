@@ -1,6 +1,7 @@
 #pragma once
 // Material for the tests of this room: a layout with every kind of edge, rows of random numbers.
 
+#include <algorithm>
 #include <cstring>
 
 #include "arena/layout.hpp"

@@ -35,7 +35,8 @@ TEST_CASE("squares agree with long double sums, in either precision") {
                 const long double value = element(x.rows(), i, c);
                 expected += value * value;
             }
-            CHECK(sums[i * segments + s] == Catch::Approx(static_cast<double>(expected)).epsilon(1e-14));
+            CHECK(sums[i * segments + s] ==
+                  Catch::Approx(static_cast<double>(expected)).epsilon(1e-14));
         }
     }
 }

@@ -8,7 +8,7 @@
 namespace dbench::arena {
 namespace {
 
-using Weights = std::vector<std::vector<std::pair<int, double>>>;   // row: (source, weight)
+using Weights = std::vector<std::vector<std::pair<int, double>>>;  // row: (source, weight)
 
 Weights random_weights(int64_t outputs, int sources, int degree, uint64_t seed) {
     base::Random random(seed, base::Purpose::graph);
@@ -84,7 +84,7 @@ TEST_CASE("some outputs may be sources and others not") {
     const Buffer x = random_rows(layout, DType::float32, 8, 6);
     const Weights weights = random_weights(3, 8, 6, 7);
     const Buffer expected = reference(weights, x.rows(), 3);
-    Rows out = x.rows();   // rows 2, 3, 4 are written, all eight are read
+    Rows out = x.rows();  // rows 2, 3, 4 are written, all eight are read
     out.data = x.rows().at(2, 0);
     out.count = 3;
     const auto terms = terms_of(weights, x.rows());

@@ -70,6 +70,14 @@ def rho(run: Run) -> float:
     return float(value) if value is not None else float("nan")
 
 
+def short(value: float) -> str:
+    return number(value, 3)
+
+
+def rate(value: float) -> str:
+    return number(value, 3) if not value >= 100 else f"{value:,.0f}"
+
+
 def part(name: str) -> Callable[[Run], float]:
     return lambda run: series.breakdown(run).get(name, float("nan"))
 
@@ -117,14 +125,14 @@ def _table() -> list[Field]:
         Field("accuracy_best", "best mean model", "best accuracy of the averaged parameters", best, percent),
         Field("validation_accuracy", "validation", "final validation accuracy of the averaged parameters",
                  lambda r: last(r, "accuracy", "mean", "validation_"), percent),
-        Field("variance", "variance", "last variance over replicas, mean over parameters", lambda r: final_spread(r, "variance")),
+        Field("variance", "variance", "last variance over replicas, mean over parameters", lambda r: final_spread(r, "variance"), short),
         Field("variance_early", "early variance", "mean variance over the first tenth of the iterations",
-                 lambda r: series.early_spread(r, "variance")),
-        Field("consensus", "consensus distance", "last consensus distance", lambda r: final_spread(r, "consensus")),
-        Field("gini", "Gini", "last Gini coefficient of the norms, median over tensors", lambda r: final_spread(r, "gini")),
+                 lambda r: series.early_spread(r, "variance"), short),
+        Field("consensus", "consensus distance", "last consensus distance", lambda r: final_spread(r, "consensus"), short),
+        Field("gini", "Gini", "last Gini coefficient of the norms, median over tensors", lambda r: final_spread(r, "gini"), short),
         Field("step_time", "step", "median step time of the slowest rank", step, seconds, timed=True),
         Field("throughput", "samples/s", "global batch / median step time", lambda r: batch(r) / step(r),
-                 lambda v: number(v, 3), timed=True),
+                 rate, timed=True),
     ]
     for name in ("data", "gradient", "update", "exchange", "rest", "profile"):
         columns.append(Field(f"time_{name}", name, f"mean seconds per iteration: {name}", part(name), seconds, timed=True))

@@ -72,8 +72,18 @@ class _Wiped(io.RawIOBase):
         super().close()
 
 
+def without_lock(path: Path, swmr: bool) -> h5py.File:
+    """The file, opened without a lock unless this process has it open with one already."""
+    try:
+        return h5py.File(path, "r", swmr=swmr, locking=False)
+    except OSError as error:
+        if "locking flag" not in str(error):
+            raise
+        return h5py.File(path, "r", swmr=swmr)
+
+
 def open_file(path) -> h5py.File:
-    """The file, open for reading. No lock is taken: a reader must never hinder the writer."""
+    """The file, open for reading. A reader must never hinder the writer."""
     path = Path(path)
     if not path.exists():
         raise AnalysisError(path, "no such file", "check the path, or run `dbench run` first")
@@ -89,7 +99,7 @@ def open_file(path) -> h5py.File:
             if closing and time.monotonic() > until:
                 return h5py.File(_Wiped(path), "r")
             if not closing:
-                return h5py.File(path, "r", swmr=bool(flags & SWMR), locking=False)
+                return without_lock(path, bool(flags & SWMR))
         except OSError as error:
             if time.monotonic() > until:
                 raise AnalysisError(

@@ -7,18 +7,18 @@ import io
 STYLE = """
 :root { --ink: #1c1c1e; --soft: #63636a; --line: #e2e2e6; --back: #ffffff; --shade: #f6f6f8; --warn: #9a3412; }
 * { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 62rem; padding: 1.5rem 1rem 4rem; color: var(--ink); background: var(--back);
+body { margin: 0 auto; max-width: 68rem; padding: 1.5rem 1rem 4rem; color: var(--ink); background: var(--back);
        font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 .2rem; }
 h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem; padding-top: .6rem; border-top: 1px solid var(--line); }
 h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; }
 p { margin: .4rem 0; max-width: 46rem; }
 .soft, figcaption { color: var(--soft); font-size: .9rem; }
-.warn { color: var(--warn); border-left: 3px solid var(--warn); padding: .1rem .7rem; }
+.warn { margin: .8rem 0; color: var(--warn); border-left: 3px solid var(--warn); padding: .1rem .7rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .7rem .3rem 0; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; white-space: nowrap; }
-th { font-weight: 600; color: var(--soft); }
+th, td { padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; white-space: nowrap; }
+th { font-weight: 600; color: var(--soft); white-space: normal; vertical-align: bottom; line-height: 1.25; max-width: 7rem; }
 th:first-child, td:first-child, table.words th, table.words td { text-align: left; }
 table.words td { white-space: normal; overflow-wrap: anywhere; }
 figure { margin: .6rem 0 1.4rem; }

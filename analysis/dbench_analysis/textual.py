@@ -1,6 +1,7 @@
 """Numbers and tables as text."""
 
 import math
+import textwrap
 
 
 def number(value, digits: int = 4) -> str:
@@ -37,7 +38,15 @@ def bytes_(value) -> str:
 
 
 def aligned(rows: list[list[str]], gap: str = "  ") -> str:
-    """Rows of cells as lines with aligned columns; the first column left, the others right."""
+    """Rows of cells as lines with aligned columns, the first column left, the others right.
+
+    Words of the first row, the heads, go below each other where the column is narrow otherwise.
+    """
+    narrow = [max((len(row[i]) for row in rows[1:]), default=80) for i in range(len(rows[0]))]
+    heads = [textwrap.wrap(h, max([w, 1, *map(len, h.split())])) for h, w in zip(rows[0], narrow)]
+    depth = max(map(len, heads))
+    heads = [[""] * (depth - len(h)) + h for h in heads]
+    rows = [[head[line] for head in heads] for line in range(depth)] + rows[1:]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:

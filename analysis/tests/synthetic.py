@@ -1,8 +1,8 @@
 """Writes result files by the schema, with made-up but consistent numbers, for the tests.
 
 Everything here is written out from the format's definition and shares no code with the package.
-`python synthetic.py FILE` writes a default file; with `--die` the process kills itself while the
-file is open in single-writer mode, and with `--die-closing` while it is open for `status`.
+`python synthetic.py FILE` writes a default file; with `--die` the process kills itself while
+the file is open in single-writer mode, with `--die-closing` while it is open to set `status`.
 """
 
 import json
@@ -89,7 +89,7 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
 
     norm = np.sqrt(numel)[None, None, :] * (1 + 0.3 * t / max(1, I))[:, None, None]
     norm = norm * (1 + 0.05 * scale[:, None, None] * rng.standard_normal((I, n, T)))
-    norm[0, :, 2] = 0.0  # a bias that starts at zero: 0 where the denominator is 0
+    norm[:1, :, 2] = 0.0  # a bias that starts at zero: 0 where the denominator is 0
     norm = norm.astype(f)
     variance = (0.02 * scale[:, None] * (1 + 0.5 * rng.random((I, T)))) ** 2
     loss = 2.3 * np.exp(-2 * t / max(1, I))[:, None] + 0.1 * rng.random((I, n))

@@ -41,7 +41,7 @@ def document(runs: list[Run], title: str | None = None) -> str:
     title = title or heading(runs)
     parts = [("summary", "Summary", summary(runs)), *figures_of(runs)]
     parts += [("runs", "Runs in detail", "".join(details(run, len(runs) == 1) for run in runs))]
-    links = "".join(f'<a href="#{anchor}">{page.text(name)}</a>' for anchor, name, _ in parts)
+    links = " ".join(f'<a href="#{anchor}">{page.text(name)}</a>' for anchor, name, _ in parts)
     body = f"<header><h1>{page.text(title)}</h1><p class=soft>{page.text(lead(runs))}</p><nav>{links}</nav></header>"
     return page.page(title, body + "".join(page.section(*part) for part in parts))
 
@@ -60,7 +60,7 @@ def lead(runs: list[Run]) -> str:
 def summary(runs: list[Run]) -> str:
     if len(runs) == 1:
         return "".join(f"<h3>{page.text(title.capitalize())}</h3>" + page.table([], [list(row) for row in rows], words=True)
-                       for title, rows in overview.sections(runs[0])) + warning(runs)
+                       for title, rows in overview.sections(runs[0]))
     columns = [fields.COLUMNS[key] for key in fields.DEFAULT if key != "name"]
 
     def cell(run, column):
@@ -69,7 +69,7 @@ def summary(runs: list[Run]) -> str:
 
     rows = [[label] + [cell(run, c) for c in columns] for run, label in zip(runs, labels(runs))]
     content = page.table(["run"] + [c.title for c in columns], rows)
-    odd = [f"{r.name}: {r.state}{': ' * bool(r.error)}{r.error}" for r in runs if r.status != "complete"]
+    odd = [f"{r.path.name}: {r.state}{': ' * bool(r.error)}{r.error}" for r in runs if r.status != "complete"]
     content += "".join(f"<p class=warn>{page.text(line)}</p>" for line in odd)
     found = differences.differences(runs)
     if found:

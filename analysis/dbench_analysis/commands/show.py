@@ -50,7 +50,7 @@ def several(runs: list[Run]) -> str:
     columns = [fields.COLUMNS[key] for key in fields.DEFAULT]
     rows = [[c.title for c in columns]] + [[c.show(c.value(r)) for c in columns] for r in runs]
     lines = [aligned(rows)]
-    odd = [f"{r.name}: {r.state}" for r in runs if r.status != "complete"]
+    odd = [f"{r.path}: {r.state}{': ' * bool(r.error)}{r.error}" for r in runs if r.status != "complete"]
     lines += ["", *odd] if odd else []
     found = differences.differences(runs)
     if found:

@@ -1,0 +1,122 @@
+"""The commands, called as a user calls them, on ordinary and on odd runs."""
+
+import csv
+import io
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import ODD
+from dbench_analysis import figures
+from dbench_analysis.cli import COMMANDS, main
+from dbench_analysis.commands.plot import NAMES
+
+
+def test_show_one(five, capsys):
+    assert main(["show", str(five / "D_ring.h5"), "--verify"]) == 0
+    out = capsys.readouterr().out
+    for expected in ("D_ring: dsgd, graph ring", "6,058 parameters in 5 tensors", "min / median / max", "consensus distance",
+                     "not to be compared", "8 replicas on 2 ranks", "6 % of the samples are left out"):
+        assert expected in out
+    assert re.search(r"gini +500 +0 .* yes", out)
+
+
+def test_show_several(five, capsys):
+    assert main(["show", str(five)]) == 0
+    out = capsys.readouterr().out
+    assert "D_complete (all-reduce equivalent)" in out and "/implementation" in out
+    assert "Times are not to be compared" in out
+
+
+def test_table_markdown_and_csv(five, tmp_path, capsys):
+    assert main(["table", str(five)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("\n| ") >= 5 and " ms † |" in out and "† Times are not to be compared" in out
+    target = tmp_path / "runs.csv"
+    assert main(["table", str(five), "--format", "csv", "--columns", "all", "--sort", "variance", "-o", str(target)]) == 0
+    rows = list(csv.DictReader(io.StringIO(target.read_text())))
+    assert len(rows) == 5 and rows[0]["name"] == "C_complete" and float(rows[0]["variance"]) == 0
+    assert float(rows[0]["accuracy_mean_model"]) < 1 and "reproducible" in rows[0]["time_note"]
+
+
+@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+def test_plot_formats(five, tmp_path, form):
+    assert main(["plot", str(five), "-o", str(tmp_path), "--format", form, "--kind", "variance-accuracy", "--measure", "gini"]) == 0
+    start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[form]
+    assert (tmp_path / f"variance-accuracy.{form}").read_bytes().startswith(start)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ODD)
+def test_odd_runs(odd, tmp_path, capsys, name):
+    path = str(odd / f"{name}.h5")
+    assert main(["show", path]) == 0 and main(["table", path, "--columns", "all"]) == 0
+    assert main(["plot", path, "-o", str(tmp_path), "--dpi", "30"]) == 0
+    assert len(list(tmp_path.glob("*.png"))) == len(NAMES)
+
+
+@pytest.mark.filterwarnings("error")
+def test_odd_runs_together(odd, tmp_path):
+    assert main(["show", str(odd), "--full"]) == 0 and main(["table", str(odd)]) == 0
+    assert main(["plot", str(odd), "-o", str(tmp_path), "--dpi", "30", "--kind", "variance-accuracy", "--kind", "accuracy"]) == 0
+    target = tmp_path / "below" / "report.html"
+    assert main(["report", str(odd / "just_started.h5"), str(odd / "failed.h5"), "-o", str(target)]) == 0
+    assert "rank 1: no space left" in target.read_text()
+
+
+def test_report_is_one_self_contained_page(five, tmp_path):
+    target = tmp_path / "report.html"
+    two = [str(five / f"{name}.h5") for name in ("D_complete", "D_ring")]
+    assert main(["report", *two, "-o", str(target), "--title", "Two <ways>"]) == 0
+    page = target.read_text()
+    links = re.findall(r"""(?:src|href)\s*=\s*["']?([^"'>]{0,30})""", page)
+    assert links and all(link.startswith(("data:image/svg+xml;base64,", "#")) for link in links)
+    assert not re.search(r"<(script|link|iframe)|@import|url\(", page)
+    assert "Two &lt;ways&gt;" in page and "&lt;&amp;&gt;" in page, "text from files is escaped"
+    for kind in figures.KINDS.values():
+        assert f'id="{kind.name}"' in page and page.count(f'href="#{kind.name}"') == 1
+    assert "all-reduce equivalent" in page and "rho_period" in page and "OMP_NUM_THREADS" in page
+    assert page.count("Times are not to be compared") >= 2, "in the summary and beside the times"
+
+
+@pytest.mark.parametrize("command, reason", [
+    (["show", "nowhere.h5"], "no such file"),
+    (["show", "nowhere-*.h5"], "no file matches"),
+    (["table", "{five}", "--columns", "name,acuracy"], "no such column"),
+    (["report", "{five}", "-o", "{tmp}/page.h5"], "does not end in .html"),
+    (["report", "{five}", "-o", "{tmp}"], "is a folder"),
+    (["plot", "{five}", "--dpi", "5"], "out of range"),
+    (["plot", "{five}", "-o", "{five}/D_ring.h5"], "File exists"),
+    (["show", "{tmp}"], "no .h5 file in this folder"),
+])
+def test_faults_end_with_status_2(five, tmp_path, capsys, command, reason):
+    assert main([part.format(five=five, tmp=tmp_path) for part in command]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("dbench-analyze: ") and reason in error and error.count("\n") == 1
+
+
+def test_foreign_files_in_a_folder_are_passed_over(make, tmp_path, capsys):
+    make()
+    (tmp_path / "foreign.h5").write_text("not a result")
+    assert main(["table", str(tmp_path), "--columns", "name"]) == 0
+    told = capsys.readouterr()
+    assert "passed over" in told.err and "foreign.h5" in told.err and "| ring |" in told.out
+
+
+def test_help_has_examples(capsys):
+    for command in COMMANDS:
+        with pytest.raises(SystemExit) as end:
+            main([command, "--help"])
+        assert end.value.code == 0 and f"dbench-analyze {command}" in capsys.readouterr().out.split("examples:")[1]
+    assert NAMES == tuple(figures.KINDS), "the kinds stand in two places so that --help need not load matplotlib"
+
+
+def test_a_closed_pipe_is_no_error(five):
+    code = f"import sys; from dbench_analysis.cli import main; sys.exit(main(['table', {str(five)!r}] * 1))"
+    read, write = os.pipe()
+    os.close(read)
+    ended = subprocess.run([sys.executable, "-c", code], stdout=write, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    os.close(write)
+    assert ended.returncode == 0 and b"Traceback" not in ended.stderr

@@ -1,0 +1,55 @@
+"""Times of runs that are no measurement are never set side by side without saying so."""
+
+import pytest
+import dbench_analysis as da
+from dbench_analysis import names
+from dbench_analysis.comparable import caveats, statement
+from dbench_analysis.figures import style
+
+FAIR = dict(replicas=4, ranks=4, cpus=4, reduction="library")
+
+
+@pytest.mark.parametrize("plan, reasons", [
+    (FAIR, []),
+    (FAIR | {"reduction": "auto", "device": "cuda:0"}, []),
+    (FAIR | {"reduction": "auto"}, ["reproducible reductions"]),
+    (FAIR | {"reduction": "reproducible", "device": "cuda:0"}, ["reproducible reductions"]),
+    (FAIR | {"cpus": 2}, ["more ranks than cores (4 ranks on 2 cores of node01)"]),
+    (FAIR | {"ranks": 2}, ["4 replicas on 2 ranks"]),
+])
+def test_caveats(make, plan, reasons):
+    with da.open(make(**plan)) as run:
+        assert caveats(run) == reasons
+
+
+def test_statement_counts_the_runs_concerned(make):
+    fair, unfair = da.open(make(name="fair", **FAIR)), da.open(make(name="unfair", **FAIR | {"reduction": "auto"}))
+    assert statement([fair]) == ""
+    assert "reproducible reductions (1 of 2 runs)" in statement([fair, unfair])
+
+
+def test_complete_graphs_are_labelled_all_reduce_equivalent(make):
+    with da.open(make(implementation="D_complete", graph="complete")) as run:
+        assert names.communication(run) == "D_complete (all-reduce equivalent)"
+    with da.open(make(name="awc", implementation=None, graph="complete")) as run:
+        assert names.communication(run) == "dsgd AWC complete (all-reduce equivalent)"
+
+
+def test_labels_say_what_differs(make):
+    def label(*plans):
+        return names.labels([da.open(make(name=f"run{i}", **plan)) for i, plan in enumerate(plans)])
+
+    assert label({"replicas": 4}, {"replicas": 8}) == ["D_ring, n=4", "D_ring, n=8"]
+    assert label({}, {"implementation": "D_torus", "graph": "torus"}) == ["D_ring", "D_torus"]
+    assert label({}, {}) == ["run0", "run1"]
+
+
+def test_colours_follow_the_communication(five, make):
+    alone = style.looks([da.open(five / "D_torus.h5")])[0]
+    runs = [da.open(path) for path in sorted(five.glob("*.h5"))]
+    together = {run.name: look for run, look in zip(runs, style.looks(runs))}
+    assert together["D_torus"].colour == alone.colour
+    assert len({look.colour for look in together.values()}) == 5
+    several = [*runs, da.open(make(name="small", replicas=4))]
+    like = [look for run, look in zip(several, style.looks(several)) if names.implementation(run) == "D_ring"]
+    assert like[0].colour == like[1].colour and like[0].dash != like[1].dash

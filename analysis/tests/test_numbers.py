@@ -1,0 +1,97 @@
+"""Numbers against known answers: dispersion, variance, evaluation points, the step's parts."""
+
+import h5py
+import numpy as np
+import pytest
+import dbench_analysis as da
+from dbench_analysis import series
+from dbench_analysis.verify import dispersion
+from dbench_analysis.figures.thin import thin
+
+
+def test_dispersion_of_one_to_four():
+    found = {name: value.item() for name, value in dispersion(np.array([1.0, 2.0, 3.0, 4.0])[None, :, None]).items()}
+    assert found["gini"] == pytest.approx(0.25)  # 20 / (2 16 2.5)
+    assert found["index_of_dispersion"] == pytest.approx(0.5)
+    assert found["coefficient_of_variation"] == pytest.approx(np.sqrt(1.25) / 2.5)
+    assert found["quartile_coefficient"] == pytest.approx((3.25 - 1.75) / (3.25 + 1.75))
+
+
+@pytest.mark.parametrize("norms", [np.zeros((1, 4, 1)), np.full((1, 4, 1), 3.0), np.full((1, 1, 1), 3.0)])
+def test_dispersion_of_equal_norms_is_zero(norms):
+    assert all(value.item() == 0 for value in dispersion(norms).values())
+
+
+def test_verify_agrees_and_notices_a_wrong_value(make):
+    path = make()
+    with da.open(path) as run:
+        found = da.verify(run)
+        assert found["agrees"].all() and (found["values"] == 500).all() and (found["skipped"] == 0).all()
+    with h5py.File(path, "r+") as file:
+        file["parameters/gini"][7, 3] *= 1.01
+    with da.open(path) as run:
+        found = da.verify(run).set_index("measure")
+        assert not found.loc["gini", "agrees"] and found.loc["coefficient_of_variation", "agrees"]
+
+
+def test_verify_leaves_out_what_is_not_finite(make):
+    with da.open(make(bad_from=90)) as run:
+        found = da.verify(run)
+        assert found["agrees"].all() and (found["skipped"] == 50).all()
+    with da.open(make(name="off", norms=False)) as run:
+        assert da.verify(run).empty
+
+
+def test_variance_is_the_squared_consensus_distance_per_parameter(make):
+    with da.open(make(after=True)) as run:
+        found = series.variance(run)
+        assert np.allclose(found["variance"], found["consensus"] ** 2 / run.parameter_count, rtol=1e-12)
+        assert np.allclose(found["variance_after"], found["variance"] / 4)
+        assert found["epoch"].iloc[19] == 1.0
+
+
+def test_spread_at_evaluations_is_the_mean_since_the_one_before(make):
+    with da.open(make(per_epoch=20, epochs=5)) as run:
+        found = series.spread_at_evaluations(run, "variance")
+        every = series.variance(run)["variance"].to_numpy()
+        assert list(found["iteration"]) == [20, 40, 60, 80, 100]
+        assert found["value"].iloc[1] == pytest.approx(every[20:40].mean())
+        assert series.early_spread(run, "variance") == pytest.approx(every[:10].mean())
+
+
+def test_evaluations_are_min_median_max_of_the_local_models(make):
+    path = make()
+    with h5py.File(path, "r") as file, da.open(path) as run:  # both at once, as in a notebook
+        local = file["evaluations/local_accuracy"][:]
+        found = series.evaluations(run, "accuracy")
+        assert np.array_equal(found["median"], np.median(local, axis=1)) and np.array_equal(found["max"], local.max(axis=1))
+
+
+def test_infinite_values_do_not_spoil_statistics(make):
+    with da.open(make(bad_from=50)) as run:
+        assert np.isfinite(series.early_spread(run, "variance"))
+        assert len(series.training(run, "loss")) == 100
+        assert series.training(run, "loss")["median"].notna().sum() == 50
+
+
+def test_parts_add_up_to_the_step(make):
+    with da.open(make()) as run:
+        parts = series.breakdown(run)
+        step = run.iterations["step_time"][1:].mean()
+        assert sum(v for k, v in parts.items() if k != "profile") == pytest.approx(step)
+        assert parts["rest"] == pytest.approx(0.001) and parts["profile"] == pytest.approx(0.004)
+
+
+def test_ranks_that_were_not_there_do_not_count(make):
+    path = make()
+    with h5py.File(path, "r+") as file:
+        file["iterations/step_time"][:50, 1] = np.nan
+    with da.open(path) as run:
+        assert np.isfinite(series.step_times(run)).all()
+
+
+def test_thinned_bands_keep_their_extremes():
+    x, y = np.arange(10_000), np.zeros(10_000)
+    y[1234] = 7.0
+    short, low, high = thin(x, y, y, points=100, reduce=(np.nanmin, np.nanmax))
+    assert len(short) == 100 and high.max() == 7.0 and low.max() == 0.0

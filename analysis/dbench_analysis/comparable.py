@@ -1,7 +1,5 @@
 """When measured times must not be compared between runs (rule 6 of the numerical rules)."""
 
-import numpy as np
-
 from .run import Run
 
 
@@ -16,20 +14,22 @@ def reproducible(run: Run) -> bool:
     return kind == "reproducible" or (kind == "auto" and on_cpu(run))
 
 
+def bound(run: Run) -> bool:
+    """Whether the launcher gave each rank cores of its own, by what it left in the environment."""
+    variables = run.provenance.get("environment", {}).get("variables", {})
+    kind = variables.get("SLURM_CPU_BIND_TYPE", "none")
+    return variables.get("OMPI_MCA_orte_bound_at_launch") == "1" or kind not in ("", "none")
+
+
 def crowded(run: Run) -> str:
     """The host with more ranks than cores, in words; empty where there is none.
 
-    /ranks/cpus holds what each rank may run on; ranks of one host that see the same cores share
-    them, so a host counts as crowded when its ranks outnumber the largest such set, unless each
-    is bound to fewer cores than the host's ranks and the sets are disjoint (one core per rank).
+    /ranks/cpus counts the cores that a rank may use: shared by the host's ranks, unless bound.
     """
-    if "cpus" not in run.ranks or "host" not in run.ranks:
+    if "cpus" not in run.ranks or "host" not in run.ranks or bound(run):
         return ""
     for host, ranks in run.ranks.groupby("host"):
-        try:
-            cores = int(np.max(ranks["cpus"].astype(int)))
-        except ValueError:
-            continue
+        cores = int(ranks["cpus"].max())
         if 0 < cores < len(ranks):
             return f"{len(ranks)} ranks on {cores} cores of {host}"
     return ""

@@ -32,7 +32,7 @@ def what_ran(run: Run) -> list[tuple[str, str]]:
         ("data", f"{cell(run, 'data')}, partition {partition}, global batch {number(batch(run))}"),
         ("optimizer", f"{cell(run, 'optimizer')}{': ' * bool(details)}{details}"),
         ("replicas", f"{run.replicas} on {run.rank_count} ranks, {hosts} hosts, {', '.join(devices)}"),
-        ("recorded", f"{len(run.iterations)} iterations, {cell(run, 'epochs')} epochs, {len(run.evaluations)} evaluations"),
+        ("recorded", f"{len(run.iterations)}{f' of {run.planned}' * (run.planned > len(run.iterations))} iterations, {cell(run, 'epochs')} epochs, {len(run.evaluations)} evaluations"),
     ]
     if run.spec.get("notes"):
         rows.append(("notes", str(run.spec["notes"])))

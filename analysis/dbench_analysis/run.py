@@ -1,7 +1,6 @@
 """A result file as an object: what was asked for, where it ran, and the tables it recorded."""
 
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,7 @@ from . import schema
 from .errors import AnalysisError
 from .hdf5 import open_file
 from .table import Table, decoded, text
-
-SILENT = 600  # seconds without a write after which a running file's writer is presumed dead
+from .writer import condition, duration, silence
 
 
 class Run:
@@ -121,17 +119,20 @@ class Run:
         return matrix
 
     @property
-    def silent_for(self) -> float:
-        """Seconds since the file was last written to."""
-        return max(0.0, time.time() - self.path.stat().st_mtime)
+    def planned(self) -> int:
+        """Iterations of the whole run; 0 where the file does not say."""
+        return int(self.file["iterations"].attrs.get("planned", 0))
 
     @property
     def state(self) -> str:
-        """The status, and for a file that nobody closed, when it was last written."""
+        """The status, and for a file that nobody closed, what is known of its writer."""
         if self.status != "running":
             return self.status
-        state = f"running, last written {duration(self.silent_for)} ago"
-        return state + ": the writer seems dead" if self.silent_for > SILENT else state
+        hosts = list(self.segments.get("host", []))
+        writer = condition(self.path, hosts[-1] if hosts else "")
+        since = f"last written {duration(silence(self.path))} ago"
+        return {"alive": f"running, {since}", "dead": f"running, but its writer is dead, {since}"}.get(
+            writer, f"running, or its writer is dead, {since}")
 
     def close(self):
         self.file.close()
@@ -144,14 +145,6 @@ class Run:
 
     def __repr__(self):
         return f"<Run {self.name}: {self.replicas} replicas, {len(self.iterations)} iterations, {self.state}>"
-
-
-def duration(seconds: float) -> str:
-    """A span of time in the unit that a reader expects: 4 s, 12 min, 35 h, 3 d."""
-    for limit, divisor, unit in ((120, 1, "s"), (7200, 60, "min"), (172800, 3600, "h")):
-        if seconds < limit:
-            return f"{seconds / divisor:.0f} {unit}"
-    return f"{seconds / 86400:.0f} d"
 
 
 def open(path) -> Run:  # noqa: A001 (the name that callers expect: dbench_analysis.open)

@@ -23,6 +23,7 @@ class Column:
     def __init__(self, table: "Table", data: h5py.Dataset, axes: str, unit: str):
         self.table, self.data, self.axes, self.unit = table, data, axes, unit
         self.name = data.name.rsplit("/", 1)[-1]
+        self.description = text(data.attrs.get("description", ""))
         rows = data.shape[0] if data.shape else 0
         key = table.key(axes)
         if key and key in table.group and key != self.name:
@@ -110,8 +111,8 @@ class Table:
             have = ", ".join(self.group)
             raise AnalysisError(self.group.file.filename, f"no {self.group.name}/{name}", f"there are {have}")
         data = self.group[name]
-        axes, unit = self._columns.get(name, ("?" * max(1, data.ndim), ""))
-        return Column(self, data, axes, text(data.attrs.get("unit", data.attrs.get("units", unit))))
+        axes, unit = self._columns.get(name, (text(data.attrs.get("dimensions", "?" * data.ndim)).replace(",", ""), ""))
+        return Column(self, data, axes, text(data.attrs.get("unit", unit)))
 
     def __len__(self) -> int:
         return len(self["iteration"])
@@ -125,6 +126,8 @@ class Table:
 
 def text(value) -> str:
     """A string attribute or scalar, whatever string type HDF5 gave it."""
+    if isinstance(value, h5py.Empty):
+        return ""
     if isinstance(value, np.ndarray):
         value = value.item() if value.size == 1 else ", ".join(text(v) for v in value.ravel())
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

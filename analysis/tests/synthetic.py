@@ -42,6 +42,7 @@ class Plan:
     device: str = "cpu"
     reduction: str = "auto"
     cpus: int = 4
+    bound: bool = False  # each rank to cores of its own
     precision: str = "f4"
     spec: dict = field(default_factory=dict)
     seed: int = 1
@@ -165,6 +166,7 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
         "evaluations/elapsed": epoch * 3.0,
         "evaluations/replica": np.array([j * n // m for j in range(m)], "i4"),
         "segments/started": np.array([b"2025-01-01T10:00:00Z"]),
+        "segments/host": np.array([b"node01"]),
         "segments/ranks": np.array([r], "i4"),
         "events/time": np.array([1.0]),
         "events/iteration": np.array([0], "i8"),
@@ -220,7 +222,8 @@ def write(path, plan: Plan, ending: str = "close"):
                        ("started", text("2025-01-01T10:00:00Z")), ("finished", text("", 32)), ("error", text("", 256))):
         file.attrs[key] = value
     file["spec"] = text(json.dumps(spec(plan)))
-    file["provenance"] = text(json.dumps({"version": "0.1", "command": "dbench run", "environment": {"OMP_NUM_THREADS": "1"}}))
+    variables = {"OMP_NUM_THREADS": "1"} | ({"OMPI_MCA_orte_bound_at_launch": "1"} if plan.bound else {})
+    file["provenance"] = text(json.dumps({"versions": {"dbench": "0.1"}, "command": ["dbench", "run"], "environment": {"variables": variables}}))
     for name, value in arrays.items():
         file.create_dataset(name, shape=(0, *value.shape[1:]), maxshape=(None, *value.shape[1:]),
                             chunks=(min(16, max(1, len(value))), *[max(1, s) for s in value.shape[1:]]), dtype=value.dtype)

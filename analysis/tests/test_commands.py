@@ -50,17 +50,22 @@ def test_plot_formats(five, tmp_path, form):
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", ODD)
-def test_odd_runs(odd, tmp_path, capsys, name):
+def test_odd_runs(odd, capsys, name):
     path = str(odd / f"{name}.h5")
     assert main(["show", path]) == 0 and main(["table", path, "--columns", "all"]) == 0
-    assert main(["plot", path, "-o", str(tmp_path), "--dpi", "30"]) == 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["one_iteration", "just_started", "nothing_profiled", "no_finite_value", "no_accuracy", "everything"])
+def test_figures_of_odd_runs(odd, tmp_path, name):
+    assert main(["plot", str(odd / f"{name}.h5"), "-o", str(tmp_path), "--dpi", "30"]) == 0
     assert len(list(tmp_path.glob("*.png"))) == len(NAMES)
 
 
 @pytest.mark.filterwarnings("error")
 def test_odd_runs_together(odd, tmp_path):
     assert main(["show", str(odd), "--full"]) == 0 and main(["table", str(odd)]) == 0
-    assert main(["plot", str(odd), "-o", str(tmp_path), "--dpi", "30", "--kind", "variance-accuracy", "--kind", "accuracy"]) == 0
+    assert main(["plot", str(odd), "-o", str(tmp_path), "--dpi", "30", "--kind", "variance-accuracy", "--kind", "consensus"]) == 0
     target = tmp_path / "below" / "report.html"
     assert main(["report", str(odd / "just_started.h5"), str(odd / "failed.h5"), "-o", str(target)]) == 0
     assert "rank 1: no space left" in target.read_text()

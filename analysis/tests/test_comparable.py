@@ -15,6 +15,7 @@ FAIR = dict(replicas=4, ranks=4, cpus=4, reduction="library")
     (FAIR | {"reduction": "auto"}, ["reproducible reductions"]),
     (FAIR | {"reduction": "reproducible", "device": "cuda:0"}, ["reproducible reductions"]),
     (FAIR | {"cpus": 2}, ["more ranks than cores (4 ranks on 2 cores of node01)"]),
+    (FAIR | {"cpus": 1, "bound": True}, []),
     (FAIR | {"ranks": 2}, ["4 replicas on 2 ranks"]),
 ])
 def test_caveats(make, plan, reasons):

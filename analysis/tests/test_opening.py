@@ -1,5 +1,9 @@
 """Files are opened whatever their writer did, and what cannot be opened is named with its reason."""
 
+import fcntl
+import os
+import socket
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +12,7 @@ import h5py
 import numpy as np
 import pytest
 import dbench_analysis as da
-from dbench_analysis import hdf5
+from dbench_analysis import hdf5, writer
 from dbench_analysis.checksum import lookup3
 
 SYNTHETIC = Path(__file__).with_name("synthetic.py")
@@ -29,7 +33,7 @@ def test_finished_file(make):
         assert (run.name, run.status, run.state, run.replicas, run.rank_count) == ("ring", "complete", "complete", 8, 2)
         assert run.finished == "2025-01-01T10:05:00Z"
         assert run.spec["implementation"] == "D_ring" and run.certificate["connected"] is True
-        assert run.provenance["version"] == "0.1"
+        assert run.provenance["versions"]["dbench"] == "0.1"
 
 
 @pytest.mark.parametrize("how, flags", [("--die", 0x05), ("--die-closing", 0x01)])
@@ -46,11 +50,19 @@ def test_killed_writer(tmp_path, how, flags):
     assert path.read_bytes() == before, "a reader must not touch the file"
 
 
-def test_silent_writer_is_called_dead(make, monkeypatch):
-    with da.open(make(status="running")) as run:
-        assert "seems dead" not in run.state
-        monkeypatch.setattr(da.Run, "silent_for", 3 * 3600.0)
-        assert run.state == "running, last written 3 h ago: the writer seems dead"
+def test_state_of_the_writer(make, monkeypatch):
+    path = make(status="running")
+    with da.open(path) as run:
+        assert run.state.startswith("running, or its writer is dead, last written"), "it may live on node01"
+        monkeypatch.setattr(socket, "gethostname", lambda: "node01")
+        assert run.state.startswith("running, but its writer is dead")
+        with open(path, "r+b") as file:
+            lock = struct.pack(writer.LOCK, fcntl.F_RDLCK, os.SEEK_SET, writer.GUARD_BYTE, 1, 0)
+            fcntl.fcntl(file, fcntl.F_OFD_SETLK, lock)
+            assert run.state.startswith("running, last written")
+        monkeypatch.undo()
+        os.utime(path, (0, 0))
+        assert "writer is dead" in run.state and run.state.endswith(" d ago")
 
 
 WRITER = """
@@ -74,17 +86,17 @@ sys.stdin.readline()
 def test_file_that_is_being_written(tmp_path):
     path = tmp_path / "live.h5"
     code = WRITER.format(tests=str(SYNTHETIC.parent), path=str(path))
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
-        assert writer.stdout.readline() == "written\n"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "written\n"
         with da.open(path) as run:
             assert run.status == "running" and len(run.iterations.frame()) == 100
-        writer.stdin.write("\n")
-        writer.stdin.flush()
-        assert writer.stdout.readline() == "grown\n"
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "grown\n"
         with da.open(path) as run:  # columns grow in turn: frames end where the shortest does
             assert len(run.iterations["epoch"]) == 103
             assert len(run.iterations["lr"]) == 100 and len(run.iterations.frame()) == 100
-        writer.stdin.write("\n")
+        process.stdin.write("\n")
 
 
 def no_file(folder):

@@ -22,7 +22,7 @@ struct Term {
 void weighted_sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns);
 
 void fill_zero(Rows rows, Columns columns);
-void copy(Rows from, Rows to, Columns columns);   ///< same count, type and stride
+void copy(Rows from, Rows to, Columns columns);  ///< same count, type and stride
 void scale(Rows rows, Columns columns, double factor);
 
 /// Sum of squares per row and segment: out[i * S + s], S = layout.segments().size(), for the
@@ -37,13 +37,13 @@ void find_nonfinite(Rows rows, Columns columns, std::span<uint8_t> found);
 struct SgdNumbers {
     double lr, momentum;
     bool nesterov;
-    std::span<const double> decay;   ///< per tensor [T], coupled: g += decay * at
+    std::span<const double> decay;  ///< per tensor [T], coupled: g += decay * at
 };
 struct AdamNumbers {
     double lr, beta1, beta2, eps;
-    int64_t step;                    ///< 1 for the first update (bias correction)
-    bool decoupled;                  ///< AdamW: at is shrunk by lr * decay inside d
-    std::span<const double> decay;   ///< per tensor [T]
+    int64_t step;                   ///< 1 for the first update (bias correction)
+    bool decoupled;                 ///< AdamW: at is shrunk by lr * decay inside d
+    std::span<const double> decay;  ///< per tensor [T]
 };
 
 /// One fused pass: out = base - lr d(g, at), PyTorch's rules. `velocity` has no rows when momentum

@@ -10,15 +10,15 @@
 
 namespace dbench::arena {
 
-enum class TensorKind : uint8_t { weight, bias, norm };   ///< norm: BatchNorm's scale and shift
+enum class TensorKind : uint8_t { weight, bias, norm };  ///< norm: BatchNorm's scale and shift
 const char* to_string(TensorKind kind);
 
 struct Tensor {
     std::string name;
-    std::vector<int64_t> shape;   ///< logical order
+    std::vector<int64_t> shape;  ///< logical order
     TensorKind kind;
     int64_t numel;
-    int64_t offset;   ///< first column, a multiple of kColumnAlignment
+    int64_t offset;  ///< first column, a multiple of kColumnAlignment
     Columns columns() const { return {offset, offset + numel}; }
 };
 
@@ -39,8 +39,8 @@ public:
 
     const std::vector<Tensor>& tensors() const { return tensors_; }
     const std::vector<Segment>& segments() const { return segments_; }
-    int64_t columns() const { return columns_; }   ///< P with padding: the stride of a row
-    int64_t numel() const { return numel_; }       ///< true parameters
+    int64_t columns() const { return columns_; }  ///< P with padding: the stride of a row
+    int64_t numel() const { return numel_; }      ///< true parameters
     Columns all() const { return {0, columns_}; }
 
     /// Segments [first, last) that lie in `columns`; its ends are tensor starts or the row's ends,

@@ -8,7 +8,7 @@
 namespace dbench::arena {
 
 enum class DType : uint8_t { float32, float64 };
-enum class Space : uint8_t { host, pinned, cuda };   ///< where the memory lies
+enum class Space : uint8_t { host, pinned, cuda };  ///< where the memory lies
 
 inline int64_t size_of(DType type) { return type == DType::float32 ? 4 : 8; }
 

@@ -16,7 +16,8 @@ public:
     StateTable(DType type, int64_t first, int64_t count, int64_t stride);
 
     /// Declares and allocates zeroed rows, one per local replica. Rows keep their address for the
-    /// table's life. `stride` 0: that of the parameters. Throws std::logic_error on a second `name`.
+    /// table's life. `stride` 0: that of the parameters. Throws std::logic_error on a second
+    /// `name`.
     Rows rows(const std::string& name, int64_t stride = 0);
 
     /// Declares `bytes` bytes that live elsewhere (a counter, a cursor, a generator's state).
@@ -28,9 +29,9 @@ public:
 
     struct Entry {
         std::string name;
-        Buffer buffer;          ///< of rows; empty for bytes
-        void* data = nullptr;   ///< of bytes
-        size_t size = 0;        ///< bytes in all on this rank
+        Buffer buffer;         ///< of rows; empty for bytes
+        void* data = nullptr;  ///< of bytes
+        size_t size = 0;       ///< bytes in all on this rank
     };
     const std::deque<Entry>& entries() const { return entries_; }
     size_t total_bytes() const;

@@ -1,0 +1,61 @@
+#include "arena/tree.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "arena/tree_plan.hpp"
+
+namespace dbench::arena {
+namespace {
+
+void collect(Interval node, Interval part, std::vector<Interval>& found) {
+    if (node.begin >= part.end || node.end <= part.begin) return;
+    if (node.begin >= part.begin && node.end <= part.end) {
+        found.push_back(node);
+        return;
+    }
+    const int64_t middle = tree_split(node);
+    collect({node.begin, middle}, part, found);
+    collect({middle, node.end}, part, found);
+}
+
+struct Planner {
+    std::span<const Interval> leaves;
+    size_t next = 0;
+    TreePlan plan;
+
+    /// Plans `node`; a result that is no leaf goes to `slot`, and slots from there on are free.
+    Operand add(Interval node, int slot) {
+        if (next < leaves.size() && leaves[next] == node) {
+            return {true, static_cast<int>(next++)};
+        }
+        if (node.end - node.begin < 2) {
+            throw std::logic_error("the summands do not tile a node of the tree");
+        }
+        const int64_t middle = tree_split(node);
+        const Operand left = add({node.begin, middle}, slot);
+        const Operand right = add({middle, node.end}, left.leaf ? slot : slot + 1);
+        plan.steps.push_back({left, right, slot, middle - node.begin, node.end - middle});
+        plan.slots = std::max(plan.slots, slot + 1);
+        return {false, slot};
+    }
+};
+
+}  // namespace
+
+std::vector<Interval> maximal_subtrees(int64_t n, Interval part) {
+    std::vector<Interval> found;
+    if (n > 0) collect({0, n}, part, found);
+    return found;
+}
+
+TreePlan plan_tree(std::span<const Interval> leaves, Interval root) {
+    Planner planner{leaves, 0, {}};
+    planner.add(root, 0);
+    if (planner.next != leaves.size()) {
+        throw std::logic_error("the summands do not tile a node of the tree");
+    }
+    return std::move(planner.plan);
+}
+
+}  // namespace dbench::arena

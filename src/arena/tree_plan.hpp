@@ -1,0 +1,34 @@
+#pragma once
+// The steps of one tree, worked out once per call and followed for every tile of columns.
+
+#include <span>
+#include <vector>
+
+#include "arena/tree.hpp"
+
+namespace dbench::arena {
+
+/// An operand of a step: one of the given leaves, or the result of an earlier step.
+struct Operand {
+    bool leaf;
+    int index;  ///< of the leaf, or of the scratch slot
+};
+
+/// slot = left (+) right, where the operands stand for so many replicas.
+struct TreeStep {
+    Operand left, right;
+    int slot;
+    int64_t left_count, right_count;
+};
+
+struct TreePlan {
+    std::vector<TreeStep> steps;  ///< the last one gives the root; none where the root is a leaf
+    int slots = 0;                ///< at most the depth of the tree
+};
+
+/// The steps that add `leaves`, in their order, along the tree below the node `root`. A slot may be
+/// operand and result of one step. Throws std::logic_error where the leaves are not nodes of the
+/// tree that tile the root.
+TreePlan plan_tree(std::span<const Interval> leaves, Interval root);
+
+}  // namespace dbench::arena

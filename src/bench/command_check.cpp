@@ -1,0 +1,93 @@
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/log.hpp"
+#include "bench/commands.hpp"
+
+namespace dbench::bench {
+
+using base::Json;
+
+namespace {
+
+std::string bytes_text(double bytes) {
+    const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    while (bytes >= 1024 && unit < 4) {
+        bytes /= 1024;
+        ++unit;
+    }
+    char text[32];
+    std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+    return text;
+}
+
+void print_text(const Setup& s, const train::Estimates& e) {
+    const auto& layout = s.session->layout();
+    std::cout << s.spec.resolved.dump(2) << "\n\n";
+    const auto row = [](const char* name, const std::string& value) {
+        std::printf("%-22s %s\n", name, value.c_str());
+    };
+    std::cout.flush();
+    row("parameters", std::to_string(layout.numel()) + " in " +
+                          std::to_string(layout.tensors().size()) + " tensors");
+    row("iterations",
+        std::to_string(e.iterations) + " (" + std::to_string(e.per_epoch) + " an epoch)");
+    row("ranks", std::to_string(s.placement.ranks) + ", " + std::to_string(s.placement.count(0)) +
+                     " replicas on the fullest");
+    row("memory per rank",
+        bytes_text(static_cast<double>(e.memory_bytes)) + " and activations and data" +
+            (e.received_bytes > 0
+                 ? ", of it received rows " + bytes_text(static_cast<double>(e.received_bytes))
+                 : std::string()));
+    row("sent per step", bytes_text(e.bytes_per_step) + " by all replicas, if each had a rank");
+    row("exact variance", e.profile_bytes_per_step > 0
+                              ? bytes_text(e.profile_bytes_per_step) +
+                                    " a step between ranks, a model-sized reduction"
+                              : "no traffic");
+    char share[32];
+    std::snprintf(share, sizeof share, "%.1f %%", 100 * e.evaluation_share);
+    row("evaluation", std::string(share) + " of the run's work");
+    row("output", s.spec.output);
+    if (s.certificate) std::cout << "\n" << graphs::to_text(*s.certificate);
+}
+
+}  // namespace
+
+int command_check(comm::World& world, const RunArguments& arguments, bool json) {
+    base::set_log_identity(world.rank(), arguments.quiet);
+    const Setup s = set_up(world, arguments);
+    const auto estimates = s.session->estimate();
+    if (world.rank() != 0) return 0;
+    const auto warnings = s.session->warnings(estimates);
+    if (json) {
+        Json out;
+        out["spec"] = s.spec.resolved;
+        out["parameters"] = s.session->layout().numel();
+        out["tensors"] = s.session->layout().tensors().size();
+        out["memory_bytes_per_rank"] = estimates.memory_bytes;
+        out["bytes_per_step"] = estimates.bytes_per_step;
+        out["profile_bytes_per_step"] = estimates.profile_bytes_per_step;
+        out["iterations"] = estimates.iterations;
+        out["iterations_per_epoch"] = estimates.per_epoch;
+        out["evaluation_share"] = estimates.evaluation_share;
+        out["graph"] = s.certificate ? graphs::to_json(*s.certificate) : Json(nullptr);
+        out["warnings"] = warnings;
+        std::cout << out.dump(2) << "\n";
+    } else {
+        print_text(s, estimates);
+        std::cout.flush();
+    }
+    for (const auto& warning : warnings) base::warn(warning);
+    const auto& certificate = s.certificate;
+    if (certificate && certificate->iterations_to_1e3 &&
+        *certificate->iterations_to_1e3 > estimates.iterations) {
+        base::warn("/length: the run is shorter than the " +
+                   std::to_string(*certificate->iterations_to_1e3) +
+                   " iterations in which this graph reduces disagreement by 1000");
+    }
+    return 0;
+}
+
+}  // namespace dbench::bench

@@ -1,0 +1,31 @@
+#pragma once
+// The subcommands (design.md, section 6). Each returns the exit status; errors are thrown.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/setup.hpp"
+#include "comm/world.hpp"
+
+namespace dbench::bench {
+
+int command_run(comm::World& world, const RunArguments& arguments);
+int command_check(comm::World& world, const RunArguments& arguments, bool json);
+
+struct GraphArguments {
+    std::string type;
+    int n = 0;
+    std::vector<std::pair<std::string, std::string>> parameters;  ///< --KEY VALUE
+    uint64_t seed = 1;
+    bool json = false, matrix = false, edges = false;
+    int64_t round = 0;
+};
+int command_graph(const GraphArguments& arguments);
+
+int command_list(const std::string& family, bool json);
+int command_doctor(const std::string& path);
+int command_version();
+
+}  // namespace dbench::bench

@@ -1,0 +1,153 @@
+// dbench: does decentralized data-parallel training work, how well, and how fast, at scale?
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "bench/commands.hpp"
+
+namespace {
+
+using namespace dbench;
+
+constexpr const char* kRunExamples = R"(
+Examples:
+  dbench run configs/quickstart.json
+  mpirun -n 4 dbench run configs/quickstart.json --set /graph/type=torus --output torus.h5
+  srun dbench run spec.json --quiet)";
+constexpr const char* kCheckExamples = R"(
+Examples:
+  dbench check configs/quickstart.json
+  dbench check spec.json --set /replicas=1008 --json)";
+constexpr const char* kGraphExamples = R"(
+Examples:
+  dbench graph ring --n 16
+  dbench graph ring_lattice --n 96 --k 38 --json
+  dbench graph one_peer_exponential --n 12 --edges --round 3)";
+
+void add_run_options(CLI::App& command, bench::RunArguments& arguments) {
+    command.add_option("SPEC", arguments.spec_path, "the experiment spec, a JSON file")->required();
+    command
+        .add_option("--set", arguments.settings,
+                    "JSON pointer = value, overrides the spec; may be repeated")
+        ->type_name("P=V")
+        ->allow_extra_args(false);
+    command.add_option("--output", arguments.output, "the result file")->type_name("F");
+    command.add_flag("--quiet", arguments.quiet,
+                     "no progress and notices, warnings and errors only");
+}
+
+// The "--KEY VALUE" pairs that CLI11 did not know: parameters of the graph.
+std::vector<std::pair<std::string, std::string>> graph_parameters(
+    const std::vector<std::string>& rest) {
+    std::vector<std::pair<std::string, std::string>> out;
+    for (size_t i = 0; i < rest.size(); ++i) {
+        const std::string& word = rest[i];
+        if (!word.starts_with("--")) {
+            throw base::UserError("graph: unexpected argument '" + word +
+                                  "' (parameters are given as --KEY VALUE)");
+        }
+        if (const size_t equals = word.find('='); equals != std::string::npos) {
+            out.emplace_back(word.substr(2, equals - 2), word.substr(equals + 1));
+        } else if (i + 1 < rest.size()) {
+            out.emplace_back(word.substr(2), rest[++i]);
+        } else {
+            throw base::UserError("graph: " + word + " needs a value");
+        }
+    }
+    return out;
+}
+
+int dispatch(int argc, char** argv) {
+    CLI::App app{
+        "DBench trains n model replicas with centralized or decentralized SGD and records "
+        "how far they drift apart."};
+    app.name("dbench");
+    app.require_subcommand(1);
+
+    bench::RunArguments run;
+    run.command.assign(argv, argv + argc);
+    auto* run_command = app.add_subcommand("run", "train and record");
+    add_run_options(*run_command, run);
+    run_command->add_flag("--overwrite", run.overwrite, "replace an existing result file");
+    run_command->footer(kRunExamples);
+
+    bool check_json = false;
+    auto* check_command = app.add_subcommand(
+        "check", "validate a spec; print it resolved, with memory, bytes and the certificate");
+    add_run_options(*check_command, run);
+    check_command->add_flag("--json", check_json, "machine-readable");
+    check_command->footer(kCheckExamples);
+
+    bench::GraphArguments graph;
+    auto* graph_command = app.add_subcommand("graph", "certify or print a communication graph");
+    graph_command->add_option("TYPE", graph.type, "the graph (dbench list graphs)")->required();
+    graph_command->add_option("--n", graph.n, "replicas")
+        ->required()
+        ->check(CLI::Range(1, 1 << 24));
+    graph_command->add_option("--seed", graph.seed, "of random graphs");
+    graph_command->add_option("--round", graph.round, "which round of a sequence")
+        ->check(CLI::NonNegativeNumber);
+    auto* json_flag =
+        graph_command->add_flag("--json", graph.json, "certificate, machine-readable");
+    auto* matrix_flag = graph_command->add_flag("--matrix", graph.matrix, "W, row by row");
+    auto* edges_flag = graph_command->add_flag("--edges", graph.edges, "lines: to from weight");
+    json_flag->excludes(matrix_flag)->excludes(edges_flag);
+    matrix_flag->excludes(edges_flag);
+    graph_command->allow_extras();
+    graph_command->footer(kGraphExamples);
+
+    std::string list_family;
+    bool list_json = false;
+    auto* list_command = app.add_subcommand("list", "what a spec can name, with defaults");
+    list_command->add_option("FAMILY", list_family,
+                             "models, data, graphs, algorithms, optimizers, schedules, ...");
+    list_command->add_flag("--json", list_json, "machine-readable");
+
+    std::string doctor_path;
+    auto* doctor_command = app.add_subcommand(
+        "doctor",
+        "this build and machine; or the state of a result file; or a folder's file system");
+    doctor_command->add_option("PATH", doctor_path, "a result file or a folder");
+    auto* version_command = app.add_subcommand("version", "version, build and libraries");
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : base::kExitUser;
+    }
+    if (run_command->parsed() || check_command->parsed()) {
+        comm::World world;
+        try {
+            return run_command->parsed() ? bench::command_run(world, run)
+                                         : bench::command_check(world, run, check_json);
+        } catch (const base::UserError& error) {
+            // Thrown on all ranks alike: one says it.
+            if (world.rank() == 0) base::report_error(error.what());
+            return base::kExitUser;
+        }
+    }
+    if (graph_command->parsed()) {
+        graph.parameters = graph_parameters(graph_command->remaining());
+        return bench::command_graph(graph);
+    }
+    if (list_command->parsed()) return bench::command_list(list_family, list_json);
+    if (doctor_command->parsed()) return bench::command_doctor(doctor_path);
+    if (version_command->parsed()) return bench::command_version();
+    return base::kExitUser;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return dispatch(argc, argv);
+    } catch (const base::UserError& error) {
+        base::report_error(error.what());
+        return base::kExitUser;
+    } catch (const std::exception& error) {
+        base::report_error(error.what());
+        return base::kExitFailed;
+    }
+}

@@ -1,0 +1,60 @@
+#pragma once
+// From a spec file to the parts of a run, on every rank alike.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/spec.hpp"
+#include "comm/placement.hpp"
+#include "comm/world.hpp"
+#include "graphs/certificate.hpp"
+#include "graphs/schedule.hpp"
+#include "train/session.hpp"
+
+namespace dbench::bench {
+
+/// What the command line says of a run.
+struct RunArguments {
+    std::string spec_path;
+    std::vector<std::string> settings;
+    std::string output;  ///< empty: as the spec says
+    bool overwrite = false;
+    bool quiet = false;
+    std::vector<std::string> command;  ///< argv, for provenance
+};
+
+/// Rank 0 reads, overrides and resolves; all ranks get the result. Collective; throws UserError on
+/// all ranks.
+Spec read_everywhere(comm::World& world, const RunArguments& arguments);
+
+struct Setup {
+    Spec spec;
+    comm::Placement placement;
+    std::unique_ptr<graphs::Schedule> schedule;  ///< null for algorithms without a graph
+    std::optional<graphs::Certificate> certificate;
+    std::unique_ptr<train::Session> session;
+};
+
+/// Everything up to the replicas. Collective; throws UserError on all ranks, naming what is wrong.
+Setup set_up(comm::World& world, const RunArguments& arguments);
+
+/// Runs `work` on every rank; where it throws on any, all ranks throw the lowest failing rank's
+/// error. Collective.
+template <class Work>
+void everywhere(comm::World& world, Work&& work) {
+    std::string error;
+    bool user = false;
+    try {
+        work();
+    } catch (const base::UserError& e) {
+        error = e.what();
+        user = true;
+    } catch (const std::exception& e) {
+        error = e.what();
+    }
+    world.agree(error, user);
+}
+
+}  // namespace dbench::bench

@@ -1,0 +1,44 @@
+#pragma once
+// The experiment spec: reading, overriding, defaults (design.md, section 5).
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.hpp"
+
+namespace dbench::bench {
+
+/// A spec with every default filled in and every key checked, as `dbench check` prints it and the
+/// result file stores it. What stands behind shorthands is spelled out beside it.
+struct Spec {
+    base::Json resolved;
+    base::Json algorithm;  ///< resolved, also where `implementation` names it
+    base::Json graph;      ///< resolved; null for algorithms that take no graph
+    std::string output;    ///< /output with {name} filled in
+};
+
+struct Seeds {
+    uint64_t init, data, graph, augment;
+};
+Seeds seeds_of(const base::Json& resolved);
+
+/// The five implementations of the DBench paper by name: algorithm and graph.
+struct Implementation {
+    const char* name;
+    const char* algorithm;  ///< JSON text
+    const char* graph;      ///< JSON text; null for none
+    const char* help;
+};
+const std::vector<Implementation>& implementations();
+
+/// Reads `path` with its chain of "base" files, then applies `settings` ("/pointer=value") in
+/// order. Throws UserError; notices tell of keys dropped by a changed type.
+base::Json read_spec(const std::string& path, const std::vector<std::string>& settings);
+
+/// Checks and completes. `default_name` is used where the spec has no name. Throws UserError.
+Spec resolve_spec(const base::Json& given, const std::string& default_name);
+
+}  // namespace dbench::bench

@@ -1,0 +1,139 @@
+#include "bench/spec_merge.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "bench/spec_tables.hpp"
+
+namespace dbench::bench {
+
+using base::Json;
+
+namespace {
+
+std::string type_of(const Json& value) {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_object() && value.contains("type") && value["type"].is_string()) {
+        return value["type"].get<std::string>();
+    }
+    return "";
+}
+
+// Drops keys that a family member of the new type has not.
+void drop_foreign_keys(Json& object, const std::string& pointer, const std::string& old_type) {
+    std::vector<std::string> keys;
+    const std::string type = type_of(object);
+    if (type.empty() || type == old_type || !family_keys(pointer, type, keys)) return;
+    std::string dropped;
+    Json kept = Json::object();
+    for (const auto& item : object.items()) {
+        const bool known =
+            item.key() == "type" || std::find(keys.begin(), keys.end(), item.key()) != keys.end();
+        if (known) {
+            kept[item.key()] = item.value();
+        } else {
+            dropped += (dropped.empty() ? "" : ", ") + item.key();
+        }
+    }
+    if (dropped.empty()) return;
+    base::notice(pointer + ": type is now '" + type + "', which has no " + dropped + ": dropped");
+    object = kept;
+}
+
+void drop(Json& object, const char* key, const char* reason) {
+    if (!object.contains(key)) return;
+    object.erase(key);
+    base::notice(std::string("/") + key + " is dropped: " + reason);
+}
+
+bool is_family(const std::string& pointer) {
+    std::vector<std::string> keys;
+    return family_keys(pointer, "", keys);
+}
+
+void merge_at(Json& target, const Json& patch, const std::string& pointer) {
+    if (is_family(pointer)) {
+        const std::string old_type = type_of(target);
+        if (target.is_string()) target = Json{{"type", old_type}};
+        const Json object = patch.is_string() ? Json{{"type", patch}} : patch;
+        if (!target.is_object() || !object.is_object()) {
+            target = patch;
+            return;
+        }
+        for (const auto& item : object.items()) {
+            merge_at(target[item.key()], item.value(), pointer + "/" + item.key());
+        }
+        drop_foreign_keys(target, pointer, old_type);
+        return;
+    }
+    // A duration or batch size given in another unit replaces the old one.
+    const bool one_of = target.is_object() && patch.is_object() && target.size() == 1 &&
+                        patch.size() == 1 && target.begin().key() != patch.begin().key() &&
+                        patch.begin()->is_number();
+    if (!target.is_object() || !patch.is_object() || one_of) {
+        target = patch;
+        return;
+    }
+    for (const auto& item : patch.items()) {
+        merge_at(target[item.key()], item.value(), pointer + "/" + item.key());
+    }
+}
+
+}  // namespace
+
+void merge_spec(Json& target, const Json& patch) {
+    if (patch.is_object() && target.is_object()) {
+        if (patch.contains("implementation")) {
+            drop(target, "graph", "an implementation is given");
+            drop(target, "algorithm", "an implementation is given");
+        } else if (patch.contains("graph") || patch.contains("algorithm")) {
+            drop(target, "implementation", "a graph or algorithm is given");
+        }
+    }
+    merge_at(target, patch, "");
+}
+
+void apply_setting(Json& target, const std::string& setting) {
+    const size_t equals = setting.find('=');
+    if (setting.empty() || setting[0] != '/' || equals == std::string::npos) {
+        throw base::UserError("--set " + setting +
+                              ": not of the form /pointer=value, such as /graph/type=torus");
+    }
+    const std::string pointer = setting.substr(0, equals), text = setting.substr(equals + 1);
+    Json value = Json::parse(text, nullptr, false, true);
+    if (value.is_discarded()) value = text;
+
+    const size_t slash = pointer.rfind('/');
+    const std::string parent = pointer.substr(0, slash), key = pointer.substr(slash + 1);
+    if (key.empty()) throw base::UserError("--set " + setting + ": the pointer names no key");
+    if (parent.empty()) {  // whole families and plain keys are replaced
+        Json patch{{key, value}};
+        if (target.contains(key)) target.erase(key);
+        merge_spec(target, patch);
+        return;
+    }
+    if (pointer.starts_with("/graph/") || pointer.starts_with("/algorithm/")) {
+        drop(target, "implementation", "a graph or algorithm is set");
+    }
+    try {
+        const Json::json_pointer parent_pointer(parent);
+        if (is_family(parent) && target.contains(parent_pointer) &&
+            target[parent_pointer].is_string()) {
+            target[parent_pointer] = Json{{"type", target[parent_pointer]}};
+        }
+        if (key == "type" && is_family(parent)) {
+            Json& object = target[parent_pointer];
+            const std::string old_type = type_of(object);
+            object["type"] = value;
+            drop_foreign_keys(object, parent, old_type);
+        } else {
+            target[Json::json_pointer(pointer)] = value;
+        }
+    } catch (const Json::exception& error) {
+        throw base::UserError("--set " + setting + ": cannot be applied (" + error.what() + ")");
+    }
+}
+
+}  // namespace dbench::bench

@@ -1,0 +1,30 @@
+#include "comm/versions.hpp"
+
+#include <mpi.h>
+
+#if DBENCH_NCCL
+#include <nccl.h>
+#endif
+
+namespace dbench::comm {
+
+std::string mpi_version() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    std::string name(text, length);
+    return name.substr(0, name.find_first_of(",\n"));
+}
+
+#if DBENCH_NCCL
+std::string nccl_version() {
+    int version = 0;
+    if (ncclGetVersion(&version) != ncclSuccess) return "built, version unknown";
+    return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+           std::to_string(version % 100);
+}
+#else
+std::string nccl_version() { return "not built"; }
+#endif
+
+}  // namespace dbench::comm

@@ -1,0 +1,236 @@
+#include "train/session.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "train/models/model.hpp"
+#include "train/replicas.hpp"
+
+namespace dbench::train {
+namespace {
+
+using base::Json;
+using base::UserError;
+
+template <class Row>
+const Row& row_of(const std::vector<Row>& table, const Json& spec) {
+    return *base::find_row(table, spec.at("type").get<std::string>());
+}
+
+std::vector<int64_t> evaluated_replicas(const Json& value, int64_t n) {
+    const int64_t m = value.is_string() ? n : std::min(n, value.get<int64_t>());
+    return spaced_replicas(n, m);
+}
+
+}  // namespace
+
+// Built in three stages: what a spec names (constructor), replicas (prepare), the run (train).
+struct Session::Impl {
+    comm::World& world;
+    comm::Placement placement;
+    const Json& spec;
+    SessionOptions options;
+    arena::DType dtype;
+    DataContext data_context;
+    DataSets data;
+    std::shared_ptr<const Partition> partition;
+    BatchPlan batches;
+    std::unique_ptr<Model> model;
+    arena::Layout layout;
+    std::unique_ptr<Optimizer> optimizer;
+    std::unique_ptr<Algorithm> algorithm;
+    LearningRate::Run run{};
+    TrainerPlan plan;
+    EvaluationPlan evaluation;
+    std::unique_ptr<comm::Exchange> exchange;
+    std::unique_ptr<LearningRate> learning_rate;
+
+    std::unique_ptr<Replicas> replicas;
+    std::unique_ptr<Executor> executor;
+    std::unique_ptr<Evaluator> evaluator;
+    std::unique_ptr<Loader> loader;
+
+    Impl(comm::World& w, const comm::Placement& p, const SessionOptions& o)
+        : world(w), placement(p), spec(o.spec), options(o) {
+        dtype = spec.at("precision") == "float64" ? arena::DType::float64 : arena::DType::float32;
+        const Json& data_spec = spec.at("data");
+        data_context = {placement.replicas, o.data_seed};
+        data = load_data(data_spec, data_context);
+        partition = row_of(partition_table(), data_spec.at("partition"))
+                        .make(data_spec.at("partition"), *data.train, data_context);
+        batches = plan_batches(data_spec.at("batch_size"), *partition, placement.replicas);
+        model = row_of(model_table(), spec.at("model"))
+                    .make(spec.at("model"), {data.train->shape(), data.train->classes()});
+        layout = layout_of(model->declaration());
+        optimizer =
+            row_of(optimizer_table(), spec.at("optimizer")).make(spec.at("optimizer"), layout);
+        algorithm = row_of(algorithm_table(), o.algorithm)
+                        .make(o.algorithm, {placement.replicas, o.schedule});
+        make_plan();
+        exchange = std::make_unique<comm::Exchange>(world, placement, layout, o.schedule,
+                                                    spec.at("reduction") == "library"
+                                                        ? comm::Reduction::library
+                                                        : comm::Reduction::reproducible);
+    }
+
+    void make_plan() {
+        const int64_t n = placement.replicas;
+        run.per_epoch = batches.per_epoch;
+        run.global_batch = batches.samples_per_iteration;
+        run.train_samples = data.train->size();
+        run.iterations = 0;
+        const auto iterations = [&](const Json& duration) { return to_iterations(duration, run); };
+        run.iterations = iterations(spec.at("length"));
+        learning_rate =
+            std::make_unique<LearningRate>(spec.at("schedule"), spec.at("optimizer").at("lr"), run);
+        const Json& evaluate = spec.at("evaluate");
+        const Json& profile = spec.at("profile");
+        plan.iterations = run.iterations;
+        plan.evaluate_every = evaluate.at("every").is_null() ? 0 : iterations(evaluate.at("every"));
+        plan.train_samples = run.train_samples;
+        plan.samples_per_iteration = run.global_batch;
+        plan.numel = layout.numel();
+        plan.type = dtype;
+        plan.stop_on_nonfinite = spec.at("nonfinite") == "stop";
+        plan.profile.every = iterations(profile.at("every"));
+        plan.profile.norms = profile.at("norms");
+        plan.profile.after = profile.at("after");
+        const Json& variance = profile.at("variance");
+        plan.profile.variance_every =
+            variance.at("kind") == "exact" ? iterations(variance.at("every")) : 0;
+        evaluation.replicas = evaluated_replicas(evaluate.at("replicas"), n);
+        evaluation.batch_size = evaluate.at("batch_size");
+        evaluation.recalibrate = evaluate.at("batchnorm") == "recalibrate";
+    }
+
+    Estimates estimate() {
+        Estimates e;
+        e.iterations = run.iterations;
+        e.per_epoch = run.per_epoch;
+        e.left_out = batches.left_out;
+        const int64_t element = arena::size_of(dtype), local = placement.count(0);
+        const double row_bytes = static_cast<double>(layout.numel() * element);
+        const int64_t rounds =
+            options.schedule
+                ? std::min<int64_t>(64, std::max<int64_t>(1, options.schedule->period()))
+                : 1;
+        for (int64_t t = 0; t < rounds; ++t) {
+            const auto round = options.schedule ? options.schedule->at(t) : graphs::Round{0, true};
+            e.bytes_per_step +=
+                algorithm->sent(round).rows * row_bytes / static_cast<double>(rounds);
+            if (algorithm->keeps_received_rows()) {
+                e.received_bytes = std::max(e.received_bytes, exchange->receive_bytes(round));
+            }
+        }
+        const int64_t rows = 2 + optimizer->state_rows() + algorithm->extra_rows();
+        const int64_t buffers = buffer_layout_of(*model).columns();
+        e.memory_bytes = local * element * (rows * layout.columns() + buffers) +
+                         layout.columns() * (element + 8) + e.received_bytes;
+        const int64_t r = placement.ranks;
+        if (r > 1 && plan.profile.variance_every > 0) {
+            // Each rank sends its maximal subtrees' float64 means to the owners of the columns.
+            double parts = 0;
+            for (int rank = 0; rank < r; ++rank) {
+                parts += static_cast<double>(
+                    arena::maximal_subtrees(placement.replicas,
+                                            {placement.begin(rank), placement.begin(rank + 1)})
+                        .size());
+            }
+            e.profile_bytes_per_step = parts * static_cast<double>(layout.numel()) * 8.0 *
+                                       static_cast<double>(r - 1) / static_cast<double>(r) /
+                                       static_cast<double>(plan.profile.variance_every);
+        }
+        const double evaluations =
+            plan.evaluate_every > 0
+                ? 2.0 + static_cast<double>((run.iterations - 1) / plan.evaluate_every)
+                : 2.0;
+        const double per_evaluation =
+            static_cast<double>(evaluation.replicas.size() + 1) *
+            static_cast<double>(data.test->size() +
+                                (data.validation ? data.validation->size() : 0));
+        const double forwards = evaluations * per_evaluation;
+        const double training =
+            3.0 * static_cast<double>(run.iterations) * static_cast<double>(run.global_batch);
+        e.evaluation_share = forwards / (forwards + training);
+        return e;
+    }
+
+    Init init() const {
+        const std::string init = spec.at("init");
+        if (init == "zeros") return Init::zeros;
+        return init == "independent" ? Init::independent : Init::same;
+    }
+
+    void prepare() {
+        replicas = std::make_unique<Replicas>(*model, placement, world.rank(), dtype, init(),
+                                              options.init_seed);
+        optimizer->declare(replicas->state());
+        algorithm->declare(replicas->state());
+        executor = std::make_unique<Executor>(*model, *replicas);
+        evaluator = std::make_unique<Evaluator>(world, placement, *model, *replicas, *exchange,
+                                                data, evaluation);
+        Loader::Options loading;
+        loading.last_iteration = run.iterations;
+        loading.begin = placement.begin(world.rank());
+        loading.end = placement.begin(world.rank() + 1);
+        loading.type = dtype;
+        loading.order = model->order();
+        loading.augment = spec.at("data").value("augment", false);
+        loading.augment_seed = options.augment_seed;
+        loader = std::make_unique<Loader>(data.train, partition, batches, loading);
+    }
+};
+
+Session::Session(comm::World& world, const comm::Placement& placement,
+                 const SessionOptions& options)
+    : impl_(std::make_unique<Impl>(world, placement, options)) {}
+Session::~Session() = default;
+
+const arena::Layout& Session::layout() const { return impl_->layout; }
+arena::DType Session::type() const { return impl_->dtype; }
+const TrainerPlan& Session::plan() const { return impl_->plan; }
+const std::vector<int64_t>& Session::evaluated() const { return impl_->evaluation.replicas; }
+bool Session::has_validation() const { return impl_->data.validation != nullptr; }
+const std::vector<std::pair<std::string, std::string>>& Session::data_checksums() const {
+    return impl_->data.checksums;
+}
+Estimates Session::estimate() { return impl_->estimate(); }
+
+std::vector<std::string> Session::warnings(const Estimates& e) const {
+    std::vector<std::string> out;
+    const auto percent = [](double share) {
+        return std::to_string(static_cast<int>(std::lround(100 * share))) + " %";
+    };
+    if (e.left_out > 0.05) {
+        out.push_back("/data/batch_size: " + percent(e.left_out) +
+                      " of the training samples are left out of each epoch (replicas take whole "
+                      "batches only)");
+    }
+    if (e.evaluation_share > 0.10) {
+        out.push_back("/evaluate: evaluation is " + percent(e.evaluation_share) +
+                      " of the run's work (fewer /evaluate/replicas or a longer /evaluate/every "
+                      "would lower it)");
+    }
+    return out;
+}
+
+void Session::prepare() { impl_->prepare(); }
+
+double Session::seconds_per_iteration() {
+    PlainBatches plain(impl_->dtype, impl_->model->order());
+    const int64_t count = std::min(impl_->batches.batch_size, impl_->data.train->size());
+    const Batch& batch = plain.fill(*impl_->data.train, 0, count);
+    return impl_->executor->estimate_seconds(batch) *
+           static_cast<double>(impl_->replicas->x().count);
+}
+
+void Session::train(Observer& observer) {
+    Impl& s = *impl_;
+    const TrainerParts parts{s.world,      s.placement,      *s.replicas,        *s.executor,
+                             *s.loader,    *s.optimizer,     *s.algorithm,       *s.exchange,
+                             *s.evaluator, *s.learning_rate, s.options.schedule, observer};
+    dbench::train::train(parts, s.plan);
+}
+
+}  // namespace dbench::train

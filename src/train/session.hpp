@@ -1,0 +1,69 @@
+#pragma once
+// One experiment's training, built from a resolved spec through the family tables. Knows torch
+// inside only.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arena/layout.hpp"
+#include "base/json.hpp"
+#include "comm/placement.hpp"
+#include "comm/world.hpp"
+#include "graphs/schedule.hpp"
+#include "train/algorithms/algorithm.hpp"
+#include "train/observer.hpp"
+#include "train/trainer.hpp"
+
+namespace dbench::train {
+
+struct SessionOptions {
+    const base::Json& spec;       ///< resolved (design.md, section 5)
+    const base::Json& algorithm;  ///< resolved /algorithm, also where an implementation names it
+    uint64_t init_seed, data_seed, augment_seed;
+    const graphs::Schedule* schedule;  ///< null for algorithms that take no graph
+};
+
+/// What a run will take, before it starts.
+struct Estimates {
+    int64_t iterations = 0, per_epoch = 0;
+    double left_out = 0;                ///< share of training samples no batch takes in an epoch
+    int64_t memory_bytes = 0;           ///< of the rank with most replicas, without activations
+    int64_t received_bytes = 0;         ///< of that: received rows kept during the gradient (AWC)
+    double bytes_per_step = 0;          ///< sent by all replicas for training
+    double profile_bytes_per_step = 0;  ///< for exact variance, by all ranks
+    double evaluation_share = 0;  ///< of the run's arithmetic, a forward being a third of a step
+};
+
+class Session {
+public:
+    /// Reads the data and builds the model; no replica exists yet. Throws UserError.
+    Session(comm::World& world, const comm::Placement& placement, const SessionOptions& options);
+    ~Session();
+
+    const arena::Layout& layout() const;
+    arena::DType type() const;
+    const TrainerPlan& plan() const;
+    const std::vector<int64_t>& evaluated() const;  ///< replicas whose local models are evaluated
+    bool has_validation() const;
+    const std::vector<std::pair<std::string, std::string>>& data_checksums() const;
+    /// Collective (exchange plans are made).
+    Estimates estimate();
+    /// What is unusual about the spec, for people: samples left out, costly evaluation, ...
+    std::vector<std::string> warnings(const Estimates& estimates) const;
+
+    /// Makes the replicas and everything around them. Throws UserError.
+    void prepare();
+    /// Seconds an iteration of this rank will take, estimated; after `prepare`.
+    double seconds_per_iteration();
+    /// Runs all iterations. Collective.
+    void train(Observer& observer);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dbench::train

@@ -10,28 +10,25 @@ has_header() {
     return 1
 }
 
-missing=()
+missing=() helpful=()
 want() {  # want PACKAGES... if TEST: notes Debian's packages where the test fails
     local packages=()
     while [ "$1" != if ]; do packages+=("$1"); shift; done
     shift
     eval "$*" 2>/dev/null || missing+=("${packages[@]}")
 }
+also() { has "$3" || helpful+=("$1"); }  # also PACKAGE if PROGRAM: does without, but installs it with others
 
 find_missing() {
-    missing=()
+    missing=() helpful=()
     want build-essential if 'has c++ && has cc'
     want cmake if has cmake
     want ninja-build if has ninja
-    want ccache if has ccache
-    want lld if 'has mold || has ld.lld'
     want git if has git
     want python3 python3-venv if 'python3 -c "import venv, ensurepip"'
     want ca-certificates if 'test -e /etc/ssl/certs/ca-certificates.crt || test -d /etc/pki'
-    want xz-utils if has xz
     want openmpi-bin libopenmpi-dev if 'has mpirun && has mpicc'
     want libhdf5-dev if 'has_header hdf5.h || has_header hdf5/serial/hdf5.h || has h5cc || has h5pcc'
-    want hdf5-tools if has h5dump
     want zlib1g-dev if has_header zlib.h
     want nlohmann-json3-dev if has_header nlohmann/json.hpp
     want libeigen3-dev if 'has_header eigen3/Eigen/Core || has_header Eigen/Core'
@@ -39,6 +36,10 @@ find_missing() {
     want librandom123-dev if has_header Random123/philox.h
     want libcli11-dev if has_header CLI/CLI.hpp
     want catch2 if 'has_header catch2/catch.hpp || has_header catch2/catch_test_macros.hpp'
+    also ccache if ccache
+    also lld if ld.lld
+    also xz-utils if xz
+    also hdf5-tools if h5dump
 }
 
 install_packages() {
@@ -53,6 +54,7 @@ install_packages() {
         fail "packages are missing and this user may not install them (neither root nor sudo without a" \
             "password). Have them installed, then run this again: sudo apt-get install ${missing[*]}"
     fi
+    missing+=("${helpful[@]}")
     say "installing ${missing[*]}"
     "${root[@]}" apt-get update -qq || fail "apt-get update failed: see its message above"
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \

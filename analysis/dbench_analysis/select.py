@@ -1,6 +1,7 @@
 """From what the user names (files, folders, globs) to open runs."""
 
 import glob
+import re
 import sys
 from pathlib import Path
 
@@ -10,19 +11,24 @@ from .run import Run
 SUFFIXES = (".h5", ".hdf5")
 
 
+def natural(path) -> list:
+    """A sorting key by which n4 comes before n16."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", str(path))]
+
+
 def result_files(named: list[str]) -> list[tuple[Path, bool]]:
     """(file, named by the user himself) in order; folders are searched with all below them."""
     found: dict[Path, bool] = {}
     for item in named:
         path = Path(item)
         if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+            inside = sorted((p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file()), key=natural)
             if not inside:
                 raise AnalysisError(item, "no .h5 file in this folder", "did the run write elsewhere?")
             for file in inside:
                 found.setdefault(file, False)
         elif not path.exists() and glob.has_magic(item):
-            matches = sorted(glob.glob(item, recursive=True))
+            matches = sorted(glob.glob(item, recursive=True), key=natural)
             if not matches:
                 raise AnalysisError(item, "no file matches", "check the pattern and the folder")
             for file in matches:

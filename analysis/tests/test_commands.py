@@ -102,6 +102,13 @@ def test_faults_end_with_status_2(five, tmp_path, capsys, command, reason):
     assert error.startswith("dbench-analyze: ") and reason in error and error.count("\n") == 1
 
 
+def test_files_of_a_folder_come_in_natural_order(make, tmp_path, capsys):
+    for n in (16, 4, 8):
+        make(name=f"ring-n{n}", replicas=4)
+    assert main(["table", str(tmp_path), "--columns", "name", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.split() == ["name", "ring-n4", "ring-n8", "ring-n16"]
+
+
 def test_foreign_files_in_a_folder_are_passed_over(make, tmp_path, capsys):
     make()
     (tmp_path / "foreign.h5").write_text("not a result")

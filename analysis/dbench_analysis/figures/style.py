@@ -30,7 +30,7 @@ MARKERS = "osD^vPX*<>"
 SETTINGS = {
     "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold", "axes.titlelocation": "left",
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#E4E4E4", "grid.linewidth": 0.6,
-    "axes.axisbelow": True, "legend.frameon": False, "legend.fontsize": 8.5, "lines.linewidth": 1.6, "svg.fonttype": "path",
+    "axes.axisbelow": True, "legend.frameon": False, "legend.fontsize": 8.5, "legend.handlelength": 3, "lines.linewidth": 1.6, "svg.fonttype": "path",
     "svg.hashsalt": "dbench", "figure.facecolor": "white", "savefig.facecolor": "white", "axes.edgecolor": "#666666",
     "xtick.color": "#444444", "ytick.color": "#444444",
 }

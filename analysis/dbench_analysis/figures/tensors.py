@@ -18,7 +18,7 @@ def heat_maps(run: Run):
     measures = [m for m in (*MEASURES, "variance") if m in run.parameters]
     count, tensors = max(1, len(measures)), len(run.tensors)
     rows = (count + 1) // 2
-    height = rows * float(np.clip(1.1 + 0.11 * tensors, 2.4, 8))
+    height = rows * float(np.clip(1.1 + 0.11 * tensors, 2.4, 4.4))
     figure, axes = style.panels(rows, 2 if count > 1 else 1, 9.0, height)
     for axis, measure in zip(axes.flat, measures):
         draw(figure, axis, run, measure, labels=axis in axes[:, 0])
@@ -51,11 +51,11 @@ def draw(figure, axis, run: Run, measure: str, labels: bool):
         sides = np.append(x[edges[:-1]], x[-1] + step)
         mesh = axis.pcolormesh(sides, np.arange(tensors + 1) - 0.5, np.where(binned.T > 0, binned.T, np.nan),
                                norm=norm, cmap="viridis", rasterized=True)
-        figure.colorbar(mesh, ax=axis, label=UNITS[measure], pad=0.02)
+        figure.colorbar(mesh, ax=axis, label=UNITS[measure], pad=0.02, aspect=30)
     else:
         style.nothing(axis, "zero throughout")
     axis.set_ylim(tensors - 0.5, -0.5)
-    every = max(1, int(np.ceil(tensors / 40)))
+    every = max(1, int(np.ceil(tensors / 33)))
     names = list(run.tensors["name"])
     axis.set_yticks(range(0, tensors, every), [shortened(n) for n in names[::every]] if labels else [], fontsize=6.5)
 

@@ -20,40 +20,40 @@ class Dataset {
 public:
     virtual ~Dataset() = default;
     virtual int64_t size() const = 0;
-    virtual std::vector<int64_t> shape() const = 0;   ///< of one input: {C, H, W} or {features}
-    virtual int64_t classes() const = 0;              ///< 0: real-valued targets (one per sample)
+    virtual std::vector<int64_t> shape() const = 0;  ///< of one input: {C, H, W} or {features}
+    virtual int64_t classes() const = 0;             ///< 0: real-valued targets (one per sample)
     /// Writes input `index`, normalised, to `out` (numel(shape) elements of `type`), images in
     /// memory order `order`. `augment_key` not 0: random crop and flip drawn from it.
     virtual void input(int64_t index, arena::DType type, Order order, uint64_t augment_key,
                        void* out) const = 0;
-    virtual int64_t label(int64_t index) const = 0;   ///< class; only where classes() > 0
-    virtual double target(int64_t index) const = 0;   ///< real target; only where classes() == 0
+    virtual int64_t label(int64_t index) const = 0;  ///< class; only where classes() > 0
+    virtual double target(int64_t index) const = 0;  ///< real target; only where classes() == 0
 };
 
 struct DataSets {
     std::shared_ptr<const Dataset> train, test;
-    std::shared_ptr<const Dataset> validation;            ///< null where none is held out
-    std::vector<std::pair<std::string, std::string>> checksums;   ///< file name, digest; provenance
+    std::shared_ptr<const Dataset> validation;                   ///< null where none is held out
+    std::vector<std::pair<std::string, std::string>> checksums;  ///< file name, digest; provenance
 };
 
 struct DataContext {
     int64_t replicas;
-    uint64_t seed;   ///< the spec's data seed
+    uint64_t seed;  ///< the spec's data seed
 };
 
 /// Whether a set can be used: where its files lie, or which are missing and where to get them.
 struct DataStatus {
     std::string name;
     bool present;
-    std::string detail;   ///< one line
+    std::string detail;  ///< one line
 };
 
 /// A row of the data table. `make` takes a resolved /data object, reads and checks files; it throws
 /// UserError which says which file, what was expected and where to get it.
 struct DataEntry : base::Entry {
-    bool images;   ///< "augment" and "normalize" apply
+    bool images;  ///< "augment" and "normalize" apply
     DataSets (*make)(const base::Json& spec, const DataContext& context);
-    DataStatus (*status)(const std::string& root);   ///< null: needs no files
+    DataStatus (*status)(const std::string& root);  ///< null: needs no files
 };
 const std::vector<DataEntry>& data_table();
 
@@ -75,7 +75,7 @@ std::vector<DataStatus> data_status(const std::string& root);
 class Partition {
 public:
     virtual ~Partition() = default;
-    virtual int64_t size(int64_t replica) const = 0;   ///< m_i
+    virtual int64_t size(int64_t replica) const = 0;  ///< m_i
     /// Sample numbers of a replica's epoch, in the order they are taken.
     virtual std::vector<int64_t> epoch(int64_t replica, int64_t epoch) const = 0;
 };

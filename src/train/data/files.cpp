@@ -88,9 +88,10 @@ std::string data_root(const base::Json& spec, const std::string& folder,
     }
     const char* variable = std::getenv("DBENCH_DATA");
     if (variable != nullptr && *variable != '\0') return variable;
-    throw base::UserError("/data/root: is not set (nor is the environment variable DBENCH_DATA): set "
-                          "one of them to the folder that holds " +
-                          folder + "; the files are at " + source);
+    throw base::UserError(
+        "/data/root: is not set (nor is the environment variable DBENCH_DATA): set "
+        "one of them to the folder that holds " +
+        folder + "; the files are at " + source);
 }
 
 std::string find_file(const std::string& folder, const std::vector<std::string>& names) {

@@ -12,8 +12,8 @@ namespace dbench::train {
 /// The contents of a data file; of one whose name ends in .gz, unpacked.
 struct DataFile {
     std::string path;
-    std::vector<uint8_t> bytes;   ///< at most `limit + 1` of them
-    int64_t size = 0;             ///< of the contents; where longer than `limit`, a lower bound for .gz
+    std::vector<uint8_t> bytes;  ///< at most `limit + 1` of them
+    int64_t size = 0;  ///< of the contents; where longer than `limit`, a lower bound for .gz
 };
 
 /// Reads at most `limit + 1` bytes: one too many is enough to know. Throws UserError where the file
@@ -29,8 +29,7 @@ std::string digest(const std::vector<uint8_t>& bytes);
 
 /// `root` of a resolved /data object, or $DBENCH_DATA. Throws UserError where neither is set.
 /// `folder`: what should be found there.
-std::string data_root(const base::Json& spec, const std::string& folder,
-                      const std::string& source);
+std::string data_root(const base::Json& spec, const std::string& folder, const std::string& source);
 
 /// The first of `folders` (relative to `root`) that holds one of `names`; empty where none does.
 std::string find_folder(const std::string& root, const std::vector<std::string>& folders,

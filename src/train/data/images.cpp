@@ -11,7 +11,7 @@ namespace dbench::train {
 namespace {
 
 template <class T>
-using Table = std::array<T, 256>;   // a byte's normalised value
+using Table = std::array<T, 256>;  // a byte's normalised value
 
 template <class T>
 std::vector<Table<T>> tables_of(const Normalization& normalization) {
@@ -105,7 +105,7 @@ void apply_crop(const Crop& crop, const uint8_t* image, int64_t channels, int64_
                 int64_t width, uint8_t* out) {
     std::memset(out, 0, static_cast<size_t>(channels * height * width));
     const int64_t down = crop.top - kPadding, right = crop.left - kPadding;
-    const int64_t first = right < 0 ? -right : 0;   // columns of the window that lie in the image
+    const int64_t first = right < 0 ? -right : 0;  // columns of the window that lie in the image
     const int64_t last = right > 0 ? width - right : width;
     for (int64_t c = 0; c < channels; ++c) {
         for (int64_t y = 0; y < height; ++y) {

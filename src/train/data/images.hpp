@@ -13,8 +13,8 @@ namespace dbench::train {
 /// Images and labels of one split, in file order.
 struct Images {
     int64_t channels = 0, height = 0, width = 0;
-    std::vector<uint8_t> pixels;   ///< (N, C, H, W)
-    std::vector<uint8_t> labels;   ///< (N)
+    std::vector<uint8_t> pixels;  ///< (N, C, H, W)
+    std::vector<uint8_t> labels;  ///< (N)
 
     int64_t count() const { return static_cast<int64_t>(labels.size()); }
     int64_t numel() const { return channels * height * width; }
@@ -31,7 +31,7 @@ Normalization chosen_normalization(const std::string& name, const Normalization&
 /// What augmentation does to one image: a window of the image padded by kPadding zeros, mirrored or
 /// not. The padding is black before normalisation, as of torchvision's RandomCrop on raw images.
 struct Crop {
-    int64_t top, left;   ///< 0 .. 2 kPadding
+    int64_t top, left;  ///< 0 .. 2 kPadding
     bool mirrored;
 };
 inline constexpr int64_t kPadding = 4;

@@ -13,21 +13,21 @@ namespace dbench::train {
 /// One replica's minibatch in host memory.
 struct Batch {
     int64_t count = 0;
-    std::vector<int64_t> shape;   ///< logical: {count, C, H, W} or {count, features}
+    std::vector<int64_t> shape;  ///< logical: {count, C, H, W} or {count, features}
     Order order = Order::contiguous;
     arena::DType type = arena::DType::float32;
     void* inputs = nullptr;
-    const int64_t* labels = nullptr;   ///< [count]; null for real targets
-    const void* targets = nullptr;     ///< [count] of `type`; null for classes
+    const int64_t* labels = nullptr;  ///< [count]; null for real targets
+    const void* targets = nullptr;    ///< [count] of `type`; null for classes
 };
 
 /// How an epoch is cut into batches (design.md section 5): L = floor(min_i m_i / batch).
 struct BatchPlan {
-    int64_t batch_size;        ///< per replica; of a full batch the smallest partition's size
-    bool full;                 ///< one iteration is one pass over the replica's whole partition
-    int64_t per_epoch;         ///< L
-    double left_out;           ///< share of samples left out each epoch
-    int64_t samples_per_iteration;   ///< of all replicas
+    int64_t batch_size;  ///< per replica; of a full batch the smallest partition's size
+    bool full;           ///< one iteration is one pass over the replica's whole partition
+    int64_t per_epoch;   ///< L
+    double left_out;     ///< share of samples left out each epoch
+    int64_t samples_per_iteration;  ///< of all replicas
 };
 /// Throws UserError where a batch is larger than the smallest partition or a global batch cannot be
 /// dealt to n replicas. `batch_size` is /data/batch_size of the resolved spec.
@@ -45,7 +45,7 @@ public:
 
 private:
     Batch batch_;
-    int64_t numel_ = 0;   ///< elements of one input
+    int64_t numel_ = 0;  ///< elements of one input
     arena::Buffer inputs_, targets_;
     std::vector<int64_t> labels_;
 };
@@ -57,17 +57,17 @@ uint64_t augment_key(uint64_t augment_seed, int64_t epoch, int64_t sample);
 class Loader {
 public:
     struct Options {
-        int64_t first_iteration = 0, last_iteration = 0;   ///< half-open
-        int64_t begin = 0, end = 1;                        ///< replicas of this rank
+        int64_t first_iteration = 0, last_iteration = 0;  ///< half-open
+        int64_t begin = 0, end = 1;                       ///< replicas of this rank
         arena::DType type = arena::DType::float32;
         Order order = Order::contiguous;
         bool augment = false;
         uint64_t augment_seed = 0;
-        int queue = 0;   ///< batches made ahead; 0: two rounds of the local replicas, in bounds
+        int queue = 0;  ///< batches made ahead; 0: two rounds of the local replicas, in bounds
     };
     Loader(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partition> partition,
            const BatchPlan& plan, const Options& options);
-    ~Loader();   ///< stops the thread
+    ~Loader();  ///< stops the thread
 
     /// The next batch, valid until the following call. Rethrows what the thread threw; after the
     /// last iteration it throws std::logic_error.

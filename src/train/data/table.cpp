@@ -68,11 +68,14 @@ std::vector<Parameter> common_data_parameters() {
         Parameter::flag("augment", "false", "random crop (padding 4) and flip of training images"),
         Parameter::choice("normalize", "\"standard\"", {"standard", "unit"},
                           "standard: published mean and deviation per channel; unit: pixel / 255"),
-        Parameter::object(
-            "limit",
-            {Parameter::integer("train", "null", "first samples taken; null: all").at_least(1).or_null(),
-             Parameter::integer("test", "null", "first samples taken; null: all").at_least(1).or_null()},
-            "samples taken from the beginning of the file order"),
+        Parameter::object("limit",
+                          {Parameter::integer("train", "null", "first samples taken; null: all")
+                               .at_least(1)
+                               .or_null(),
+                           Parameter::integer("test", "null", "first samples taken; null: all")
+                               .at_least(1)
+                               .or_null()},
+                          "samples taken from the beginning of the file order"),
     };
 }
 

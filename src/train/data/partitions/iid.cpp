@@ -28,13 +28,14 @@ private:
 
     int64_t replicas_;
     uint64_t seed_;
-    std::vector<int64_t> split_;   // block i of it belongs to replica i throughout
+    std::vector<int64_t> split_;  // block i of it belongs to replica i throughout
 };
 
 }  // namespace
 
 PartitionEntry iid_partition() {
-    return {{"iid", "a random split made once; each replica draws a new order of its own every epoch",
+    return {{"iid",
+             "a random split made once; each replica draws a new order of its own every epoch",
              {}},
             [](const base::Json&, const Dataset& train, const DataContext& context) {
                 return std::unique_ptr<Partition>(std::make_unique<Iid>(train.size(), context));

@@ -31,8 +31,8 @@ private:
         const std::lock_guard lock(mutex_);
         if (!last_ || last_epoch_ != epoch) {
             base::Random random(seed_, base::Purpose::shuffle, {static_cast<uint64_t>(epoch)});
-            last_ = std::make_shared<const std::vector<int64_t>>(
-                base::permutation(samples_, random));
+            last_ =
+                std::make_shared<const std::vector<int64_t>>(base::permutation(samples_, random));
             last_epoch_ = epoch;
         }
         return last_;
@@ -48,13 +48,13 @@ private:
 }  // namespace
 
 PartitionEntry shuffled_partition() {
-    return {{"shuffled",
-             "one permutation of the training set per epoch; replica i takes positions i, i+n, ...",
-             {}},
-            [](const base::Json&, const Dataset& train, const DataContext& context) {
-                return std::unique_ptr<Partition>(
-                    std::make_unique<Shuffled>(train.size(), context));
-            }};
+    return {
+        {"shuffled",
+         "one permutation of the training set per epoch; replica i takes positions i, i+n, ...",
+         {}},
+        [](const base::Json&, const Dataset& train, const DataContext& context) {
+            return std::unique_ptr<Partition>(std::make_unique<Shuffled>(train.size(), context));
+        }};
 }
 
 }  // namespace dbench::train

@@ -1,5 +1,6 @@
 // CIFAR-10, "binary version": five training files and a test file of 10000 records, each one label
-// byte and 3072 pixel bytes, red, green and blue planes of 32 rows (cs.toronto.edu/~kriz/cifar.html).
+// byte and 3072 pixel bytes, red, green and blue planes of 32 rows
+// (cs.toronto.edu/~kriz/cifar.html).
 
 #include "train/data/sets/cifar10.hpp"
 

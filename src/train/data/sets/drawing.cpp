@@ -17,17 +17,16 @@ struct Dice {
 
     float unit() { return static_cast<float>(random.bits() >> 8) * 0x1p-24F; }
     float between(float low, float high) { return low + (high - low) * unit(); }
-    /// Any grey or colour where difficulty is high, near `usual` where it is low.
+    /// Any colour where difficulty is 1, the grey `usual` where it is 0.
     Colour colour(float usual) {
-        const float variety = std::min(1.0F, 2 * difficulty);
         Colour result;
-        for (float& each : result) each = usual + variety * (unit() - usual);
+        for (float& each : result) each = usual + difficulty * (unit() - usual);
         return result;
     }
 };
 
 struct Canvas {
-    std::array<float, kShapePixels> values;   // (3, 32, 32), black 0 to white 1
+    std::array<float, kShapePixels> values;  // (3, 32, 32), black 0 to white 1
 
     void mix(int64_t x, int64_t y, const Colour& colour, float share) {
         for (int64_t c = 0; c < 3; ++c) {
@@ -98,7 +97,7 @@ void paint_figure(Dice& dice, int64_t label, const Colour& colour, Canvas& canva
     const float room = d * (kSide / 2 - 0.9F * radius);
     const float x = kSide / 2 + dice.between(-room, room);
     const float y = kSide / 2 + dice.between(-room, room);
-    const float angle = std::min(1.0F, 2 * d) * std::numbers::pi_v<float> * dice.between(-1, 1);
+    const float angle = d * std::numbers::pi_v<float> * dice.between(-1, 1);
     const float stretch = 1 + 0.3F * d * dice.between(-1, 1);
     const float cosine = std::cos(angle), sine = std::sin(angle);
     canvas.paint(x, y, 1.5F * radius, colour, [&](float dx, float dy) {
@@ -110,12 +109,12 @@ void paint_figure(Dice& dice, int64_t label, const Colour& colour, Canvas& canva
 
 // Noise of the sum of two bytes: nearly bell-shaped, and eight values from one Philox block.
 void quantise(Dice& dice, const Canvas& canvas, uint8_t* pixels) {
-    const float strength = 0.45F * dice.difficulty / 255;   // of a deviation of 0.41 times this
+    const float strength = 0.45F * dice.difficulty / 255;  // of a deviation of 0.41 times this
     for (int64_t p = 0; p < kShapePixels; p += 2) {
         const uint32_t bits = dice.random.bits();
         for (int64_t k = 0; k < 2; ++k) {
-            const auto sum = static_cast<int>((bits >> (16 * k) & 0xff) +
-                                              (bits >> (16 * k + 8) & 0xff));
+            const auto sum =
+                static_cast<int>((bits >> (16 * k) & 0xff) + (bits >> (16 * k + 8) & 0xff));
             const float value = canvas.values[p + k] + strength * static_cast<float>(sum - 255);
             pixels[p + k] = static_cast<uint8_t>(255 * std::clamp(value, 0.0F, 1.0F) + 0.5F);
         }
@@ -138,7 +137,7 @@ uint8_t draw_shape(base::Random random, double difficulty, uint8_t* pixels) {
     const int marks = static_cast<int>(6 * dice.difficulty * dice.unit() + 0.5F);
     for (int k = 0; k < marks; ++k) paint_mark(dice, canvas);
     paint_figure(dice, label, colour, canvas);
-    if (marks > 1) paint_mark(dice, canvas);   // one may lie over the figure
+    if (marks > 1) paint_mark(dice, canvas);  // one may lie over the figure
     quantise(dice, canvas, pixels);
     return label;
 }

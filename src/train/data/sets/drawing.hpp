@@ -20,8 +20,8 @@ float figure_distance(int64_t label, float x, float y);
 const std::array<const char*, kShapeClasses>& figure_names();
 
 /// Draws a label and its figure from `random` and writes the image (3, 32, 32) to `pixels`.
-/// `difficulty` in [0, 1] sets how much position, size, rotation, stretch and colours vary, how weak
-/// the contrast is, and how much noise and how many distracting marks there are.
+/// `difficulty` in [0, 1] sets how much position, size, rotation, stretch and colours vary, how
+/// weak the contrast is, and how much noise and how many distracting marks there are.
 uint8_t draw_shape(base::Random random, double difficulty, uint8_t* pixels);
 
 }  // namespace dbench::train

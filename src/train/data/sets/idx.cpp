@@ -10,7 +10,7 @@ namespace dbench::train {
 namespace {
 
 constexpr int64_t kSide = 28;
-constexpr uint32_t kImagesMagic = 0x803, kLabelsMagic = 0x801;   // unsigned bytes, rank 3 and 1
+constexpr uint32_t kImagesMagic = 0x803, kLabelsMagic = 0x801;  // unsigned bytes, rank 3 and 1
 
 uint32_t number_at(const DataFile& file, int64_t offset) {
     uint32_t value = 0;

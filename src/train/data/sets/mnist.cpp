@@ -16,7 +16,7 @@ namespace {
 struct Kind {
     const char* name;
     const char* title;
-    std::vector<std::string> folders;   // of the root, where the files may lie
+    std::vector<std::string> folders;  // of the root, where the files may lie
     const char* source;
     Normalization published;
 };
@@ -80,8 +80,8 @@ std::shared_ptr<const Dataset> read_split(const Kind& kind, const std::string& f
         const auto names = names_of(split, content);
         const std::string found = find_file(folder, names);
         if (!found.empty()) return found;
-        throw base::UserError(folder + ": " + names.front() + " is missing (plain or .gz): get it " +
-                              "from " + kind.source);
+        throw base::UserError(folder + ": " + names.front() +
+                              " is missing (plain or .gz): get it " + "from " + kind.source);
     };
     const IdxFiles files = {path("images"), path("labels"), kind.source};
     std::string digests[2];
@@ -111,7 +111,8 @@ DataSets make(const Kind& kind, const base::Json& spec) {
 }  // namespace
 
 DataEntry mnist_data() {
-    return {{"mnist", "handwritten digits, 1x28x28: 60000 for training, 10000 for testing",
+    return {{"mnist",
+             "handwritten digits, 1x28x28: 60000 for training, 10000 for testing",
              {root_parameter()}},
             true,
             [](const base::Json& spec, const DataContext&) { return make(mnist(), spec); },
@@ -119,7 +120,8 @@ DataEntry mnist_data() {
 }
 
 DataEntry fashion_mnist_data() {
-    return {{"fashion_mnist", "articles of clothing, 1x28x28: 60000 for training, 10000 for testing",
+    return {{"fashion_mnist",
+             "articles of clothing, 1x28x28: 60000 for training, 10000 for testing",
              {root_parameter()}},
             true,
             [](const base::Json& spec, const DataContext&) { return make(fashion_mnist(), spec); },

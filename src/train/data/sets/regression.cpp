@@ -57,8 +57,8 @@ public:
 
 private:
     int64_t dimension_;
-    std::vector<double> features_;   // (N, dimension)
-    std::vector<double> targets_;    // (N)
+    std::vector<double> features_;  // (N, dimension)
+    std::vector<double> targets_;   // (N)
 };
 
 DataSets make(const Json& spec, const DataContext& context) {
@@ -98,23 +98,24 @@ std::vector<double> regression_optimum(const Json& spec, uint64_t seed, int64_t 
 }
 
 DataEntry regression_data() {
-    return {{"regression",
-             "generated linear regression; under the partition contiguous every replica's samples "
-             "have an optimum of their own",
-             {Parameter::integer("samples", "64", "training samples per replica").at_least(1).at_most(1e7),
-              Parameter::integer("dimension", "20", "features").at_least(1).at_most(1e6),
-              Parameter::number("heterogeneity", "1",
-                                "how far replica i's optimum lies from the common one")
-                  .at_least(0),
-              Parameter::number("noise", "0.1", "standard deviation of the targets' noise")
-                  .at_least(0),
-              Parameter::number("condition", "10", "condition number of the features' covariance")
-                  .at_least(1),
-              Parameter::integer("test", "256", "test samples, from the common optimum")
-                  .at_least(1)}},
-            false,
-            make,
-            nullptr};
+    return {
+        {"regression",
+         "generated linear regression; under the partition contiguous every replica's samples "
+         "have an optimum of their own",
+         {Parameter::integer("samples", "64", "training samples per replica")
+              .at_least(1)
+              .at_most(1e7),
+          Parameter::integer("dimension", "20", "features").at_least(1).at_most(1e6),
+          Parameter::number("heterogeneity", "1",
+                            "how far replica i's optimum lies from the common one")
+              .at_least(0),
+          Parameter::number("noise", "0.1", "standard deviation of the targets' noise").at_least(0),
+          Parameter::number("condition", "10", "condition number of the features' covariance")
+              .at_least(1),
+          Parameter::integer("test", "256", "test samples, from the common optimum").at_least(1)}},
+        false,
+        make,
+        nullptr};
 }
 
 }  // namespace dbench::train

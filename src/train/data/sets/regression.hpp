@@ -9,7 +9,8 @@
 namespace dbench::train {
 
 /// x*_i = common + heterogeneity * own_i of a resolved /data object of type regression (dimension
-/// elements); both parts are standard normal. `replica` -1: the common part, which the test set uses.
+/// elements); both parts are standard normal. `replica` -1: the common part, which the test set
+/// uses.
 std::vector<double> regression_optimum(const base::Json& spec, uint64_t seed, int64_t replica);
 
 }  // namespace dbench::train

@@ -30,7 +30,7 @@ Images draw(uint64_t seed, Split split, int64_t count, double difficulty) {
 
 DataSets make(const base::Json& spec, const DataContext& context) {
     // Measured once over 20000 images of the default difficulty.
-    const Normalization measured = {{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}};
+    const Normalization measured = {{0.408, 0.408, 0.408}, {0.211, 0.211, 0.211}};
     const auto normalization =
         chosen_normalization(spec.at("normalize").get<std::string>(), measured);
     const auto difficulty = spec.at("difficulty").get<double>();

@@ -2,10 +2,6 @@
 
 #include <utility>
 
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
-
 #include "base/clock.hpp"
 #include "comm/wait.hpp"
 
@@ -15,16 +11,18 @@ Engine::Engine(bool with_thread) {
     if (with_thread) thread_ = std::thread([this] { run(); });
 }
 
-Engine::~Engine() {
+Engine::~Engine() { halt(); }
+
+void Engine::halt() {
     {
         const std::lock_guard lock(mutex_);
         stop_ = true;
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
-    // The transport may still write into the buffers of what was not waited for (after a failure).
-    if (!operations_.empty()) {
+    if (!operations_.empty()) {  // kept for good
         new std::vector<std::shared_ptr<Pending>>(std::move(operations_));
+        operations_.clear();
     }
 }
 
@@ -33,8 +31,14 @@ void Engine::start(std::shared_ptr<Pending> operation, bool now) {
     {
         const std::lock_guard lock(mutex_);
         operations_.push_back(std::move(operation));
+        if (waiting_ > 0) return;
     }
     changed_.notify_all();
+}
+
+bool Engine::idle() {
+    const std::lock_guard lock(mutex_);
+    return operations_.empty();
 }
 
 bool Engine::test(Pending& operation) {
@@ -78,9 +82,7 @@ bool Engine::step_all() {
 }
 
 void Engine::run() {
-#ifdef __linux__
-    prctl(PR_SET_TIMERSLACK, 5000UL);  // ns; the default would triple the shortest sleep
-#endif
+    shorten_sleeps();
     // A look that took this long has copied: there is likely more to copy.
     constexpr double kBusySeconds = 20e-6;
     Backoff backoff;

@@ -38,10 +38,14 @@ class Engine {
 public:
     /// Without a thread operations move only while somebody waits (a process alone needs none).
     explicit Engine(bool with_thread);
-    ~Engine();  ///< operations still in flight are left as they are, with their memory
+    ~Engine();  ///< halts
 
     /// Takes an operation into care. `now`: the caller takes its first steps.
     void start(std::shared_ptr<Pending> operation, bool now);
+    /// Takes no further step of what is still in flight (after a failure): rows may go away. Its
+    /// own memory stays, as the transport may still write into it.
+    void halt();
+    bool idle();  ///< whether nothing is in flight
     /// Moves everything along; whether `operation` is done. Rethrows what its steps threw.
     bool test(Pending& operation);
     std::vector<int> owing(Pending& operation);

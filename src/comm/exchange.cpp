@@ -59,7 +59,9 @@ Exchange::Exchange(World& world, const Placement& placement, const arena::Layout
                    const graphs::Schedule* schedule, Reduction reduction)
     : impl_(std::make_unique<Impl>(world, placement, layout, schedule, reduction)) {}
 
-Exchange::~Exchange() = default;
+Exchange::~Exchange() {
+    if (!impl_->world.engine->idle()) impl_->world.engine->halt();
+}
 
 Token Exchange::start_mix(graphs::Round round, arena::Rows x, arena::Columns columns) {
     return impl_->start(impl_->plan(round), x, columns, false);
@@ -81,6 +83,7 @@ void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, a
         const int64_t begin = columns.begin + tile * kTile;
         return impl_->start(plan, x, {begin, std::min(begin + kTile, columns.end)}, false);
     };
+    const Engine::Waiting waiting(*impl_->world.engine);
     auto operation = start(0);
     for (int64_t tile = 0; tile < tiles; ++tile) {  // the next tile moves while this one is added
         auto next = tile + 1 < tiles ? start(tile + 1) : nullptr;

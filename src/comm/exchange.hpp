@@ -44,6 +44,8 @@ public:
     /// `schedule` may be null (centralized). Collective. Keeps references to all.
     Exchange(World& world, const Placement& placement, const arena::Layout& layout,
              const graphs::Schedule* schedule, Reduction reduction);
+    /// Rows of exchanges that are not finished (an error is on its way) must still be there;
+    /// nothing can be exchanged in this World any more after that.
     ~Exchange();
 
     /// out = W x for `columns`. Remote rows start moving at once, straight from x, which must not

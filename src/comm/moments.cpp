@@ -18,6 +18,8 @@ using arena::Columns;
 
 /// float64 numbers of scratch that a rank's own subtrees may take for one block.
 constexpr int64_t kScratch = int64_t{1} << 22;
+/// The same where nothing is sent: means that nobody wants need not leave the cache.
+constexpr int64_t kCached = int64_t{1} << 16;
 
 struct Segments {
     int begin, end;
@@ -39,12 +41,15 @@ public:
     }
 
     Spread run() {
-        const int count = static_cast<int>(m2_.size());
         // A segment has at most kBlock columns and as much padding as fills up 64 bytes.
-        const auto most =
-            static_cast<int>(std::max<int64_t>(kScratch / arena::kBlock / most_nodes_, 1));
-        for (int first = 0; first < count; first += most)
-            block({first, std::min(first + most, count)});
+        const bool alone = exchange_.world.size() == 1;
+        const int64_t scratch = alone ? kCached : kScratch / most_nodes_;
+        const int most = static_cast<int>(std::max<int64_t>(scratch / arena::kBlock, 1));
+        const int count = static_cast<int>(m2_.size());
+        for (int first = 0; first < count; first += most) {
+            const Segments segments{first, std::min(first + most, count)};
+            alone ? local_block(segments) : block(segments);
+        }
         Spread spread;
         spread.m2.resize(layout_.tensors().size());
         layout_.sum_segments(m2_.data(), spread.m2.data());
@@ -83,6 +88,13 @@ private:
                 interval};
     }
 
+    void local_block(Segments segments) {
+        const Columns range = columns(segments);
+        const Partial scratch = mean_ ? Partial{} : take(segments, {});
+        arena::tree_moments(layout_, exchange_.placement.replicas, x_, nodes_[0], range,
+                            mean_ ? mean_ : scratch.mean_at(range.begin), m2_.data());
+    }
+
     void block(Segments segments) {
         const int me = exchange_.world.rank(), ranks = exchange_.world.size();
         const Segments mine = chunk(segments, me);
@@ -111,7 +123,6 @@ private:
         }
         move(out, in);
         combine(partials, segments, mine);
-        if (ranks == 1) return;
         for (int r = 0; r < ranks; ++r) {
             if (r == me) continue;
             add(out, r, mine, mean_, m2_.data());

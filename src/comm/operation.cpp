@@ -113,6 +113,7 @@ std::vector<int> Operation::owing() const {
 }
 
 void Operation::finish(arena::Rows out) {
+    if (columns_.count() == 0) return;
     for (const GroupPlan& group : plan_->groups) {
         if (group.local()) local_group_mean(group, x_, columns_, out);
     }

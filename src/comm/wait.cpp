@@ -1,6 +1,9 @@
 #include "comm/wait.hpp"
 
 #include <sched.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include <algorithm>
 #include <chrono>
@@ -39,6 +42,12 @@ void Backoff::pause() {
     }
     sleep_us_ = std::clamp(sleep_us_ * 3 / 2, kShortestSleep, kLongestSleep);
     std::this_thread::sleep_for(std::chrono::microseconds(sleep_us_));
+}
+
+void shorten_sleeps() {
+#ifdef __linux__
+    prctl(PR_SET_TIMERSLACK, 5000UL);  // ns
+#endif
 }
 
 void wait(const Wait& wait) {

@@ -21,6 +21,9 @@ private:
     int sleep_us_ = 0;
 };
 
+/// Lets this thread's short sleeps be short: by default Linux rounds them up by 50 us.
+void shorten_sleeps();
+
 struct Wait {
     std::string what;                         ///< "the exchange of iteration 7"
     std::function<bool()> done;               ///< moves things along; never blocks

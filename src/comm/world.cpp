@@ -60,6 +60,7 @@ World::World() : impl_(std::make_unique<Impl>()) {
         impl_->host = std::move(member.host);
         impl_->local_rank = member.local_rank;
         impl_->local_size = member.local_size;
+        shorten_sleeps();
     } else {
         refuse_step_without_mpi();
         impl_->transport = local_transport(std::make_shared<LocalGroup>(1), 0);

@@ -1,0 +1,131 @@
+#include "comm/engine.hpp"
+
+#include "base/clock.hpp"
+#include "catch.hpp"
+#include "comm/mixing_checks.hpp"
+
+namespace dbench::comm::tests {
+namespace {
+
+/// Whether the engine's thread finishes it while the program does something else.
+bool finishes_by_itself(const Token& token) {
+    for (const double start = base::now(); base::now() - start < 5;) {
+        if (token->done()) return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("Both phases of an all-reduce run without anybody waiting") {
+    const arena::Layout layout = awkward_layout();
+    const int n = 5;
+    const arena::Buffer expected = mixed_alone(complete(n), layout, arena::DType::float32);
+    for (const std::string& problem : play(3, [&](World& world) -> std::string {
+             const Placement placement{n, world.size()};
+             Exchange exchange(world, placement, layout, nullptr, Reduction::reproducible);
+             const arena::Buffer x =
+                 replicas(layout, arena::DType::float32, placement.begin(world.rank()),
+                          placement.count(world.rank()));
+             const Token token = exchange.start_all_reduce(x.rows(), layout.all());
+             if (!finishes_by_itself(token)) return "it waits for its finish";
+             if (!exchange.poll(token)) return "poll does not know that it is done";
+             exchange.finish_all_reduce(token);
+             return difference(x.rows(), expected.rows(), layout.columns());
+         })) {
+        CHECK(problem == "");
+    }
+}
+
+TEST_CASE("Many exchanges of all kinds can be in flight") {
+    const arena::Layout layout = awkward_layout();
+    const int n = 6, rounds = 40;
+    const DenseSchedule ring = circulant(n, {1, -1});
+    const arena::Buffer mixed = mixed_alone(ring, layout, arena::DType::float32);
+    const arena::Buffer mean = mixed_alone(complete(n), layout, arena::DType::float32);
+    for (const std::string& problem : play(4, [&](World& world) -> std::string {
+             const Placement placement{n, world.size()};
+             const int64_t first = placement.begin(world.rank());
+             const int64_t count = placement.count(world.rank());
+             Exchange exchange(world, placement, layout, &ring, Reduction::reproducible);
+             std::vector<arena::Buffer> rows;
+             std::vector<Token> tokens;
+             for (int k = 0; k < rounds; ++k) {
+                 rows.push_back(replicas(layout, arena::DType::float32, first, count));
+                 tokens.push_back(k % 2
+                                      ? exchange.start_mix({0, true}, rows[k].rows(), layout.all())
+                                      : exchange.start_all_reduce(rows[k].rows(), layout.all()));
+             }
+             world.barrier();
+             std::string problems;
+             for (int k = rounds - 1; k >= 0; --k) {
+                 if (k % 2) {
+                     exchange.finish_mix(tokens[k], rows[k].rows());
+                 } else {
+                     exchange.finish_all_reduce(tokens[k]);
+                 }
+                 problems +=
+                     difference(rows[k].rows(), (k % 2 ? mixed : mean).rows(), layout.columns());
+             }
+             return problems;
+         })) {
+        CHECK(problem == "");
+    }
+}
+
+TEST_CASE("What a step throws comes out where the exchange is waited for") {
+    struct Broken : Pending {
+        bool advance() override { throw base::RunError("broken"); }
+        std::vector<int> owing() const override { return {}; }
+    };
+    Engine engine(true);
+    const auto operation = std::make_shared<Broken>();
+    engine.start(operation, false);
+    CHECK(finishes_by_itself(operation));
+    CHECK_THROWS_AS(engine.test(*operation), base::RunError);
+    CHECK(engine.idle());
+}
+
+TEST_CASE("A halted engine takes no further step") {
+    struct Counting : Pending {
+        std::atomic<int> steps = 0;
+        bool advance() override { return ++steps < 0; }
+        std::vector<int> owing() const override { return {}; }
+    };
+    Engine engine(true);
+    const auto operation = std::make_shared<Counting>();
+    engine.start(operation, false);
+    while (operation->steps < 3) std::this_thread::yield();
+    engine.halt();
+    const int steps = operation->steps;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    CHECK(operation->steps == steps);
+    CHECK(engine.idle());
+}
+
+TEST_CASE("A stalled exchange names the rank that has not begun it") {
+    setenv("DBENCH_TIMEOUT", "0.2", 1);
+    const arena::Layout layout = awkward_layout();
+    const DenseSchedule ring = circulant(3, {1});
+    const auto outcome = play(3, [&](World& world) -> std::string {
+        Exchange exchange(world, {3, 3}, layout, &ring, Reduction::reproducible);
+        const arena::Buffer x = replicas(layout, arena::DType::float32, world.rank(), 1);
+        if (world.rank() == 2) {
+            world.report_failure("overslept");
+            return "";
+        }
+        try {
+            exchange.mix({0, true}, x.rows(), layout.all(), x.rows());
+        } catch (const Stalled& error) {
+            return error.what();
+        } catch (const PeerFailure& error) {
+            return "";
+        }
+        return world.rank() == 1 ? "no error" : "";
+    });
+    unsetenv("DBENCH_TIMEOUT");
+    CHECK_THAT(outcome[1], Catch::Matchers::ContainsSubstring("no answer from rank 2"));
+}
+
+}  // namespace dbench::comm::tests

@@ -1,0 +1,118 @@
+#pragma once
+// Checks of mixing and all-reduce that hold for any World; each returns "" or what is wrong.
+
+#include "comm/ranks.hpp"
+#include "comm/schedules.hpp"
+
+namespace dbench::comm::tests {
+
+/// The mixing of one process that holds all replicas.
+inline arena::Buffer mixed_alone(const DenseSchedule& schedule, const arena::Layout& layout,
+                                 arena::DType type) {
+    World world{Alone{}};
+    const Placement placement{schedule.size(), 1};
+    Exchange exchange(world, placement, layout, &schedule, Reduction::reproducible);
+    const arena::Buffer x = replicas(layout, type, 0, schedule.size());
+    arena::Buffer out(type, 0, schedule.size(), layout.columns());
+    exchange.mix({0, true}, x.rows(), layout.all(), out.rows());
+    return out;
+}
+
+/// Against W X in float64: no element may be off by more than `tolerance` times the summands.
+inline std::string against_dense(const DenseSchedule& schedule, const arena::Layout& layout,
+                                 arena::Rows out, double tolerance) {
+    const int n = schedule.size();
+    for (int64_t local = 0; local < out.count; ++local) {
+        const int64_t i = out.first + local;
+        for (const arena::Tensor& tensor : layout.tensors()) {
+            for (int64_t c = tensor.offset; c < tensor.offset + tensor.numel; c += 37) {
+                double sum = 0, size = 0;
+                for (int j = 0; j < n; ++j) {
+                    const double x = arena::with_type(out.type, [&]<class T>() {
+                        return static_cast<double>(static_cast<T>(initial(j, c)));
+                    });
+                    sum += schedule.matrix()[i][j] * x;
+                    size += std::abs(schedule.matrix()[i][j] * x);
+                }
+                if (!(std::abs(get(out, local, c) - sum) <= tolerance * size)) {
+                    return "replica " + std::to_string(i) + " column " + std::to_string(c) + ": " +
+                           std::to_string(get(out, local, c)) + " is not " + std::to_string(sum);
+                }
+            }
+        }
+    }
+    return "";
+}
+
+/// All ways to mix give the bits that one process gives.
+inline std::string check_mixing(World& world, const DenseSchedule& schedule,
+                                const arena::Layout& layout, arena::DType type,
+                                const arena::Buffer& expected) {
+    const Placement placement{schedule.size(), world.size()};
+    const int64_t first = placement.begin(world.rank()), count = placement.count(world.rank());
+    Exchange exchange(world, placement, layout, &schedule, Reduction::reproducible);
+    const graphs::Round round{0, true};
+    const arena::Buffer start = replicas(layout, type, first, count);
+    const auto fresh = [&] {
+        arena::Buffer buffer(type, first, count, layout.columns());
+        std::memcpy(buffer.rows().data, start.rows().data, static_cast<size_t>(start.bytes()));
+        return buffer;
+    };
+    const auto judge = [&](const char* way, const arena::Buffer& out) {
+        const std::string text = difference(out.rows(), expected.rows(), layout.columns());
+        return text.empty() ? ""
+                            : std::string(way) + ", n = " + std::to_string(schedule.size()) +
+                                  ", rank " + std::to_string(world.rank()) + ": " + text;
+    };
+    std::string problems;
+    {
+        const arena::Buffer x = fresh();
+        const arena::Buffer out(type, first, count, layout.columns());
+        exchange.mix(round, x.rows(), layout.all(), out.rows());
+        problems += judge("blocking", out);
+        if (std::memcmp(x.rows().data, start.rows().data, static_cast<size_t>(x.bytes())) != 0) {
+            problems += "mixing into other rows has changed x";
+        }
+    }
+    {
+        const arena::Buffer x = fresh();
+        exchange.mix(round, x.rows(), layout.all(), x.rows());
+        problems += judge("blocking in place", x);
+    }
+    {
+        const arena::Buffer x = fresh();
+        const arena::Buffer out(type, first, count, layout.columns());
+        exchange.finish_mix(exchange.start_mix(round, x.rows(), layout.all()), out.rows());
+        problems += judge("started", out);
+    }
+    {  // all in flight at once, finished in another order
+        const arena::Buffer x = fresh();
+        std::vector<Token> tokens;
+        for (const arena::Columns columns : cuts(layout)) {
+            tokens.push_back(exchange.start_mix(round, x.rows(), columns));
+        }
+        while (!tokens.empty()) {
+            exchange.finish_mix(tokens.back(), x.rows());
+            tokens.pop_back();
+        }
+        problems += judge("in pieces in place", x);
+    }
+    return problems;
+}
+
+/// Bytes of a row's tree mean: what every replica holds after an all-reduce.
+inline std::string check_all_reduce(World& world, int n, const arena::Layout& layout,
+                                    arena::DType type, const arena::Buffer& expected) {
+    const Placement placement{n, world.size()};
+    Exchange exchange(world, placement, layout, nullptr, Reduction::reproducible);
+    const arena::Buffer x =
+        replicas(layout, type, placement.begin(world.rank()), placement.count(world.rank()));
+    std::vector<Token> tokens;
+    for (const arena::Columns columns : cuts(layout)) {
+        tokens.push_back(exchange.start_all_reduce(x.rows(), columns));
+    }
+    for (const Token& token : tokens) exchange.finish_all_reduce(token);
+    return difference(x.rows(), expected.rows(), layout.columns());
+}
+
+}  // namespace dbench::comm::tests

@@ -1,0 +1,106 @@
+#pragma once
+// Ranks and rows for tests.
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "arena/layout.hpp"
+#include "arena/rows.hpp"
+#include "base/random.hpp"
+#include "comm/exchange.hpp"
+#include "comm/local_transport.hpp"
+#include "comm/placement.hpp"
+#include "comm/world.hpp"
+
+namespace dbench::comm::tests {
+
+/// Lets `ranks` threads play ranks; returns what went wrong ("" on a rank where nothing did).
+inline std::vector<std::string> play(int ranks, const std::function<std::string(World&)>& part) {
+    const auto group = std::make_shared<LocalGroup>(ranks);
+    std::vector<std::string> problems(static_cast<size_t>(ranks));
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank) {
+        threads.emplace_back([&, rank] {
+            try {
+                World world(group, rank);
+                problems[rank] = part(world);
+            } catch (const std::exception& error) {
+                problems[rank] = error.what();
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return problems;
+}
+
+/// A layout with tensors of awkward sizes, some longer than a block.
+inline arena::Layout awkward_layout() {
+    arena::Layout layout;
+    layout.add("a.weight", {3, 5}, arena::TensorKind::weight);
+    layout.add("a.bias", {1}, arena::TensorKind::bias);
+    layout.add("b.weight", {101, 97}, arena::TensorKind::weight);
+    layout.add("b.bias", {97}, arena::TensorKind::norm);
+    layout.add("c.weight", {2 * arena::kBlock}, arena::TensorKind::weight);
+    return layout;
+}
+
+/// What stands in a column of a replica at the start: of very different magnitudes, so that the
+/// order of additions shows.
+inline double initial(int64_t replica, int64_t column) {
+    base::Random random(11, base::Purpose::init,
+                        {static_cast<uint64_t>(replica), static_cast<uint64_t>(column)});
+    return random.normal() * std::pow(2.0, static_cast<double>(random.below(12)));
+}
+
+inline void set(arena::Rows rows, int64_t local, int64_t column, double value) {
+    arena::with_type(rows.type,
+                     [&]<class T>() { rows.row<T>(local)[column] = static_cast<T>(value); });
+}
+
+inline double get(arena::Rows rows, int64_t local, int64_t column) {
+    return arena::with_type(
+        rows.type, [&]<class T>() { return static_cast<double>(rows.row<T>(local)[column]); });
+}
+
+/// Replicas `first` .. of a run, with zeroed padding.
+inline arena::Buffer replicas(const arena::Layout& layout, arena::DType type, int64_t first,
+                              int64_t count) {
+    arena::Buffer buffer(type, first, count, layout.columns());
+    for (int64_t i = 0; i < count; ++i) {
+        for (const arena::Tensor& tensor : layout.tensors()) {
+            for (int64_t c = tensor.offset; c < tensor.offset + tensor.numel; ++c) {
+                set(buffer.rows(), i, c, initial(first + i, c));
+            }
+        }
+    }
+    return buffer;
+}
+
+/// Columns cut where buckets may be cut, and at odd multiples of 64 bytes.
+inline std::vector<arena::Columns> cuts(const arena::Layout& layout) {
+    const int64_t end = layout.columns();
+    return {{0, 16}, {16, 1024}, {1024, 1024}, {1024, end - 48}, {end - 48, end}};
+}
+
+/// Where `part` (some replicas) differs from the same replicas in `whole`: "" where nowhere.
+inline std::string difference(arena::Rows part, arena::Rows whole, int64_t columns) {
+    for (int64_t i = 0; i < part.count; ++i) {
+        const int64_t replica = part.first + i;
+        const auto bytes = static_cast<size_t>(columns * arena::size_of(part.type));
+        if (!std::memcmp(part.at(i, 0), whole.at(replica - whole.first, 0), bytes)) continue;
+        for (int64_t c = 0; c < columns; ++c) {
+            const double a = get(part, i, c), b = get(whole, replica - whole.first, c);
+            if (a != b) {
+                return "replica " + std::to_string(replica) + " column " + std::to_string(c) +
+                       ": " + std::to_string(a) + " is not " + std::to_string(b);
+            }
+        }
+    }
+    return "";
+}
+
+}  // namespace dbench::comm::tests

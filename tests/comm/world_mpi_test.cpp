@@ -1,0 +1,126 @@
+#include <mpi.h>
+
+#include "base/clock.hpp"
+#include "catch.hpp"
+#include "comm/collective_checks.hpp"
+#include "comm/environment.hpp"
+#include "comm/mixing_checks.hpp"
+
+namespace {
+
+int communicators = 0;  // made by this process so far
+
+}  // namespace
+
+// Every way in which a communicator can come to be goes through one of these (MPI's profiling
+// interface).
+extern "C" {
+int MPI_Comm_dup(MPI_Comm from, MPI_Comm* to) {
+    ++communicators;
+    return PMPI_Comm_dup(from, to);
+}
+int MPI_Comm_split(MPI_Comm from, int color, int key, MPI_Comm* to) {
+    ++communicators;
+    return PMPI_Comm_split(from, color, key, to);
+}
+int MPI_Comm_split_type(MPI_Comm from, int type, int key, MPI_Info info, MPI_Comm* to) {
+    ++communicators;
+    return PMPI_Comm_split_type(from, type, key, info, to);
+}
+int MPI_Comm_create(MPI_Comm from, MPI_Group group, MPI_Comm* to) {
+    ++communicators;
+    return PMPI_Comm_create(from, group, to);
+}
+}
+
+namespace dbench::comm::tests {
+
+TEST_CASE("A world is MPI's world") {
+    int rank = 0, size = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    World world;
+    CHECK(world.rank() == rank);
+    CHECK(world.size() == size);
+    CHECK(world.local_size() == size);  // the tests run on one host
+    CHECK(world.local_rank() == rank);
+    CHECK(World(Alone{}).size() == 1);
+}
+
+TEST_CASE("Collectives over MPI carry texts of any length") {
+    World world;
+    CHECK(check_collectives(world) == "");
+}
+
+TEST_CASE("All ranks of MPI throw the lowest failing rank's error") {
+    World world;
+    const int last = world.size() - 1;
+    const std::string name = last ? "rank " + std::to_string(last) + ": " : "";
+    CHECK(agreed(world, {}, true) == "");
+    CHECK(agreed(world, {last}, true) == "user: " + name + "broken " + std::to_string(last));
+    CHECK(agreed(world, {last, 0}, false) == "run: broken 0");
+}
+
+TEST_CASE("The number of communicators does not depend on what is exchanged") {
+    communicators = 0;
+    World world;
+    const int at_start = communicators;
+    CHECK(at_start <= 4);
+    const arena::Layout layout = awkward_layout();
+    const int n = 9;
+    for (const DenseSchedule& schedule : all_schedules(n)) {
+        const arena::Buffer expected = mixed_alone(schedule, layout, arena::DType::float32);
+        CHECK(check_mixing(world, schedule, layout, arena::DType::float32, expected) == "");
+    }
+    CHECK(communicators == at_start);
+}
+
+TEST_CASE("A rank that sleeps is named") {
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size == 1) return;
+    const Environment timeout("DBENCH_TIMEOUT", "0.5");
+    World world;
+    const int sleeper = world.size() - 1;
+    if (world.rank() == sleeper) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    try {
+        world.barrier();
+        FAIL("nobody noticed");
+    } catch (const Stalled& error) {
+        if (world.rank() == 0) {
+            CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("no answer from rank " +
+                                                                        std::to_string(sleeper)));
+        }
+    }
+}
+
+TEST_CASE("A failing rank is heard by rank 0 at once, even in the midst of an exchange") {
+    World world;
+    if (world.size() == 1) return;
+    const int failing = world.size() - 1;
+    arena::Layout layout;
+    layout.add("large", {4'000'000}, arena::TensorKind::weight);
+    const DenseSchedule ring = circulant(world.size(), {1, -1});
+    // Never freed: the others may fetch from it as long as this process lives.
+    const auto& x = *new arena::Buffer(arena::DType::float32, world.rank(), 1, layout.columns());
+    Exchange exchange(world, {world.size(), world.size()}, layout, &ring, Reduction::reproducible);
+    world.barrier();
+    if (world.rank() == failing) {
+        world.report_failure("no more paper");
+        return;
+    }
+    const Token token = exchange.start_mix({0, true}, x.rows(), layout.all());
+    if (world.rank() != 0) {
+        world.report_failure("");  // in effect: waits for the end
+        return;
+    }
+    const double start = base::now();
+    try {
+        exchange.finish_mix(token, x.rows());
+        FAIL("nobody noticed");
+    } catch (const PeerFailure& error) {
+        CHECK(base::now() - start < 2);
+    }
+}
+
+}  // namespace dbench::comm::tests

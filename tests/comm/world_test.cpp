@@ -1,0 +1,127 @@
+#include "comm/world.hpp"
+
+#include "base/clock.hpp"
+#include "catch.hpp"
+#include "comm/collective_checks.hpp"
+#include "comm/environment.hpp"
+
+namespace dbench::comm::tests {
+namespace {
+
+/// No launcher, whatever started the tests.
+struct Unlaunched {
+    Environment variables[9] = {{"OMPI_COMM_WORLD_SIZE", nullptr},
+                                {"MPI_LOCALNRANKS", nullptr},
+                                {"MV2_COMM_WORLD_SIZE", nullptr},
+                                {"PMIX_RANK", nullptr},
+                                {"PMI_RANK", nullptr},
+                                {"PMI_SIZE", nullptr},
+                                {"PMI_FD", nullptr},
+                                {"SLURM_STEP_NUM_TASKS", nullptr},
+                                {"SLURM_PROCID", nullptr}};
+};
+
+}  // namespace
+
+TEST_CASE("The environment tells whether MPI has started this process") {
+    const Unlaunched unlaunched;
+    CHECK_FALSE(launched_by_mpi());
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE"}) {
+        const Environment launched(name, "1");
+        CHECK(launched_by_mpi());
+    }
+    const Environment pmi("PMI_RANK", "0");
+    CHECK(launched_by_mpi());
+    const Environment one_task("SLURM_STEP_NUM_TASKS", "1");
+    CHECK_FALSE(launched_by_mpi());
+}
+
+TEST_CASE("Tasks of srun that know nothing of each other are refused") {
+    const Unlaunched unlaunched;
+    const Environment task("SLURM_PROCID", "1");
+    const Environment tasks("SLURM_STEP_NUM_TASKS", "4");
+    CHECK_THROWS_AS(World(), base::UserError);
+}
+
+TEST_CASE("Without a launcher a process is a world of its own") {
+    const Unlaunched unlaunched;
+    World world;
+    CHECK(world.rank() == 0);
+    CHECK(world.size() == 1);
+    CHECK(world.local_rank() == 0);
+    CHECK(world.local_size() == 1);
+    CHECK_FALSE(world.host().empty());
+    CHECK(check_collectives(world) == "");
+    CHECK_NOTHROW(world.check_failures());
+}
+
+TEST_CASE("DBENCH_TIMEOUT must be a number of seconds") {
+    for (const char* bad : {"soon", "-1", "0", "3s", "nan"}) {
+        const Environment variable("DBENCH_TIMEOUT", bad);
+        CHECK_THROWS_AS(World(Alone{}), base::UserError);
+    }
+    {
+        const Environment variable("DBENCH_TIMEOUT", "2.5");
+        CHECK(World(Alone{}).deadline() == 2.5);
+    }
+    const Environment variable("DBENCH_TIMEOUT", nullptr);
+    CHECK(World(Alone{}).deadline() == 600);
+}
+
+TEST_CASE("Collectives carry texts of any length") {
+    for (int ranks = 1; ranks <= 7; ++ranks) {
+        for (const std::string& problem : play(ranks, check_collectives)) CHECK(problem == "");
+    }
+}
+
+TEST_CASE("All ranks throw the lowest failing rank's error, or none does") {
+    const auto outcome = [](const std::vector<int>& failing, bool user) {
+        return play(4, [&](World& world) { return agreed(world, failing, user); });
+    };
+    CHECK(outcome({}, true) == std::vector<std::string>(4, ""));
+    CHECK(outcome({0}, true) == std::vector<std::string>(4, "user: broken 0"));
+    CHECK(outcome({3, 2}, false) == std::vector<std::string>(4, "run: rank 2: broken 2"));
+}
+
+TEST_CASE("A wait that takes too long names what and whom it waited for") {
+    const Environment timeout("DBENCH_TIMEOUT", "0.2");
+    const auto outcome = play(3, [](World& world) -> std::string {
+        if (world.rank() == 2) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(500));
+            world.report_failure("overslept");
+            return "";
+        }
+        try {
+            world.barrier();
+        } catch (const Stalled& error) {
+            return error.what();
+        }
+        return "no error";
+    });
+    CHECK_THAT(outcome[0], Catch::Matchers::ContainsSubstring("barrier") &&
+                               Catch::Matchers::ContainsSubstring("rank 2 within 0.2 s"));
+}
+
+TEST_CASE("A failure reaches rank 0 in whatever it waits for") {
+    const auto outcome = play(3, [](World& world) -> std::string {
+        if (world.rank() == 1) {
+            world.report_failure("the disk is on fire");
+            return "";
+        }
+        if (world.rank() == 2) {  // neither hears of it nor answers
+            std::this_thread::sleep_for(std::chrono::seconds(1));
+            world.report_failure("");
+            return "";
+        }
+        const double start = base::now();
+        try {
+            world.barrier();
+        } catch (const PeerFailure& error) {
+            return error.what() + std::string(base::now() - start < 1 ? "" : ", too late");
+        }
+        return "no error";
+    });
+    CHECK(outcome[0] == "rank 1 failed: the disk is on fire");
+}
+
+}  // namespace dbench::comm::tests

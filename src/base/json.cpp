@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -60,11 +61,13 @@ Json parse_json(const std::string& text, const std::string& where) {
 }
 
 std::string read_text(const std::string& path) {
+    std::error_code unknown;
+    const bool folder = std::filesystem::is_directory(path, unknown);
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
-    if (file) text << file.rdbuf();
-    if (!file || (text.str().empty() && file.bad())) {
-        throw UserError(path + ": cannot be read (" + std::strerror(errno ? errno : EISDIR) +
+    if (file && !folder) text << file.rdbuf();
+    if (!file || folder) {
+        throw UserError(path + ": cannot be read (" + std::strerror(folder ? EISDIR : errno) +
                         "): check the path and its permissions");
     }
     return text.str();

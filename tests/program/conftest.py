@@ -1,0 +1,66 @@
+"""The real program, alone and under mpirun."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("DBENCH_PROGRAM", str(ROOT / "build" / "dbench"))
+
+# Small enough for a second, large enough to learn: softmax regression on generated images.
+SMALL = {
+    "name": "small",
+    "replicas": 4,
+    "model": "softmax_regression",
+    "data": {"type": "shapes", "train": 256, "test": 64, "batch_size": 8},
+    "implementation": "D_ring",
+    "optimizer": {"type": "sgd", "lr": 0.05},
+    "length": {"iterations": 6},
+}
+
+
+def mpirun(ranks):
+    words = ["mpirun", "-n", str(ranks), "--oversubscribe", "--bind-to", "none"]
+    return words + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
+
+
+class Dbench:
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.environment = {k: v for k, v in os.environ.items() if k != "DBENCH_DATA"}
+        self.environment["OMPI_MCA_btl_base_warn_component_unused"] = "0"
+
+    def spec(self, changes=None, name="spec.json", **more):
+        """A file with SMALL changed; None removes a key."""
+        spec = {**SMALL, **(changes or {}), **more}
+        path = self.folder / name
+        path.write_text(json.dumps({k: v for k, v in spec.items() if v is not None}))
+        return str(path)
+
+    def command(self, *words, ranks=None):
+        return (mpirun(ranks) if ranks else []) + [PROGRAM, *map(str, words)]
+
+    def __call__(self, *words, ranks=None, timeout=180, expect=0, env=None):
+        done = subprocess.run(self.command(*words, ranks=ranks), cwd=self.folder, timeout=timeout, text=True,
+                              capture_output=True, env={**self.environment, **(env or {})})
+        assert done.returncode == expect, f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def start(self, *words, ranks=None):
+        return subprocess.Popen(self.command(*words, ranks=ranks), cwd=self.folder, text=True,
+                                env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def run(self, spec, output="out.h5", ranks=None, **more):
+        self("run", spec, "--output", output, "--quiet", ranks=ranks, **more)
+        return str(self.folder / output)
+
+
+@pytest.fixture
+def dbench(tmp_path):
+    if not shutil.which(PROGRAM):
+        pytest.fail(f"{PROGRAM}: no program (build it first)")
+    return Dbench(tmp_path)

@@ -1,0 +1,184 @@
+"""Whatever is wrong with the command, the spec, the data or the output: a message that names it, exit
+status 2, nothing written."""
+
+import gzip
+import struct
+
+import h5py
+import pytest
+
+
+def refused(dbench, spec, *words, ranks=None, env=None):
+    """The message; nothing may have been written."""
+    done = dbench("run", spec, "--output", "refused.h5", *words, expect=2, ranks=ranks, env=env)
+    assert not (dbench.folder / "refused.h5").exists()
+    lines = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def test_missing_spec(dbench):
+    assert "nowhere.json" in refused(dbench, "nowhere.json")
+    assert "Is a directory" in refused(dbench, str(dbench.folder))
+
+
+def test_broken_json_names_line_and_column(dbench):
+    path = dbench.folder / "broken.json"
+    path.write_text('{\n  "replicas": 4,\n  "model": oops\n}')
+    message = refused(dbench, str(path))
+    assert "line 3" in message and "column 1" in message
+    path.write_text('{"replicas": 4, "replicas": 8}')
+    assert "twice" in refused(dbench, str(path))
+
+
+@pytest.mark.parametrize("changes, words", [
+    ({"replica": 4}, ["/replica:", "unknown key", "'replicas'"]),
+    ({"optimizer": {"type": "sgd", "momentun": 0.9}}, ["/optimizer/momentun", "'momentum'"]),
+    ({"profile": {"variance": {"kindd": "off"}}}, ["/profile/variance/kindd", "'kind'"]),
+    ({"model": "resnet21"}, ["/model/type", "resnet20"]),
+    ({"implementation": "D_rign"}, ["/implementation", "D_ring"]),
+    ({"replicas": "four"}, ["/replicas", "whole number", "string"]),
+    ({"replicas": 0}, ["/replicas", "at least 1"]),
+    ({"replicas": 2.5}, ["/replicas", "whole number"]),
+    ({"replicas": None}, ["/replicas", "missing"]),
+    ({"model": None}, ["/model", "missing"]),
+    ({"data": None}, ["/data", "missing"]),
+    ({"implementation": None}, ["/algorithm", "missing"]),
+    ({"implementation": None, "algorithm": "dsgd"}, ["/graph", "missing"]),
+    ({"graph": "ring"}, ["/graph", "/implementation"]),
+    ({"implementation": None, "algorithm": "centralized", "graph": "ring"}, ["/graph", "no graph"]),
+    ({"implementation": None, "algorithm": "dsgd", "graph": {"type": "ring_lattice", "k": 3}},
+     ["/graph/k", "odd", "2 or 4"]),
+    ({"optimizer": {"type": "sgd", "lr": -1}}, ["/optimizer/lr", "at least 0"]),
+    ({"length": {"weeks": 1}}, ["/length/weeks", "epochs"]),
+    ({"length": 3}, ["/length", "epochs"]),
+    ({"seed": -1}, ["/seed"]),
+    ({"name": "a/b"}, ["/name"]),
+    ({"device": "cuda"}, ["/device", "cuda"]),
+    ({"checkpoint": {"every": {"epochs": 1}}}, ["/checkpoint/every"]),
+    ({"evaluate": {"replicas": 0}}, ["/evaluate/replicas"]),
+    ({"data": {"type": "shapes", "train": 256, "test": 64, "batch_size": 100}}, ["batch"]),
+    ({"data": {"type": "shapes", "train": 256, "test": 64, "batch_size": {"global": 30}}}, ["30", "4"]),
+    ({"model": "least_squares"}, ["least_squares"]),
+])
+def test_spec_errors(dbench, changes, words):
+    message = refused(dbench, dbench.spec(changes))
+    for word in words:
+        assert word in message, message
+
+
+def test_set_errors(dbench):
+    spec = dbench.spec()
+    assert "/pointer=value" in refused(dbench, spec, "--set", "graph=torus")
+    assert "/optimizer/lrr" in refused(dbench, spec, "--set", "/optimizer/lrr=1")
+
+
+def test_graph_that_does_not_admit_n(dbench):
+    message = refused(dbench, dbench.spec(implementation=None, algorithm="dsgd", replicas=6,
+                                          graph={"type": "ring_lattice", "k": 5}))
+    assert "4" in message or "6" in message, message
+
+
+def test_more_ranks_than_replicas(dbench):
+    message = refused(dbench, dbench.spec(replicas=2), ranks=3)
+    assert "3 ranks" in message and "2 replicas" in message
+
+
+def test_base_circle(dbench):
+    (dbench.folder / "a.json").write_text('{"base": "b.json"}')
+    (dbench.folder / "b.json").write_text('{"base": "a.json"}')
+    assert "circle" in refused(dbench, "a.json")
+
+
+# ---- data files
+
+def cifar(folder, records=10000, cut=0, label=None, extra=0):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]:
+        record = bytes([3]) + bytes(3072)
+        content = record * records
+        if name == "data_batch_3.bin":
+            content = content[:len(content) - cut] + bytes(extra)
+            if label is not None:
+                content = bytes([label]) + content[1:]
+        (folder / name).write_bytes(content)
+
+
+def cifar_spec(dbench, root):
+    return dbench.spec(data={"type": "cifar10", "root": str(root), "batch_size": 8}, length={"iterations": 2})
+
+
+def test_no_data_root(dbench):
+    message = refused(dbench, dbench.spec(data={"type": "cifar10"}))
+    assert "DBENCH_DATA" in message and "/data/root" in message
+
+
+def test_missing_data_files(dbench):
+    message = refused(dbench, cifar_spec(dbench, dbench.folder / "none"))
+    assert "data_batch_1.bin" in message or "cifar-10-batches-bin" in message
+
+
+@pytest.mark.parametrize("damage, word", [({"cut": 5}, "30730000"), ({"extra": 7}, "30730000"), ({"label": 10}, "label")])
+def test_damaged_cifar10(dbench, damage, word):
+    cifar(dbench.folder / "cifar-10-batches-bin", **damage)
+    message = refused(dbench, cifar_spec(dbench, dbench.folder))
+    assert "data_batch_3.bin" in message and word in message, message
+
+
+def test_bad_magic_number(dbench):
+    folder = dbench.folder / "mnist"
+    folder.mkdir()
+    for name, magic, size in [("train-images-idx3-ubyte", 2051, (60000, 28, 28)), ("train-labels-idx1-ubyte", 2051, (60000,)),
+                              ("t10k-images-idx3-ubyte", 2051, (10000, 28, 28)), ("t10k-labels-idx1-ubyte", 2049, (10000,))]:
+        count = 1
+        for s in size:
+            count *= s
+        with gzip.open(folder / (name + ".gz"), "wb", compresslevel=1) as file:
+            file.write(struct.pack(f">{1 + len(size)}I", magic, *size) + bytes(count))
+    message = refused(dbench, dbench.spec(data={"type": "mnist", "root": str(dbench.folder)}))
+    assert "train-labels-idx1-ubyte" in message and "0x00000801" in message, message
+
+
+# ---- output
+
+def test_output_in_what_is_no_folder(dbench):
+    (dbench.folder / "file").write_text("x")
+    done = dbench("run", dbench.spec(), "--output", "file/out.h5", expect=2)
+    assert "file" in done.stderr
+    done = dbench("run", dbench.spec(), "--output", "/proc/out.h5", expect=2)
+    assert "/proc" in done.stderr
+
+
+def test_existing_output_is_left_alone(dbench):
+    spec = dbench.spec()
+    first = dbench.run(spec, "kept.h5")
+    before = open(first, "rb").read()
+    for words in ([], ["--set", "/seed=2"]):
+        done = dbench("run", spec, "--output", "kept.h5", *words, expect=2)
+        assert "kept.h5" in done.stderr and "--overwrite" in done.stderr
+        assert open(first, "rb").read() == before
+    # A run that is refused later leaves it alone too, even with --overwrite.
+    dbench("run", dbench.spec(model="least_squares"), "--output", "kept.h5", "--overwrite", expect=2)
+    assert open(first, "rb").read() == before
+    dbench("run", dbench.spec(), "--output", "kept.h5", "--overwrite", "--quiet")
+    with h5py.File(first) as file:
+        assert file.attrs["status"] == b"complete"
+
+
+def test_a_file_of_another_kind_is_never_overwritten(dbench):
+    other = dbench.folder / "thesis.h5"
+    other.write_text("years of work")
+    done = dbench("run", dbench.spec(), "--output", "thesis.h5", "--overwrite", expect=2)
+    assert "thesis.h5" in done.stderr and other.read_text() == "years of work"
+
+
+def test_bad_command_lines(dbench):
+    for words in (["frobnicate"], ["run"], ["run", "x.json", "--frob"], ["graph", "ring"], ["graph", "ring", "--n", "0"],
+                  ["graph", "rings", "--n", "4"], ["graph", "ring", "--n", "4", "--k", "2"], ["list", "grafs"],
+                  ["doctor", "nowhere.h5"], []):
+        dbench(*words, expect=2)
+
+
+def test_bad_environment(dbench):
+    done = dbench("run", dbench.spec(), "--output", "x.h5", ranks=2, expect=2, env={"DBENCH_TIMEOUT": "soon"})
+    assert "DBENCH_TIMEOUT" in done.stderr

@@ -1,0 +1,146 @@
+"""Runs that end early: the file stays readable and says what happened; nobody hangs."""
+
+import os
+import resource
+import signal
+import subprocess
+import time
+
+import h5py
+import numpy as np
+import pytest
+
+LONG = {"replicas": 4, "length": {"iterations": 1000000}, "evaluate": {"every": None}}
+
+
+def wait_for_rows(path, rows=1, seconds=60):
+    """Until a reader of the growing file sees that many iterations."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            with h5py.File(path, "r", swmr=True) as file:
+                if file["iterations/iteration"].shape[0] >= rows:
+                    return
+        except OSError:
+            pass
+        time.sleep(0.1)
+    pytest.fail(f"{path}: no {rows} iterations within {seconds} s")
+
+
+def children(pid):
+    """The dbench processes below `pid`, in order of rank."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat") as file:
+                    name, rest = file.read().rsplit(")", 1)
+                if name.endswith("(dbench") and int(rest.split()[1]) == pid:
+                    with open(f"/proc/{entry}/environ", "rb") as file:
+                        variables = dict(v.split(b"=", 1) for v in file.read().split(b"\0") if b"=" in v)
+                    found.append((int(variables[b"OMPI_COMM_WORLD_RANK"]), int(entry)))
+            except (OSError, KeyError):
+                pass
+    return [pid for _, pid in sorted(found)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+def test_a_signal_ends_the_run_and_is_named_in_the_file(dbench, number):
+    run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5")
+    wait_for_rows(dbench.folder / "out.h5")
+    run.send_signal(number)
+    _, errors = run.communicate(timeout=30)
+    assert run.returncode == 1, errors
+    with h5py.File(dbench.folder / "out.h5") as file:
+        assert file.attrs["status"] == b"failed"
+        assert signal.Signals(number).name in file.attrs["error"].decode()
+        assert np.isfinite(file["iterations/train_loss"][:]).all()
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_that_fails_by_itself_ends_all(dbench, rank):
+    run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5", ranks=2)
+    wait_for_rows(dbench.folder / "out.h5")
+    os.kill(children(run.pid)[rank], signal.SIGTERM)
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == 1, errors
+    with h5py.File(dbench.folder / "out.h5") as file:
+        assert file.attrs["status"] == b"failed"
+        message = file.attrs["error"].decode()
+    assert "SIGTERM" in message and (rank == 0 or "rank 1" in message), message
+
+
+def test_a_killed_rank_takes_the_others_with_it(dbench):
+    path = dbench.folder / "out.h5"
+    run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5", ranks=2)
+    wait_for_rows(path)
+    os.kill(children(run.pid)[1], signal.SIGKILL)
+    run.communicate(timeout=60)
+    assert run.returncode != 0
+    with h5py.File(path, "r", swmr=True) as file:
+        assert file.attrs["status"] == b"running"
+        assert file["iterations/iteration"].shape[0] > 0
+    with pytest.raises(OSError):
+        h5py.File(path, "r+")
+    told = dbench("doctor", path).stdout
+    assert "dead" in told
+    with h5py.File(path) as file:
+        assert file.attrs["status"] == b"running"
+    dbench("doctor", path)   # again: nothing left to clear
+
+
+def test_readable_after_kill_at_any_moment(dbench):
+    generator = np.random.default_rng(5)
+    for trial in range(4):
+        path = dbench.folder / f"{trial}.h5"
+        run = dbench.start("run", dbench.spec(LONG), "--output", path)
+        wait_for_rows(path)
+        time.sleep(generator.uniform(0, 2))
+        run.kill()
+        run.communicate(timeout=30)
+        with h5py.File(path, "r", swmr=True) as file:
+            rows = file["iterations/iteration"][:]
+            assert np.array_equal(rows, np.arange(len(rows))) and len(rows) > 0
+            losses = file["iterations/train_loss"][:]
+            assert np.isfinite(losses).all() and (losses > 0).all()
+
+
+def test_doctor_leaves_a_live_writer_alone(dbench):
+    path = dbench.folder / "out.h5"
+    run = dbench.start("run", dbench.spec(LONG), "--output", path)
+    try:
+        wait_for_rows(path)
+        assert "dead" not in dbench("doctor", path).stdout
+        before = h5py.File(path, "r", swmr=True)["iterations/iteration"].shape[0]
+        wait_for_rows(path, before + 1)
+    finally:
+        run.terminate()
+        run.communicate(timeout=30)
+
+
+def test_file_that_cannot_grow(dbench):
+    """A limit on the file's size stands for a full disk: the run fails, says so, and ends."""
+    spec = dbench.spec({**LONG, "replicas": 8, "model": {"type": "cnn", "width": 4}})
+    run = subprocess.Popen(dbench.command("run", spec, "--output", "out.h5"), cwd=dbench.folder, text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dbench.environment,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, 700_000)))
+    _, errors = run.communicate(timeout=120)
+    assert run.returncode == 1, errors
+    assert "out.h5" in errors and ("large" in errors or "space" in errors), errors
+    assert "HDF5-DIAG" not in errors
+
+
+def test_full_disk_at_the_start(dbench):
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    folder = dbench.folder / "tiny"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)]).returncode != 0:
+        pytest.skip("no right to mount")
+    try:
+        (folder / "fill").write_bytes(bytes(12 << 10))
+        done = subprocess.run(dbench.command("run", dbench.spec(), "--output", "tiny/out.h5"), cwd=dbench.folder,
+                              text=True, capture_output=True, timeout=60, env=dbench.environment)
+        assert done.returncode in (1, 2) and "out.h5" in done.stderr and "space" in done.stderr, done.stderr
+    finally:
+        subprocess.run(["umount", str(folder)])

@@ -1,0 +1,104 @@
+"""The numerical rules of the design, through the real program."""
+
+import numpy as np
+import pytest
+from results import differences, read
+
+CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 8,
+       "data": {"type": "shapes", "train": 320, "test": 48, "batch_size": 8, "augment": True},
+       "optimizer": {"type": "sgd", "lr": 0.05, "momentum": 0.9}, "length": {"iterations": 4},
+       "profile": {"after": True}}
+METHODS = {
+    "C_complete": {"implementation": "C_complete"},
+    "D_complete": {"implementation": "D_complete"},
+    "D_exponential": {"implementation": "D_exponential"},
+    "AWC ring": {"implementation": None, "graph": "ring", "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}},
+    "CTA random": {"implementation": None, "graph": "erdos_renyi", "algorithm": {"type": "dsgd", "order": "combine_then_adapt"}},
+    "one-peer": {"implementation": None, "graph": "one_peer_exponential", "algorithm": "dsgd"},
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_same_bits_on_any_number_of_ranks(dbench, method):
+    spec = dbench.spec(CNN, **METHODS[method])
+    alone = dbench.run(spec, "1.h5")
+    for ranks in (2, 3, 4):
+        assert differences(alone, dbench.run(spec, f"{ranks}.h5", ranks=ranks)) == []
+
+
+def test_the_same_bits_run_to_run_and_other_bits_from_another_seed(dbench):
+    spec = dbench.spec(CNN)
+    first = dbench.run(spec, "a.h5")
+    assert differences(first, dbench.run(spec, "b.h5")) == []
+    dbench("run", spec, "--output", "c.h5", "--quiet", "--set", "/seed=2")
+    assert "iterations/train_loss" in differences(first, str(dbench.folder / "c.h5"))
+
+
+def test_d_complete_is_c_complete_to_rounding(dbench):
+    changes = {"precision": "float64", "length": {"iterations": 20}}
+    c = dbench.run(dbench.spec(changes, implementation="C_complete"), "c.h5")
+    d = dbench.run(dbench.spec(changes, implementation="D_complete"), "d.h5")
+    for name in ("iterations/train_loss", "evaluations/mean_loss", "evaluations/local_loss"):
+        np.testing.assert_allclose(read(c, name), read(d, name), rtol=1e-11)
+    # C_complete's replicas are bit-identical, so its variance is exactly 0; D_complete's before averaging is not.
+    assert np.all(read(c, "parameters/variance") == 0) and np.all(read(c, "parameters/gini") == 0)
+    assert np.all(read(d, "parameters/variance") > 0)
+
+
+@pytest.mark.parametrize("implementation", ["C_complete", "D_complete", "D_ring", "D_torus", "D_exponential"])
+def test_one_replica_is_the_plain_optimizer(dbench, implementation):
+    spec = dbench.spec(replicas=1, implementation=implementation, optimizer={"type": "adam", "lr": 0.01})
+    plain = dbench.run(dbench.spec(replicas=1, implementation="C_complete", optimizer={"type": "adam", "lr": 0.01},
+                                   name="plain.json"), "plain.h5")
+    run = dbench.run(spec, "run.h5")
+    assert np.array_equal(read(run, "iterations/train_loss"), read(plain, "iterations/train_loss"))
+    assert np.array_equal(read(run, "evaluations/mean_loss"), read(run, "evaluations/local_loss")[:, 0])
+    for name in ("bytes_sent", "messages", "rounds"):
+        assert np.all(read(run, f"iterations/{name}") == 0)
+
+
+@pytest.mark.parametrize("graph", ["ring", "torus", "exponential", "star", "one_peer_exponential", "erdos_renyi"])
+def test_mixing_conserves_the_mean_and_contracts(dbench, graph):
+    """With lr = 0 only mixing happens: the mean model stays, disagreement shrinks."""
+    run = dbench.run(dbench.spec(precision="float64", implementation=None, graph=graph, algorithm="dsgd", replicas=6,
+                                 init="independent", optimizer={"type": "sgd", "lr": 0}, length={"iterations": 12}),
+                     ranks=2)
+    loss = read(run, "evaluations/mean_loss")
+    np.testing.assert_allclose(loss, loss[0], rtol=1e-12)
+    distance = read(run, "parameters/consensus_distance")
+    assert distance[0] > 0.01 and distance[-1] < distance[0]
+    assert np.all(np.diff(distance) <= 1e-12)
+
+
+def test_complete_graph_averages_exactly_in_one_round(dbench):
+    run = dbench.run(dbench.spec(implementation="D_complete", init="independent", replicas=6, length={"iterations": 2},
+                                 optimizer={"type": "sgd", "lr": 0}, profile={"after": True}), ranks=2)
+    assert np.all(read(run, "parameters/variance")[0] > 0)
+    assert np.all(read(run, "parameters/variance")[1] == 0)
+    assert np.all(read(run, "parameters/variance_after")[0] == 0)
+
+
+def test_identical_replicas_have_no_variance(dbench):
+    """Full batches of the same samples: contiguous partitions of one sample set repeated are not at hand, so
+    replicas are kept identical by not training at all."""
+    run = dbench.run(dbench.spec(optimizer={"type": "sgd", "lr": 0}, replicas=7), ranks=3)
+    assert np.all(read(run, "parameters/variance") == 0)
+    assert np.all(read(run, "parameters/coefficient_of_variation") == 0)
+
+
+def test_profiling_changes_no_result(dbench):
+    full = dbench.run(dbench.spec(CNN), "full.h5")
+    bare = dbench.run(dbench.spec(CNN, profile={"norms": False, "variance": {"kind": "off"}}, evaluate={"every": None},
+                                  name="bare.json"), "bare.h5")
+    assert np.array_equal(read(full, "iterations/train_loss"), read(bare, "iterations/train_loss"))
+    assert read(full, "evaluations/mean_loss")[-1] == read(bare, "evaluations/mean_loss")[-1]
+
+
+def test_non_finite_losses_are_recorded_and_reported_once(dbench):
+    diverging = {"optimizer": {"type": "sgd", "lr": 1e38}, "replicas": 2, "length": {"iterations": 8}}
+    done = dbench("run", dbench.spec(diverging), "--output", "nan.h5", ranks=2)
+    assert np.isnan(read(str(dbench.folder / "nan.h5"), "iterations/train_loss")[-1]).all()
+    for replica in (0, 1):
+        assert done.stderr.count(f"replica {replica}: the training loss is not finite") == 1
+    stopped = dbench("run", dbench.spec(diverging, nonfinite="stop"), "--output", "stop.h5", ranks=2, expect=1)
+    assert "not finite" in stopped.stderr

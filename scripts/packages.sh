@@ -17,7 +17,7 @@ want() {  # want PACKAGES... if TEST: notes Debian's packages where the test fai
     shift
     eval "$*" 2>/dev/null || missing+=("${packages[@]}")
 }
-also() { has "$3" || helpful+=("$1"); }  # also PACKAGE if PROGRAM: does without, but installs it with others
+also() { eval "$3" 2>/dev/null || helpful+=("$1"); }  # one to be had without, but installed beside others
 
 find_missing() {
     missing=() helpful=()
@@ -32,14 +32,14 @@ find_missing() {
     want zlib1g-dev if has_header zlib.h
     want nlohmann-json3-dev if has_header nlohmann/json.hpp
     want libeigen3-dev if 'has_header eigen3/Eigen/Core || has_header Eigen/Core'
-    want libspectra-dev if has_header Spectra/SymEigsSolver.h
     want librandom123-dev if has_header Random123/philox.h
     want libcli11-dev if has_header CLI/CLI.hpp
     want catch2 if 'has_header catch2/catch.hpp || has_header catch2/catch_test_macros.hpp'
-    also ccache if ccache
-    also lld if ld.lld
-    also xz-utils if xz
-    also hdf5-tools if h5dump
+    also ccache if 'has ccache'
+    also lld if 'has ld.lld'
+    also xz-utils if 'has xz'
+    also hdf5-tools if 'has h5dump'
+    also libspectra-dev if 'has_header Spectra/SymEigsSolver.h'  # CMake fetches it else
 }
 
 install_packages() {
@@ -54,9 +54,12 @@ install_packages() {
         fail "packages are missing and this user may not install them (neither root nor sudo without a" \
             "password). Have them installed, then run this again: sudo apt-get install ${missing[*]}"
     fi
-    missing+=("${helpful[@]}")
-    say "installing ${missing[*]}"
     "${root[@]}" apt-get update -qq || fail "apt-get update failed: see its message above"
+    local package
+    for package in "${helpful[@]}"; do
+        if apt-cache show "$package" >/dev/null 2>&1; then missing+=("$package"); fi
+    done
+    say "installing ${missing[*]}"
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
         -o DPkg::Lock::Timeout=300 "${missing[@]}" >/dev/null || fail "apt-get install failed: see its message above"
 }

@@ -71,7 +71,7 @@ DataSets load_data(const base::Json& spec, const DataContext& context);
 /// are there, reads none. An empty root stands for $DBENCH_DATA.
 std::vector<DataStatus> data_status(const std::string& root);
 
-/// Which samples each replica sees: design.md section 5. Pure in (spec, n, N, seed).
+/// Which samples each replica sees: docs/data.md. Pure in (spec, n, N, seed).
 class Partition {
 public:
     virtual ~Partition() = default;

@@ -21,7 +21,7 @@ struct Batch {
     const void* targets = nullptr;    ///< [count] of `type`; null for classes
 };
 
-/// How an epoch is cut into batches (design.md section 5): L = floor(min_i m_i / batch).
+/// How an epoch is cut into batches (docs/data.md): L = floor(min_i m_i / batch).
 struct BatchPlan {
     int64_t batch_size;  ///< per replica; of a full batch the smallest partition's size
     bool full;           ///< one iteration is one pass over the replica's whole partition

@@ -1,0 +1,264 @@
+#include "profile/column.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/error.hpp"
+
+namespace dbench::profile {
+namespace {
+
+constexpr double kPatience = 4;  // seconds that a row may wait for its chunk
+constexpr double kSmallChunk = 2048, kLargeChunk = 1 << 20;  // bytes
+constexpr unsigned kDeflate = 1;
+
+h5::Type type_of(const ColumnSpec& spec, arena::DType precision) {
+    const auto copy = [](hid_t type) { return h5::Type(H5Tcopy(type), "make a type"); };
+    switch (spec.kind) {
+        case Kind::real:
+            return copy(precision == arena::DType::float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE);
+        case Kind::float64:
+            return copy(H5T_NATIVE_DOUBLE);
+        case Kind::int64:
+            return copy(H5T_NATIVE_INT64);
+        case Kind::int32:
+            return copy(H5T_NATIVE_INT32);
+        case Kind::text:
+            return h5::text_type(static_cast<size_t>(spec.bytes));
+    }
+    h5::fail("make a type");
+}
+
+/// Present and greatest extents of a row: ranks may become more when a run is resumed.
+void row_shape(const ColumnSpec& spec, const Axes& axes, std::vector<hsize_t>& now,
+               std::vector<hsize_t>& most) {
+    const std::string text = spec.axes;
+    for (size_t comma = text.find(','); comma != std::string::npos;
+         comma = text.find(',', comma + 1)) {
+        const char axis = text[comma + 1];
+        const int64_t size = axis == 'n'   ? axes.replicas
+                             : axis == 'r' ? axes.ranks
+                             : axis == 'T' ? axes.tensors
+                             : axis == 'm' ? axes.evaluated
+                                           : 2;
+        now.push_back(static_cast<hsize_t>(size));
+        const int64_t limit = axis == 'r' ? axes.replicas : size;
+        most.push_back(static_cast<hsize_t>(std::max<int64_t>({limit, size, 1})));
+    }
+}
+
+int64_t chunk_rows(const Chunking& chunking, size_t row_bytes) {
+    const double bytes = static_cast<double>(std::max<size_t>(row_bytes, 1));
+    double rows = std::max(chunking.rows, kSmallChunk / bytes);
+    rows = std::min({rows, kLargeChunk / bytes, static_cast<double>(chunking.most)});
+    return std::max<int64_t>(1, static_cast<int64_t>(rows));
+}
+
+void describe(hid_t dataset, const ColumnSpec& spec) {
+    h5::write_attribute(dataset, "dimensions", spec.axes);
+    h5::write_attribute(dataset, "unit", spec.unit);
+    h5::write_attribute(dataset, "description", spec.description);
+}
+
+/// What a hole would read as: never mistaken for a measurement.
+void set_fill(hid_t properties, const ColumnSpec& spec) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const int64_t none = -1;
+    if (spec.kind == Kind::real || spec.kind == Kind::float64) {
+        h5::check(H5Pset_fill_value(properties, H5T_NATIVE_DOUBLE, &nan), "make a data set");
+    } else if (spec.kind != Kind::text) {
+        h5::check(H5Pset_fill_value(properties, H5T_NATIVE_INT64, &none), "make a data set");
+    }
+}
+
+template <class T, class From>
+void convert(std::vector<std::byte>& to, std::span<const From> values) {
+    const size_t at = to.size();
+    to.resize(at + values.size() * sizeof(T));
+    for (size_t k = 0; k < values.size(); ++k) {
+        const T value = static_cast<T>(values[k]);
+        std::memcpy(to.data() + at + k * sizeof(T), &value, sizeof(T));
+    }
+}
+
+}  // namespace
+
+Column::Column(hid_t group, const ColumnSpec& spec, const Axes& axes, arena::DType precision,
+               const Chunking& chunking)
+    : name_(spec.name),
+      kind_(spec.kind),
+      compress_(chunking.compress),
+      type_(type_of(spec, precision)) {
+    std::vector<hsize_t> now{0}, most{H5S_UNLIMITED};
+    row_shape(spec, axes, now, most);
+    row_.assign(now.begin() + 1, now.end());
+    element_ = H5Tget_size(type_);
+    row_bytes_ = element_;
+    for (const hsize_t size : row_) row_bytes_ *= size;
+    chunk_rows_ = chunk_rows(chunking, row_bytes_);
+
+    std::vector<hsize_t> chunk = now;
+    chunk[0] = static_cast<hsize_t>(chunk_rows_);
+    for (hsize_t& size : chunk) size = std::max<hsize_t>(size, 1);
+    const int rank = static_cast<int>(now.size());
+    const h5::Space space(H5Screate_simple(rank, now.data(), most.data()), "make a data set");
+    const h5::Properties create(H5Pcreate(H5P_DATASET_CREATE), "make a data set");
+    h5::check(H5Pset_chunk(create, rank, chunk.data()), "make a data set");
+    if (compress_) {
+        h5::check(H5Pset_shuffle(create), "make a data set");
+        h5::check(H5Pset_deflate(create, kDeflate), "make a data set");
+    }
+    set_fill(create, spec);
+    dataset_ =
+        h5::Dataset(H5Dcreate2(group, spec.name, type_, space, H5P_DEFAULT, create, H5P_DEFAULT),
+                    "make a data set");
+    describe(dataset_, spec);
+}
+
+void Column::add(std::span<const double> values) {
+    if (element_ == sizeof(float) && kind_ == Kind::real) return convert<float>(pending_, values);
+    DBENCH_EXPECT(kind_ == Kind::real || kind_ == Kind::float64);
+    convert<double>(pending_, values);
+}
+
+void Column::add_integers(std::span<const int64_t> values) {
+    if (kind_ == Kind::int32) return convert<int32_t>(pending_, values);
+    DBENCH_EXPECT(kind_ == Kind::int64);
+    convert<int64_t>(pending_, values);
+}
+
+void Column::add(const std::string& text) {
+    DBENCH_EXPECT(kind_ == Kind::text);
+    const std::string bytes = h5::fitted(text, element_);
+    const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
+    pending_.insert(pending_.end(), begin, begin + bytes.size());
+}
+
+void Column::add_missing() {
+    DBENCH_EXPECT(kind_ == Kind::real || kind_ == Kind::float64);
+    for (size_t k = 0; k < row_bytes_ / element_; ++k) {
+        add(std::numeric_limits<double>::quiet_NaN());
+    }
+}
+
+int64_t Column::pending() const {
+    return row_bytes_ == 0 ? 0 : static_cast<int64_t>(pending_.size() / row_bytes_);
+}
+
+int64_t Column::rows() const { return base_ + pending(); }
+
+int64_t Column::waiting_bytes() const {
+    if (pending() == written_) return 0;
+    const int64_t chunks = (pending() + chunk_rows_ - 1) / chunk_rows_;
+    return chunks * chunk_rows_ * static_cast<int64_t>(row_bytes_);
+}
+
+void Column::commit(double now, bool all) {
+    const int64_t have = pending();
+    if (have == written_) return;
+    if (waiting_since_ < 0) waiting_since_ = now;
+    if (chunk_since_ < 0) chunk_since_ = now;
+
+    const int64_t whole = have / chunk_rows_, rest = have % chunk_rows_;
+    const bool patient = compress_ && !all && !slow_ && now - waiting_since_ < kPatience;
+    const bool partial = rest > 0 && !patient;
+    if (whole == 0 && !partial) return;
+
+    std::vector<hsize_t> extent{
+        static_cast<hsize_t>(base_ + whole * chunk_rows_ + (partial ? rest : 0))};
+    extent.insert(extent.end(), row_.begin(), row_.end());
+    h5::check(H5Dset_extent(dataset_, extent.data()), "extend a data set");
+
+    if (whole > 0) {
+        const bool begun = written_ > 0;
+        if (begun) write_in_place();
+        if (whole > begun) write_whole(begun * chunk_rows_, (whole - begun) * chunk_rows_);
+        pending_.erase(pending_.begin(),
+                       pending_.begin() + whole * chunk_rows_ * static_cast<int64_t>(row_bytes_));
+        base_ += whole * chunk_rows_;
+        written_ = 0;
+        slow_ = whole == 1 && now - chunk_since_ >= kPatience;
+        waiting_since_ = chunk_since_ = rest > 0 ? now : -1;
+    }
+    if (partial) {
+        if (all && compress_ && written_ == 0) {
+            write_whole(0, rest);
+        } else {
+            write_in_place();
+        }
+        written_ = rest;
+        waiting_since_ = -1;
+    }
+}
+
+void Column::write_whole(int64_t first, int64_t count) {
+    const std::byte* from = pending_.data() + first * static_cast<int64_t>(row_bytes_);
+    std::vector<hsize_t> start(row_.size() + 1, 0), size{static_cast<hsize_t>(count)};
+    start[0] = static_cast<hsize_t>(base_ + first);
+    size.insert(size.end(), row_.begin(), row_.end());
+    const h5::Space memory(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr),
+                           "write rows");
+    const h5::Space file(H5Dget_space(dataset_), "write rows");
+    h5::check(
+        H5Sselect_hyperslab(file, H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr),
+        "write rows");
+    h5::check(H5Dwrite(dataset_, type_, memory, file, H5P_DEFAULT, from), "write rows");
+}
+
+void Column::write_in_place() {
+    const size_t bytes = static_cast<size_t>(chunk_rows_) * row_bytes_;
+    std::vector<std::byte> chunk(bytes);
+    std::memcpy(chunk.data(), pending_.data(), std::min(bytes, pending_.size()));
+    std::vector<hsize_t> start(row_.size() + 1, 0);
+    start[0] = static_cast<hsize_t>(base_);
+    const uint32_t skipped_filters = compress_ ? 0b11 : 0;  // one bit each, in order
+    h5::check(
+        H5Dwrite_chunk(dataset_, H5P_DEFAULT, skipped_filters, start.data(), bytes, chunk.data()),
+        "write rows");
+}
+
+namespace {
+
+void write_fixed(hid_t group, const ColumnSpec& spec, hid_t type, size_t count, const void* data) {
+    const hsize_t size = count;
+    const h5::Space space(H5Screate_simple(1, &size, nullptr), "make a data set");
+    const h5::Dataset dataset(
+        H5Dcreate2(group, spec.name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+        "make a data set");
+    if (count > 0) {
+        const hid_t memory = spec.kind == Kind::text ? type : H5T_NATIVE_INT64;
+        h5::check(H5Dwrite(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), "write rows");
+    }
+    describe(dataset, spec);
+}
+
+}  // namespace
+
+void write_texts(hid_t group, const ColumnSpec& spec, const std::vector<std::string>& texts) {
+    size_t size = static_cast<size_t>(std::max<int64_t>(spec.bytes, 1));
+    for (const std::string& text : texts) size = std::max(size, text.size());
+    std::string bytes;
+    for (const std::string& text : texts) bytes += h5::fitted(text, size);
+    write_fixed(group, spec, h5::text_type(size), texts.size(), bytes.data());
+}
+
+void write_integers(hid_t group, const ColumnSpec& spec, const std::vector<int64_t>& values) {
+    write_fixed(group, spec, spec.kind == Kind::int32 ? H5T_NATIVE_INT32 : H5T_NATIVE_INT64,
+                values.size(), values.data());
+}
+
+void write_text(hid_t group, const char* name, const std::string& text, const char* description) {
+    const size_t size = std::max<size_t>(text.size(), 1);
+    const h5::Type type = h5::text_type(size);
+    const h5::Space space(H5Screate(H5S_SCALAR), "make a data set");
+    const h5::Dataset dataset(
+        H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+        "make a data set");
+    h5::check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, h5::fitted(text, size).data()),
+              "write a text");
+    h5::write_attribute(dataset, "description", description);
+}
+
+}  // namespace dbench::profile

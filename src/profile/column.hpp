@@ -1,0 +1,74 @@
+#pragma once
+// A data set that grows by rows while others read it. Internal to this room.
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "arena/rows.hpp"
+#include "profile/h5.hpp"
+#include "profile/schema.hpp"
+
+namespace dbench::profile {
+
+/// How the rows of a group are cut into chunks.
+struct Chunking {
+    double rows = 64;      ///< that come in about two seconds
+    int64_t most = 1;      ///< rows that will ever come
+    bool compress = true;  ///< shuffle and deflate
+};
+
+/// Rows wait in memory until their chunk is full, then it is written once, compressed. Where that
+/// would take longer than a few seconds, the unfinished chunk is stored plain at its full size and
+/// written again in place as rows come: the file does not grow by it, and readers see the rows.
+class Column {
+public:
+    Column(hid_t group, const ColumnSpec& spec, const Axes& axes, arena::DType precision,
+           const Chunking& chunking);
+
+    const std::string& name() const { return name_; }
+    /// Values in row-major order, converted to the column's type; rows may come in pieces.
+    void add(std::span<const double> values);
+    void add(double value) { add(std::span<const double>(&value, 1)); }
+    void add_integers(std::span<const int64_t> values);
+    void add(int64_t value) { add_integers({&value, 1}); }
+    void add(int32_t value) { add(static_cast<int64_t>(value)); }
+    void add(const std::string& text);
+    /// A row whose values are not known.
+    void add_missing();
+
+    /// Writes what is due at time `now` (seconds), or `all`. Readers see it after the file's flush.
+    void commit(double now, bool all);
+    int64_t rows() const;           ///< complete ones, written or not
+    int64_t waiting_bytes() const;  ///< that a commit may have to write
+
+private:
+    int64_t pending() const;
+    void write_whole(int64_t first, int64_t count);
+    void write_in_place();
+
+    std::string name_;
+    Kind kind_;
+    std::vector<hsize_t> row_;  ///< shape of a row
+    size_t element_;            ///< bytes
+    size_t row_bytes_;
+    int64_t chunk_rows_;
+    bool compress_;
+    h5::Type type_;
+    h5::Dataset dataset_;
+
+    std::vector<std::byte> pending_;  ///< rows from `base_` on
+    int64_t base_ = 0;                ///< first row of the unfinished chunk
+    int64_t written_ = 0;             ///< its rows that are in the file already
+    double waiting_since_ = -1, chunk_since_ = -1;
+    bool slow_ = false;  ///< the last chunk took too long to fill
+};
+
+/// Data sets of fixed size, written at once.
+void write_texts(hid_t group, const ColumnSpec& spec, const std::vector<std::string>& texts);
+void write_integers(hid_t group, const ColumnSpec& spec, const std::vector<int64_t>& values);
+/// A scalar text.
+void write_text(hid_t group, const char* name, const std::string& text, const char* description);
+
+}  // namespace dbench::profile

@@ -1,0 +1,118 @@
+#include "profile/file_guard.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "profile/h5.hpp"
+
+namespace dbench::profile {
+namespace {
+
+constexpr int64_t kGuardByte = int64_t{1} << 62;
+constexpr int64_t kMargin = 256 << 10;  // what HDF5 may need beside the rows: indices, attributes
+constexpr int64_t kStep = 1 << 20;      // reserved at a time
+
+#ifdef F_OFD_SETLK
+constexpr int kSet = F_OFD_SETLK, kGet = F_OFD_GETLK;
+#else
+constexpr int kSet = F_SETLK, kGet = F_GETLK;
+#endif
+
+struct flock guard_byte(short type) {
+    struct flock lock {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = kGuardByte;
+    lock.l_len = 1;
+    return lock;
+}
+
+/// The limit is not looked at by the reservation, and a write beyond it is an error only since
+/// the recorder ignores the signal.
+bool beyond_limit(int64_t size) {
+    struct rlimit limit {};
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           static_cast<rlim_t>(size) > limit.rlim_cur;
+}
+
+int allocate(int descriptor, int64_t from, int64_t to) {
+    if (beyond_limit(to)) return EFBIG;
+#ifdef FALLOC_FL_KEEP_SIZE
+    while (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, from, to - from) != 0) {
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+#else
+    return ENOSYS;
+#endif
+}
+
+}  // namespace
+
+FileGuard::FileGuard(const std::string& path)
+    : descriptor_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+    if (descriptor_ < 0) throw h5::Error(std::string("cannot open it (") + strerror(errno) + ")");
+    struct flock lock = guard_byte(F_RDLCK);
+    static_cast<void>(fcntl(descriptor_, kSet, &lock));  // without locks it can be written as well
+}
+
+FileGuard::FileGuard(FileGuard&& other) noexcept { *this = std::move(other); }
+
+FileGuard& FileGuard::operator=(FileGuard&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    std::swap(reserved_, other.reserved_);
+    std::swap(can_reserve_, other.can_reserve_);
+    return *this;
+}
+
+FileGuard::~FileGuard() {
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+void FileGuard::reserve(int64_t bytes) {
+    struct stat now {};
+    if (!can_reserve_ || fstat(descriptor_, &now) != 0) return;
+    const int64_t needed = now.st_size + bytes + kMargin;
+    if (needed <= reserved_) return;
+    const int64_t from = std::max<int64_t>(now.st_size, reserved_);
+    int error = allocate(descriptor_, from, needed + kStep);
+    reserved_ = needed + kStep;
+    if (error != 0) {
+        error = allocate(descriptor_, from, needed);
+        reserved_ = needed;
+    }
+    if (error == 0) return;
+    reserved_ = 0;
+    if (error != ENOSPC && error != EDQUOT && error != EFBIG && error != EIO) {
+        can_reserve_ = false;  // not known on this file system
+        return;
+    }
+    throw h5::Error(std::string("cannot make it longer (") + strerror(error) + ")");
+}
+
+void FileGuard::settle() noexcept {
+    struct stat now {};
+    if (descriptor_ < 0 || fstat(descriptor_, &now) != 0) return;
+    if (reserved_ > now.st_size) static_cast<void>(!ftruncate(descriptor_, now.st_size));
+    static_cast<void>(fsync(descriptor_));
+    reserved_ = 0;
+}
+
+Guarded guarded(const std::string& path) {
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return Guarded::unknown;
+    struct flock lock = guard_byte(F_WRLCK);
+    const int status = fcntl(descriptor, kGet, &lock);
+    close(descriptor);
+    if (status != 0) return Guarded::unknown;
+    return lock.l_type == F_UNLCK ? Guarded::no : Guarded::yes;
+}
+
+}  // namespace dbench::profile

@@ -1,0 +1,38 @@
+#pragma once
+// A writer's second descriptor of its file: shows others that it lives, and asks the file system
+// for space before HDF5 needs it.
+
+#include <cstdint>
+#include <string>
+
+namespace dbench::profile {
+
+/// HDF5 does not survive a failed write well, so space is allocated (beyond the file's end, where
+/// the file system can) before it writes; "disk full" and "over quota" then show here.
+/// The lock is a shared one on a byte far behind any data: it ends with the process, whatever ends
+/// that, and hinders neither readers nor HDF5's own locks.
+class FileGuard {
+public:
+    FileGuard() = default;
+    explicit FileGuard(const std::string& path);  ///< throws h5::Error
+    FileGuard(FileGuard&& other) noexcept;
+    FileGuard& operator=(FileGuard&& other) noexcept;
+    ~FileGuard();
+
+    /// Makes sure that the file can grow by `bytes` and some more. Throws h5::Error.
+    void reserve(int64_t bytes);
+    /// Gives back what was reserved and not used, and brings the file to the disk.
+    void settle() noexcept;
+
+private:
+    int descriptor_ = -1;
+    int64_t reserved_ = 0;  ///< file size that has been made sure of
+    bool can_reserve_ = true;
+};
+
+enum class Guarded : uint8_t { yes, no, unknown };  ///< unknown: no locks on this file system
+
+/// Whether a living process holds a FileGuard on `path`.
+Guarded guarded(const std::string& path);
+
+}  // namespace dbench::profile

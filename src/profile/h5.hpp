@@ -1,0 +1,89 @@
+#pragma once
+// HDF5 handles and errors. Internal to this room: includes hdf5.h.
+
+#include <hdf5.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dbench::profile::h5 {
+
+/// What HDF5 refused and the innermost reason that it gives; whoever knows the file adds its name.
+class Error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Before the first call into HDF5: no clean-up at exit (it never ends after a failed write) and no
+/// error stacks on standard error.
+void prepare();
+
+/// Throws Error "cannot WHAT (REASON)" with the reason of the last failed call.
+[[noreturn]] void fail(const std::string& what);
+
+inline hid_t checked(hid_t id, const char* what) {
+    if (id < 0) fail(what);
+    return id;
+}
+inline void check(herr_t status, const char* what) {
+    if (status < 0) fail(what);
+}
+
+/// Owns an HDF5 identifier.
+template <herr_t (*kClose)(hid_t)>
+class Handle {
+public:
+    Handle() = default;
+    /// Takes a fresh identifier; a negative one throws Error "cannot WHAT".
+    Handle(hid_t id, const char* what) : id_(checked(id, what)) {}
+    Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
+    Handle& operator=(Handle&& other) noexcept {
+        std::swap(id_, other.id_);
+        return *this;
+    }
+    ~Handle() { static_cast<void>(close()); }
+
+    /// Returns whether HDF5 could close it; it is given up in any case.
+    bool close() { return id_ < 0 || kClose(std::exchange(id_, -1)) >= 0; }
+    operator hid_t() const { return id_; }
+    bool open() const { return id_ >= 0; }
+
+private:
+    hid_t id_ = -1;
+};
+
+using File = Handle<H5Fclose>;
+using Group = Handle<H5Gclose>;
+using Dataset = Handle<H5Dclose>;
+using Space = Handle<H5Sclose>;
+using Type = Handle<H5Tclose>;
+using Attribute = Handle<H5Aclose>;
+using Properties = Handle<H5Pclose>;
+
+/// File access: the 1.10 format (which single-writer mode needs and every later HDF5 reads), every
+/// handle closed with the file, no chunk cache. HDF5's own file locks are left out: they fail on
+/// some file systems, and single-writer mode gives them up (FileGuard has a better one).
+Properties file_access();
+
+/// Fixed-length UTF-8, padded with zeros; `size` in bytes, at least 1.
+Type text_type(size_t size);
+
+/// A text attribute of `size` bytes (0: as long as the text).
+void write_attribute(hid_t object, const char* name, const std::string& text, size_t size = 0);
+void write_attribute(hid_t object, const char* name, int64_t value);
+/// Gives an existing text attribute a new value of the same size (cut where it is too long).
+void rewrite_attribute(hid_t object, const char* name, const std::string& text);
+
+/// "" and 0 where there is no such attribute.
+std::string read_text_attribute(hid_t object, const char* name);
+int64_t read_integer_attribute(hid_t object, const char* name);
+
+/// First extent of the data set.
+hsize_t rows_of(hid_t file, const char* name);
+
+/// `text` in exactly `size` bytes: padded with zeros, or cut between two characters.
+std::string fitted(const std::string& text, size_t size);
+
+}  // namespace dbench::profile::h5

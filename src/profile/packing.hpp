@@ -1,0 +1,44 @@
+#pragma once
+// What each rank measures in an iteration, as bytes for rank 0. Numbers that are equal on every
+// rank do not travel.
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "train/observer.hpp"
+
+namespace dbench::profile {
+
+/// Of one iteration on one rank, with R local replicas and T tensors.
+struct RankRow {
+    double step_time, time_data, time_gradient, time_update, time_exchange, time_profile;
+    double profile_bytes;
+    std::span<const double> loss, accuracy;              ///< [R]
+    std::span<const double> norm;                        ///< [R, T], empty if not profiled
+    std::span<const double> update_norm, gradient_norm;  ///< [R], empty if not profiled
+};
+
+/// Appends the row to `bytes`. Vectors of another size than theirs are replaced by NaN.
+void pack(const train::IterationRecord& record, int64_t replicas, int64_t tensors,
+          std::string& bytes);
+
+/// Bytes of a packed row.
+int64_t packed_size(int64_t replicas, int64_t tensors, bool profiled);
+
+/// Reads rows one after the other; the spans point into `bytes`.
+class Unpacker {
+public:
+    Unpacker(const std::string& bytes, int64_t replicas, int64_t tensors);
+    /// Throws RunError where the bytes end early.
+    RankRow next(bool profiled);
+    bool at_end() const { return left_.empty(); }
+
+private:
+    std::span<const double> take(int64_t count);
+
+    std::span<const double> left_;
+    int64_t replicas_, tensors_;
+};
+
+}  // namespace dbench::profile

@@ -1,0 +1,197 @@
+#include "profile/run_file.hpp"
+
+#include <csignal>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "profile/output_path.hpp"
+
+namespace dbench::profile {
+namespace {
+
+constexpr size_t kStatusBytes = 16, kTimeBytes = 32, kErrorBytes = 1024;
+constexpr double kChunkSeconds = 2, kUnknownIteration = 0.05;
+constexpr int kCompactAttributes = 64;  // more would be moved out of the object's header
+
+/// A file-size limit then is an error of the write instead of the end of the process.
+void ignore_size_signal() {
+    struct sigaction now {};
+    if (sigaction(SIGXFSZ, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
+        std::signal(SIGXFSZ, SIG_IGN);
+    }
+}
+
+h5::Group make_group(hid_t file, const char* name) {
+    return {H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "make a group"};
+}
+
+Chunking chunking(const RunHead& head, int64_t every) {
+    const double seconds =
+        head.seconds_per_iteration > 0 ? head.seconds_per_iteration : kUnknownIteration;
+    every = std::max<int64_t>(every, 1);
+    return {kChunkSeconds / seconds / static_cast<double>(every),
+            (std::max<int64_t>(head.planned, 1) + every - 1) / every, true};
+}
+
+/// Few rows, at any time: plain chunks, written again in place.
+constexpr Chunking kFew{8, 1 << 20, false};
+constexpr Chunking kEdges{1024, 1 << 20, true};
+
+}  // namespace
+
+RunFile::RunFile(const RunHead& head) {
+    h5::prepare();
+    ignore_size_signal();
+    OutputPath output(head.path, head.overwrite);
+    path_ = output.final_path();
+    try {
+        create(head, output.temporary());
+    } catch (const h5::Error& error) {
+        close_handles(false);
+        throw base::UserError("the output " + head.path + " cannot be written (" + error.what() +
+                              "): choose another /output or --output");
+    }
+    output.publish();
+}
+
+RunFile::~RunFile() { close_handles(false); }
+
+void RunFile::create(const RunHead& head, const std::string& temporary) {
+    const h5::Properties properties(H5Pcreate(H5P_FILE_CREATE), "prepare the file");
+    h5::check(H5Pset_attr_phase_change(properties, kCompactAttributes, 0), "prepare the file");
+    file_ = h5::File(H5Fcreate(temporary.c_str(), H5F_ACC_EXCL, properties, h5::file_access()),
+                     "create it");
+    guard_ = FileGuard(temporary);
+    guard_.reserve(static_cast<int64_t>(head.spec.size() + head.provenance.size()));
+    write_head(head);
+    h5::check(H5Fstart_swmr_write(file_), "open it for readers");
+    // From here on nothing but rows is added.
+    graph_offset["offset"].add(int64_t{0});
+    segments["started"].add(base::iso_time());
+    segments["host"].add(head.ranks.front().host);
+    segments["ranks"].add(head.axes.ranks);
+    const char* job = std::getenv("SLURM_JOB_ID");
+    segments["job"].add(std::string(job ? job : ""));
+    segments["first_iteration"].add(int64_t{0});
+    segments["last_iteration"].add(int64_t{-1});
+    segments["reason"].add(std::string());
+    const double now = base::now();
+    graph_offset.commit(now, true);
+    segments.commit(now, true);
+    h5::check(H5Fflush(file_, H5F_SCOPE_LOCAL), "flush it");
+}
+
+void RunFile::write_head(const RunHead& head) {
+    h5::write_attribute(file_, "schema", kSchema);
+    h5::write_attribute(file_, "schema_version", kSchemaVersion);
+    h5::write_attribute(file_, "status", "running", kStatusBytes);
+    h5::write_attribute(file_, "name", head.name);
+    h5::write_attribute(file_, "replicas", head.axes.replicas);
+    h5::write_attribute(file_, "ranks", head.axes.ranks);
+    h5::write_attribute(file_, "started", base::iso_time(), kTimeBytes);
+    h5::write_attribute(file_, "finished", "", kTimeBytes);
+    h5::write_attribute(file_, "error", "", kErrorBytes);
+    write_text(file_, "spec", head.spec, "the resolved spec, JSON");
+    write_text(file_, "provenance", head.provenance,
+               "versions, build, environment, data and command, JSON");
+
+    const h5::Group tensors = make_group(file_, "tensors"), ranks = make_group(file_, "ranks");
+    std::vector<std::string> names, kinds, hosts, devices;
+    std::vector<int64_t> numel, local_ranks, cpus;
+    for (const arena::Tensor& tensor : head.tensors) {
+        names.push_back(tensor.name);
+        numel.push_back(tensor.numel);
+        kinds.emplace_back(arena::to_string(tensor.kind));
+    }
+    for (const RankInfo& rank : head.ranks) {
+        hosts.push_back(rank.host);
+        local_ranks.push_back(rank.local_rank);
+        devices.push_back(rank.device);
+        cpus.push_back(rank.cpus);
+    }
+    const auto of_tensor = tensor_columns(), of_rank = rank_columns();
+    write_texts(tensors, of_tensor[0], names);
+    write_integers(tensors, of_tensor[1], numel);
+    write_texts(tensors, of_tensor[2], kinds);
+    write_texts(ranks, of_rank[0], hosts);
+    write_integers(ranks, of_rank[1], local_ranks);
+    write_texts(ranks, of_rank[2], devices);
+    write_integers(ranks, of_rank[3], cpus);
+    write_integers(ranks, of_rank[4], head.first_replica);
+
+    const h5::Group iteration_group = make_group(file_, "iterations"),
+                    parameter_group = make_group(file_, "parameters"),
+                    evaluation_group = make_group(file_, "evaluations"),
+                    graph_group = make_group(file_, "graphs"),
+                    segment_group = make_group(file_, "segments"),
+                    event_group = make_group(file_, "events");
+    const auto table = [&](const h5::Group& group, const std::vector<ColumnSpec>& columns,
+                           const Chunking& chunks) {
+        return Table(group, columns, head.axes, head.precision, chunks);
+    };
+    iterations = table(iteration_group, iteration_columns(), chunking(head, 1));
+    h5::write_attribute(iteration_group, "planned", head.planned);
+    profile = table(parameter_group, profile_columns(head.features), chunking(head, head.every));
+    variance = table(parameter_group, variance_columns(head.features),
+                     chunking(head, head.variance_every));
+    evaluations = table(evaluation_group, evaluation_columns(head.features), kFew);
+    write_integers(evaluation_group, evaluated_replica_column(), head.evaluated);
+    edges = table(graph_group, edge_columns(), kEdges);
+    graphs = table(graph_group, graph_columns(), kFew);
+    graph_offset = table(graph_group, {graph_offset_column()}, kFew);
+    h5::write_attribute(graph_group, "certificate", head.certificate);
+    segments = table(segment_group, segment_columns(), kFew);
+    events = table(event_group, event_columns(), kFew);
+}
+
+std::vector<Table*> RunFile::tables() {
+    // What others refer to comes first.
+    return {&edges,       &graphs,  &graph_offset, &segments,  &events,
+            &evaluations, &profile, &variance,     &iterations};
+}
+
+void RunFile::guarded(const std::function<void()>& work) {
+    try {
+        work();
+    } catch (const h5::Error& error) {
+        throw base::RunError("the output " + path_ +
+                             " cannot be written any more: " + error.what());
+    }
+}
+
+void RunFile::commit(bool all) {
+    guarded([&] {
+        int64_t bytes = 0;
+        for (const Table* table : tables()) bytes += table->waiting_bytes();
+        if (bytes == 0) return;
+        guard_.reserve(bytes);
+        const double now = base::now();
+        edges.commit(now, true);  // they come in bursts
+        for (Table* table : tables()) table->commit(now, all);
+        h5::check(H5Fflush(file_, H5F_SCOPE_LOCAL), "flush it");
+    });
+}
+
+void RunFile::close(const Ending& ending) {
+    std::string problem;
+    try {
+        commit(true);
+    } catch (const base::RunError& error) {
+        problem = error.what();
+    }
+    const int64_t last_iteration = iterations.rows() - 1, segment = segments.rows() - 1;
+    guarded([&] {
+        close_handles(problem.empty());
+        write_ending(path_, ending, segment, last_iteration);
+        guard_.settle();
+    });
+    if (!problem.empty()) throw base::RunError(problem);
+}
+
+void RunFile::close_handles(bool checked) {
+    for (Table* table : tables()) table->close();
+    const bool closed = file_.close();
+    if (checked && !closed) h5::fail("close it");
+}
+
+}  // namespace dbench::profile

@@ -1,0 +1,70 @@
+#pragma once
+// The HDF5 file of a run while it is being written: head, tables, end. Internal to this room; lives
+// on rank 0 and is used by one thread.
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arena/layout.hpp"
+#include "profile/ending.hpp"
+#include "profile/file_guard.hpp"
+#include "profile/h5.hpp"
+#include "profile/table.hpp"
+
+namespace dbench::profile {
+
+struct RankInfo {
+    std::string host, device;
+    int64_t local_rank = 0, cpus = 1;
+};
+
+/// All that stands in a file from its first moment.
+struct RunHead {
+    std::string path;
+    bool overwrite = false;
+    std::string name, spec, provenance, certificate;
+    std::vector<arena::Tensor> tensors;
+    arena::DType precision = arena::DType::float32;
+    std::vector<RankInfo> ranks;
+    std::vector<int64_t> first_replica;  ///< per rank
+    std::vector<int64_t> evaluated;      ///< replicas
+    Axes axes;
+    Features features;
+    int64_t planned = 1;  ///< iterations of the whole run
+    int64_t every = 1, variance_every = 1;
+    double seconds_per_iteration = 0;  ///< estimate; 0: not known
+};
+
+class RunFile {
+public:
+    /// Creates the file, `running`, readable from then on. Throws UserError.
+    explicit RunFile(const RunHead& head);
+    ~RunFile();
+    RunFile(const RunFile&) = delete;
+    RunFile& operator=(const RunFile&) = delete;
+
+    Table iterations, profile, variance, evaluations;  ///< profile, variance: /parameters
+    Table graphs, graph_offset, edges;                 ///< /graphs
+    Table segments, events;
+
+    /// Writes what is due (or all) and lets readers see it. Throws RunError.
+    void commit(bool all);
+    /// Writes everything and ends the file. Throws RunError; the file is closed in any case.
+    void close(const Ending& ending);
+    bool open() const { return file_.open(); }
+
+private:
+    void create(const RunHead& head, const std::string& temporary);
+    void write_head(const RunHead& head);
+    std::vector<Table*> tables();
+    void close_handles(bool checked);
+    void guarded(const std::function<void()>& work);  ///< h5::Error becomes RunError
+
+    std::string path_;
+    h5::File file_;
+    FileGuard guard_;
+};
+
+}  // namespace dbench::profile

@@ -1,0 +1,152 @@
+#include "profile/schema.hpp"
+
+namespace dbench::profile {
+namespace {
+
+void add(std::vector<ColumnSpec>& to, const std::vector<ColumnSpec>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+// clang-format off
+std::vector<ColumnSpec> tensor_columns() {
+    return {
+        {"name", Kind::text, "T", "", "parameter tensor, in the order of named_parameters()"},
+        {"numel", Kind::int64, "T", "elements", "size of the tensor"},
+        {"kind", Kind::text, "T", "", "weight, bias or norm (scale and shift of normalization)", 8},
+    };
+}
+
+std::vector<ColumnSpec> rank_columns() {
+    return {
+        {"host", Kind::text, "r", "", "host name"},
+        {"local_rank", Kind::int32, "r", "rank", "rank among those of the host"},
+        {"device", Kind::text, "r", "", "device that computes"},
+        {"cpus", Kind::int32, "r", "cores", "cores that the rank may use"},
+        {"first_replica", Kind::int32, "r", "replica", "its replicas reach to the next rank's first"},
+    };
+}
+
+std::vector<ColumnSpec> iteration_columns() {
+    return {
+        {"epoch", Kind::float64, "I", "epochs", "samples consumed by all replicas at the end of the iteration, over the training set's size"},
+        {"lr", Kind::float64, "I", "1", "learning rate"},
+        {"train_loss", Kind::real, "I,n", "1", "minibatch loss where the gradient is taken, before the update"},
+        {"train_accuracy", Kind::float64, "I,n", "fraction", "minibatch accuracy where the gradient is taken, before the update"},
+        {"graph", Kind::int32, "I", "row of /graphs", "mixing matrix; -1: no averaging, or a matrix that was not kept"},
+        {"rounds", Kind::int32, "I", "averagings", "averagings of parameters"},
+        {"degree", Kind::float64, "I", "neighbours", "mean out-degree without self"},
+        {"messages", Kind::int64, "I", "messages", "sent by all replicas, as if each had a rank"},
+        {"bytes_sent", Kind::int64, "I", "bytes", "true parameters sent by all replicas, as if each had a rank"},
+        {"step_time", Kind::float64, "I,r", "s", "time of the iteration without profiling and evaluation"},
+        {"time_data", Kind::float64, "I,r", "s", "part of step_time: waiting for data"},
+        {"time_gradient", Kind::float64, "I,r", "s", "part of step_time: forward and backward"},
+        {"time_update", Kind::float64, "I,r", "s", "part of step_time: optimizer"},
+        {"time_exchange", Kind::float64, "I,r", "s", "part of step_time: what of the exchange was exposed"},
+        {"time_profile", Kind::float64, "I,r", "s", "profiling, beside step_time"},
+        {"profile_bytes", Kind::int64, "I", "bytes", "sent for profiling, all ranks"},
+        {"iteration", Kind::int64, "I", "iteration", "number of the iteration, from 0"},
+    };
+}
+
+std::vector<ColumnSpec> profile_columns(const Features& features) {
+    std::vector<ColumnSpec> columns;
+    if (features.norms) {
+        columns = {
+            {"norm", Kind::real, "J,n,T", "1", "L2 norm of a tensor just before averaging"},
+            {"gini", Kind::float64, "J,T", "1", "Gini coefficient of the n norms"},
+            {"index_of_dispersion", Kind::float64, "J,T", "1", "variance / mean of the n norms"},
+            {"coefficient_of_variation", Kind::float64, "J,T", "1", "standard deviation / mean of the n norms"},
+            {"quartile_coefficient", Kind::float64, "J,T", "1", "(Q3 - Q1) / (Q3 + Q1) of the n norms"},
+            {"update_norm", Kind::real, "J,n", "1", "L2 norm of the local update"},
+            {"gradient_norm", Kind::real, "J,n", "1", "L2 norm of the minibatch gradient, before decay and clipping"},
+        };
+    }
+    columns.push_back({"iteration", Kind::int64, "J", "iteration", "the profiled iterations"});
+    return columns;
+}
+
+std::vector<ColumnSpec> variance_columns(const Features& features) {
+    std::vector<ColumnSpec> columns;
+    if (!features.variance) return columns;
+    columns = {
+        {"variance", Kind::float64, "Q,T", "1", "mean over replicas and elements of the squared distance to the replicas' mean, just before averaging"},
+        {"consensus_distance", Kind::float64, "Q", "1", "root mean square over replicas of the distance to the replicas' mean, just before averaging"},
+    };
+    if (features.after) {
+        add(columns, {
+            {"variance_after", Kind::float64, "Q,T", "1", "variance just after averaging"},
+            {"consensus_distance_after", Kind::float64, "Q", "1", "consensus_distance just after averaging"},
+        });
+    }
+    columns.push_back({"variance_iteration", Kind::int64, "Q", "iteration", "the iterations with variance"});
+    return columns;
+}
+
+std::vector<ColumnSpec> evaluation_columns(const Features& features) {
+    std::vector<ColumnSpec> columns = {
+        {"epoch", Kind::float64, "E", "epochs", "samples consumed by all replicas, over the training set's size"},
+        {"elapsed", Kind::float64, "E", "s", "since the start of training"},
+        {"local_accuracy", Kind::float64, "E,m", "fraction", "test accuracy of single replicas"},
+        {"local_loss", Kind::real, "E,m", "1", "test loss of single replicas"},
+        {"mean_accuracy", Kind::float64, "E", "fraction", "test accuracy of the averaged parameters"},
+        {"mean_loss", Kind::real, "E", "1", "test loss of the averaged parameters"},
+    };
+    if (features.validation) {
+        add(columns, {
+            {"validation_local_accuracy", Kind::float64, "E,m", "fraction", "validation accuracy of single replicas"},
+            {"validation_local_loss", Kind::real, "E,m", "1", "validation loss of single replicas"},
+            {"validation_mean_accuracy", Kind::float64, "E", "fraction", "validation accuracy of the averaged parameters"},
+            {"validation_mean_loss", Kind::real, "E", "1", "validation loss of the averaged parameters"},
+        });
+    }
+    columns.push_back({"iteration", Kind::int64, "E", "iteration", "iterations completed"});
+    return columns;
+}
+
+ColumnSpec evaluated_replica_column() {
+    return {"replica", Kind::int32, "m", "replica", "the replicas that are evaluated"};
+}
+
+std::vector<ColumnSpec> edge_columns() {
+    return {
+        {"edge", Kind::int32, "K,2", "replica", "(to, from) of an entry of W, self loops included; matrix by matrix"},
+        {"weight", Kind::float64, "K", "1", "W[to, from]"},
+    };
+}
+
+std::vector<ColumnSpec> graph_columns() {
+    return {
+        {"degree", Kind::float64, "M", "neighbours", "mean out-degree without self"},
+        {"rho", Kind::float64, "M", "1", "||W - J/n||_2; NaN where not known (yet)"},
+    };
+}
+
+ColumnSpec graph_offset_column() {
+    return {"offset", Kind::int64, "M+1", "row of edge", "matrix m has the edges offset[m] .. offset[m+1]-1"};
+}
+
+std::vector<ColumnSpec> segment_columns() {
+    return {
+        {"started", Kind::text, "S", "", "time of the start, ISO 8601", 32},
+        {"host", Kind::text, "S", "", "host of rank 0, which writes", 256},
+        {"ranks", Kind::int32, "S", "ranks", "number of ranks"},
+        {"job", Kind::text, "S", "", "job number of the batch system", 64},
+        {"first_iteration", Kind::int64, "S", "iteration", "first iteration of the segment"},
+        {"last_iteration", Kind::int64, "S", "iteration", "last iteration recorded; -1: not ended, or none"},
+        {"reason", Kind::text, "S", "", "how it ended: complete, preempted or failed; empty: it did not", 64},
+    };
+}
+
+std::vector<ColumnSpec> event_columns() {
+    return {
+        {"iteration", Kind::int64, "V", "iteration", "iteration in which it happened"},
+        {"kind", Kind::text, "V", "", "kind of event", 16},
+        {"text", Kind::text, "V", "", "what happened", 512},
+        {"time", Kind::float64, "V", "s", "since the start of the run"},
+    };
+}
+// clang-format on
+
+}  // namespace dbench::profile

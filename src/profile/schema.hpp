@@ -1,0 +1,52 @@
+#pragma once
+// The columns of a result file, written once: the file's attributes and docs/output-format.md say
+// the same.
+
+#include <cstdint>
+#include <vector>
+
+namespace dbench::profile {
+
+inline constexpr const char* kSchema = "dbench-run";
+inline constexpr int64_t kSchemaVersion = 1;
+
+/// Sizes of the axes that do not grow.
+struct Axes {
+    int64_t replicas = 1;   ///< n
+    int64_t ranks = 1;      ///< r
+    int64_t tensors = 1;    ///< T
+    int64_t evaluated = 0;  ///< m
+};
+
+/// real: the run's precision; text: fixed length.
+enum class Kind : uint8_t { real, float64, int64, int32, text };
+
+struct ColumnSpec {
+    const char* name;
+    Kind kind;
+    const char*
+        axes;  ///< letters of the format's description, such as "J,n,T"; the first one grows
+    const char* unit;
+    const char* description;
+    int64_t bytes = 0;  ///< of a text
+};
+
+/// What a run records beside what every run does.
+struct Features {
+    bool norms = true, variance = true, after = false, validation = false;
+};
+
+std::vector<ColumnSpec> tensor_columns();
+std::vector<ColumnSpec> rank_columns();
+std::vector<ColumnSpec> iteration_columns();
+std::vector<ColumnSpec> profile_columns(const Features& features);  ///< rows of profiled iterations
+std::vector<ColumnSpec> variance_columns(const Features& features);  ///< rows with variance
+std::vector<ColumnSpec> evaluation_columns(const Features& features);
+ColumnSpec evaluated_replica_column();
+std::vector<ColumnSpec> graph_columns();
+ColumnSpec graph_offset_column();
+std::vector<ColumnSpec> edge_columns();
+std::vector<ColumnSpec> segment_columns();
+std::vector<ColumnSpec> event_columns();
+
+}  // namespace dbench::profile

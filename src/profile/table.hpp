@@ -1,0 +1,51 @@
+#pragma once
+// Columns that grow together. Internal to this room.
+
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "profile/column.hpp"
+
+namespace dbench::profile {
+
+class Table {
+public:
+    Table() = default;
+    Table(hid_t group, const std::vector<ColumnSpec>& specs, const Axes& axes,
+          arena::DType precision, const Chunking& chunking) {
+        for (const ColumnSpec& spec : specs)
+            columns_.emplace_back(group, spec, axes, precision, chunking);
+    }
+
+    /// The column of that name, which must be there.
+    Column& operator[](std::string_view name) {
+        Column* column = find(name);
+        DBENCH_EXPECT(column != nullptr);
+        return *column;
+    }
+    Column* find(std::string_view name) {
+        for (Column& column : columns_) {
+            if (column.name() == name) return &column;
+        }
+        return nullptr;
+    }
+    bool empty() const { return columns_.empty(); }
+    int64_t rows() const { return columns_.empty() ? 0 : columns_.back().rows(); }
+
+    /// In the order of the columns, so that the last one tells how many rows are whole.
+    void commit(double now, bool all) {
+        for (Column& column : columns_) column.commit(now, all);
+    }
+    int64_t waiting_bytes() const {
+        int64_t bytes = 0;
+        for (const Column& column : columns_) bytes += column.waiting_bytes();
+        return bytes;
+    }
+    void close() { columns_.clear(); }
+
+private:
+    std::vector<Column> columns_;
+};
+
+}  // namespace dbench::profile

@@ -27,8 +27,16 @@
 
 namespace dbench::arena {
 
-/// Columns that a tiled pass takes at a time: a few rows of it fit the first cache.
+/// The most columns that a tiled pass takes at a time.
 inline constexpr int64_t kTile = 512;
+
+/// Columns of a tile where `rows` rows are read together: this tile, the next one on its way and
+/// the results stay in the first cache (in the second for very many rows). A multiple of 64.
+inline int64_t tile_width(int64_t rows, int64_t element_size) {
+    constexpr int64_t kBytes = 8 * 1024;
+    const int64_t fits = kBytes / element_size / (rows < 1 ? 1 : rows) / 64 * 64;
+    return fits < 64 ? 64 : fits > kTile ? kTile : fits;
+}
 
 /// Asks for `count` elements from `data` on; a hardware prefetcher gives up where many rows are
 /// walked at once. Addresses outside of a buffer are harmless.

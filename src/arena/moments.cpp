@@ -60,7 +60,8 @@ public:
           leaf_m2_(std::move(m2)),
           lanes_(plan_.steps.size()),
           slot_m2_(static_cast<size_t>(plan_.slots)),
-          scratch_(std::make_unique_for_overwrite<double[]>(plan_.slots * kTile)) {}
+          width_(tile_width(static_cast<int64_t>(rows_.size()), sizeof(T))),
+          scratch_(std::make_unique_for_overwrite<double[]>(plan_.slots * width_)) {}
 
     /// Columns [begin, end) of segment `s`: writes those of `mean`, returns M2.
     double segment(int s, int64_t begin, int64_t end, double* mean) {
@@ -69,8 +70,8 @@ public:
             return leaf_m2(0, s);
         }
         std::fill(lanes_.begin(), lanes_.end(), Lanes{});
-        for (int64_t at = begin; at < end; at += kTile) {
-            tile(at, std::min(kTile, end - at), mean + at);
+        for (int64_t at = begin; at < end; at += width_) {
+            tile(at, std::min(width_, end - at), mean + at);
         }
         for (size_t k = 0; k < plan_.steps.size(); ++k) {
             const TreeStep& step = plan_.steps[k];
@@ -93,7 +94,7 @@ private:
             prefetch(rows_[from.index] + at + count, count);
             return rows_[from.index] + at;
         };
-        const auto slot = [&](int index) { return scratch_.get() + index * kTile; };
+        const auto slot = [&](int index) { return scratch_.get() + index * width_; };
         for (size_t k = 0; k < plan_.steps.size(); ++k) {
             const TreeStep& step = plan_.steps[k];
             const double a = static_cast<double>(step.left_count);
@@ -125,6 +126,7 @@ private:
     std::vector<const double*> leaf_m2_;
     std::vector<Lanes> lanes_;  // per step
     std::vector<double> slot_m2_;
+    int64_t width_;
     std::unique_ptr<double[]> scratch_;
 };
 

@@ -37,17 +37,18 @@ template <class T>
 void run(std::span<const Summand> summands, const TreePlan& plan, T* out, Columns columns,
          T factor) {
     const auto row = [&](int k) { return static_cast<const T*>(summands[k].row); };
-    const auto scratch = std::make_unique_for_overwrite<T[]>(std::max(plan.slots, 1) * kTile);
-    for (int64_t begin = columns.begin; begin < columns.end; begin += kTile) {
-        const int64_t here = std::min(kTile, columns.end - begin);
-        const int64_t next = begin + here, ahead = std::min(kTile, columns.end - next);
+    const int64_t width = tile_width(static_cast<int64_t>(summands.size()), sizeof(T));
+    const auto scratch = std::make_unique_for_overwrite<T[]>(plan.slots * width);
+    for (int64_t begin = columns.begin; begin < columns.end; begin += width) {
+        const int64_t here = std::min(width, columns.end - begin);
+        const int64_t next = begin + here, ahead = std::min(width, columns.end - next);
         const auto operand = [&](Operand from) {
-            if (!from.leaf) return static_cast<const T*>(scratch.get() + from.index * kTile);
+            if (!from.leaf) return static_cast<const T*>(scratch.get() + from.index * width);
             prefetch(row(from.index) + next, ahead);
             return row(from.index) + begin;
         };
         for (const TreeStep& step : plan.steps) {
-            add(operand(step.left), operand(step.right), scratch.get() + step.slot * kTile, here);
+            add(operand(step.left), operand(step.right), scratch.get() + step.slot * width, here);
         }
         scaled(plan.steps.empty() ? row(0) + begin : scratch.get(), factor, out + begin, here);
     }

@@ -6,6 +6,7 @@
 
 #include "arena/kernels.hpp"
 #include "arena/loops.hpp"
+#include "arena/stream.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena {
@@ -103,22 +104,27 @@ struct Plan {
     }
 };
 
-/// Narrower tiles for many rows, so that two tiles of sources and one of outputs stay in the second
-/// cache.
+/// Where the result of a tile is put first, and how it gets from there to its rows.
+enum class Store { direct, in_place, streamed };
+
+/// Streaming saves reading the lines that are about to be overwritten, but leaves nothing in the
+/// caches: only for more than they hold.
 template <class T>
-int64_t tile_width(int64_t rows) {
-    constexpr int64_t kBytes = 192 * 1024;
-    const int64_t fits = kBytes / static_cast<int64_t>(sizeof(T)) / std::max<int64_t>(rows, 1);
-    return std::clamp<int64_t>(fits / 64 * 64, 64, kTile);
+Store store_of(const Plan<T>& plan, const Rows& out, Columns columns) {
+    constexpr int64_t kCached = int64_t{16} << 20;
+    if (plan.in_place) return Store::in_place;
+    const bool large = out.count * columns.count() * size_of(out.type) > kCached;
+    return large ? Store::streamed : Store::direct;
 }
 
 template <class T>
 void run(std::span<const std::vector<Term>> terms, Rows out, Columns columns) {
     const Plan<T> plan(terms, out);
+    const Store store = store_of(plan, out, columns);
     const int64_t count = out.count, sources = static_cast<int64_t>(plan.distinct.size());
-    const int64_t width = tile_width<T>(sources);
-    std::unique_ptr<T[]> scratch;
-    if (plan.in_place) scratch = std::make_unique_for_overwrite<T[]>(count * width);
+    const int64_t width = tile_width(sources, sizeof(T));
+    const int64_t kept = store == Store::in_place ? count : store == Store::streamed ? 1 : 0;
+    const auto scratch = std::make_unique_for_overwrite<T[]>(kept * width);
 
     for (int64_t begin = columns.begin; begin < columns.end; begin += width) {
         const int64_t here = std::min(width, columns.end - begin);
@@ -127,16 +133,21 @@ void run(std::span<const std::vector<Term>> terms, Rows out, Columns columns) {
             for (int64_t s = i * sources / count; s < (i + 1) * sources / count; ++s) {
                 prefetch(plan.distinct[s] + next, ahead);
             }
-            T* result = plan.in_place ? scratch.get() + i * width : out.row<T>(i) + begin;
+            T* target = out.row<T>(i) + begin;
+            T* result = store == Store::in_place   ? scratch.get() + i * width
+                        : store == Store::streamed ? scratch.get()
+                                                   : target;
             const int64_t first = plan.first[i];
             sum(plan.rows.data() + first, plan.weights.data() + first, plan.first[i + 1] - first,
                 begin, here, result);
+            if (store == Store::streamed) stream(result, target, here);
         }
-        if (!plan.in_place) continue;
+        if (store != Store::in_place) continue;
         for (int64_t i = 0; i < count; ++i) {
             std::copy_n(scratch.get() + i * width, here, out.row<T>(i) + begin);
         }
     }
+    if (store == Store::streamed) finish_streams();
 }
 
 }  // namespace

@@ -150,6 +150,26 @@ TEST_CASE("a thousand rows mix in place, and their mean stays") {
     CHECK(std::abs(column_mean(699) - before[1]) < 1e-15);
 }
 
+TEST_CASE("results that go past the caches have the same bits") {
+    Layout layout;
+    layout.add("w", {2000003}, TensorKind::weight);
+    const Buffer x(DType::float32, 0, 3, layout.columns()),
+        whole(DType::float32, 0, 3, x.rows().stride);
+    const Buffer cut(DType::float32, 0, 3, layout.columns());
+    for (int64_t i = 0; i < 3; ++i) {
+        for (int64_t c = 0; c < 2000003; ++c) {
+            x.rows().row<float>(i)[c] = 1.0f / static_cast<float>(3 * c + i + 1);
+        }
+    }
+    const auto terms = terms_of(random_weights(3, 3, 3, 14), x.rows());
+    weighted_sums(terms, whole.rows(), layout.all());
+    for (int64_t begin = 0; begin < layout.columns(); begin += 100000) {
+        weighted_sums(terms, cut.rows(), {begin, std::min(begin + 100000, layout.columns())});
+    }
+    CHECK(same_bits(whole.rows(), cut.rows()));
+    CHECK(whole.rows().row<float>(2)[2000002] != 0);
+}
+
 TEST_CASE("no columns, no work") {
     const Buffer x(DType::float32, 0, 2, 32);
     const std::vector<std::vector<Term>> terms(2, {{x.rows().at(0, 0), 1.0}});

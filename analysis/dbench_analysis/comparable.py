@@ -1,6 +1,7 @@
 """When measured times must not be compared between runs (rule 6 of the numerical rules)."""
 
 from .run import Run
+from .textual import counted
 
 
 def on_cpu(run: Run) -> bool:
@@ -43,7 +44,7 @@ def caveats(run: Run) -> list[str]:
     if crowded(run):
         reasons.append(f"more ranks than cores ({crowded(run)})")
     if run.replicas > run.rank_count:
-        reasons.append(f"{run.replicas} replicas on {run.rank_count} rank{'s' * (run.rank_count > 1)}")
+        reasons.append(f"{run.replicas} replicas on {counted(run.rank_count, 'rank')}")
     return reasons
 
 

@@ -129,7 +129,7 @@ def _table() -> list[Field]:
         Field("variance_early", "early variance", "mean variance over the first tenth of the iterations",
                  lambda r: series.early_spread(r, "variance"), short),
         Field("consensus", "consensus distance", "last consensus distance", lambda r: final_spread(r, "consensus"), short),
-        Field("gini", "Gini", "last Gini coefficient of the norms, median over tensors", lambda r: final_spread(r, "gini"), short),
+        Field("gini", "Gini", "last Gini coefficient of the norms, median over weight tensors", lambda r: final_spread(r, "gini"), short),
         Field("step_time", "step", "median step time of the slowest rank", step, seconds, timed=True),
         Field("throughput", "samples/s", "global batch / median step time", lambda r: batch(r) / step(r),
                  rate, timed=True),

@@ -6,7 +6,7 @@ from . import names, series
 from .comparable import caveats
 from .fields import COLUMNS, batch
 from .run import Run
-from .textual import bytes_, number, percent, seconds
+from .textual import counted, number, percent, seconds
 
 
 def cell(run: Run, key: str) -> str:
@@ -20,7 +20,7 @@ def what_ran(run: Run) -> list[tuple[str, str]]:
     optimizer = run.spec.get("optimizer", {})
     details = ""
     if isinstance(optimizer, dict):
-        details = ", ".join(f"{k} {number(v)}" for k, v in optimizer.items() if k != "type")
+        details = ", ".join(f"{k} {number(v)}" for k, v in optimizer.items() if k != "type" and v)
     hosts = run.ranks["host"].nunique() if "host" in run.ranks else 0
     devices = sorted({str(d) for d in run.ranks.get("device", [])})
     rows = [
@@ -31,7 +31,7 @@ def what_ran(run: Run) -> list[tuple[str, str]]:
         ("model", f"{cell(run, 'model')}, {run.parameter_count:,} parameters in {len(run.tensors)} tensors"),
         ("data", f"{cell(run, 'data')}, partition {partition}, global batch {number(batch(run))}"),
         ("optimizer", f"{cell(run, 'optimizer')}{': ' * bool(details)}{details}"),
-        ("replicas", f"{run.replicas} on {run.rank_count} ranks, {hosts} hosts, {', '.join(devices)}"),
+        ("replicas", f"{run.replicas} on {counted(run.rank_count, 'rank')}, {counted(hosts, 'host')}, {', '.join(devices)}"),
         ("recorded", f"{len(run.iterations)}{f' of {run.planned}' * (run.planned > len(run.iterations))} iterations, {cell(run, 'epochs')} epochs, {len(run.evaluations)} evaluations"),
     ]
     if run.spec.get("notes"):
@@ -74,7 +74,7 @@ def spreads(run: Run) -> list[tuple[str, str]]:
             ("consensus distance", f"{number(float(end['consensus']))} at the end, largest {number(float(series.quiet(np.nanmax, found['consensus'].to_numpy(dtype=float))))}"),
         ]
     measures = [f"{m.replace('_', ' ')} {cell_of(run, m)}" for m in series.MEASURES if m in run.parameters]
-    rows.append(("dispersion of norms", ", ".join(measures) + " (at the end, median over tensors)" if measures else "not recorded"))
+    rows.append(("dispersion of norms", ", ".join(measures) + " (at the end, median over weights)" if measures else "not recorded"))
     return rows
 
 

@@ -18,7 +18,7 @@ p { margin: .4rem 0; max-width: 46rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; white-space: nowrap; }
-th { font-weight: 600; color: var(--soft); white-space: normal; vertical-align: bottom; line-height: 1.25; max-width: 7rem; }
+th { font-weight: 600; color: var(--soft); white-space: normal; vertical-align: bottom; line-height: 1.25; }
 th:first-child, td:first-child, table.words th, table.words td { text-align: left; }
 table.words td { white-space: normal; overflow-wrap: anywhere; }
 figure { margin: .6rem 0 1.4rem; }

@@ -53,11 +53,17 @@ def epoch_of(run: Run, iterations: np.ndarray) -> np.ndarray:
 
 
 def dispersion(run: Run, measure: str) -> pd.DataFrame:
-    """A dispersion measure over iterations: median and 10 % to 90 % quantiles over the tensors."""
+    """A dispersion measure over iterations: median and quartiles over the weight tensors.
+
+    Biases and normalization stand apart by orders of magnitude: norms near zero disperse freely.
+    Where a model has no weights by its /tensors, all tensors count.
+    """
     if measure not in run.parameters:
         return pd.DataFrame(columns=["iteration", "epoch", "low", "median", "high"])
     column = run.parameters[measure]
-    values = column.rowwise(lambda v: quiet(np.nanquantile, v, q=[0.1, 0.5, 0.9], axis=1).T).reshape(-1, 3)
+    weights = (run.tensors["kind"] == "weight").to_numpy()
+    use = weights if weights.any() else np.ones_like(weights)
+    values = column.rowwise(lambda v: quiet(np.nanquantile, v[:, use], q=[0.25, 0.5, 0.75], axis=1).T).reshape(-1, 3)
     iteration = column.index
     low, median, high = values.T
     return pd.DataFrame({"iteration": iteration, "epoch": epoch_of(run, iteration), "low": low, "median": median, "high": high})

@@ -13,6 +13,10 @@ def number(value, digits: int = 4) -> str:
     return str(value)
 
 
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" + "s" * (count != 1)
+
+
 def percent(value) -> str:
     return "-" if value is None or not math.isfinite(value) else f"{100 * value:.2f} %"
 

@@ -50,6 +50,14 @@ def test_variance_is_the_squared_consensus_distance_per_parameter(make):
         assert found["epoch"].iloc[19] == 1.0
 
 
+def test_dispersion_is_aggregated_over_the_weights(make):
+    with da.open(make()) as run:
+        weights = run.parameters["gini"][:][:, [0, 3]]
+        found = series.dispersion(run, "gini")
+        assert np.allclose(found["median"], weights.mean(axis=1)), "the median of two"
+        assert np.allclose(found["high"] - found["low"], np.ptp(weights, axis=1) / 2)
+
+
 def test_spread_at_evaluations_is_the_mean_since_the_one_before(make):
     with da.open(make(per_epoch=20, epochs=5)) as run:
         found = series.spread_at_evaluations(run, "variance")

@@ -39,8 +39,8 @@ KINDS = {
              "How far the replicas are from their mean just before averaging: the root mean square distance in parameter space, and "
              "the same squared per parameter. Exactly zero where all replicas are identical.", spread.consensus),
         Kind("dispersion", "Dispersion of the parameter norms",
-             "Four measures of how unequal the replicas' tensor norms are just before averaging: the median over the tensors, "
-             "the band from 10 % to 90 % of them. Zero means equal norms.", spread.aggregated),
+             "Four measures of how unequal the replicas' tensor norms are just before averaging: the median over the weight "
+             "tensors, the band from quartile to quartile. Zero means equal norms.", spread.aggregated),
         Kind("tensors", "Dispersion tensor by tensor",
              "Rows are parameter tensors from input to output, colour is the measure: bright rows are the layers in which the "
              "replicas differ most. Grey is zero.", tensors.heat_maps, each=True),

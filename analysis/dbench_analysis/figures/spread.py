@@ -27,16 +27,16 @@ UNITS = {
 
 
 def aggregated(runs: list[Run]):
-    """The four dispersion measures of the norms: median over tensors, band of 10 % to 90 %."""
+    """The four dispersion measures of the norms: median and quartiles over the weights."""
     figure, axes = style.panels(2, 2, 9.0, 6.6, sharex=True)
     for axis, measure in zip(axes.flat, MEASURES):
         found = [series.dispersion(run, measure) for run in runs]
-        scale = style.Logarithmic([f["median"] for f in found])
+        scale = style.Logarithmic([f[c] for f in found for c in ("low", "median")])
         for frame, look in zip(found, style.looks(runs)):
             if frame.empty:
                 continue
             x, low, median, high = thin(frame["iteration"], frame["low"], frame["median"], frame["high"])
-            axis.fill_between(x, np.maximum(scale.place(low), scale.floor), scale.place(high), color=look.colour, alpha=0.12, linewidth=0)
+            axis.fill_between(x, scale.place(low), scale.place(high), color=look.colour, alpha=0.12, linewidth=0)
             axis.plot(x, scale.place(median), color=look.colour, linestyle=look.dash, linewidth=1.3, label=look.label, marker=dot(x))
         axis.set_title(TITLES[measure])
         axis.set_ylabel(UNITS[measure])

@@ -19,26 +19,26 @@ namespace dbench::train {
 /// One replica's tensors, in the order declared.
 struct Weights {
     std::vector<torch::Tensor> parameters;
-    std::vector<torch::Tensor> buffers;   ///< BatchNorm: running mean, running variance, ...
+    std::vector<torch::Tensor> buffers;  ///< BatchNorm: running mean, running variance, ...
 };
 
 /// What layers declare while a model is built.
 struct ParameterInfo {
-    std::string name;   ///< as PyTorch's named_parameters() would call it
+    std::string name;  ///< as PyTorch's named_parameters() would call it
     std::vector<int64_t> shape;
     arena::TensorKind kind;
-    std::function<void(torch::Tensor&)> initialise;   ///< draws from torch's default generator
+    std::function<void(torch::Tensor&)> initialise;  ///< draws from torch's default generator
 };
 struct BufferInfo {
     std::string name;
     std::vector<int64_t> shape;
     double initial;
-    bool variance;   ///< pooled as mean of variances + variance of the means in the buffer before it
+    bool variance;  ///< pooled as mean of variances + variance of the means in the buffer before it
 };
 struct Declaration {
     std::vector<ParameterInfo> parameters;
     std::vector<BufferInfo> buffers;
-    int parameter(ParameterInfo info);   ///< its index
+    int parameter(ParameterInfo info);  ///< its index
     int buffer(BufferInfo info);
 };
 
@@ -53,7 +53,7 @@ public:
     virtual torch::Tensor loss(const torch::Tensor& output, const Batch& batch) const;
     /// Number of right predictions (of equal logits the first class wins); NaN for real targets.
     virtual double correct(const torch::Tensor& output, const Batch& batch) const;
-    virtual Order order() const { return Order::contiguous; }   ///< of image batches
+    virtual Order order() const { return Order::contiguous; }  ///< of image batches
 
     const Declaration& declaration() const { return declaration_; }
 
@@ -69,7 +69,7 @@ torch::ScalarType scalar_type(arena::DType type);
 
 struct ModelContext {
     std::vector<int64_t> input_shape;
-    int64_t classes;   ///< 0: real targets
+    int64_t classes;  ///< 0: real targets
 };
 
 /// A row of the model table. `make` throws UserError where the data do not suit the model.

@@ -16,7 +16,7 @@ namespace dbench::train {
 /// What changes from step to step.
 struct StepNumbers {
     double lr;
-    int64_t step;   ///< 1 for the first update of the run
+    int64_t step;  ///< 1 for the first update of the run
 };
 
 class Optimizer {
@@ -43,14 +43,14 @@ const std::vector<OptimizerEntry>& optimizer_table();
 class LearningRate {
 public:
     struct Run {
-        int64_t iterations;        ///< T
-        int64_t per_epoch;         ///< L
-        int64_t global_batch;      ///< samples of all replicas in an iteration
-        int64_t train_samples;     ///< N: samples of one epoch over all replicas
+        int64_t iterations;     ///< T
+        int64_t per_epoch;      ///< L
+        int64_t global_batch;   ///< samples of all replicas in an iteration
+        int64_t train_samples;  ///< N: samples of one epoch over all replicas
     };
     LearningRate(const base::Json& schedule, double lr, const Run& run);
     double at(int64_t t) const;
-    double base() const { return lr_; }   ///< after scaling
+    double base() const { return lr_; }  ///< after scaling
 
 private:
     enum class Kind { constant, multistep, cosine };

@@ -1,0 +1,76 @@
+"""One training step of each model beside its PyTorch reimplementation: loss, gradients, parameters."""
+
+import pytest
+from reference import assert_close, make_runs, torch
+from models import MODELS
+
+CASES = [
+    ({"type": "softmax_regression"}, [3, 8, 8], 10),
+    ({"type": "least_squares"}, [40], 0),
+    ({"type": "mlp"}, [1, 28, 28], 10),
+    ({"type": "mlp", "hidden": [17]}, [30], 3),
+    ({"type": "cnn"}, [3, 32, 32], 10),
+    ({"type": "cnn", "width": 5}, [1, 13, 10], 4),
+    ({"type": "resnet20"}, [3, 32, 32], 10),
+    ({"type": "resnet20"}, [1, 28, 28], 10),
+]
+SPECS = [
+    {"model": model, "input_shape": shape, "classes": classes, "batch": 8, "precision": precision,
+     "optimizer": {"type": "sgd", "lr": 0.1, "weight_decay": 0.001}, "steps": 1, "seed": 1 + number}
+    for number, (model, shape, classes) in enumerate(CASES) for precision in ("float32", "float64")
+]
+
+
+def label(spec):
+    return f"{spec['model']['type']}-{'x'.join(map(str, spec['input_shape']))}-{spec['precision']}"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return make_runs(SPECS, tmp_path_factory.mktemp("models"))
+
+
+@pytest.mark.parametrize("number, spec", list(enumerate(SPECS)), ids=[label(spec) for spec in SPECS])
+def test_training_step(runs, number, spec):
+    run, precision = runs[number], spec["precision"]
+    options = {key: value for key, value in spec["model"].items() if key != "type"}
+    module = MODELS[spec["model"]["type"]](spec["input_shape"], spec["classes"], **options)
+    module = module.to(getattr(torch, precision)).train()
+
+    initial = run.group("initial")
+    assert list(initial) == [name for name, _ in module.named_parameters()]
+    module.load_state_dict(initial, strict=False)
+
+    output, targets = module(run["0/inputs"]), run["0/targets"]
+    if spec["classes"]:
+        loss = torch.nn.functional.cross_entropy(output, targets)
+    else:
+        loss = (output - targets).square().sum() / 2 / len(targets)
+    loss.backward()
+    # Rounding grows through the layers, and in float32 it turns a ReLU off or on here and there.
+    deep = spec["model"]["type"] == "resnet20"
+    scale = (2000 if precision == "float32" else 50) if deep else 1
+    assert_close(run["0/loss"], loss.detach(), precision)
+    for name, parameter in module.named_parameters():
+        assert_close(run.group("0/gradient")[name], parameter.grad, precision, scale)
+
+    torch.optim.SGD(module.parameters(), lr=0.1, weight_decay=0.001).step()
+    for name, parameter in module.named_parameters():
+        assert_close(run.group("0/parameter")[name], parameter.detach(), precision, scale)
+    buffers = {name: b for name, b in module.named_buffers() if "num_batches" not in name}
+    assert list(run.group("0/buffer")) == list(buffers)
+    for name, buffer in buffers.items():
+        assert_close(run.group("0/buffer")[name], buffer, precision)
+
+
+@pytest.mark.parametrize("number", range(0, len(SPECS), 2), ids=[label(spec) for spec in SPECS[::2]])
+def test_initial_spread(runs, number):
+    """Large initial tensors have the deviation that the module's own have, to 10 %."""
+    spec = SPECS[number]
+    options = {key: value for key, value in spec["model"].items() if key != "type"}
+    module = MODELS[spec["model"]["type"]](spec["input_shape"], spec["classes"], **options)
+    for name, parameter in module.named_parameters():
+        ours = runs[number].group("initial")[name]
+        if parameter.numel() >= 1000:
+            assert ours.std().item() == pytest.approx(parameter.std().item(), rel=0.1)
+            assert ours.abs().max().item() == pytest.approx(parameter.abs().max().item(), rel=0.35)

@@ -1,0 +1,64 @@
+#pragma once
+// Models, weights and batches for tests, made from a few numbers.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/family.hpp"
+#include "train/models/model.hpp"
+#include "train/models/names.hpp"
+
+namespace dbench::train {
+
+/// `spec` as it would stand in /model.
+inline std::unique_ptr<Model> make_model(const std::string& spec, const ModelContext& context) {
+    const base::Json resolved =
+        base::resolve_member(base::Json::parse(spec), "/model", "model", model_entries());
+    return base::find_row(model_table(), resolved.at("type"))->make(resolved, context);
+}
+
+/// Initialised parameters that take gradients, and buffers.
+inline Weights draw_weights(const Model& model, torch::ScalarType type, uint64_t seed) {
+    torch::manual_seed(seed);
+    Weights weights;
+    for (const auto& info : model.declaration().parameters) {
+        torch::Tensor tensor = torch::zeros(info.shape, type);
+        info.initialise(tensor);
+        weights.parameters.push_back(tensor.requires_grad_(true));
+    }
+    for (const auto& info : model.declaration().buffers) {
+        weights.buffers.push_back(torch::full(info.shape, info.initial, type));
+    }
+    return weights;
+}
+
+/// A batch that owns its memory: standard normal inputs and targets, uniform labels.
+struct RandomBatch {
+    torch::Tensor inputs, labels, targets;  ///< inputs in logical order
+    torch::Tensor stored;                   ///< inputs in the batch's memory order
+    Batch batch;
+
+    RandomBatch(int64_t count, const ModelContext& context, Order order, torch::ScalarType type,
+                uint64_t seed) {
+        torch::manual_seed(seed);
+        std::vector<int64_t> shape = {count};
+        shape.insert(shape.end(), context.input_shape.begin(), context.input_shape.end());
+        inputs = torch::randn(shape, type);
+        stored = order == Order::channels_last ? inputs.permute({0, 2, 3, 1}).contiguous() : inputs;
+        batch.count = count;
+        batch.shape = shape;
+        batch.order = order;
+        batch.type = type == torch::kFloat64 ? arena::DType::float64 : arena::DType::float32;
+        batch.inputs = stored.data_ptr();
+        if (context.classes > 0) {
+            labels = torch::randint(context.classes, {count}, torch::kInt64);
+            batch.labels = labels.data_ptr<int64_t>();
+        } else {
+            targets = torch::randn({count}, type);
+            batch.targets = targets.data_ptr();
+        }
+    }
+};
+
+}  // namespace dbench::train

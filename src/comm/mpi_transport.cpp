@@ -151,9 +151,8 @@ public:
         transfer->reserve(static_cast<size_t>((count + kMost - 1) / kMost));
         const std::lock_guard lock(lock_);
         for (int64_t first = 0; first < count; first += kMost) {
-            const void* source =
-                from == to ? MPI_IN_PLACE : static_cast<const char*>(from) + first * size;
-            check(MPI_Iallreduce(source, static_cast<char*>(to) + first * size,
+            check(MPI_Iallreduce(static_cast<const char*>(from) + first * size,
+                                 static_cast<char*>(to) + first * size,
                                  static_cast<int>(std::min(kMost, count - first)), datatype,
                                  MPI_SUM, communicators_[0], transfer->add(-1)),
                   "MPI_Iallreduce");

@@ -17,8 +17,9 @@ Operation::Operation(Transport& transport, std::shared_ptr<ScratchPool> pool,
       columns_(columns),
       tag_(tag),
       options_(options) {
+    const bool in_place = options.in_place && !options.by_library;
     for (const GroupPlan& group : plan_->groups) {
-        if (!group.local()) groups_.emplace_back(group, x, columns, *pool_, options.in_place);
+        if (!group.local()) groups_.emplace_back(group, x, columns, *pool_, in_place);
     }
 }
 
@@ -53,17 +54,17 @@ void Operation::begin_rows() {
 }
 
 void Operation::begin_library() {
-    const GroupPlan& group = plan_->groups[0];
-    char* const to =
-        static_cast<char*>(groups_[0].result()) + columns_.begin * arena::size_of(x_.type);
+    const int64_t size = arena::size_of(x_.type);
     const void* from = x_.at(0, columns_.begin);
-    if (group.rows.size() > 1) {  // this rank's rows first, as a tree of their own
-        const auto count = static_cast<int64_t>(group.rows.size());
+    if (x_.count > 1) {  // this rank's rows first, as a tree of their own
         std::vector<arena::Summand> leaves;
-        for (int64_t i = 0; i < count; ++i) leaves.push_back({{i, i + 1}, x_.at(i, 0)});
-        arena::tree_sum(x_.type, count, leaves, groups_[0].result(), columns_);
-        from = to;
+        for (int64_t i = 0; i < x_.count; ++i) leaves.push_back({{i, i + 1}, x_.at(i, 0)});
+        local_sum_ = pool_->take(columns_.count() * size);
+        arena::tree_sum(x_.type, x_.count, leaves, local_sum_.get() - columns_.begin * size,
+                        columns_);
+        from = local_sum_.get();
     }
+    char* const to = static_cast<char*>(groups_[0].result()) + columns_.begin * size;
     step_ = transport_.start_sum(x_.type, from, to, columns_.count());
     stage_ = Stage::library;
 }

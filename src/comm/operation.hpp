@@ -60,8 +60,9 @@ private:
     int tag_;
     Options options_;
 
-    std::shared_ptr<char> received_;  // [slots, columns.count()]
-    std::vector<GroupMean> groups_;   // those that span ranks
+    std::shared_ptr<char> received_;   // [slots, columns.count()]
+    std::shared_ptr<char> local_sum_;  // [columns.count()], for the library
+    std::vector<GroupMean> groups_;    // those that span ranks
     Stage stage_ = Stage::moved;
     std::unique_ptr<Transfer> rows_, step_;  // of neighbours; of the groups' present stage
 };

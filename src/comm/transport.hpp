@@ -56,7 +56,7 @@ public:
     virtual std::unique_ptr<Transfer> start(Channel channel, std::span<const Message> out,
                                             std::span<const Message> in) = 0;
     /// to = sum over ranks of `from`, in an order of the library's choosing; all ranks start their
-    /// sums in the same order. `from` may be `to`.
+    /// sums in the same order. `from` is not `to`: MPI would want that on all ranks or none.
     virtual std::unique_ptr<Transfer> start_sum(arena::DType type, const void* from, void* to,
                                                 int64_t count) = 0;
     /// Takes a message of the failure channel that has come, if any.

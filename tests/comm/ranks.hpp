@@ -51,9 +51,15 @@ inline arena::Layout awkward_layout() {
 /// What stands in a column of a replica at the start: of very different magnitudes, so that the
 /// order of additions shows.
 inline double initial(int64_t replica, int64_t column) {
-    base::Random random(11, base::Purpose::init,
-                        {static_cast<uint64_t>(replica), static_cast<uint64_t>(column)});
-    return random.normal() * std::pow(2.0, static_cast<double>(random.below(12)));
+    static const std::vector<double> values = [] {
+        base::Random random(11, base::Purpose::init);
+        std::vector<double> list(65537);
+        for (double& value : list) {
+            value = random.normal() * std::pow(2.0, static_cast<double>(random.below(12)));
+        }
+        return list;
+    }();
+    return values[static_cast<size_t>(replica * 7919 + column) % values.size()];
 }
 
 inline void set(arena::Rows rows, int64_t local, int64_t column, double value) {

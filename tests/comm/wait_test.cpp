@@ -1,0 +1,54 @@
+#include "comm/wait.hpp"
+
+#include <time.h>
+
+#include <thread>
+
+#include "base/clock.hpp"
+#include "catch.hpp"
+#include "comm/world.hpp"
+
+namespace dbench::comm {
+namespace {
+
+double cpu_seconds() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+Wait wait_for(std::function<bool()> done, double deadline) {
+    return {"a test", std::move(done), [] { return std::vector<int>{3, 5}; }, [] {}, deadline};
+}
+
+}  // namespace
+
+TEST_CASE("A wait leaves the core to others") {
+    const double start = base::now(), cpu = cpu_seconds();
+    wait(wait_for([&] { return base::now() - start > 0.5; }, 60));
+    CHECK(cpu_seconds() - cpu < 0.1);
+}
+
+TEST_CASE("A wait for what is there does not pause") {
+    int looks = 0;
+    wait(wait_for([&] { return ++looks > 0; }, 60));
+    CHECK(looks == 1);
+}
+
+TEST_CASE("A wait ends at its deadline, and says what for and for whom") {
+    try {
+        wait(wait_for([] { return false; }, 0.05));
+        FAIL("it ended well");
+    } catch (const Stalled& error) {
+        CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("a test stalled") &&
+                                     Catch::Matchers::ContainsSubstring("ranks 3, 5"));
+    }
+}
+
+TEST_CASE("A wait ends when a failure is heard of") {
+    Wait waiting = wait_for([] { return false; }, 60);
+    waiting.check_failures = [] { throw PeerFailure("rank 1 failed: it did"); };
+    CHECK_THROWS_AS(wait(waiting), PeerFailure);
+}
+
+}  // namespace dbench::comm

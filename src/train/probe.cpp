@@ -3,6 +3,15 @@
 #include <cmath>
 
 namespace dbench::train {
+namespace {
+
+// Norms are kept in the run's precision, and so are the dispersion measures' inputs: what is
+// computed from them can be computed again from the file.
+double as_stored(double value, arena::DType type) {
+    return type == arena::DType::float32 ? static_cast<float>(value) : value;
+}
+
+}  // namespace
 
 Probe::Probe(const ProfilePlan& plan, const arena::Layout& layout, int64_t replicas,
              int64_t local_replicas, comm::Exchange& exchange, Timers& timers)
@@ -61,7 +70,7 @@ void Probe::about_to_average(arena::Rows x) {
         for (int64_t i = 0; i < local_; ++i) {
             double* norms = record_->norm.data() + i * tensors;
             layout_.sum_segments(norm_.data() + i * segments, norms);
-            for (size_t k = 0; k < tensors; ++k) norms[k] = std::sqrt(norms[k]);
+            for (size_t k = 0; k < tensors; ++k) norms[k] = as_stored(std::sqrt(norms[k]), x.type);
         }
     }
     if (variance_due_) spread(x, record_->variance, record_->consensus_distance);

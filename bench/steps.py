@@ -1,0 +1,51 @@
+"""Step times of runs of the real program, for bench/recording and bench/ranks."""
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+import h5py
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = os.environ.get("DBENCH_PROGRAM", str(ROOT / "build" / "dbench"))
+WARM_UP = 3   # iterations not counted
+
+# ResNet-20, batch 32, on generated images; evaluation only at the ends, on few samples.
+SPEC = {
+    "model": "resnet20",
+    "data": {"type": "shapes", "train": 8192, "test": 64, "batch_size": 32},
+    "evaluate": {"every": None, "replicas": 1},
+    "optimizer": {"type": "sgd", "lr": 0.05, "momentum": 0.9},
+}
+NOTHING_RECORDED = {"norms": False, "variance": {"kind": "off"}}
+
+
+def start(folder, name, changes, launcher=()):
+    spec = Path(folder) / f"{name}.json"
+    spec.write_text(json.dumps({**SPEC, **changes, "output": str(Path(folder) / f"{name}.h5")}))
+    return subprocess.Popen([*launcher, PROGRAM, "run", str(spec), "--overwrite", "--quiet"],
+                            stderr=subprocess.DEVNULL)
+
+
+def steps(folder, name, parts=("step_time",)):
+    """Seconds of every counted iteration: the slowest rank's sum of `parts`."""
+    with h5py.File(Path(folder) / f"{name}.h5") as file:
+        return sum(file[f"iterations/{part}"][WARM_UP:] for part in parts).max(axis=1).tolist()
+
+
+def mpirun(ranks):
+    words = ["mpirun", "-n", str(ranks), "--oversubscribe", "--bind-to", "none"]
+    return words + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
+
+
+def alternate(rounds, measures):
+    """Medians over the rounds of what each measure, called in turn, returns."""
+    seen = {name: [] for name in measures}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(rounds):
+            for name, measure in measures.items():
+                seen[name].append(measure(folder))
+    return {name: statistics.median(values) for name, values in seen.items()}

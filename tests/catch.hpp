@@ -1,5 +1,7 @@
 #pragma once
 
+#undef CHECK  // torch has one too; its header, precompiled, comes first
+
 // Catch2, whichever of its two major versions is installed, under the names of version 3.
 #if __has_include(<catch2/catch_test_macros.hpp>)
 #include <catch2/catch_approx.hpp>

@@ -1,0 +1,86 @@
+// Predictions: which count as right, memory order, and what evaluation leaves alone.
+
+#include "model_fixture.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "catch.hpp"
+
+using namespace dbench::train;
+
+namespace {
+
+const ModelContext kThree{{4}, 3};
+
+double correct(std::vector<float> logits, std::vector<int64_t> labels) {
+    const auto model = make_model(R"("softmax_regression")", kThree);
+    Batch batch;
+    batch.count = static_cast<int64_t>(labels.size());
+    batch.labels = labels.data();
+    return model->correct(torch::tensor(logits).reshape({batch.count, -1}), batch);
+}
+
+}  // namespace
+
+TEST_CASE("of equal logits the first class wins") {
+    CHECK(correct({1, 2, 0}, {1}) == 1);
+    CHECK(correct({1, 2, 0}, {0}) == 0);
+    CHECK(correct({2, 2, 0}, {0}) == 1);
+    CHECK(correct({2, 2, 0}, {1}) == 0);
+    CHECK(correct({0, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 2}) == 1);
+    CHECK(correct({-1, -3, -1}, {2}) == 0);
+}
+
+TEST_CASE("predictions with NaN are wrong, infinite ones are numbers") {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const float inf = std::numeric_limits<float>::infinity();
+    CHECK(correct({nan, nan, nan}, {0}) == 0);
+    CHECK(correct({nan, 1, 0}, {0}) == 0);
+    CHECK(correct({1, 0, nan}, {0}) == 0);
+    CHECK(correct({0, inf, -inf}, {1}) == 1);
+    CHECK(correct({-inf, -inf, -inf}, {0}) == 1);
+    CHECK(correct({nan}, {0}) == 0);
+}
+
+TEST_CASE("real targets have no accuracy") {
+    const ModelContext context{{5}, 0};
+    const auto model = make_model(R"("least_squares")", context);
+    const Weights weights = draw_weights(*model, torch::kFloat32, 1);
+    const RandomBatch data(3, context, model->order(), torch::kFloat32, 2);
+    const torch::Tensor output = model->forward(weights, input_tensor(data.batch), true);
+    CHECK(output.sizes() == torch::IntArrayRef({3}));
+    CHECK(std::isnan(model->correct(output, data.batch)));
+}
+
+TEST_CASE("a batch means the same in either memory order") {
+    const ModelContext context{{3, 16, 8}, 10};
+    for (const char* spec : {R"("softmax_regression")", R"("mlp")", R"("cnn")", R"("resnet20")"}) {
+        CAPTURE(spec);
+        const auto model = make_model(spec, context);
+        const Weights weights = draw_weights(*model, torch::kFloat64, 1);
+        const RandomBatch plain(4, context, Order::contiguous, torch::kFloat64, 2);
+        const RandomBatch last(4, context, Order::channels_last, torch::kFloat64, 2);
+        CHECK(input_tensor(last.batch).equal(plain.inputs));
+        CHECK(torch::allclose(model->forward(weights, input_tensor(plain.batch), false),
+                              model->forward(weights, input_tensor(last.batch), false)));
+    }
+}
+
+TEST_CASE("training moves the running statistics, evaluation reads them") {
+    const ModelContext context{{3, 8, 8}, 10};
+    const auto model = make_model(R"("cnn")", context);
+    const Weights weights = draw_weights(*model, torch::kFloat64, 1);
+    const RandomBatch data(4, context, model->order(), torch::kFloat64, 2);
+    const torch::Tensor input = input_tensor(data.batch);
+
+    const torch::Tensor untrained = model->forward(weights, input, false);
+    for (const auto& buffer : weights.buffers)
+        CHECK((buffer.eq(0) | buffer.eq(1)).all().item<bool>());
+
+    model->forward(weights, input, true);
+    const torch::Tensor first = torch::conv2d(data.inputs, weights.parameters[0], {}, 1, 1);
+    CHECK(torch::allclose(weights.buffers[0], 0.1 * first.mean({0, 2, 3})));
+    CHECK(torch::allclose(weights.buffers[1], 0.9 + 0.1 * first.var({0, 2, 3}, true)));
+    CHECK_FALSE(torch::allclose(model->forward(weights, input, false), untrained));
+}

@@ -1,0 +1,95 @@
+// Gradients against finite differences in float64, and against closed forms.
+
+#include "model_fixture.hpp"
+
+#include <cmath>
+
+#include "catch.hpp"
+
+using namespace dbench::train;
+
+namespace {
+
+double loss_at(const Model& model, const Weights& weights, const Batch& batch) {
+    const torch::NoGradGuard no_grad;
+    return model.loss(model.forward(weights, input_tensor(batch), true), batch).item<double>();
+}
+
+void backward(const Model& model, const Weights& weights, const Batch& batch) {
+    model.loss(model.forward(weights, input_tensor(batch), true), batch).backward();
+}
+
+/// Whether the loss rises along a random direction of tensor `k` as its gradient says.
+bool slope_is_gradient(const Model& model, const Weights& weights, const Batch& batch, size_t k) {
+    const double h = 1e-7;
+    const torch::Tensor& parameter = weights.parameters[k];
+    const torch::Tensor direction = torch::randn_like(parameter) / std::sqrt(parameter.numel());
+    torch::Tensor moved = parameter.detach();  // the same memory
+    const torch::Tensor before = moved.clone();
+    moved.add_(direction, h);
+    const double above = loss_at(model, weights, batch);
+    moved.copy_(before).sub_(direction, h);
+    const double below = loss_at(model, weights, batch);
+    moved.copy_(before);
+    const double slope = (parameter.grad() * direction).sum().item<double>();
+    return (above - below) / (2 * h) == Catch::Approx(slope).epsilon(1e-5).margin(1e-7);
+}
+
+struct Case {
+    const char* spec;
+    ModelContext context;
+};
+
+}  // namespace
+
+TEST_CASE("each tensor's gradient is the slope of the loss") {
+    const Case each = GENERATE(values<Case>({
+        {R"("softmax_regression")", {{3, 5, 4}, 7}},
+        {R"("least_squares")", {{13}, 0}},
+        {R"({"type": "mlp", "hidden": [11, 9]})", {{2, 3, 3}, 5}},
+        {R"({"type": "cnn", "width": 3})", {{3, 9, 11}, 4}},
+        {R"("resnet20")", {{3, 9, 8}, 10}},
+        {R"("resnet20")", {{1, 8, 8}, 3}},
+    }));
+    CAPTURE(each.spec);
+    const auto model = make_model(each.spec, each.context);
+    const Weights weights = draw_weights(*model, torch::kFloat64, 3);
+    const RandomBatch data(4, each.context, model->order(), torch::kFloat64, 4);
+    backward(*model, weights, data.batch);
+    for (size_t k = 0; k < weights.parameters.size(); ++k) {
+        CAPTURE(model->declaration().parameters[k].name);
+        // A ReLU that switches between two points spoils their slope; a wrong gradient, all slopes.
+        bool right = false;
+        for (int attempt = 0; attempt < 3 && !right; ++attempt) {
+            right = slope_is_gradient(*model, weights, data.batch, k);
+        }
+        CHECK(right);
+    }
+}
+
+TEST_CASE("the gradient of least squares is A^T (A x - b) / m") {
+    const ModelContext context{{13}, 0};
+    const auto model = make_model(R"("least_squares")", context);
+    const Weights weights = draw_weights(*model, torch::kFloat64, 1);
+    const RandomBatch data(9, context, model->order(), torch::kFloat64, 2);
+    backward(*model, weights, data.batch);
+    const torch::Tensor x = weights.parameters[0].detach();
+    const torch::Tensor residual = data.inputs.matmul(x) - data.targets;
+    CHECK(torch::allclose(weights.parameters[0].grad(), data.inputs.t().matmul(residual) / 9));
+    CHECK(loss_at(*model, weights, data.batch) ==
+          Catch::Approx(residual.square().sum().item<double>() / 2 / 9));
+}
+
+TEST_CASE("the gradient of softmax regression is (softmax - one hot) x^T / m") {
+    const ModelContext context{{2, 3, 3}, 5};
+    const auto model = make_model(R"("softmax_regression")", context);
+    const Weights weights = draw_weights(*model, torch::kFloat64, 1);
+    const RandomBatch data(9, context, model->order(), torch::kFloat64, 2);
+    backward(*model, weights, data.batch);
+    const torch::Tensor x = data.inputs.reshape({9, 18});
+    const torch::Tensor logits =
+        x.matmul(weights.parameters[0].detach().t()) + weights.parameters[1].detach();
+    const torch::Tensor error = (logits.softmax(1) - torch::one_hot(data.labels, 5)) / 9;
+    CHECK(torch::allclose(weights.parameters[0].grad(), error.t().matmul(x)));
+    CHECK(torch::allclose(weights.parameters[1].grad(), error.sum(0)));
+}

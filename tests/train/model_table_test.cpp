@@ -1,0 +1,106 @@
+// What each model declares: parameters, names, kinds; and what it refuses.
+
+#include "model_fixture.hpp"
+
+#include "base/error.hpp"
+#include "catch.hpp"
+
+using namespace dbench;
+using namespace dbench::train;
+using arena::TensorKind;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const ModelContext kColour{{3, 32, 32}, 10}, kGrey{{1, 28, 28}, 10}, kReal{{50}, 0};
+
+std::vector<std::string> names(const Declaration& declaration) {
+    std::vector<std::string> out;
+    for (const auto& each : declaration.parameters) out.push_back(each.name);
+    return out;
+}
+
+int64_t count(const std::string& spec, const ModelContext& context) {
+    return layout_of(make_model(spec, context)->declaration()).numel();
+}
+
+std::string refusal(const std::string& spec, const ModelContext& context) {
+    try {
+        make_model(spec, context);
+    } catch (const base::UserError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("parameter counts") {
+    CHECK(count(R"("softmax_regression")", kColour) == 3072 * 10 + 10);
+    CHECK(count(R"("softmax_regression")", {{784}, 3}) == 784 * 3 + 3);
+    CHECK(count(R"("least_squares")", kReal) == 50);
+    CHECK(count(R"({"type": "mlp", "hidden": [20, 30]})", kGrey) ==
+          784 * 20 + 20 + 20 * 30 + 30 + 30 * 10 + 10);
+    CHECK(count(R"({"type": "mlp", "hidden": []})", kGrey) == 784 * 10 + 10);
+    CHECK(count(R"("cnn")", kColour) ==
+          9 * (3 * 16 + 16 * 32 + 32 * 64) + 2 * (16 + 32 + 64) + 64 * 10 + 10);
+    CHECK(count(R"("resnet20")", kColour) == 269722);
+    CHECK(count(R"("resnet20")", kGrey) == 269722 - 2 * 16 * 9);
+}
+
+TEST_CASE("resnet20 declares its tensors in the order of the module") {
+    const auto model = make_model(R"("resnet20")", kColour);
+    const auto& parameters = model->declaration().parameters;
+    const auto found = names(model->declaration());
+    REQUIRE(found.size() == 59);
+    const std::vector<std::string> head = {
+        "conv1.weight",          "bn1.weight",          "bn1.bias",
+        "layer1.0.conv1.weight", "layer1.0.bn1.weight", "layer1.0.bn1.bias",
+        "layer1.0.conv2.weight", "layer1.0.bn2.weight", "layer1.0.bn2.bias",
+        "layer1.1.conv1.weight"};
+    CHECK(std::vector<std::string>(found.begin(), found.begin() + 10) == head);
+    CHECK(found[57] == "fc.weight");
+    CHECK(found[58] == "fc.bias");
+    CHECK(parameters[0].kind == TensorKind::weight);
+    CHECK(parameters[1].kind == TensorKind::norm);
+    CHECK(parameters[2].kind == TensorKind::norm);
+    CHECK(parameters[58].kind == TensorKind::bias);
+    CHECK(parameters[21].name == "layer2.0.conv1.weight");
+    CHECK(parameters[21].shape == (std::vector<int64_t>{32, 16, 3, 3}));
+
+    const auto& buffers = model->declaration().buffers;
+    REQUIRE(buffers.size() == 38);
+    CHECK(buffers[0].name == "bn1.running_mean");
+    CHECK(buffers[1].name == "bn1.running_var");
+    CHECK_FALSE(buffers[0].variance);
+    CHECK(buffers[1].variance);
+    CHECK(buffers[1].initial == 1);
+}
+
+TEST_CASE("initial distributions are torch's") {
+    const auto model = make_model(R"("resnet20")", kColour);
+    const Weights weights = draw_weights(*model, torch::kFloat64, 1);
+    const auto deviation = [&](int k) {
+        return weights.parameters[k].detach().std(false).item<double>();
+    };
+    // layer3.2.conv2 has 36,864 elements: its deviation is known to 2 % in more than 5 sigma.
+    CHECK(deviation(54) == Catch::Approx(std::sqrt(2.0 / (64 * 9))).epsilon(0.02));
+    CHECK(weights.parameters[57].detach().abs().max().item<double>() <= 1.0 / 8);
+    CHECK(deviation(57) == Catch::Approx(1.0 / 8 / std::sqrt(3)).epsilon(0.1));
+    CHECK(weights.parameters[1].detach().eq(1).all().item<bool>());
+    CHECK(weights.parameters[2].detach().eq(0).all().item<bool>());
+}
+
+TEST_CASE("models refuse data that do not suit them, with a remedy") {
+    CHECK_THAT(refusal(R"("mlp")", kReal), ContainsSubstring("least_squares"));
+    CHECK_THAT(refusal(R"("resnet20")", kReal), ContainsSubstring("least_squares"));
+    CHECK_THAT(refusal(R"("least_squares")", kColour), ContainsSubstring("regression"));
+    CHECK_THAT(refusal(R"("cnn")", {{784}, 10}), ContainsSubstring("channels x height x width"));
+    CHECK_THAT(refusal(R"("resnet20")", {{3, 4, 32}, 10}), ContainsSubstring("at least 8x8"));
+    CHECK_THAT(refusal(R"({"type": "mlp", "hidden": [20, 7.5]})", kGrey),
+               ContainsSubstring("/model/hidden/1"));
+    CHECK_THAT(refusal(R"({"type": "mlp", "hidden": [0]})", kGrey),
+               ContainsSubstring("/model/hidden/0"));
+    CHECK_THAT(refusal(R"({"type": "cnn", "width": 0})", kGrey), ContainsSubstring("/model/width"));
+    CHECK_THAT(refusal(R"("resnet21")", kColour), ContainsSubstring("resnet20"));
+}

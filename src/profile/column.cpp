@@ -149,22 +149,18 @@ int64_t Column::pending() const {
 
 int64_t Column::rows() const { return base_ + pending(); }
 
-int64_t Column::waiting_bytes() const {
-    if (pending() == written_) return 0;
-    const int64_t chunks = (pending() + chunk_rows_ - 1) / chunk_rows_;
-    return chunks * chunk_rows_ * static_cast<int64_t>(row_bytes_);
-}
-
-void Column::commit(double now, bool all) {
+bool Column::commit(double now, bool all, FileGuard& guard) {
     const int64_t have = pending();
-    if (have == written_) return;
+    if (have == written_) return false;
     if (waiting_since_ < 0) waiting_since_ = now;
     if (chunk_since_ < 0) chunk_since_ = now;
 
     const int64_t whole = have / chunk_rows_, rest = have % chunk_rows_;
     const bool patient = compress_ && !all && !slow_ && now - waiting_since_ < kPatience;
     const bool partial = rest > 0 && !patient;
-    if (whole == 0 && !partial) return;
+    if (whole == 0 && !partial) return false;
+    const int64_t new_chunks = whole + partial - (written_ > 0);
+    guard.reserve(new_chunks * chunk_rows_ * static_cast<int64_t>(row_bytes_));
 
     std::vector<hsize_t> extent{
         static_cast<hsize_t>(base_ + whole * chunk_rows_ + (partial ? rest : 0))};
@@ -191,6 +187,7 @@ void Column::commit(double now, bool all) {
         written_ = rest;
         waiting_since_ = -1;
     }
+    return true;
 }
 
 void Column::write_whole(int64_t first, int64_t count) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arena/rows.hpp"
+#include "profile/file_guard.hpp"
 #include "profile/h5.hpp"
 #include "profile/schema.hpp"
 
@@ -38,10 +39,12 @@ public:
     /// A row whose values are not known.
     void add_missing();
 
-    /// Writes what is due at time `now` (seconds), or `all`. Readers see it after the file's flush.
-    void commit(double now, bool all);
-    int64_t rows() const;           ///< complete ones, written or not
-    int64_t waiting_bytes() const;  ///< that a commit may have to write
+    /// Writes what is due at time `now` (seconds), or `all`, where `guard` finds room for it.
+    /// Returns whether there was something; readers see it after the file's flush.
+    bool commit(double now, bool all, FileGuard& guard);
+    int64_t rows() const;  ///< complete ones, written or not
+    /// Gives up the data set without a word to HDF5.
+    void abandon() { dataset_.abandon(); }
 
 private:
     int64_t pending() const;

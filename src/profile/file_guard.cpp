@@ -10,8 +10,6 @@
 #include <cstring>
 #include <utility>
 
-#include "profile/h5.hpp"
-
 namespace dbench::profile {
 namespace {
 
@@ -94,7 +92,7 @@ void FileGuard::reserve(int64_t bytes) {
         can_reserve_ = false;  // not known on this file system
         return;
     }
-    throw h5::Error(std::string("cannot make it longer (") + strerror(error) + ")");
+    throw NoRoom(std::string("cannot make it longer (") + strerror(error) + ")");
 }
 
 void FileGuard::settle() noexcept {

@@ -5,7 +5,15 @@
 #include <cstdint>
 #include <string>
 
+#include "profile/h5.hpp"
+
 namespace dbench::profile {
+
+/// The file system has no room left; nothing was written.
+class NoRoom : public h5::Error {
+public:
+    using h5::Error::Error;
+};
 
 /// HDF5 does not survive a failed write well, so space is allocated (beyond the file's end, where
 /// the file system can) before it writes; "disk full" and "over quota" then show here.
@@ -19,7 +27,7 @@ public:
     FileGuard& operator=(FileGuard&& other) noexcept;
     ~FileGuard();
 
-    /// Makes sure that the file can grow by `bytes` and some more. Throws h5::Error.
+    /// Makes sure that the file can grow by `bytes` and some more. Throws NoRoom.
     void reserve(int64_t bytes);
     /// Gives back what was reserved and not used, and brings the file to the disk.
     void settle() noexcept;

@@ -82,7 +82,8 @@ std::string try_reading_while_writing(const Scratch& scratch) {
     Column column(file, spec, Axes{}, arena::DType::float64, Chunking{16, 16, true});
     h5::check(H5Fstart_swmr_write(file), "open the file for readers");
     for (int64_t row = 0; row < 20; ++row) column.add(row);
-    column.commit(0, true);
+    FileGuard guard(path);
+    column.commit(0, true, guard);
     h5::check(H5Fflush(file, H5F_SCOPE_LOCAL), "flush the file");
 
     std::error_code error;

@@ -47,8 +47,10 @@ public:
 
     /// Returns whether HDF5 could close it; it is given up in any case.
     bool close() { return id_ < 0 || kClose(std::exchange(id_, -1)) >= 0; }
+    /// Forgets the identifier; HDF5 keeps what it has open.
+    void abandon() { id_ = -1; }
     operator hid_t() const { return id_; }
-    bool open() const { return id_ >= 0; }
+    bool is_open() const { return id_ >= 0; }
 
 private:
     hid_t id_ = -1;

@@ -140,7 +140,7 @@ void Recorder::Impl::flush() {
     if (world.rank() == 0 && problem.empty() && !records.empty()) {
         try {
             append_rows(*file, *graphs, placement, tensors, records, all);
-            file->commit(false);
+            file->commit();
             answer[0] = next_interval(note_progress(all));
         } catch (const std::exception& error) {
             answer[1] = problem = error.what();
@@ -216,7 +216,7 @@ void Recorder::evaluation(const train::EvaluationRecord& record) {
     append_evaluation(*m.file, m.options.evaluated, record);
     m.progress.test_accuracy = record.test.mean_accuracy;
     try {
-        m.file->commit(false);
+        m.file->commit();
     } catch (const base::RunError& error) {
         m.problem = error.what();  // the others hear of it at the next flush
     }

@@ -130,9 +130,7 @@ bool clear_flag(const std::string& path) {
                               " s ago): its mark was left alone; try there, or in ten minutes");
     }
     try {
-        h5::File file = open_for_change(path);
-        if (!file.close()) h5::fail("close it");
-        if (write_mark(path).writing) throw h5::Error("cannot clear its mark with this HDF5");
+        wipe_mark(path);
     } catch (const h5::Error& error) {
         throw base::UserError(path + ": " + error.what());
     }

@@ -1,6 +1,11 @@
 #include "profile/run_file.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -19,6 +24,10 @@ void ignore_size_signal() {
     if (sigaction(SIGXFSZ, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
         std::signal(SIGXFSZ, SIG_IGN);
     }
+}
+
+std::string cannot_write(const std::string& path, const std::string& problem) {
+    return "the output " + path + " cannot be written any more: " + problem;
 }
 
 h5::Group make_group(hid_t file, const char* name) {
@@ -47,14 +56,17 @@ RunFile::RunFile(const RunHead& head) {
     try {
         create(head, output.temporary());
     } catch (const h5::Error& error) {
-        close_handles(false);
+        abandon();
         throw base::UserError("the output " + head.path + " cannot be written (" + error.what() +
                               "): choose another /output or --output");
     }
     output.publish();
 }
 
-RunFile::~RunFile() { close_handles(false); }
+RunFile::~RunFile() {
+    if (broken_) abandon();
+    close_handles();
+}
 
 void RunFile::create(const RunHead& head, const std::string& temporary) {
     const h5::Properties properties(H5Pcreate(H5P_FILE_CREATE), "prepare the file");
@@ -75,10 +87,7 @@ void RunFile::create(const RunHead& head, const std::string& temporary) {
     segments["first_iteration"].add(int64_t{0});
     segments["last_iteration"].add(int64_t{-1});
     segments["reason"].add(std::string());
-    const double now = base::now();
-    graph_offset.commit(now, true);
-    segments.commit(now, true);
-    h5::check(H5Fflush(file_, H5F_SCOPE_LOCAL), "flush it");
+    if (const std::string problem = write_due(true); !problem.empty()) throw h5::Error(problem);
 }
 
 void RunFile::write_head(const RunHead& head) {
@@ -150,48 +159,79 @@ std::vector<Table*> RunFile::tables() {
             &evaluations, &profile, &variance,     &iterations};
 }
 
-void RunFile::guarded(const std::function<void()>& work) {
-    try {
-        work();
-    } catch (const h5::Error& error) {
-        throw base::RunError("the output " + path_ +
-                             " cannot be written any more: " + error.what());
+/// Returns why something could not be written ("" where all was). Throws h5::Error where HDF5
+/// failed.
+std::string RunFile::write_due(bool all) {
+    const double now = base::now();
+    std::string problem;
+    bool any = false;
+    for (Table* table : tables()) {
+        const bool at_once = all || table == &edges;  // edges come in bursts
+        for (Column& column : table->columns()) {
+            try {
+                any |= column.commit(now, at_once, guard_);
+            } catch (const NoRoom& error) {
+                problem = error.what();
+            }
+        }
     }
+    if (any) h5::check(H5Fflush(file_, H5F_SCOPE_LOCAL), "flush it");
+    return problem;
 }
 
-void RunFile::commit(bool all) {
-    guarded([&] {
-        int64_t bytes = 0;
-        for (const Table* table : tables()) bytes += table->waiting_bytes();
-        if (bytes == 0) return;
-        guard_.reserve(bytes);
-        const double now = base::now();
-        edges.commit(now, true);  // they come in bursts
-        for (Table* table : tables()) table->commit(now, all);
-        h5::check(H5Fflush(file_, H5F_SCOPE_LOCAL), "flush it");
-    });
+void RunFile::commit() {
+    std::string problem;
+    try {
+        problem = write_due(false);
+    } catch (const h5::Error& error) {
+        broken_ = true;
+        problem = error.what();
+    }
+    if (!problem.empty()) throw base::RunError(cannot_write(path_, problem));
 }
 
 void RunFile::close(const Ending& ending) {
+    const int64_t last_iteration = iterations.rows() - 1, segment = segments.rows() - 1;
     std::string problem;
     try {
-        commit(true);
-    } catch (const base::RunError& error) {
+        if (!broken_) problem = write_due(true);
+        if (!broken_ && !close_handles()) h5::fail("close it");
+    } catch (const h5::Error& error) {
+        broken_ = true;
         problem = error.what();
     }
-    const int64_t last_iteration = iterations.rows() - 1, segment = segments.rows() - 1;
-    guarded([&] {
-        close_handles(problem.empty());
+    if (broken_) abandon();
+    try {
         write_ending(path_, ending, segment, last_iteration);
-        guard_.settle();
-    });
-    if (!problem.empty()) throw base::RunError(problem);
+    } catch (const h5::Error& error) {
+        if (problem.empty()) problem = error.what();
+    }
+    guard_.settle();
+    if (!problem.empty()) throw base::RunError(cannot_write(path_, problem));
 }
 
-void RunFile::close_handles(bool checked) {
+bool RunFile::close_handles() {
     for (Table* table : tables()) table->close();
-    const bool closed = file_.close();
-    if (checked && !closed) h5::fail("close it");
+    return file_.close();
+}
+
+/// After a failed write HDF5 cannot close the file any more, and would damage it in trying. What is
+/// on the disk is what readers saw last, so HDF5's descriptor is led elsewhere and its handles are
+/// left to the end of the process.
+void RunFile::abandon() {
+    void* descriptor = nullptr;
+    if (file_.is_open() && H5Fget_vfd_handle(file_, H5P_DEFAULT, &descriptor) >= 0 && descriptor) {
+        const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (nowhere >= 0) {
+            dup3(nowhere, *static_cast<int*>(descriptor), O_CLOEXEC);
+            ::close(nowhere);
+        }
+    }
+    for (Table* table : tables()) {
+        for (Column& column : table->columns()) column.abandon();
+        table->close();
+    }
+    file_.abandon();
 }
 
 }  // namespace dbench::profile

@@ -2,7 +2,6 @@
 // The HDF5 file of a run while it is being written: head, tables, end. Internal to this room; lives
 // on rank 0 and is used by one thread.
 
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,22 +48,24 @@ public:
     Table graphs, graph_offset, edges;                 ///< /graphs
     Table segments, events;
 
-    /// Writes what is due (or all) and lets readers see it. Throws RunError.
-    void commit(bool all);
-    /// Writes everything and ends the file. Throws RunError; the file is closed in any case.
+    /// Writes what is due and lets readers see it. Throws RunError.
+    void commit();
+    /// Writes everything that there is room for and ends the file. Throws RunError where that was
+    /// not all; the file is closed in any case.
     void close(const Ending& ending);
-    bool open() const { return file_.open(); }
 
 private:
     void create(const RunHead& head, const std::string& temporary);
     void write_head(const RunHead& head);
     std::vector<Table*> tables();
-    void close_handles(bool checked);
-    void guarded(const std::function<void()>& work);  ///< h5::Error becomes RunError
+    std::string write_due(bool all);
+    bool close_handles();
+    void abandon();
 
     std::string path_;
     h5::File file_;
     FileGuard guard_;
+    bool broken_ = false;  ///< HDF5 failed to write: it is not to be asked again
 };
 
 }  // namespace dbench::profile

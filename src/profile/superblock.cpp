@@ -5,38 +5,75 @@
 #include <cstring>
 #include <fstream>
 
+#include "profile/lookup3.hpp"
+
 namespace dbench::profile {
 namespace {
 
-constexpr std::array<char, 8> kSignature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
-constexpr size_t kVersionAt = 8, kFlagsAt = 11;  // of superblock version 3
+// Superblock of version 3: signature, version, sizes of offsets and lengths, flags; then the
+// addresses of the base, the extension, the end of file and the root group; then a checksum.
+constexpr std::array<unsigned char, 8> kSignature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+constexpr size_t kVersionAt = 8, kOffsetBytesAt = 9, kFlagsAt = 11;
+constexpr size_t kEndOfFileAt = 28, kChecksumAt = 44, kBytes = 48;
 constexpr unsigned kWriting = 0x01, kSingleWriter = 0x04;
-constexpr const char* kClearProperty = "clear_status_flags";  // of file access, for h5clear
+
+using Head = std::array<unsigned char, kBytes>;
+
+[[noreturn]] void fail(const std::string& what) {
+    throw h5::Error("cannot " + what + " (" + std::strerror(errno) + ")");
+}
+
+bool is_hdf5(const Head& head) {
+    return std::memcmp(head.data(), kSignature.data(), kSignature.size()) == 0;
+}
+
+Head read_head(std::istream& file) {
+    Head head{};
+    file.read(reinterpret_cast<char*>(head.data()), kBytes);
+    if (file.gcount() < static_cast<std::streamsize>(kBytes)) head.fill(0);
+    return head;
+}
+
+void put_little_endian(unsigned char* at, uint64_t value, size_t bytes) {
+    for (size_t k = 0; k < bytes; ++k) at[k] = static_cast<unsigned char>(value >> (8 * k));
+}
 
 }  // namespace
 
 WriteMark write_mark(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    if (!file) throw h5::Error(std::string("cannot read it (") + std::strerror(errno) + ")");
-    std::array<char, 12> head{};
-    file.read(head.data(), head.size());
+    if (!file) fail("read it");
+    const Head head = read_head(file);
     WriteMark mark;
-    mark.hdf5 = file.gcount() == head.size() &&
-                std::memcmp(head.data(), kSignature.data(), kSignature.size()) == 0;
+    mark.hdf5 = is_hdf5(head);
     if (!mark.hdf5 || head[kVersionAt] < 3) return mark;
-    const auto flags = static_cast<unsigned char>(head[kFlagsAt]);
-    mark.writing = flags & kWriting;
-    mark.readable = mark.writing && flags & kSingleWriter;
+    mark.writing = head[kFlagsAt] & kWriting;
+    mark.readable = mark.writing && head[kFlagsAt] & kSingleWriter;
     return mark;
+}
+
+void wipe_mark(const std::string& path) {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    if (!file) fail("write it");
+    Head head = read_head(file);
+    if (!is_hdf5(head) || head[kVersionAt] != 3 || head[kOffsetBytesAt] != 8) {
+        throw h5::Error("cannot clear its mark (an HDF5 file, but not one of dbench)");
+    }
+    file.seekg(0, std::ios::end);
+    put_little_endian(&head[kEndOfFileAt], static_cast<uint64_t>(file.tellg()), 8);
+    head[kFlagsAt] = 0;
+    put_little_endian(&head[kChecksumAt], lookup3({head.data(), kChecksumAt}), 4);
+    file.seekp(0);
+    file.write(reinterpret_cast<const char*>(head.data()), kBytes);
+    if (!file.flush()) fail("write it");
 }
 
 h5::File open_for_change(const std::string& path) {
     h5::prepare();
+    if (write_mark(path).writing) wipe_mark(path);
     const h5::Properties access = h5::file_access();
-    const hbool_t clear = true;
-    if (H5Pexist(access, kClearProperty) > 0) {
-        h5::check(H5Pset(access, kClearProperty, &clear), "prepare to clear its mark");
-    }
+    // Another driver than that of writing: HDF5 shares a file only within one.
+    h5::check(H5Pset_fapl_stdio(access), "prepare file access");
     return {H5Fopen(path.c_str(), H5F_ACC_RDWR, access), "open it for writing"};
 }
 

@@ -1,7 +1,6 @@
 #pragma once
-// The mark that HDF5 leaves in a file while somebody writes it. Internal to this room.
+// The first bytes of an HDF5 file: the mark that somebody is writing it. Internal to this room.
 
-#include <cstdint>
 #include <string>
 
 #include "profile/h5.hpp"
@@ -14,11 +13,15 @@ struct WriteMark {
     bool readable = false;  ///< in single-writer mode: can be read meanwhile
 };
 
-/// Looks at the first bytes only. Throws h5::Error where the file cannot be read.
+/// Throws h5::Error where the file cannot be read.
 WriteMark write_mark(const std::string& path);
 
-/// Opens for writing whatever the mark says (HDF5's own clear tool does the same); closing the file
-/// clears it. Only for files whose writer is known to be gone. Throws h5::Error.
+/// Wipes the mark of a writer that is gone, and sets the file's size to what it is (a killed
+/// writer's note of it may lag behind, and HDF5 would cut the file there). Throws h5::Error.
+void wipe_mark(const std::string& path);
+
+/// Opens for writing a file that is not marked, or whose writer is known to be gone: it may be this
+/// process itself, whose own broken handle stays apart. Throws h5::Error.
 h5::File open_for_change(const std::string& path);
 
 }  // namespace dbench::profile

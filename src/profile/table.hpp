@@ -33,15 +33,7 @@ public:
     bool empty() const { return columns_.empty(); }
     int64_t rows() const { return columns_.empty() ? 0 : columns_.back().rows(); }
 
-    /// In the order of the columns, so that the last one tells how many rows are whole.
-    void commit(double now, bool all) {
-        for (Column& column : columns_) column.commit(now, all);
-    }
-    int64_t waiting_bytes() const {
-        int64_t bytes = 0;
-        for (const Column& column : columns_) bytes += column.waiting_bytes();
-        return bytes;
-    }
+    std::vector<Column>& columns() { return columns_; }
     void close() { columns_.clear(); }
 
 private:

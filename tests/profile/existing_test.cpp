@@ -1,0 +1,136 @@
+#include <fstream>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "catch.hpp"
+#include "profile/content_checks.hpp"
+#include "profile/result_file.hpp"
+
+namespace dbench::profile::tests {
+namespace {
+
+std::string bytes_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream all;
+    all << file.rdbuf();
+    return all.str();
+}
+
+std::string refusal(const SyntheticRun& run) {
+    comm::World world{comm::Alone{}};
+    try {
+        Recorder recorder(world, {run.replicas, 1}, run.options());
+    } catch (const base::UserError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+using Catch::Matchers::ContainsSubstring;
+
+}  // namespace
+
+TEST_CASE("An existing file is left as it is") {
+    const Folder folder;
+    SyntheticRun run;
+    run.path = folder / "notes.txt";
+    std::ofstream(run.path) << "not to be lost";
+    CHECK_THAT(refusal(run), ContainsSubstring("it exists"));
+    run.overwrite = true;
+    CHECK_THAT(refusal(run), ContainsSubstring("no result file of dbench"));
+    CHECK(bytes_of(run.path) == "not to be lost");
+    CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("An HDF5 file of another schema is not replaced") {
+    const Folder folder;
+    SyntheticRun run;
+    run.path = folder / "other.h5";
+    run.overwrite = true;
+    h5::prepare();
+    {
+        const h5::File file(
+            H5Fcreate(run.path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, h5::file_access()), "create");
+        h5::write_attribute(file, "schema", "another");
+    }
+    const std::string before = bytes_of(run.path);
+    CHECK_THAT(refusal(run), ContainsSubstring("no result file of dbench"));
+    CHECK(bytes_of(run.path) == before);
+}
+
+TEST_CASE("A result file is replaced when asked for, and only then") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    SyntheticRun run;
+    run.path = folder / "run.h5";
+    run.write(world);
+    const std::string before = bytes_of(run.path);
+    CHECK_THAT(refusal(run), ContainsSubstring("--overwrite"));
+    CHECK(bytes_of(run.path) == before);
+    run.overwrite = true;
+    run.iterations = 7;
+    run.write(world);
+    CHECK(Reading(run.path).shape("/iterations/lr") == std::vector<hsize_t>{7});
+    CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("A file that another run is writing is not replaced") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    SyntheticRun run;
+    run.path = folder / "run.h5";
+    Recorder writer(world, {run.replicas, 1}, run.options());
+    run.overwrite = true;
+    CHECK_THAT(refusal(run), ContainsSubstring("another run is writing it"));
+    CHECK_THROWS_AS(clear_flag(run.path), base::UserError);
+    run.record_all(world, writer);
+    writer.finish("complete");
+    CHECK(rows_differ(run, Reading(run.path), 1) == "");
+}
+
+TEST_CASE("Missing folders are made") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    SyntheticRun run;
+    run.path = folder / "a/b/run.h5";
+    run.write(world);
+    CHECK(inspect(run.path).status == "complete");
+}
+
+TEST_CASE("Places where nothing can be written are refused before training") {
+    const Folder folder;
+    SyntheticRun run;
+    std::ofstream(folder / "file") << "x";
+    run.path = folder / "file/run.h5";
+    CHECK_THAT(refusal(run), ContainsSubstring("Not a directory"));
+    run.path = folder / "file/deeper/run.h5";
+    CHECK_THAT(refusal(run), ContainsSubstring("Not a directory"));
+    run.path = folder / "";
+    CHECK_THAT(refusal(run), ContainsSubstring("it is a folder"));
+    run.path = "/proc/run.h5";
+    CHECK_THAT(refusal(run), ContainsSubstring("cannot be written"));
+    run.path = "/dev/null";
+    run.overwrite = true;
+    CHECK_THAT(refusal(run), ContainsSubstring("no ordinary file"));
+    run.path = "";
+    CHECK_THAT(refusal(run), ContainsSubstring("no name"));
+}
+
+TEST_CASE("A link stays a link") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    SyntheticRun run;
+    run.path = folder / "target.h5";
+    run.write(world);
+    std::filesystem::create_symlink("target.h5", folder / "link.h5");
+    run.path = folder / "link.h5";
+    run.overwrite = true;
+    run.iterations = 3;
+    run.write(world);
+    CHECK(std::filesystem::is_symlink(folder / "link.h5"));
+    CHECK(inspect(folder / "target.h5").iterations == 3);
+    std::filesystem::remove(folder / "target.h5");
+    CHECK_THAT(refusal(run), ContainsSubstring("link to nothing"));
+}
+
+}  // namespace dbench::profile::tests

@@ -1,0 +1,254 @@
+#include "profile/recorder.hpp"
+
+#include "catch.hpp"
+#include "profile/content_checks.hpp"
+#include "profile/result_file.hpp"
+
+namespace dbench::profile::tests {
+namespace {
+
+using Shape = std::vector<hsize_t>;
+
+SyntheticRun in(const Folder& folder) {
+    SyntheticRun run;
+    run.path = folder / "run.h5";
+    return run;
+}
+
+}  // namespace
+
+TEST_CASE("A recorded run reads back as it was told") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    SyntheticRun run = in(folder);
+    run.precision = GENERATE(arena::DType::float32, arena::DType::float64);
+    run.iterations = GENERATE(1, 20, 2500);
+    run.write(world);
+    const Reading file(run.path);
+    CHECK(rows_differ(run, file, 1) == "");
+    const auto rows = static_cast<hsize_t>(run.iterations), profiled = (rows + 1) / 2,
+               measured = (rows + 3) / 4;
+    CHECK(file.shape("/iterations/iteration") == Shape{rows});
+    CHECK(file.shape("/iterations/train_loss") == Shape{rows, 5});
+    CHECK(file.shape("/iterations/step_time") == Shape{rows, 1});
+    CHECK(file.shape("/parameters/norm") == Shape{profiled, 5, 4});
+    CHECK(file.shape("/parameters/gini") == Shape{profiled, 4});
+    CHECK(file.shape("/parameters/variance_after") == Shape{measured, 4});
+    CHECK(file.shape("/evaluations/local_accuracy") == Shape{2, 3});
+    const size_t real = run.precision == arena::DType::float32 ? 4 : 8;
+    for (const char* name :
+         {"/iterations/train_loss", "/parameters/norm", "/parameters/update_norm",
+          "/evaluations/local_loss", "/evaluations/validation_mean_loss"}) {
+        CHECK(file.element_bytes(name) == real);
+    }
+    for (const char* name :
+         {"/iterations/train_accuracy", "/parameters/gini", "/parameters/variance",
+          "/iterations/step_time", "/evaluations/mean_accuracy"}) {
+        CHECK(file.element_bytes(name) == 8);
+    }
+}
+
+TEST_CASE("The head says what ran") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    const SyntheticRun run = in(folder);
+    run.write(world);
+    const Reading file(run.path);
+    CHECK(file.attribute("schema") == "dbench-run");
+    CHECK(file.integer("schema_version") == 1);
+    CHECK(file.attribute("status") == "complete");
+    CHECK(file.attribute("name") == "synthetic");
+    CHECK(file.integer("replicas") == 5);
+    CHECK(file.integer("ranks") == 1);
+    CHECK(file.attribute("started").size() == 20);
+    CHECK(file.attribute("finished").size() == 20);
+    CHECK(file.attribute("error").empty());
+    CHECK(file.texts("/spec").at(0) == run.options().spec);
+    CHECK(file.texts("/provenance").at(0) == run.options().provenance);
+    CHECK(file.texts("/tensors/name").at(3) == "layer3.weight");
+    CHECK(file.texts("/tensors/kind") ==
+          std::vector<std::string>{"weight", "bias", "norm", "weight"});
+    CHECK(file.numbers("/tensors/numel") == std::vector<double>{1, 2, 3, 4});
+    CHECK(file.texts("/ranks/host").at(0) == world.host());
+    CHECK(file.texts("/ranks/device").at(0) == "cpu");
+    CHECK(file.numbers("/ranks/cpus").at(0) == 3);
+    CHECK(file.numbers("/ranks/first_replica").at(0) == 0);
+    CHECK(file.numbers("/evaluations/replica") == std::vector<double>{0, 1, 3});
+    CHECK(file.numbers("/segments/first_iteration") == std::vector<double>{0});
+    CHECK(file.numbers("/segments/last_iteration") == std::vector<double>{19});
+    CHECK(file.texts("/segments/reason").at(0) == "complete");
+    CHECK(file.texts("/events/text").at(0) == "matrix 0");
+    CHECK(file.attribute("unit", "/iterations/step_time") == "s");
+    CHECK(file.attribute("dimensions", "/parameters/norm") == "J,n,T");
+    CHECK_FALSE(file.attribute("description", "/parameters/gini").empty());
+}
+
+TEST_CASE("Evaluations are kept, with those of the validation set") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    const SyntheticRun run = in(folder);
+    run.write(world);
+    const Reading file(run.path);
+    CHECK(file.numbers("/evaluations/iteration") == std::vector<double>{0, 20});
+    CHECK(file.numbers("/evaluations/epoch") == std::vector<double>{0, 2.5});
+    CHECK(file.numbers("/evaluations/elapsed") == std::vector<double>{0, 5});
+    CHECK(file.numbers("/evaluations/mean_accuracy") == std::vector<double>{0, 0.4});
+    CHECK(file.numbers("/evaluations/validation_mean_loss") == std::vector<double>{3, 3});
+    const std::vector<double> losses{3, 2.9375, 2.875, 3, 2.9375, 2.875};
+    CHECK(file.numbers("/evaluations/local_loss") == losses);
+    CHECK(file.numbers("/evaluations/local_accuracy").at(5) == 0.01 * 20 + 0.001 * 2);
+}
+
+TEST_CASE("What a run does not record has no data set") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    SyntheticRun run = in(folder);
+    run.norms = run.variance = run.after = run.validation = false;
+    run.write(world);
+    const Reading file(run.path);
+    CHECK(rows_differ(run, file, 1) == "");
+    CHECK_FALSE(file.has("/parameters/norm"));
+    CHECK_FALSE(file.has("/parameters/gini"));
+    CHECK_FALSE(file.has("/parameters/variance"));
+    CHECK_FALSE(file.has("/parameters/variance_after"));
+    CHECK_FALSE(file.has("/evaluations/validation_mean_loss"));
+    CHECK(file.shape("/parameters/iteration") == Shape{0});
+    CHECK(file.shape("/graphs/offset") == Shape{1});
+    CHECK(file.numbers("/iterations/graph") == std::vector<double>(20, -1));
+}
+
+TEST_CASE("Values that are not finite are kept as they are") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    SyntheticRun run = in(folder);
+    run.nan_from = 7;
+    run.write(world);
+    CHECK(rows_differ(run, Reading(run.path), 1) == "");
+    CHECK(std::isnan(Reading(run.path).numbers("/iterations/train_loss").back()));
+}
+
+TEST_CASE("One replica, and very many of them") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    SyntheticRun run = in(folder);
+    SECTION("one") { run.replicas = run.evaluated = 1; }
+    SECTION("1008 replicas of 65 tensors") {
+        run.replicas = 1008;
+        run.evaluated = 1008;
+        run.tensors = 65;
+    }
+    SECTION("many tensors") {
+        run.tensors = 1500;
+        run.replicas = 2;
+        run.evaluated = 2;
+    }
+    SECTION("nothing evaluated") { run.evaluated = 0; }
+    run.write(world);
+    const Reading file(run.path);
+    CHECK(rows_differ(run, file, 1) == "");
+    const auto m = static_cast<hsize_t>(run.evaluated);
+    CHECK(file.shape("/evaluations/replica") == Shape{m});
+    CHECK(file.shape("/evaluations/local_accuracy")[1] == m);
+}
+
+TEST_CASE("Matrices are listed once, in the order of first use") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    SyntheticRun run = in(folder);
+    const ShiftSchedule schedule(5, 3);
+    run.schedule = &schedule;
+    run.write(world);
+    const Reading file(run.path);
+    CHECK(rows_differ(run, file, 1) == "");
+    std::vector<double> rows;
+    for (int t = 0; t < 20; ++t) rows.push_back(t == 3 ? -1 : t % 3);
+    CHECK(file.numbers("/iterations/graph") == rows);
+    CHECK(file.numbers("/graphs/offset") == std::vector<double>{0, 10, 20, 30});
+    CHECK(file.shape("/graphs/edge") == Shape{30, 2});
+    // Row 4 of matrix 1 takes from 4 + 2 = 1 (mod 5).
+    const std::vector<double> edge = file.numbers("/graphs/edge"),
+                              weight = file.numbers("/graphs/weight");
+    CHECK(std::vector<double>(edge.begin() + 36, edge.begin() + 40) ==
+          std::vector<double>{4, 1, 4, 4});
+    CHECK(weight.at(18) == 0.25);
+    CHECK(weight.at(19) == 0.75);
+    CHECK(file.numbers("/graphs/degree") == std::vector<double>{1, 1, 1});
+    CHECK(file.numbers("/graphs/rho").at(0) == 0.75);  // of the certificate
+    CHECK(file.attribute("certificate", "/graphs") == run.options().certificate);
+}
+
+TEST_CASE("Of matrices that do not come again only so many are kept") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    SyntheticRun run = in(folder);
+    const ShiftSchedule schedule(5, 0);
+    run.schedule = &schedule;
+    run.graphs = 4;
+    run.write(world);
+    const Reading file(run.path);
+    const std::vector<double> graph = file.numbers("/iterations/graph");
+    CHECK(std::vector<double>(graph.begin(), graph.begin() + 7) ==
+          std::vector<double>{0, 1, 2, -1, 3, -1, -1});
+    CHECK(file.shape("/graphs/rho") == Shape{4});
+}
+
+TEST_CASE("A run that fails keeps its rows and says why") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    SyntheticRun run = in(folder);
+    const std::string reason = "rank 3: out of memory, " + std::string(2000, 'x');
+    {
+        Recorder recorder(world, {run.replicas, 1}, run.options());
+        for (int64_t t = 0; t < 13; ++t) recorder.iteration(run.record(t, 0, run.replicas, 0));
+        recorder.event(12, "fault", "a fault");
+        recorder.fail(reason);
+    }
+    const Reading file(run.path);
+    CHECK(rows_differ(run, file, 1) == "");
+    CHECK(file.shape("/iterations/train_loss") == Shape{13, 5});
+    CHECK(file.attribute("status") == "failed");
+    CHECK(file.attribute("error") == reason.substr(0, 1024));
+    CHECK(file.numbers("/segments/last_iteration") == std::vector<double>{12});
+    CHECK(file.texts("/events/kind").at(0) == "fault");
+}
+
+TEST_CASE("A recorder that is dropped leaves a failed run") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    const SyntheticRun run = in(folder);
+    { Recorder recorder(world, {run.replicas, 1}, run.options()); }
+    const Inspection found = inspect(run.path);
+    CHECK(found.status == "failed");
+    CHECK(found.writer == Writer::none);
+}
+
+TEST_CASE("Texts are cut between characters") {
+    CHECK(h5::fitted("abc", 5) == std::string("abc\0\0", 5));
+    CHECK(h5::fitted("ab\xC3\xA4", 3) == std::string("ab\0", 3));
+    CHECK(h5::fitted("ab\xC3\xA4", 4) == "ab\xC3\xA4");
+}
+
+TEST_CASE("Progress is told after a flush") {
+    const Folder folder;
+    comm::World world{comm::Alone{}};
+    const SyntheticRun run = in(folder);
+    RecorderOptions options = run.options();
+    std::vector<Progress> told;
+    options.progress = [&](const Progress& progress) { told.push_back(progress); };
+    Recorder recorder(world, {run.replicas, 1}, options);
+    run.record_all(world, recorder);
+    recorder.finish("complete");
+    REQUIRE_FALSE(told.empty());
+    const Progress& last = told.back();
+    CHECK(last.completed == 20);
+    CHECK(last.iterations == 20);
+    CHECK(last.epoch == 2.5);
+    double loss = 0;
+    for (int64_t i = 0; i < 5; ++i) loss += run.loss(19, i) / 5;
+    CHECK(last.loss == Catch::Approx(loss));
+    CHECK(last.consensus_distance == 17);  // measured in iteration 16
+    CHECK(last.test_accuracy == Catch::Approx(0.4));
+    CHECK(last.samples_per_second == Catch::Approx(160 / last.seconds_per_iteration));
+}
+
+}  // namespace dbench::profile::tests

@@ -9,9 +9,14 @@ namespace dbench::comm {
 namespace {
 
 constexpr size_t kRepeatingPlans = 256, kOtherPlans = 8;
-/// Columns per message of a blocking exchange: long enough for full bandwidth, short enough for
-/// scratch of some hundred received rows.
-constexpr int64_t kTile = 65536;
+/// Columns per message of a blocking exchange, the same on all ranks: so few that the received rows
+/// of a tile are at most kTileScratch elements, but enough for full bandwidth.
+int64_t tile_columns(const Placement& placement) {
+    constexpr int64_t kTileScratch = int64_t{1} << 22, kLeast = 65536, kMost = int64_t{1} << 20;
+    const int64_t received = placement.replicas - placement.replicas / placement.ranks;
+    return std::clamp(kTileScratch / std::max<int64_t>(received, 1), kLeast, kMost) /
+           arena::kColumnAlignment * arena::kColumnAlignment;
+}
 
 }  // namespace
 
@@ -73,15 +78,16 @@ void Exchange::finish_mix(const Token& token, arena::Rows out) {
 
 void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, arena::Rows out) {
     const auto plan = impl_->plan(round);
-    const int64_t tiles = (columns.count() + kTile - 1) / kTile;
+    const int64_t width = tile_columns(impl_->placement);
+    const int64_t tiles = (columns.count() + width - 1) / width;
     if (plan->local()) {  // nothing to wait for: one pass; the numbers are the other ranks', too
         const auto operation = impl_->start(plan, x, columns, false);
         impl_->world.exchanges += static_cast<uint64_t>(std::max<int64_t>(tiles, 1) - 1);
         return impl_->finish(*operation, out);
     }
     const auto start = [&](int64_t tile) {
-        const int64_t begin = columns.begin + tile * kTile;
-        return impl_->start(plan, x, {begin, std::min(begin + kTile, columns.end)}, false);
+        const int64_t begin = columns.begin + tile * width;
+        return impl_->start(plan, x, {begin, std::min(begin + width, columns.end)}, false);
     };
     const Engine::Waiting waiting(*impl_->world.engine);
     auto operation = start(0);

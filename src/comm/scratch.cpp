@@ -15,11 +15,12 @@ struct ScratchPool::Shelf {
         const auto fits = [&](const arena::Buffer& b) {
             return b.bytes() >= bytes && b.bytes() <= 2 * bytes;
         };
-        const auto found = std::find_if(free.begin(), free.end(), fits);
+        // The last given back is the likeliest to be in cache still.
+        const auto found = std::find_if(free.rbegin(), free.rend(), fits);
         arena::Buffer buffer;
-        if (found != free.end()) {
+        if (found != free.rend()) {
             buffer = std::move(*found);
-            free.erase(found);
+            free.erase(std::next(found).base());
             on_shelf -= buffer.bytes();
         } else {
             buffer = arena::Buffer(arena::DType::float64, 0, 1, (bytes + 7) / 8);

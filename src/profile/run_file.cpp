@@ -48,7 +48,7 @@ constexpr Chunking kEdges{1024, 1 << 20, true};
 
 }  // namespace
 
-RunFile::RunFile(const RunHead& head) {
+RunFile::RunFile(const RunHead& head) : precision(head.precision) {
     h5::prepare();
     ignore_size_signal();
     OutputPath output(head.path, head.overwrite);

@@ -47,6 +47,7 @@ public:
     Table iterations, profile, variance, evaluations;  ///< profile, variance: /parameters
     Table graphs, graph_offset, edges;                 ///< /graphs
     Table segments, events;
+    const arena::DType precision;  ///< of losses and norms
 
     /// Writes what is due and lets readers see it. Throws RunError.
     void commit();

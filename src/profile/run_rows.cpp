@@ -50,7 +50,13 @@ void append_iteration(Table& table, const train::IterationRecord& record, int64_
     table["iteration"].add(record.iteration);
 }
 
-void append_profile(Table& table, int64_t iteration, int64_t tensors,
+/// As it stands in the file, from which anybody can compute the measures again.
+double recorded(double value, arena::DType precision) {
+    return precision == arena::DType::float32 ? static_cast<double>(static_cast<float>(value))
+                                              : value;
+}
+
+void append_profile(Table& table, int64_t iteration, int64_t tensors, arena::DType precision,
                     const std::vector<RankRow>& ranks) {
     add_parts(table["norm"], ranks, &RankRow::norm);
     add_parts(table["update_norm"], ranks, &RankRow::update_norm);
@@ -65,7 +71,7 @@ void append_profile(Table& table, int64_t iteration, int64_t tensors,
         for (const RankRow& rank : ranks) {
             for (size_t at = static_cast<size_t>(k); at < rank.norm.size();
                  at += static_cast<size_t>(tensors)) {
-                norms.push_back(rank.norm[at]);
+                norms.push_back(recorded(rank.norm[at], precision));
             }
         }
         const Dispersion d = dispersion(norms);
@@ -118,7 +124,7 @@ void append_rows(RunFile& file, GraphLog& graphs, const comm::Placement& placeme
         const int64_t graph = record.averaged ? graphs.row(record.round, file) : -1;
         append_iteration(file.iterations, record, graph, ranks);
         if (record.profiled && file.profile.find("norm")) {
-            append_profile(file.profile, record.iteration, tensors, ranks);
+            append_profile(file.profile, record.iteration, tensors, file.precision, ranks);
         }
         if (record.has_variance && !file.variance.empty()) {
             append_variance(file.variance, tensors, record);

@@ -96,7 +96,11 @@ inline void compare_norms(Differences& d, const SyntheticRun& run, int64_t rows)
     const auto measure = [&](double Dispersion::*which) {
         return [&, which](int64_t j, int64_t k) {
             std::vector<double> norms;
-            for (int64_t i = 0; i < n; ++i) norms.push_back(norm(j, i, k));
+            for (int64_t i = 0; i < n; ++i) {
+                const double value = norm(j, i, k);  // the measures are those of what is recorded
+                norms.push_back(run.precision == arena::DType::float32 ? static_cast<float>(value)
+                                                                       : value);
+            }
             return dispersion(norms).*which;
         };
     };

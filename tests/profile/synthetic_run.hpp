@@ -65,7 +65,11 @@ struct SyntheticRun {
     static double update_norm(int64_t t, int64_t i) { return 0.5 + 0.01 * t + i; }
     static double gradient_norm(int64_t t, int64_t i) { return 7.25 + t + 0.125 * i; }
     static double variance_of(int64_t t, int64_t k) { return 1.0 / (1 + t + k); }
-    static double time(int64_t t, int rank, int part) { return 1e-3 * (t + 1) + rank + 0.1 * part; }
+    /// Part 0 is step_time, part 5 that of profiling.
+    double time(int64_t t, int rank, int part) const {
+        if (step > 0) return part == 0 ? step : 0.1 * step + rank;
+        return 1e-3 * (t + 1) + rank + 0.1 * part;
+    }
 
     RecorderOptions options() const {
         RecorderOptions o;

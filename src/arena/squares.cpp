@@ -22,11 +22,11 @@ DBENCH_CLONES double sum_of_squares(const double* values, int64_t count) {
 
 void squares(const Layout& layout, Rows rows, Columns columns, double* out) {
     DBENCH_EXPECT(rows.space == Space::host);
-    const auto [first, last] = layout.segments_in(columns);
+    const std::pair<int, int> range = layout.segments_in(columns);
     const int64_t segments = static_cast<int64_t>(layout.segments().size());
     with_type(rows.type, [&]<class T>() {
         for (int64_t i = 0; i < rows.count; ++i) {
-            for (int s = first; s < last; ++s) {
+            for (int s = range.first; s < range.second; ++s) {
                 const Segment& segment = layout.segments()[s];
                 out[i * segments + s] =
                     sum_of_squares(rows.row<T>(i) + segment.begin, segment.end - segment.begin);

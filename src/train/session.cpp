@@ -43,10 +43,10 @@ struct Session::Impl {
     LearningRate::Run run{};
     TrainerPlan plan;
     EvaluationPlan evaluation;
-    std::unique_ptr<comm::Exchange> exchange;
     std::unique_ptr<LearningRate> learning_rate;
 
     std::unique_ptr<Replicas> replicas;
+    std::unique_ptr<comm::Exchange> exchange;  // ends before the rows that it may be moving
     std::unique_ptr<Executor> executor;
     std::unique_ptr<Evaluator> evaluator;
     std::unique_ptr<Loader> loader;

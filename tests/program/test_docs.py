@@ -1,0 +1,86 @@
+"""What README and docs tell people to type works, and so does the quickstart."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+from conftest import PROGRAM, ROOT, mpirun
+
+SHORT = ["--set", '/length={"iterations": 3}', "--set", '/evaluate={"every": null, "replicas": 2}']
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ANALYZE = os.path.join(os.path.dirname(sys.executable), "dbench-analyze")
+
+
+def commands(document):
+    """Indented lines that start one of our programs, comments removed."""
+    for line in document.read_text().splitlines():
+        if re.match(r"    (mpirun -n \d+ )?(build/)?dbench |    \.venv/bin/dbench-analyze ", line):
+            yield shlex.split(line, comments=True)
+
+
+def adapted(words):
+    """The same command for a test: our paths, few iterations."""
+    if words[0] == "mpirun":
+        return mpirun(int(words[2])) + adapted(words[3:])
+    if words[0].endswith("dbench-analyze"):
+        return [ANALYZE, *words[1:]]
+    text = [re.split(r"\s{2,}", w)[0] for w in words[1:]]
+    return [PROGRAM, *text] + (SHORT + ["--overwrite"] if "run" in words[:2] else [])
+
+
+def readme_spec():
+    """The spec that README shows, from its name to its end."""
+    text = (ROOT / "README.md").read_text()
+    return re.search(r"    // ring\.json\n    \{.*?\n    \}\n", text, re.S).group()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder like the project's, with the results that the documents name."""
+    place = tmp_path_factory.mktemp("docs")
+    (place / "configs").symlink_to(ROOT / "configs")
+    (place / "ring.json").write_text(readme_spec())
+    (place / "spec.json").write_text(readme_spec())
+    for name in ("ring", "torus", "run"):
+        subprocess.run([PROGRAM, "run", "ring.json", *SHORT, "--set", f"/name={name}", "--quiet"], cwd=place, check=True)
+    return place
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
+def test_commands(folder, document):
+    for words in commands(document):
+        if {"FILE", "FOLDER"} & set(words) or "results/cifar10/" in " ".join(words):
+            continue
+        done = subprocess.run(adapted(words), cwd=folder, text=True, capture_output=True, timeout=300)
+        assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}\n{done.stderr}"
+
+
+def test_paths_and_links_of_documents():
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+            if not target.startswith("http"):
+                assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_quickstart(tmp_path):
+    if not (ROOT / ".venv" / "bin" / "dbench-analyze").exists():
+        pytest.skip("no .venv (scripts/setup makes it)")
+    environment = {**os.environ, "DBENCH_RESULTS": str(tmp_path)}
+    done = subprocess.run([ROOT / "scripts" / "quickstart", *SHORT], text=True, capture_output=True, env=environment,
+                          timeout=600)
+    assert done.returncode == 0, done.stderr
+    report = tmp_path / "quickstart.html"
+    assert str(report) in done.stdout + done.stderr
+    page = report.read_text()
+    assert "<svg" in page or "data:image/png;base64," in page
+    assert "http://" not in re.sub(r"http://www\.w3\.org[^\"'<> ]*", "", page)
+
+
+def test_readme_spec_is_what_it_says():
+    spec = json.loads(subprocess.run([PROGRAM, "check", "/dev/stdin", "--json"], input=readme_spec(), text=True,
+                                     capture_output=True, check=True).stdout)["spec"]
+    assert spec["replicas"] == 16 and spec["graph"]["type"] == "ring"

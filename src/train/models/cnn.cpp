@@ -21,12 +21,12 @@ public:
 
     torch::Tensor forward(const Weights& w, const torch::Tensor& input,
                           bool training) const override {
-        torch::Tensor x = bn1_(w, conv1_(w, input), training).relu_();  // (B, width, H, W)
+        torch::Tensor x = bn1_.relu(w, conv1_(w, input), training);  // (B, width, H, W)
         x = torch::max_pool2d(x, 2);
-        x = bn2_(w, conv2_(w, x), training).relu_();  // (B, 2 width, H/2, W/2)
+        x = bn2_.relu(w, conv2_(w, x), training);  // (B, 2 width, H/2, W/2)
         x = torch::max_pool2d(x, 2);
-        x = bn3_(w, conv3_(w, x), training).relu_();  // (B, 4 width, H/4, W/4)
-        return fc_(w, global_average(x));             // (B, classes)
+        x = bn3_.relu(w, conv3_(w, x), training);  // (B, 4 width, H/4, W/4)
+        return fc_(w, global_average(x));          // (B, classes)
     }
 
     Order order() const override { return Order::channels_last; }

@@ -2,10 +2,15 @@
 
 #include <cmath>
 
+#include "train/models/norm_relu.hpp"
+
 namespace dbench::train {
 namespace {
 
 using arena::TensorKind;
+
+constexpr double kMomentum = 0.1;
+constexpr double kEps = 1e-5;
 
 std::string member(const std::string& module, const char* tensor) {
     return module.empty() ? tensor : module + "." + tensor;
@@ -59,7 +64,20 @@ torch::Tensor BatchNorm2d::operator()(const Weights& weights, const torch::Tenso
                                       bool training) const {
     return torch::batch_norm(x, weights.parameters[weight_], weights.parameters[bias_],
                              weights.buffers[mean_], weights.buffers[variance_], training,
-                             /*momentum=*/0.1, /*eps=*/1e-5, /*cudnn_enabled=*/true);
+                             kMomentum, kEps, /*cudnn_enabled=*/true);
+}
+
+torch::Tensor BatchNorm2d::relu(const Weights& weights, const torch::Tensor& x, bool training,
+                                const torch::Tensor& added) const {
+    if (training && takes_norm_relu(x)) {
+        return norm_relu(x,
+                         {weights.parameters[weight_], weights.parameters[bias_],
+                          weights.buffers[mean_], weights.buffers[variance_]},
+                         added, kMomentum, kEps);
+    }
+    torch::Tensor y = (*this)(weights, x, training);
+    if (added.defined()) y.add_(added);
+    return y.relu_();
 }
 
 torch::Tensor global_average(const torch::Tensor& x) { return x.mean({2, 3}); }

@@ -42,6 +42,10 @@ class BatchNorm2d {
 public:
     BatchNorm2d(Declaration& declaration, const std::string& name, int64_t channels);
     torch::Tensor operator()(const Weights& weights, const torch::Tensor& x, bool training) const;
+    /// relu(the above + added), in fewer passes over memory where norm_relu takes x; `added` has
+    /// the shape of x, or is undefined.
+    torch::Tensor relu(const Weights& weights, const torch::Tensor& x, bool training,
+                       const torch::Tensor& added = {}) const;
 
 private:
     int weight_, bias_, mean_, variance_;

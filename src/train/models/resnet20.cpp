@@ -19,9 +19,8 @@ public:
           bn2_(d, name + ".bn2", out) {}
 
     torch::Tensor operator()(const Weights& w, const torch::Tensor& x, bool training) const {
-        torch::Tensor y = bn1_(w, conv1_(w, x), training).relu_();
-        y = bn2_(w, conv2_(w, y), training);
-        return y.add_(shortcut(x)).relu_();
+        const torch::Tensor y = bn1_.relu(w, conv1_(w, x), training);
+        return bn2_.relu(w, conv2_(w, y), training, shortcut(x));
     }
 
 private:
@@ -51,9 +50,9 @@ public:
 
     torch::Tensor forward(const Weights& w, const torch::Tensor& input,
                           bool training) const override {
-        torch::Tensor x = bn1_(w, conv1_(w, input), training).relu_();  // (B, 16, H, W)
-        for (const Block& block : blocks_) x = block(w, x, training);   // (B, 64, H/4, W/4)
-        return fc_(w, global_average(x));                               // (B, classes)
+        torch::Tensor x = bn1_.relu(w, conv1_(w, input), training);    // (B, 16, H, W)
+        for (const Block& block : blocks_) x = block(w, x, training);  // (B, 64, H/4, W/4)
+        return fc_(w, global_average(x));                              // (B, classes)
     }
 
     Order order() const override { return Order::channels_last; }

@@ -39,9 +39,11 @@ public:
 
     const std::vector<Tensor>& tensors() const { return tensors_; }
     const std::vector<Segment>& segments() const { return segments_; }
-    int64_t columns() const { return columns_; }  ///< P with padding: the stride of a row
-    int64_t numel() const { return numel_; }      ///< true parameters
-    Columns all() const { return {0, columns_}; }
+    /// P with padding: the stride of a row. Long rows are padded to a distance at which tiles of
+    /// neighbouring rows fall on different lines of the first cache.
+    int64_t columns() const;
+    int64_t numel() const { return numel_; }  ///< true parameters
+    Columns all() const { return {0, columns()}; }
 
     /// Segments [first, last) that lie in `columns`; its ends are tensor starts or the row's ends,
     /// or multiples of kBlock inside a tensor.
@@ -54,7 +56,8 @@ public:
 private:
     std::vector<Tensor> tensors_;
     std::vector<Segment> segments_;
-    int64_t columns_ = 0, numel_ = 0;
+    int64_t end_ = 0;  // of the last tensor, with its padding
+    int64_t numel_ = 0;
 };
 
 }  // namespace dbench::arena

@@ -73,5 +73,19 @@ TEST_CASE("a layout may be empty, and so may a tensor") {
     CHECK(layout.tensors()[1].offset == 0);
 }
 
+TEST_CASE("long rows are not a power of two apart") {
+    for (const int64_t numel : {16384, 1 << 20, (1 << 20) + 144, 1000000}) {
+        Layout layout;
+        layout.add("weight", {numel}, TensorKind::weight);
+        CHECK(layout.columns() >= numel);
+        CHECK(layout.columns() < numel + 1024);
+        CHECK(layout.columns() % 1024 == 144);
+        CHECK(layout.segments().back().end == numel);
+        CHECK(layout.segments_in(layout.all()).second ==
+              static_cast<int>(layout.segments().size()));
+        CHECK(layout.numel_in(layout.all()) == numel);
+    }
+}
+
 }  // namespace
 }  // namespace dbench::arena

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graphs/matrix.hpp"
+#include "graphs/measures.hpp"
 #include "graphs/spectral.hpp"
 
 namespace dbench::graphs {
@@ -31,6 +32,12 @@ MatrixPtr matrix_of(const Schedule& schedule, Round round) {
     return std::make_shared<RowsOnly>(schedule, round);
 }
 
+// Whether a period is short enough to be looked at round by round.
+bool whole_period(const Schedule& schedule) {
+    const auto period = static_cast<double>(schedule.period());
+    return period > 0 && (period == 1 || period * schedule.size() <= kManyLinks);
+}
+
 // The matrices that stand for the sequence: one period, all that can be drawn, or a sample.
 std::vector<MatrixPtr> matrices_of(const Schedule& schedule) {
     std::vector<MatrixPtr> matrices;
@@ -38,7 +45,7 @@ std::vector<MatrixPtr> matrices_of(const Schedule& schedule) {
         for (const Round round : schedule.rounds()) matrices.push_back(matrix_of(schedule, round));
         if (!matrices.empty()) return matrices;
     }
-    const int64_t length = schedule.period() > 0 ? schedule.period() : kSample;
+    const int64_t length = whole_period(schedule) ? schedule.period() : kSample;
     for (int64_t t = 0; t < length; ++t) {
         matrices.push_back(matrix_of(schedule, schedule.at(t)));
     }
@@ -103,25 +110,65 @@ void look_at_links(const std::vector<MatrixPtr>& matrices, Certificate& c) {
     c.degree_mean = degrees / looked;
 }
 
+std::optional<double> rate_of(const Certificate& c) {
+    if (c.rho_expected) return c.rho_expected;
+    if (!c.rho_period || !c.period) return std::nullopt;
+    return std::pow(*c.rho_period, 1.0 / static_cast<double>(*c.period));
+}
+
 std::optional<int64_t> rounds_to_1e3(const Certificate& c) {
     if (c.finite_time && *c.finite_time <= 1) return 1;
-    double per_round = 2;
-    if (c.rho_expected) {
-        per_round = *c.rho_expected;
-    } else if (c.rho_period && c.period) {
-        per_round = std::pow(*c.rho_period, 1.0 / static_cast<double>(*c.period));
-    }
-    if (per_round <= 0) return c.finite_time;
-    if (per_round >= 1) return std::nullopt;
-    const double rounds = std::ceil(std::log(1e3) / -std::log(per_round) - 1e-9);
+    if (!c.rate || *c.rate >= 1) return std::nullopt;
+    if (*c.rate <= 0) return c.finite_time;
+    // Of a static matrix the gap has more digits than rho.
+    const double log_rate = c.period == 1 && c.gap ? std::log1p(-*c.gap) : std::log(*c.rate);
+    const double rounds = std::ceil(std::log(1e3) / -log_rate - 1e-9);
     if (rounds > 9e15) return std::nullopt;
     const auto wanted = static_cast<int64_t>(rounds);
     return c.finite_time ? std::min(wanted, *c.finite_time) : wanted;
 }
 
+// What a replica sends, all-reduce groups carried out as such.
+void count_messages(const std::vector<MatrixPtr>& matrices, Certificate& c) {
+    double messages = 0;
+    double models = 0;
+    for (const MatrixPtr& matrix : matrices) {
+        const auto& groups = matrix->groups();
+        std::vector<bool> grouped(c.n, false);
+        for (const auto& group : groups) {
+            const auto m = static_cast<double>(group.size());
+            messages += 2 * (m - 1) * m;
+            models += 2 * (m - 1);
+            for (const int i : group) grouped[i] = true;
+        }
+        const bool alike = matrix->transitive() && groups.empty();
+        for (int i = 0; i < (alike ? 1 : c.n); ++i) {
+            if (grouped[i]) continue;
+            const double degree = static_cast<double>(matrix->out(i).size()) - 1;
+            messages += alike ? degree * c.n : degree;
+            models += alike ? degree * c.n : degree;
+        }
+    }
+    const double all = static_cast<double>(matrices.size()) * c.n;
+    c.messages = messages / all;
+    c.models_sent = models / all;
+}
+
+void find_stationary(const std::vector<MatrixPtr>& period, Certificate& c) {
+    if (c.row_stochastic && c.column_stochastic) {
+        c.stationary_min = c.stationary_max = 1;
+    } else if (c.row_stochastic || c.column_stochastic) {
+        if (const auto weights = stationary(period, c.row_stochastic)) {
+            const auto [least, most] = std::minmax_element(weights->begin(), weights->end());
+            c.stationary_min = *least;
+            c.stationary_max = *most;
+        }
+    }
+}
+
 }  // namespace
 
-Certificate certify(const Schedule& schedule, const std::string& type) {
+Certificate certify(const Schedule& schedule, const std::string& type, double gamma) {
     Certificate c;
     c.type = type;
     c.n = schedule.size();
@@ -134,8 +181,8 @@ Certificate certify(const Schedule& schedule, const std::string& type) {
         c.gap = mixing->gap;
     }
     c.lambda_min = lambda_min(first);
-    if (schedule.period() > 0) {
-        c.period = schedule.period();
+    if (schedule.period() > 0) c.period = schedule.period();
+    if (whole_period(schedule)) {
         // Twice the period: a sequence may need to come round again. A static matrix may be
         // nilpotent beside J/n (de Bruijn graphs), so it gets some rounds too.
         c.finite_time = finite_time(matrices, std::max<int64_t>(2 * *c.period, 32));
@@ -149,7 +196,12 @@ Certificate certify(const Schedule& schedule, const std::string& type) {
     } else if (schedule.rho_expected() >= 0) {
         c.rho_expected = schedule.rho_expected();
     }
+    c.rate = rate_of(c);
     c.iterations_to_1e3 = rounds_to_1e3(c);
+    c.gamma = gamma;
+    c.effective_neighbours = effective_neighbours(first, gamma);
+    if (whole_period(schedule)) find_stationary(matrices, c);
+    count_messages(matrices, c);
     return c;
 }
 

@@ -27,9 +27,21 @@ struct Certificate {
     std::optional<int64_t> finite_time;        ///< rounds until the product is within 1e-12 of J/n
     std::optional<double> rho_expected;        ///< random sequences: sqrt(||E[W'W] - J/n||)
     std::optional<int64_t> iterations_to_1e3;  ///< iterations to reduce disagreement by 1e3
+    /// Contraction per round in the long run: rho_period^(1/period), or rho_expected.
+    std::optional<double> rate;
+    double gamma = 0;                            ///< at which effective_neighbours is given
+    std::optional<double> effective_neighbours;  ///< n_W(gamma) of W_0
+    /// Smallest and largest n pi_i, pi the weights of the mean that all end at (row stochastic
+    /// only) or of push-sum (column stochastic only); 1 and 1 where doubly stochastic.
+    std::optional<double> stationary_min, stationary_max;
+    /// Per replica and iteration, in the mean over rounds: messages sent, and models sent (bytes
+    /// over a model's bytes); an all-reduce of m counts 2 (m-1) messages and 2 (m-1)/m models.
+    double messages = 0, models_sent = 0;
 };
 
-Certificate certify(const Schedule& schedule, const std::string& type);
+/// Looks at one period (at a sample of rounds where that is very long or there is none). Dense
+/// solvers up to n = 1536, closed forms and Lanczos beyond. 0 <= gamma < 1.
+Certificate certify(const Schedule& schedule, const std::string& type, double gamma = 0.951);
 
 base::Json to_json(const Certificate& certificate);
 

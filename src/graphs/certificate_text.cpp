@@ -49,6 +49,11 @@ base::Json to_json(const Certificate& c) {
     out["finite_time"] = or_null(c.finite_time);
     out["rho_expected"] = or_null(c.rho_expected);
     out["iterations_to_1e3"] = or_null(c.iterations_to_1e3);
+    out["rate"] = or_null(c.rate);
+    out["effective_neighbours"] = {{"gamma", c.gamma}, {"value", or_null(c.effective_neighbours)}};
+    out["stationary"] = {{"min", or_null(c.stationary_min)}, {"max", or_null(c.stationary_max)}};
+    out["messages"] = c.messages;
+    out["models_sent"] = c.models_sent;
     return out;
 }
 
@@ -76,8 +81,19 @@ std::string to_text(const Certificate& c) {
     line("exact average", c.finite_time ? "after " + std::to_string(*c.finite_time) +
                                               (*c.finite_time == 1 ? " round" : " rounds")
                                         : std::string("only in the limit"));
+    line("contraction per round", text(c.rate));
     line("rounds to a thousandth",
          text(c.iterations_to_1e3, c.connected ? "not resolved" : "never"));
+    line("effective neighbours",
+         text(c.effective_neighbours) + " (gamma = " + text(std::optional(c.gamma)) + ")");
+    if (!(c.row_stochastic && c.column_stochastic)) {
+        line("weights in the limit",
+             c.stationary_min ? text(c.stationary_min) + " to " + text(c.stationary_max) + " of 1"
+                              : std::string("not resolved"));
+    }
+    line("messages, models sent", text(std::optional(c.messages)) + ", " +
+                                      text(std::optional(c.models_sent)) +
+                                      " per replica and iteration");
     return out.str();
 }
 

@@ -44,7 +44,30 @@ std::unique_ptr<Schedule> make_one_peer(const base::Json& spec, const GraphConte
     return ordered(std::move(matrices), spec.at("order").get<std::string>(), context.seed);
 }
 
+// Round r: distances j (p+1)^r, j = 1..p (Assran et al. 2019), as many rounds as (p+1)^r < n
+// allows, by integers: a logarithm would drop the last one at some n.
+std::unique_ptr<Schedule> make_p_peer(const base::Json& spec, const GraphContext& context,
+                                      const std::string&) {
+    const auto p = spec.at("p").get<int64_t>();
+    std::vector<MatrixPtr> matrices;
+    for (int64_t power = 1; power == 1 || power < context.n; power *= p + 1) {
+        std::vector<int64_t> offsets;
+        for (int64_t j = 1; j <= std::min<int64_t>(p, context.n); ++j) offsets.push_back(j * power);
+        matrices.push_back(slowed(uniform_weights(circulant(context.n, offsets)), spec));
+    }
+    return in_turn(std::move(matrices));
+}
+
 }  // namespace
+
+GraphEntry p_peer_exponential_entry() {
+    return graph_entry(
+        "p_peer_exponential",
+        "round r sends to the distances j (p+1)^r, j = 1..p; exact where n is a power of p+1",
+        {base::Parameter::integer("p", "2", "peers per round").at_least(1).at_most(1e6),
+         lazy_parameter()},
+        make_p_peer);
+}
 
 GraphEntry exponential_entry() {
     return graph_entry("exponential", "i sends to i + 2^k for every 2^k < n (directed)",

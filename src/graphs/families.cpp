@@ -30,4 +30,38 @@ int ceil_log2(int64_t n) {
     return bits;
 }
 
+int near_square_divisor(int n) {
+    int rows = 1;
+    for (int r = 1; static_cast<int64_t>(r) * r <= n; ++r) {
+        if (n % r == 0) rows = r;
+    }
+    return rows;
+}
+
+void refuse_size(const std::string& name, const std::string& reason, int n,
+                 const std::function<bool(int64_t)>& admits, const std::string& pointer) {
+    int64_t below = n - 1;
+    while (below > 1 && !admits(below)) --below;
+    int64_t above = n + 1;
+    while (!admits(above)) ++above;
+    throw base::UserError(pointer + ": " + name + " is not defined for " + std::to_string(n) +
+                          " replicas (" + reason + "): the nearest that work are " +
+                          std::to_string(below) + " and " + std::to_string(above));
+}
+
+MatrixPtr slowed(MatrixPtr matrix, const base::Json& spec) {
+    return lazy_matrix(std::move(matrix), spec.at("lazy").get<double>());
+}
+
+double squares(double weight, int degree) {
+    const double self = 1 - degree * weight;
+    return self * self + degree * weight * weight;
+}
+
+double exchangeable_rho(int n, double row_squares) {
+    if (n <= 1) return 0;
+    const double square = (n * row_squares - 1) / (n - 1);
+    return square < 1e-14 ? 0 : std::sqrt(square);
+}
+
 }  // namespace dbench::graphs

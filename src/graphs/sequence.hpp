@@ -28,4 +28,9 @@ std::unique_ptr<Schedule> in_turn(std::vector<MatrixPtr> matrices);
 std::unique_ptr<Schedule> drawn_from(std::vector<MatrixPtr> matrices,
                                      std::function<size_t(int64_t)> pick);
 
+/// A new matrix in every iteration: draw(t), pure, O(edges). Never repeats. `rho_expected` as
+/// Schedule::rho_expected.
+std::unique_ptr<Schedule> redrawn(int n, std::function<MatrixPtr(int64_t)> draw,
+                                  double rho_expected);
+
 }  // namespace dbench::graphs

@@ -16,12 +16,7 @@ double cycle_eigenvalue(int m, int p) {
 // two coincide, where it is 1 there is none, and the degree is smaller.
 class Torus final : public Topology {
 public:
-    explicit Torus(int n) : n_(n) {
-        for (int r = 1; static_cast<int64_t>(r) * r <= n; ++r) {
-            if (n % r == 0) rows_ = r;
-        }
-        columns_ = n / rows_;
-    }
+    explicit Torus(int n) : n_(n), rows_(near_square_divisor(n)), columns_(n / rows_) {}
 
     int size() const override { return n_; }
     std::vector<int> to(int i) const override {
@@ -54,8 +49,8 @@ public:
 
 private:
     int n_;
-    int rows_ = 1;  // the largest divisor of n not above sqrt(n)
-    int columns_ = 1;
+    int rows_;
+    int columns_;
 };
 
 std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,

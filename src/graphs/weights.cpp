@@ -84,27 +84,61 @@ private:
     TopologyPtr topology_;
 };
 
-class RowUniform final : public Matrix {
+// Everybody shares equally among itself and its peers: those it hears from (rows sum to 1), or
+// those it sends to (columns do).
+class Shares final : public Matrix {
 public:
-    explicit RowUniform(TopologyPtr topology) : topology_(std::move(topology)) {}
+    Shares(TopologyPtr topology, bool of_rows)
+        : topology_(std::move(topology)), of_rows_(of_rows) {}
 
     int size() const override { return topology_->size(); }
-    std::vector<Link> in(int i) const override {
-        const double share = 1.0 / (1.0 + topology_->in_degree(i));
-        auto row = links(topology_->from(i), i, [&](int) { return share; });
-        for (Link& link : row) link.weight = share;
-        return row;
-    }
-    std::vector<Link> out(int i) const override {
-        const auto share = [&](int j) { return 1.0 / (1.0 + topology_->in_degree(j)); };
-        auto column = links(topology_->to(i), i, share);
-        for (Link& link : column) link.weight = share(link.peer);
-        return column;
-    }
+    std::vector<Link> in(int i) const override { return line(topology_->from(i), i, of_rows_); }
+    std::vector<Link> out(int i) const override { return line(topology_->to(i), i, !of_rows_); }
 
 private:
+    double share(int i) const {
+        return 1.0 / (1.0 + (of_rows_ ? topology_->in_degree(i) : topology_->degree(i)));
+    }
+    std::vector<Link> line(const std::vector<int>& peers, int i, bool mine) const {
+        auto out = links(peers, i, [](int) { return 0.0; });
+        for (Link& link : out) link.weight = share(mine ? i : link.peer);
+        return out;
+    }
+
     TopologyPtr topology_;
+    bool of_rows_;
 };
+
+int largest_degree(const Topology& topology) {
+    if (const auto d = topology.regular()) return *d;
+    int most = 0;
+    for (int i = 0; i < topology.size(); ++i) most = std::max(most, topology.degree(i));
+    return most;
+}
+
+MatrixPtr by_rule(const std::string& rule, const TopologyPtr& topology, const std::string& at) {
+    const bool regular = topology->regular().has_value();
+    if (rule == "uniform") return uniform_weights(topology);
+    if (rule == "column") return column_weights(topology);
+    if (rule == "auto") {
+        // Of a directed graph whose degrees differ no rule of these is doubly stochastic.
+        return regular || topology->directed() ? uniform_weights(topology)
+                                               : metropolis_weights(topology);
+    }
+    const bool needs_symmetry = rule == "laplacian" || rule == "fastest" || !regular;
+    if (topology->directed() && needs_symmetry) {
+        throw base::UserError(
+            at + ": '" + rule +
+            "' is not defined on this directed graph (its weights are symmetric): "
+            "use uniform or column");
+    }
+    if (rule == "metropolis") return metropolis_weights(topology);
+    if (rule == "max_degree") {
+        return constant_weights(topology, 1.0 / (largest_degree(*topology) + 1));
+    }
+    if (rule == "laplacian") return laplacian_weights(topology, at);
+    return fastest_weights(topology, at);
+}
 
 }  // namespace
 
@@ -115,7 +149,12 @@ MatrixPtr constant_weights(TopologyPtr topology, double epsilon) {
 MatrixPtr uniform_weights(TopologyPtr topology) {
     if (const auto d = topology->regular())
         return constant_weights(std::move(topology), 1.0 / (*d + 1));
-    return std::make_shared<RowUniform>(std::move(topology));
+    return std::make_shared<Shares>(std::move(topology), true);
+}
+
+MatrixPtr column_weights(TopologyPtr topology) {
+    if (topology->regular()) return uniform_weights(std::move(topology));
+    return std::make_shared<Shares>(std::move(topology), false);
 }
 
 MatrixPtr metropolis_weights(TopologyPtr topology) {
@@ -133,25 +172,19 @@ base::Parameter lazy_parameter() {
 }
 
 std::vector<base::Parameter> weight_parameters() {
-    return {
-        base::Parameter::choice("weights", "\"auto\"", {"auto", "uniform", "metropolis"},
-                                "mixing weights; auto: uniform on regular graphs, metropolis else"),
-        lazy_parameter()};
+    return {base::Parameter::choice(
+                "weights", "\"auto\"",
+                {"auto", "uniform", "metropolis", "max_degree", "laplacian", "column", "fastest"},
+                "mixing weights; auto: uniform on regular graphs, metropolis else"),
+            lazy_parameter()};
 }
 
 MatrixPtr weighted(const TopologyPtr& topology, const base::Json& spec,
                    const std::string& pointer) {
-    const auto rule = spec.at("weights").get<std::string>();
     const double theta = spec.at("lazy").get<double>();
-    const bool balanced = !topology->directed() || topology->regular();
-    if (rule == "metropolis" && !balanced) {
-        throw base::UserError(
-            pointer +
-            "/weights: metropolis is not defined on a directed graph whose degrees "
-            "differ (its weights are symmetric): use uniform");
-    }
-    const bool uniform = rule == "uniform" || topology->regular() || !balanced;
-    return lazy_matrix(uniform ? uniform_weights(topology) : metropolis_weights(topology), theta);
+    if (topology->size() == 1) return constant_weights(topology, 1.0);
+    return lazy_matrix(
+        by_rule(spec.at("weights").get<std::string>(), topology, pointer + "/weights"), theta);
 }
 
 }  // namespace dbench::graphs

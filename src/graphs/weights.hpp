@@ -19,6 +19,19 @@ MatrixPtr uniform_weights(TopologyPtr topology);
 /// stochastic on every undirected graph.
 MatrixPtr metropolis_weights(TopologyPtr topology);
 
+/// w_ij = 1/(dout_j + 1): every sender shares equally, column stochastic (push-sum).
+MatrixPtr column_weights(TopologyPtr topology);
+
+/// W = I - epsilon L with the best constant, epsilon = 2/(lambda_1(L) + lambda_{n-1}(L)) (Xiao and
+/// Boyd 2004); the diagonal may come out negative. Undirected. Throws UserError at `pointer` where
+/// the eigenvalues are not resolved.
+MatrixPtr laplacian_weights(TopologyPtr topology, const std::string& pointer);
+
+/// The symmetric W >= 0 on these edges with the smallest rho (Boyd, Diaconis and Xiao 2004), to
+/// 1e-9 of the optimum. Undirected. Throws UserError at `pointer` for more than 256 replicas or
+/// 1024 edges.
+MatrixPtr fastest_weights(TopologyPtr topology, const std::string& pointer);
+
 /// The keys `weights` and `lazy`, with which every static graph ends its table row.
 std::vector<base::Parameter> weight_parameters();
 base::Parameter lazy_parameter();

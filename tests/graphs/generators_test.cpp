@@ -31,9 +31,31 @@ std::unique_ptr<Schedule> admitted(const GraphEntry& entry, int n) {
 }
 
 // Graphs whose default must exist at every n.
-const std::set<std::string> kAnySize = {"ring",         "torus",      "exponential",
-                                        "complete",     "star",       "one_peer_exponential",
-                                        "ring_lattice", "erdos_renyi"};
+const std::set<std::string> kAnySize = {"ring",
+                                        "one_way_ring",
+                                        "path",
+                                        "torus",
+                                        "grid",
+                                        "exponential",
+                                        "complete",
+                                        "star",
+                                        "ring_lattice",
+                                        "erdos_renyi",
+                                        "random_regular",
+                                        "watts_strogatz",
+                                        "u_equistatic",
+                                        "d_equistatic",
+                                        "od_equidyn",
+                                        "ou_equidyn",
+                                        "tree",
+                                        "double_binary_tree",
+                                        "one_peer_exponential",
+                                        "p_peer_exponential",
+                                        "simple_base_k",
+                                        "base_k",
+                                        "random_matching",
+                                        "epidemic",
+                                        "random_pairs"};
 
 }  // namespace
 
@@ -41,6 +63,8 @@ TEST_CASE("every generator is doubly stochastic at every n", "[graphs]") {
     for (const auto& entry : graph_table()) {
         for (const int n : sizes()) {
             if (n == 1008 && entry.name == "complete") continue;  // below
+            // A hundred eigenvalue problems each: enough at small n.
+            if (entry.name == "matcha" && n > 20 && n % 32 != 0) continue;
             const auto schedule = admitted(entry, n);
             INFO(entry.name << ", n = " << n);
             if (!schedule) {
@@ -59,6 +83,7 @@ TEST_CASE("every generator is doubly stochastic at every n", "[graphs]") {
 
 TEST_CASE("n = 1 is W = [1] for every graph", "[graphs]") {
     for (const auto& entry : graph_table()) {
+        if (entry.name == "file") continue;  // has no default
         const auto schedule = admitted(entry, 1);
         INFO(entry.name);
         REQUIRE(schedule);

@@ -1,0 +1,151 @@
+// Graphs from files: formats, round trips, and everything that can be wrong with them.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "dense.hpp"
+#include "graphs/certificate.hpp"
+#include "graphs/drawing.hpp"
+#include "graphs/table_file.hpp"
+
+using namespace dbench;
+using namespace dbench::graphs;
+using namespace dbench::graphs::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// A file that goes away with the test.
+class Scratch {
+public:
+    explicit Scratch(const std::string& content) {
+        static int count = 0;
+        path_ = (std::filesystem::temp_directory_path() /
+                 ("dbench-graph-" + std::to_string(::getpid()) + "-" + std::to_string(count++)))
+                    .string();
+        std::ofstream(path_, std::ios::binary) << content;
+    }
+    ~Scratch() { std::filesystem::remove(path_); }
+    std::string spec(const std::string& more = "") const {
+        return R"({"type":"file","path":")" + path_ + "\"" + more + "}";
+    }
+
+private:
+    std::string path_;
+};
+
+std::string npy(const Eigen::MatrixXd& w, bool columns_first, const std::string& shape) {
+    std::string header = "{'descr': '<f8', 'fortran_order': ";
+    header += std::string(columns_first ? "True" : "False") + ", 'shape': " + shape + ", }";
+    header.resize(117, ' ');
+    header += '\n';
+    std::string file("\x93NUMPY\x01\x00", 8);
+    file += static_cast<char>(header.size());
+    file += '\0';
+    file += header;
+    for (int a = 0; a < w.rows(); ++a) {
+        for (int b = 0; b < w.cols(); ++b) {
+            const double value = columns_first ? w(b, a) : w(a, b);
+            file.append(reinterpret_cast<const char*>(&value), sizeof value);
+        }
+    }
+    return file;
+}
+
+}  // namespace
+
+TEST_CASE("what dbench prints it reads back", "[graphs]") {
+    for (const auto* type : {"torus", "exponential", "star", "erdos_renyi"}) {
+        const auto schedule = make(type, 12);
+        const auto w = dense(*schedule, {0, true});
+        std::ostringstream edges;
+        std::ostringstream matrix;
+        print_edges(edges, *schedule, {0, true});
+        print_matrix(matrix, *schedule, {0, true});
+        INFO(type);
+        for (const auto& text : {edges.str(), matrix.str()}) {
+            const Scratch file(text);
+            CHECK((dense(file.spec(), 12) - w).cwiseAbs().maxCoeff() < 1e-15);
+        }
+        std::string csv = matrix.str();
+        std::replace(csv.begin(), csv.end(), ' ', ',');
+        CHECK((dense(Scratch(csv).spec(), 12) - w).cwiseAbs().maxCoeff() < 1e-15);
+        for (const bool columns_first : {false, true}) {
+            const Scratch file(npy(w, columns_first, "(12, 12)"));
+            CHECK((dense(file.spec(), 12) - w).cwiseAbs().maxCoeff() < 1e-15);
+        }
+    }
+}
+
+TEST_CASE("edges without weights get the rule's", "[graphs]") {
+    const Scratch path("# a path\n0 1\n1,2\n\n2 3 # the end\n");
+    CHECK(dense(path.spec(), 4).isApprox(dense("path", 4), 1e-15));
+    CHECK(dense(path.spec(R"(,"weights":"laplacian")"), 4)
+              .isApprox(dense(R"({"type":"path","weights":"laplacian"})", 4), 1e-12));
+    const Scratch cycle("1 0\n2 1\n0 2\n");
+    CHECK(dense(cycle.spec(R"(,"directed":true,"format":"edges")"), 3)
+              .isApprox(dense("one_way_ring", 3), 1e-15));
+    const Scratch adjacency("0 1 1 0\n1 0 0 1\n1 0 0 1\n0 1 1 0\n");
+    CHECK(dense(adjacency.spec(), 4).isApprox(dense("torus", 4), 1e-15));
+    const Scratch column("0 0 0.5\n1 0 0.5\n1 1 1\n");
+    const auto c = certify(*make(column.spec(), 2), "file");
+    CHECK((c.column_stochastic && !c.row_stochastic && !c.connected));
+}
+
+TEST_CASE("what is wrong with a file is said", "[graphs]") {
+    CHECK_THROWS_WITH(make(R"({"type":"file","path":"/nowhere/graph.txt"})", 3),
+                      ContainsSubstring("/nowhere/graph.txt"));
+    CHECK_THROWS_WITH(make(R"({"type":"file"})", 3), ContainsSubstring("/graph/path"));
+    CHECK_THROWS_WITH(make(Scratch("0 1\n1 x\n").spec(), 4), ContainsSubstring("line 2"));
+    CHECK_THROWS_WITH(make(Scratch("0 9\n").spec(), 4), ContainsSubstring("no replica"));
+    CHECK_THROWS_WITH(make(Scratch("0 1\n1 2 0.5\n").spec(), 4), ContainsSubstring("row 2"));
+    CHECK_THROWS_WITH(make(Scratch("0 1 0.5\n0 1 0.5\n").spec(), 4), ContainsSubstring("twice"));
+    CHECK_THROWS_WITH(make(Scratch("0.5 0.2\n0.3 0.5\n").spec(), 2),
+                      ContainsSubstring("sums to 0.7"));
+    CHECK_THROWS_WITH(make(Scratch("2 -1\n-1 2\n").spec(), 2), ContainsSubstring("negative"));
+    CHECK_THROWS_WITH(make(Scratch("1 0\n0 1\n").spec(R"(,"format":"matrix")"), 3),
+                      ContainsSubstring("3 rows of 3"));
+    const auto whole = npy(Eigen::MatrixXd::Identity(3, 3), false, "(3, 3)");
+    CHECK_THROWS_WITH(make(Scratch(whole.substr(0, whole.size() - 1)).spec(), 3),
+                      ContainsSubstring("truncated"));
+    CHECK_THROWS_AS(
+        make(Scratch(npy(Eigen::MatrixXd::Identity(3, 3), false, "(3, 3, 1)")).spec(), 3),
+        base::UserError);
+    CHECK_THROWS_WITH(make(Scratch("0 1\n1 nan\n").spec(), 3), ContainsSubstring("finite"));
+}
+
+TEST_CASE("damaged files never crash", "[graphs]") {
+    const auto w = dense("torus", 6);
+    std::ostringstream text;
+    print_edges(text, *make("torus", 6), {0, true});
+    const std::vector<std::string> originals = {npy(w, false, "(6, 6)"), text.str()};
+    base::Random random(7, base::Purpose::graph);
+    int good = 0;
+    for (int trial = 0; trial < 4000; ++trial) {
+        std::string content = originals[trial % 2];
+        const auto changes = 1 + random.below(8);
+        for (uint64_t c = 0; c < changes; ++c) {
+            const auto at = random.below(trial % 4 < 2 ? std::min<size_t>(content.size(), 140)
+                                                       : content.size());
+            content[at] = static_cast<char>(random.below(256));
+        }
+        if (random.below(4) == 0) content.resize(random.below(content.size()));
+        try {
+            const auto table = trial % 2 == 0 ? parse_npy(content, "f") : parse_text(content, "f");
+            good += table.empty() ? 0 : 1;
+            const Scratch file(content);
+            const auto schedule = make(file.spec(), 6);
+            check_round(*schedule, schedule->at(0), false);
+        } catch (const base::UserError&) {
+        }
+    }
+    CHECK(good > 0);
+}

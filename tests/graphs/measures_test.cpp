@@ -1,0 +1,91 @@
+// Effective neighbours, limits, message counts.
+
+#include "graphs/measures.hpp"
+#include "dense.hpp"
+#include "graphs/certificate.hpp"
+#include "graphs/matrix.hpp"
+
+using namespace dbench;
+using namespace dbench::graphs;
+using namespace dbench::graphs::testing;
+
+namespace {
+
+double neighbours(const std::string& spec, int n, double gamma) {
+    return certify(*make(spec, n), "", gamma).effective_neighbours.value();
+}
+
+}  // namespace
+
+TEST_CASE("effective neighbours: n for the complete graph, 1 for none", "[graphs]") {
+    for (const double gamma : {0.1, 0.9, 0.951, 0.999}) {
+        for (const int n : {2, 7, 96}) {
+            CHECK(neighbours("complete", n, gamma) == Approx(n).epsilon(1e-9));
+            std::vector<Entry3> none;
+            for (int i = 0; i < n; ++i) none.push_back({i, i, 1.0});
+            CHECK(effective_neighbours(explicit_matrix(n, none), gamma).value() == Approx(1));
+        }
+    }
+    // At gamma = 0 one exchange of variance: 1 / mean |lambda|^2; a ring of weights 1/3 has 3.
+    CHECK(neighbours("ring", 30, 0.0) == Approx(3).epsilon(1e-12));
+}
+
+TEST_CASE("the lattices with the exponential graph's effective neighbours", "[graphs]") {
+    const double gamma = 0.951;
+    const auto lattice = [&](int k, int n) {
+        return neighbours(R"({"type":"ring_lattice","k":)" + std::to_string(k) + "}", n, gamma);
+    };
+    const auto closest = [&](int n) {
+        const double goal = neighbours("exponential", n, gamma);
+        int best = 2;
+        for (int k = 2; k < 80; k += 2) {
+            if (std::abs(lattice(k, n) - goal) < std::abs(lattice(best, n) - goal)) best = k;
+        }
+        return best;
+    };
+    CHECK(closest(96) == 18);
+    CHECK(closest(1008) == 48);
+}
+
+TEST_CASE("closed and numeric eigenvalues give the same effective neighbours", "[graphs]") {
+    for (const auto* type : {"ring", "torus", "exponential", "star", "one_way_ring", "hypercube"}) {
+        const int n = 16;
+        const auto w = dense(type, n);
+        std::vector<Entry3> entries;
+        for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < n; ++j) {
+                if (w(i, j) != 0) entries.push_back({i, j, w(i, j)});
+            }
+        }
+        INFO(type);
+        CHECK(effective_neighbours(explicit_matrix(n, entries), 0.9).value() ==
+              Approx(neighbours(type, n, 0.9)).epsilon(1e-9));
+    }
+}
+
+TEST_CASE("the limit's weights of graphs that are not doubly stochastic", "[graphs]") {
+    // Uniform weights on an undirected graph: pi_i proportional to d_i + 1.
+    const int n = 6;
+    const auto rows = certify(*make(R"({"type":"star","weights":"uniform"})", n), "");
+    const double total = n + 2.0 * (n - 1);
+    CHECK(rows.stationary_max.value() == Approx(n * n / total).epsilon(1e-9));
+    CHECK(rows.stationary_min.value() == Approx(n * 2 / total).epsilon(1e-9));
+    const auto columns = certify(*make(R"({"type":"star","weights":"column"})", n), "");
+    CHECK(columns.stationary_max.value() == Approx(n * n / total).epsilon(1e-9));
+    CHECK(certify(*make("star", n), "").stationary_min.value() == 1);
+    std::vector<Entry3> apart = {{0, 0, 1}, {1, 1, 1}};
+    CHECK_FALSE(stationary({explicit_matrix(2, apart)}, true));
+}
+
+TEST_CASE("messages and models sent", "[graphs]") {
+    const auto ring = certify(*make("ring", 10), "");
+    CHECK((ring.messages == 2 && ring.models_sent == 2));
+    const auto complete = certify(*make("complete", 10), "");
+    CHECK(complete.messages == Approx(18));
+    CHECK(complete.models_sent == Approx(1.8));
+    const auto pairs = certify(*make("one_peer_hypercube", 8), "");
+    CHECK(pairs.models_sent == Approx(1));
+    const auto star = certify(*make("star", 5), "");
+    CHECK(star.models_sent == Approx(8.0 / 5));
+    CHECK(certify(*make("one_peer_exponential", 5), "").rate.value() < 1);
+}

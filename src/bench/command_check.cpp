@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -21,6 +22,27 @@ std::string bytes_text(double bytes) {
     char text[32];
     std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
     return text;
+}
+
+// What graph is used from which iteration on; the rest of a long list is counted.
+void print_stages(const graphs::Staged& staged) {
+    constexpr size_t kMost = 20;
+    const auto stages = staged.stages();
+    std::cout << "\ngraphs over the run\n";
+    for (size_t k = 0; k < std::min(stages.size(), kMost); ++k) {
+        std::cout << "  from iteration " << stages[k].first << ": " << staged.name(stages[k].graph)
+                  << "\n";
+    }
+    if (stages.size() > kMost) {
+        std::cout << "  ... and " << stages.size() - kMost << " changes more\n";
+    }
+    if (staged.measures()) {
+        std::cout << "  then as measured, among:";
+        for (size_t k = 0; k < staged.graphs(); ++k) {
+            std::cout << (k ? ", " : " ") << staged.name(k);
+        }
+        std::cout << "\n";
+    }
 }
 
 void print_text(const Setup& s, const train::Estimates& e) {
@@ -51,6 +73,15 @@ void print_text(const Setup& s, const train::Estimates& e) {
     row("evaluation", std::string(share) + " of the run's work");
     row("output", s.spec.output);
     if (s.certificate) std::cout << "\n" << graphs::to_text(*s.certificate);
+    if (s.staged) print_stages(*s.staged);
+}
+
+Json stages_json(const graphs::Staged& staged) {
+    Json all = Json::array();
+    for (const auto& stage : staged.stages()) {
+        all.push_back({{"first", stage.first}, {"graph", staged.name(stage.graph)}});
+    }
+    return all;
 }
 
 }  // namespace
@@ -73,6 +104,7 @@ int command_check(comm::World& world, const RunArguments& arguments, bool json) 
         out["iterations_per_epoch"] = estimates.per_epoch;
         out["evaluation_share"] = estimates.evaluation_share;
         out["graph"] = s.certificate ? graphs::to_json(*s.certificate) : Json(nullptr);
+        if (s.staged) out["stages"] = stages_json(*s.staged);
         out["warnings"] = warnings;
         std::cout << out.dump(2) << "\n";
     } else {

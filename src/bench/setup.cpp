@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 
 namespace dbench::bench {
 
@@ -21,16 +22,34 @@ std::string default_name(const std::string& path) {
     return name.empty() ? "run" : name;
 }
 
-// A graph whose certificate does not suit the algorithm is refused.
-void check_graph(const graphs::Certificate& c, const std::string& algorithm) {
-    const std::string which = "/graph: " + c.type + " with " + std::to_string(c.n) + " replicas";
-    if (!c.row_stochastic || !c.column_stochastic) {
-        throw UserError(
-            which + " is not doubly stochastic (" + (c.row_stochastic ? "columns" : "rows") +
-            " of W do not sum to 1, so averaging would bias the mean), but " + algorithm +
-            " needs that: choose \"weights\": \"metropolis\" or another "
-            "graph");
+// A graph whose matrices do not suit the algorithm is refused, or warned of where the spec allows
+// it.
+void check_graph(const graphs::Sums& sums, const std::string& graph, const Spec& spec) {
+    if (sums.rows && sums.columns) return;
+    const std::string what =
+        "/graph: " + graph + " is not doubly stochastic (" + (sums.rows ? "columns" : "rows") +
+        " of W do not sum to 1, so averaging " + (sums.rows ? "biases" : "does not keep") +
+        " the mean), but " + spec.algorithm.at("type").get<std::string>() + " needs that";
+    if (spec.resolved.at("allow_biased") == true) return base::warn(what);
+    throw UserError(what +
+                    ": choose \"weights\": \"metropolis\" or another graph, or accept it with "
+                    "\"allow_biased\": true");
+}
+
+// Every graph that a run may come to is checked; the first one gets the certificate.
+void certify(Setup& s) {
+    const std::string type = graphs::graph_title(s.spec.graph);
+    if (!s.staged) {
+        s.certificate = graphs::certify(*s.schedule, type);
+        return check_graph({s.certificate->row_stochastic, s.certificate->column_stochastic},
+                           type + " with " + std::to_string(s.placement.replicas) + " replicas",
+                           s.spec);
     }
+    for (size_t k = 0; k < s.staged->graphs(); ++k) {
+        check_graph(graphs::sums(s.staged->graph(k)), s.staged->name(k), s.spec);
+    }
+    const size_t first = s.staged->stages().front().graph;
+    s.certificate = graphs::certify(s.staged->graph(first), s.staged->name(first));
 }
 
 }  // namespace
@@ -69,21 +88,28 @@ Setup set_up(comm::World& world, const RunArguments& arguments) {
                             std::to_string(n) + " ranks, or raise /replicas");
         }
         s.placement = {n, world.size()};
-        if (!s.spec.graph.is_null()) {
-            const auto size = static_cast<int>(n);
-            s.schedule = graphs::make_graph(s.spec.graph, {size, seeds.graph}, "/graph");
-            if (world.rank() == 0) {
-                s.certificate = graphs::certify(*s.schedule, s.spec.graph.at("type"));
-                check_graph(*s.certificate, s.spec.algorithm.at("type"));
-            }
-        }
     });
+    // A graph that does not depend on the run is made first: its errors should not wait for data.
+    const auto make = [&](const graphs::RunFacts& run) {
+        const auto size = static_cast<int>(n);
+        s.schedule = graphs::make_graph(s.spec.graph, {size, seeds.graph, run}, "/graph");
+        s.staged = dynamic_cast<graphs::Staged*>(s.schedule.get());
+        if (world.rank() == 0) certify(s);
+    };
+    const bool planned = graphs::depends_on_run(s.spec.graph);
     everywhere(world, [&] {
-        s.session = std::make_unique<train::Session>(
-            world, s.placement,
-            train::SessionOptions{s.spec.resolved, s.spec.algorithm, seeds.init, seeds.data,
-                                  seeds.augment, s.schedule.get()});
+        if (!s.spec.graph.is_null() && !planned) make({});
     });
+    train::SessionOptions options{s.spec.resolved, s.spec.algorithm, seeds.init,
+                                  seeds.data,      seeds.augment,    nullptr};
+    if (!s.spec.graph.is_null()) {
+        options.schedule = [&](const graphs::RunFacts& run) {
+            if (planned) make(run);
+            return s.schedule.get();
+        };
+    }
+    everywhere(world,
+               [&] { s.session = std::make_unique<train::Session>(world, s.placement, options); });
     return s;
 }
 

@@ -10,7 +10,7 @@
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
 #include "graphs/certificate.hpp"
-#include "graphs/schedule.hpp"
+#include "graphs/staged.hpp"
 #include "train/session.hpp"
 
 namespace dbench::bench {
@@ -32,8 +32,9 @@ Spec read_everywhere(comm::World& world, const RunArguments& arguments);
 struct Setup {
     Spec spec;
     comm::Placement placement;
-    std::unique_ptr<graphs::Schedule> schedule;  ///< null for algorithms without a graph
-    std::optional<graphs::Certificate> certificate;
+    std::unique_ptr<graphs::Schedule> schedule;      ///< null for algorithms without a graph
+    graphs::Staged* staged = nullptr;                ///< it, where it goes from graph to graph
+    std::optional<graphs::Certificate> certificate;  ///< of the first graph; rank 0 only
     std::unique_ptr<train::Session> session;
 };
 

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "bench/spec_merge.hpp"
 #include "bench/spec_tables.hpp"
+#include "graphs/schedule.hpp"
 #include "train/algorithms/algorithm.hpp"
 #include "train/data/dataset.hpp"
 #include "train/optimizers/optimizer.hpp"
@@ -99,7 +100,6 @@ const Json& required(const Json& given, const char* key, const char* help) {
 // Fills spec.algorithm and spec.graph, and the keys of the resolved spec that name them.
 void resolve_method(const Json& given, Spec& spec) {
     const auto& algorithms = family("algorithms").entries;
-    const auto& graphs = family("graphs").entries;
     Json algorithm, graph;
     if (given.contains("implementation")) {
         for (const char* other : {"graph", "algorithm"}) {
@@ -144,7 +144,7 @@ void resolve_method(const Json& given, Spec& spec) {
     } else if (graph.is_null()) {
         throw UserError("/graph: is missing (" + name + " averages with neighbours in a graph)");
     } else {
-        spec.graph = base::resolve_member(graph, "/graph", "graph", graphs);
+        spec.graph = graphs::resolve_graph(graph, "/graph");
     }
     if (given.contains("implementation")) return;
     if (!spec.graph.is_null()) spec.resolved["graph"] = spec.graph;

@@ -64,6 +64,8 @@ const std::vector<Parameter>& plain_parameters() {
              Parameter::integer("graphs", "256", "most matrices kept of random sequences")
                  .at_least(1)},
             "what is recorded"),
+        Parameter::flag("allow_biased", "false",
+                        "accept a graph that does not suit the algorithm (it warns instead)"),
         Parameter::choice("reduction", "\"auto\"", {"auto", "reproducible", "library"},
                           "how sums over replicas go"),
         Parameter::choice("nonfinite", "\"record\"", {"record", "stop"}, "on a loss not finite"),

@@ -205,6 +205,13 @@ Certificate certify(const Schedule& schedule, const std::string& type, double ga
     return c;
 }
 
+Sums sums(const Schedule& schedule) {
+    Certificate c;
+    c.n = schedule.size();
+    look_at_links(matrices_of(schedule), c);
+    return {c.row_stochastic, c.column_stochastic};
+}
+
 std::optional<double> round_rho(const Schedule& schedule, Round round) {
     const auto mixing = contraction(matrix_of(schedule, round));
     return mixing ? std::optional<double>(mixing->rho) : std::nullopt;

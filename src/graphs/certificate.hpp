@@ -43,6 +43,12 @@ struct Certificate {
 /// solvers up to n = 1536, closed forms and Lanczos beyond. 0 <= gamma < 1.
 Certificate certify(const Schedule& schedule, const std::string& type, double gamma = 0.951);
 
+/// Whether rows and columns of all rounds looked at sum to 1 to 1e-12.
+struct Sums {
+    bool rows, columns;
+};
+Sums sums(const Schedule& schedule);
+
 base::Json to_json(const Certificate& certificate);
 
 /// A table for a terminal.

@@ -14,6 +14,11 @@ GraphEntry graph_entry(std::string name, std::string help, std::vector<base::Par
     return entry;
 }
 
+GraphEntry for_runs(GraphEntry entry) {
+    entry.depends_on_run = true;
+    return entry;
+}
+
 std::vector<base::Parameter> with_weights(std::vector<base::Parameter> parameters) {
     for (auto& parameter : weight_parameters()) parameters.push_back(std::move(parameter));
     return parameters;

@@ -25,6 +25,9 @@ std::vector<base::Parameter> with_weights(std::vector<base::Parameter> parameter
 std::unique_ptr<Schedule> weighted_graph(const TopologyPtr& topology, const base::Json& spec,
                                          const std::string& pointer);
 
+/// The row marked as one whose graph depends on the run.
+GraphEntry for_runs(GraphEntry entry);
+
 /// n >= 1 in binary: ceil(log2 n), by integers.
 int ceil_log2(int64_t n);
 
@@ -88,6 +91,10 @@ GraphEntry aer_entry();
 GraphEntry hierarchical_entry();
 GraphEntry participation_entry();
 GraphEntry file_entry();
+GraphEntry ada_entry();
+GraphEntry ada_variance_entry();
+GraphEntry consensus_control_entry();
+GraphEntry budget_entry();
 
 /// Edges that others build on: cycle of n, all pairs, k neighbours on a circle (k even).
 TopologyPtr ring_topology(int n);

@@ -53,21 +53,39 @@ public:
     virtual double rho_expected() const { return -1; }
 };
 
-/// What a graph is made of: filled from its resolved spec object.
+/// What schedules that plan over a run know of it. The defaults, for a graph looked at by itself:
+/// an iteration is an epoch, and the run's length is open.
+struct RunFacts {
+    int64_t iterations = 0;  ///< of the run; 0: not known
+    int64_t per_epoch = 1;   ///< iterations
+    int64_t samples_per_iteration = 1;
+    double row_bytes = 4;  ///< one replica's parameters
+};
+
+/// What a graph is made of, beside its resolved spec object.
 struct GraphContext {
     int n;
     uint64_t seed;  ///< the spec's graph seed
+    RunFacts run = {};
 };
 
 /// A row of the graph table. `make` gets the resolved spec object; throws UserError where the
 /// definition does not admit n, naming the nearest n that works (JSON pointer `pointer`).
 struct GraphEntry : base::Entry {
+    bool depends_on_run = false;  ///< uses GraphContext::run
     std::unique_ptr<Schedule> (*make)(const base::Json& spec, const GraphContext& context,
                                       const std::string& pointer);
 };
 
 /// All graphs, in the order of documentation.
 const std::vector<GraphEntry>& graph_table();
+
+/// The spec's `graph`: a type's name, an object, or a list of objects with `until`; checked and
+/// completed. Throws UserError.
+base::Json resolve_graph(const base::Json& spec, const std::string& pointer = "/graph");
+
+/// Whether a resolved graph (null: none) needs to know the run.
+bool depends_on_run(const base::Json& resolved);
 
 /// Resolves and builds in one go. Throws UserError.
 std::unique_ptr<Schedule> make_graph(const base::Json& spec, const GraphContext& context,

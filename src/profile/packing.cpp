@@ -8,7 +8,7 @@
 namespace dbench::profile {
 namespace {
 
-constexpr int64_t kScalars = 7;
+constexpr int64_t kScalars = 8;
 
 void put(std::span<const double> values, std::string& bytes) {
     bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
@@ -25,8 +25,8 @@ void put_sized(const std::vector<double>& values, int64_t count, std::string& by
 
 void pack(const train::IterationRecord& r, int64_t replicas, int64_t tensors, std::string& bytes) {
     const double scalars[kScalars] = {r.step_time,    r.time_data,     r.time_gradient,
-                                      r.time_update,  r.time_exchange, r.time_profile,
-                                      r.profile_bytes};
+                                      r.time_update,  r.time_exchange, r.time_control,
+                                      r.time_profile, r.profile_bytes};
     put(scalars, bytes);
     put_sized(r.loss, replicas, bytes);
     put_sized(r.accuracy, replicas, bytes);
@@ -56,8 +56,8 @@ std::span<const double> Unpacker::take(int64_t count) {
 
 RankRow Unpacker::next(bool profiled) {
     const std::span<const double> scalars = take(kScalars);
-    RankRow row{scalars[0], scalars[1], scalars[2], scalars[3], scalars[4], scalars[5],
-                scalars[6], {},         {},         {},         {},         {}};
+    RankRow row{scalars[0], scalars[1], scalars[2], scalars[3], scalars[4], scalars[5], scalars[6],
+                scalars[7], {},         {},         {},         {},         {}};
     row.loss = take(replicas_);
     row.accuracy = take(replicas_);
     if (!profiled) return row;

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "arena/dispersion.hpp"
 #include "base/error.hpp"
-#include "profile/dispersion.hpp"
 #include "profile/packing.hpp"
 
 namespace dbench::profile {
@@ -14,12 +14,13 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-constexpr std::array<std::pair<const char*, double RankRow::*>, 6> kTimes{{
+constexpr std::array<std::pair<const char*, double RankRow::*>, 7> kTimes{{
     {"step_time", &RankRow::step_time},
     {"time_data", &RankRow::time_data},
     {"time_gradient", &RankRow::time_gradient},
     {"time_update", &RankRow::time_update},
     {"time_exchange", &RankRow::time_exchange},
+    {"time_control", &RankRow::time_control},
     {"time_profile", &RankRow::time_profile},
 }};
 
@@ -40,6 +41,7 @@ void append_iteration(Table& table, const train::IterationRecord& record, int64_
     table["degree"].add(record.degree);
     table["messages"].add(record.messages);
     table["bytes_sent"].add(static_cast<int64_t>(std::llround(record.bytes_sent)));
+    table["control_bytes"].add(static_cast<int64_t>(std::llround(record.control_bytes)));
     double profile_bytes = 0;
     for (const RankRow& rank : ranks) profile_bytes += rank.profile_bytes;
     table["profile_bytes"].add(static_cast<int64_t>(std::llround(profile_bytes)));
@@ -74,7 +76,7 @@ void append_profile(Table& table, int64_t iteration, int64_t tensors, arena::DTy
                 norms.push_back(recorded(rank.norm[at], precision));
             }
         }
-        const Dispersion d = dispersion(norms);
+        const arena::Dispersion d = arena::dispersion(norms);
         gini.add(d.gini);
         index.add(d.index_of_dispersion);
         variation.add(d.coefficient_of_variation);

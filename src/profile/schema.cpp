@@ -44,6 +44,8 @@ std::vector<ColumnSpec> iteration_columns() {
         {"time_gradient", Kind::float64, "I,r", "s", "part of step_time: forward and backward"},
         {"time_update", Kind::float64, "I,r", "s", "part of step_time: optimizer"},
         {"time_exchange", Kind::float64, "I,r", "s", "part of step_time: what of the exchange was exposed"},
+        {"time_control", Kind::float64, "I,r", "s", "part of step_time: measuring for a controller of the graph"},
+        {"control_bytes", Kind::int64, "I", "bytes", "sent to measure for a controller of the graph, as if each replica had a rank"},
         {"time_profile", Kind::float64, "I,r", "s", "profiling, beside step_time"},
         {"profile_bytes", Kind::int64, "I", "bytes", "sent for profiling, all ranks"},
         {"iteration", Kind::int64, "I", "iteration", "number of the iteration, from 0"},

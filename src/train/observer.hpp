@@ -26,8 +26,10 @@ struct IterationRecord {
 
     // Seconds of this rank. step = data + gradient + update + exchange + rest.
     double step_time = 0, time_data = 0, time_gradient = 0, time_update = 0, time_exchange = 0;
+    double time_control = 0;  ///< of the rest: measuring for a controller, and its decision
     double time_profile = 0;
     double profile_bytes = 0;
+    double control_bytes = 0;  ///< for a controller, all replicas, as if each had a rank
 
     // Where the iteration is profiled (else empty). R local replicas, T tensors.
     bool profiled = false;

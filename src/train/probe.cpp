@@ -25,12 +25,13 @@ Probe::Probe(const ProfilePlan& plan, const arena::Layout& layout, int64_t repli
     if (plan_.norms) {
         gradient_.resize(cells);
         update_.resize(cells);
-        norm_.resize(cells);
     }
+    squares_.resize(cells);
 }
 
-void Probe::begin(int64_t t, IterationRecord& record) {
+void Probe::begin(int64_t t, IterationRecord& record, Needs needs) {
     record_ = &record;
+    needs_ = needs;
     const bool row = plan_.every > 0 && t % plan_.every == 0;
     profiled_ = row && plan_.norms;
     variance_due_ = plan_.variance_every > 0 && t % plan_.variance_every == 0;
@@ -62,28 +63,38 @@ void Probe::gradient(arena::Rows g, arena::Columns columns) {
 }
 
 void Probe::about_to_average(arena::Rows x) {
-    if (profiled_) {
-        const TimedScope scope(timers_, Phase::profile);
+    if (profiled_ || needs_.norms) {
+        const TimedScope scope(timers_, profiled_ ? Phase::profile : Phase::control);
         const size_t segments = layout_.segments().size(), tensors = layout_.tensors().size();
-        arena::squares(layout_, x, layout_.all(), norm_.data());
-        record_->norm.resize(local_ * tensors);
+        arena::squares(layout_, x, layout_.all(), squares_.data());
+        norms_.resize(local_ * tensors);
         for (int64_t i = 0; i < local_; ++i) {
-            double* norms = record_->norm.data() + i * tensors;
-            layout_.sum_segments(norm_.data() + i * segments, norms);
+            double* norms = norms_.data() + i * tensors;
+            layout_.sum_segments(squares_.data() + i * segments, norms);
             for (size_t k = 0; k < tensors; ++k) norms[k] = as_stored(std::sqrt(norms[k]), x.type);
         }
+        if (profiled_) record_->norm = norms_;
     }
-    if (variance_due_) spread(x, record_->variance, record_->consensus_distance);
+    if (variance_due_ || needs_.variance) {
+        const TimedScope scope(timers_, variance_due_ ? Phase::profile : Phase::control);
+        const uint64_t bytes = spread(x, variance_, distance_);
+        if (variance_due_) {
+            record_->profile_bytes += static_cast<double>(bytes);
+            record_->variance = variance_;
+            record_->consensus_distance = distance_;
+        }
+    }
 }
 
 void Probe::averaged(arena::Rows x) {
-    if (wants_after()) spread(x, record_->variance_after, record_->consensus_distance_after);
+    if (!wants_after()) return;
+    const TimedScope scope(timers_, Phase::profile);
+    const uint64_t bytes = spread(x, record_->variance_after, record_->consensus_distance_after);
+    record_->profile_bytes += static_cast<double>(bytes);
 }
 
-void Probe::spread(arena::Rows x, std::vector<double>& variance, double& consensus_distance) {
-    const TimedScope scope(timers_, Phase::profile);
+uint64_t Probe::spread(arena::Rows x, std::vector<double>& variance, double& consensus_distance) {
     const comm::Spread spread = exchange_.moments(x, nullptr);
-    record_->profile_bytes += static_cast<double>(spread.bytes);
     const auto n = static_cast<double>(replicas_);
     variance.resize(spread.m2.size());
     double total = 0;
@@ -92,6 +103,7 @@ void Probe::spread(arena::Rows x, std::vector<double>& variance, double& consens
         total += spread.m2[k];
     }
     consensus_distance = std::sqrt(total / n);
+    return spread.bytes;
 }
 
 }  // namespace dbench::train

@@ -23,13 +23,18 @@ struct ProfilePlan {
     bool after = false;          ///< variance after averaging too
 };
 
+/// What is to be measured in an iteration whether or not it is profiled.
+struct Needs {
+    bool norms = false, variance = false;
+};
+
 class Probe {
 public:
     Probe(const ProfilePlan& plan, const arena::Layout& layout, int64_t replicas,
           int64_t local_replicas, comm::Exchange& exchange, Timers& timers);
 
-    /// Begins iteration t; results go to `record`.
-    void begin(int64_t t, IterationRecord& record);
+    /// Begins iteration t; what is due goes to `record`.
+    void begin(int64_t t, IterationRecord& record, Needs needs = {});
     void finish();
 
     /// Gradients of `columns`, complete and not yet reduced.
@@ -42,10 +47,16 @@ public:
     /// The whole result of the averaging alone.
     void averaged(arena::Rows x);
 
+    /// Just before averaging in this iteration, where needed or due.
+    const std::vector<double>& norms() const { return norms_; }        ///< [R, T], as stored
+    const std::vector<double>& variance() const { return variance_; }  ///< [T]
+    double distance() const { return distance_; }                      ///< consensus distance
+
     bool wants_after() const { return variance_due_ && plan_.after; }
 
 private:
-    void spread(arena::Rows x, std::vector<double>& variance, double& consensus_distance);
+    /// Returns the bytes that this rank sent for it.
+    uint64_t spread(arena::Rows x, std::vector<double>& variance, double& consensus_distance);
 
     ProfilePlan plan_;
     const arena::Layout& layout_;
@@ -53,8 +64,11 @@ private:
     comm::Exchange& exchange_;
     Timers& timers_;
     IterationRecord* record_ = nullptr;
+    Needs needs_;
     bool profiled_ = false, variance_due_ = false;
-    std::vector<double> gradient_, update_, norm_;  // per row and segment [R * S]
+    std::vector<double> gradient_, update_, squares_;  // per row and segment [R * S]
+    std::vector<double> norms_, variance_;
+    double distance_ = 0;
 };
 
 }  // namespace dbench::train

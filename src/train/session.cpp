@@ -41,6 +41,8 @@ struct Session::Impl {
     std::unique_ptr<Optimizer> optimizer;
     std::unique_ptr<Algorithm> algorithm;
     LearningRate::Run run{};
+    graphs::Schedule* schedule = nullptr;
+    graphs::Staged* staged = nullptr;  // the same, where it goes from graph to graph
     TrainerPlan plan;
     EvaluationPlan evaluation;
     std::unique_ptr<LearningRate> learning_rate;
@@ -65,13 +67,40 @@ struct Session::Impl {
         layout = layout_of(model->declaration());
         optimizer =
             row_of(optimizer_table(), spec.at("optimizer")).make(spec.at("optimizer"), layout);
-        algorithm = row_of(algorithm_table(), o.algorithm)
-                        .make(o.algorithm, {placement.replicas, o.schedule});
         make_plan();
-        exchange = std::make_unique<comm::Exchange>(world, placement, layout, o.schedule,
+        make_schedule();
+        algorithm = row_of(algorithm_table(), o.algorithm)
+                        .make(o.algorithm, {placement.replicas, schedule});
+        check_controller();
+        exchange = std::make_unique<comm::Exchange>(world, placement, layout, schedule,
                                                     spec.at("reduction") == "library"
                                                         ? comm::Reduction::library
                                                         : comm::Reduction::reproducible);
+    }
+
+    void make_schedule() {
+        if (!options.schedule) return;
+        const auto row_bytes = static_cast<double>(layout.numel() * arena::size_of(dtype));
+        schedule = options.schedule(
+            {run.iterations, run.per_epoch, batches.samples_per_iteration, row_bytes});
+        staged = dynamic_cast<graphs::Staged*>(schedule);
+    }
+
+    // What a controller asks for must be there.
+    void check_controller() const {
+        if (!staged) return;
+        for (int64_t t = 0; t < run.iterations; ++t) {
+            if (const auto wish = staged->wants(t)) {
+                wished_tensors(*wish, layout);
+                break;
+            }
+        }
+        for (int64_t t = 0; t < run.iterations && !algorithm->mixes_again(); ++t) {
+            if (!staged->may_repeat(t)) continue;
+            throw UserError("/graph: averages several times in an iteration, which " +
+                            options.algorithm.at("type").get<std::string>() +
+                            " cannot: choose \"by\": \"degree\", or the algorithm dsgd");
+        }
     }
 
     void make_plan() {
@@ -111,12 +140,14 @@ struct Session::Impl {
         e.left_out = batches.left_out;
         const int64_t element = arena::size_of(dtype), local = placement.count(0);
         const double row_bytes = static_cast<double>(layout.numel() * element);
+        // One period, or as many iterations all over the run.
+        constexpr int64_t kSample = 64;
+        const int64_t period = schedule ? schedule->period() : 1;
         const int64_t rounds =
-            options.schedule
-                ? std::min<int64_t>(64, std::max<int64_t>(1, options.schedule->period()))
-                : 1;
-        for (int64_t t = 0; t < rounds; ++t) {
-            const auto round = options.schedule ? options.schedule->at(t) : graphs::Round{0, true};
+            period > 0 ? std::min(kSample, period) : std::min(kSample, e.iterations);
+        for (int64_t k = 0; k < rounds; ++k) {
+            const int64_t t = period > 0 ? k : k * e.iterations / rounds;
+            const auto round = schedule ? schedule->at(t) : graphs::Round{0, true};
             e.bytes_per_step +=
                 algorithm->sent(round).rows * row_bytes / static_cast<double>(rounds);
             if (algorithm->keeps_received_rows()) {
@@ -212,6 +243,9 @@ std::vector<std::string> Session::warnings(const Estimates& e) const {
                       " of the run's work (fewer /evaluate/replicas or a longer /evaluate/every "
                       "would lower it)");
     }
+    if (impl_->staged) {
+        for (const auto& text : impl_->staged->warnings()) out.push_back(text);
+    }
     return out;
 }
 
@@ -227,9 +261,10 @@ double Session::seconds_per_iteration() {
 
 void Session::train(Observer& observer) {
     Impl& s = *impl_;
-    const TrainerParts parts{s.world,      s.placement,      *s.replicas,        *s.executor,
-                             *s.loader,    *s.optimizer,     *s.algorithm,       *s.exchange,
-                             *s.evaluator, *s.learning_rate, s.options.schedule, observer};
+    const TrainerParts parts{s.world,      s.placement,      *s.replicas,  *s.executor,
+                             *s.loader,    *s.optimizer,     *s.algorithm, *s.exchange,
+                             *s.evaluator, *s.learning_rate, s.schedule,   s.staged,
+                             observer};
     dbench::train::train(parts, s.plan);
 }
 

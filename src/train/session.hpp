@@ -3,6 +3,7 @@
 // inside only.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,7 +24,8 @@ struct SessionOptions {
     const base::Json& spec;       ///< resolved (design.md, section 5)
     const base::Json& algorithm;  ///< resolved /algorithm, also where an implementation names it
     uint64_t init_seed, data_seed, augment_seed;
-    const graphs::Schedule* schedule;  ///< null for algorithms that take no graph
+    /// Makes the schedule for this run; called once. Empty for algorithms that take no graph.
+    std::function<graphs::Schedule*(const graphs::RunFacts&)> schedule;
 };
 
 /// What a run will take, before it starts.

@@ -8,7 +8,7 @@
 
 namespace dbench::train {
 
-enum class Phase { data, gradient, update, exchange, profile, rest };
+enum class Phase { data, gradient, update, exchange, control, profile, rest };
 
 class Timers {
 public:
@@ -39,7 +39,7 @@ public:
     }
 
 private:
-    std::array<double, 6> spent_{};
+    std::array<double, 7> spent_{};
     Phase current_ = Phase::rest;
     double since_ = 0;
 };

@@ -50,6 +50,7 @@ void train(const TrainerParts& p, const TrainerPlan& plan) {
     const base::Stopwatch elapsed;
     Timers timers;
     Probe probe(plan.profile, layout, p.placement.replicas, x.count, p.exchange, timers);
+    Control control(p.staged, p.world, p.placement, layout, p.exchange, timers);
     FiniteWatch finite(x.first, x.count, plan.stop_on_nonfinite);
 
     const auto evaluate = [&](int64_t completed) {
@@ -73,10 +74,10 @@ void train(const TrainerParts& p, const TrainerPlan& plan) {
         record.round = p.schedule ? p.schedule->at(t) : graphs::Round{0, true};
         record.loss.resize(x.count);
         record.accuracy.resize(x.count);
-        probe.begin(t, record);
+        probe.begin(t, record, control.begin(t, p.observer));
 
-        Step step{t,      {record.lr, t + 1}, record.round, x,      g,
-                  layout, p.exchange,         p.optimizer,  timers, probe};
+        Step step{t,          {record.lr, t + 1}, record.round, x,     g,      layout,
+                  p.exchange, p.optimizer,        timers,       probe, control};
         p.algorithm.before_forward(step);
         p.executor.gradients(
             x, p.loader, timers,
@@ -87,13 +88,16 @@ void train(const TrainerParts& p, const TrainerPlan& plan) {
             record.loss.data(), record.accuracy.data());
         p.algorithm.after_backward(step);
         probe.finish();
+        control.end(t, probe);
 
         const Sent sent = p.algorithm.sent(record.round);
+        const int64_t times = 1 + step.more_rounds;
         record.averaged = sent.averaged;
-        record.rounds = sent.rounds;
+        record.rounds = sent.rounds * times;
         record.degree = sent.degree;
-        record.messages = sent.messages;
-        record.bytes_sent = sent.rows * row_bytes;
+        record.messages = sent.messages * times;
+        record.bytes_sent = sent.rows * row_bytes * static_cast<double>(times);
+        record.control_bytes = control.bytes();
         timers.stop();
 
         record.step_time = timers.step_seconds();
@@ -101,6 +105,7 @@ void train(const TrainerParts& p, const TrainerPlan& plan) {
         record.time_gradient = timers.seconds(Phase::gradient);
         record.time_update = timers.seconds(Phase::update);
         record.time_exchange = timers.seconds(Phase::exchange);
+        record.time_control = timers.seconds(Phase::control);
         record.time_profile = timers.seconds(Phase::profile) + recording;
         finite.look(t, record.loss);
 

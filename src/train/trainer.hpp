@@ -41,6 +41,7 @@ struct TrainerParts {
     Evaluator& evaluator;
     const LearningRate& learning_rate;
     const graphs::Schedule* schedule;
+    graphs::Staged* staged;  ///< the same where it goes from graph to graph, else null
     Observer& observer;
 };
 

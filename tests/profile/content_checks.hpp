@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/dispersion.hpp"
+#include "arena/dispersion.hpp"
 #include "profile/reading.hpp"
 #include "profile/synthetic_run.hpp"
 
@@ -93,7 +93,7 @@ inline void compare_norms(Differences& d, const SyntheticRun& run, int64_t rows)
     d.compare(
         in + "gradient_norm", rows, n,
         [&](int64_t j, int64_t i) { return run.gradient_norm(j * every, i); }, true);
-    const auto measure = [&](double Dispersion::*which) {
+    const auto measure = [&](double arena::Dispersion::*which) {
         return [&, which](int64_t j, int64_t k) {
             std::vector<double> norms;
             for (int64_t i = 0; i < n; ++i) {
@@ -101,14 +101,14 @@ inline void compare_norms(Differences& d, const SyntheticRun& run, int64_t rows)
                 norms.push_back(run.precision == arena::DType::float32 ? static_cast<float>(value)
                                                                        : value);
             }
-            return dispersion(norms).*which;
+            return arena::dispersion(norms).*which;
         };
     };
-    d.compare(in + "gini", rows, T, measure(&Dispersion::gini));
-    d.compare(in + "index_of_dispersion", rows, T, measure(&Dispersion::index_of_dispersion));
+    d.compare(in + "gini", rows, T, measure(&arena::Dispersion::gini));
+    d.compare(in + "index_of_dispersion", rows, T, measure(&arena::Dispersion::index_of_dispersion));
     d.compare(in + "coefficient_of_variation", rows, T,
-              measure(&Dispersion::coefficient_of_variation));
-    d.compare(in + "quartile_coefficient", rows, T, measure(&Dispersion::quartile_coefficient));
+              measure(&arena::Dispersion::coefficient_of_variation));
+    d.compare(in + "quartile_coefficient", rows, T, measure(&arena::Dispersion::quartile_coefficient));
 }
 
 inline void compare_variance(Differences& d, const SyntheticRun& run, int64_t rows) {

@@ -22,6 +22,14 @@ void Step::mix(arena::Rows rows, arena::Rows out) {
     exchange.mix(round, rows, layout.all(), out);
 }
 
+void Step::mix_again(arena::Rows rows) {
+    if (!control.may_repeat(t)) return;
+    while (control.mix_again(t, 1 + more_rounds, probe.distance(), rows)) {
+        mix(rows, rows);
+        ++more_rounds;
+    }
+}
+
 const comm::RoundCost& MixingCost::of(graphs::Round round) const {
     if (!round.repeats) {
         last_ = comm::round_cost(*schedule_, round);

@@ -10,6 +10,7 @@
 #include "arena/state.hpp"
 #include "comm/exchange.hpp"
 #include "graphs/certificate.hpp"
+#include "train/control.hpp"
 #include "train/optimizers/optimizer.hpp"
 #include "train/probe.hpp"
 #include "train/timers.hpp"
@@ -28,12 +29,17 @@ struct Step {
     Optimizer& optimizer;
     Timers& timers;
     Probe& probe;
+    Control& control;
+    int more_rounds = 0;  ///< averagings beside the first, see mix_again
 
     /// out = base - lr d(g, at), in `columns`.
     void update(arena::Rows out, arena::Rows base, arena::Rows at, arena::Columns columns);
     comm::Token start_mix(arena::Rows rows, arena::Columns columns);
     void finish_mix(const comm::Token& token, arena::Rows out);
     void mix(arena::Rows rows, arena::Rows out);  ///< blocking, all columns
+    /// After the iteration's averaging into `rows`: averages again, in place, for as long as the
+    /// schedule's controller asks for it.
+    void mix_again(arena::Rows rows);
 };
 
 /// What one iteration sent (design.md, section 7), over all replicas.
@@ -61,6 +67,8 @@ public:
     virtual Sent sent(graphs::Round round) const = 0;
     /// Rows of parameter size it keeps per replica beside x and g, for memory estimates.
     virtual int extra_rows() const { return 0; }
+    /// Whether it calls Step::mix_again; its averagings of an iteration are then alike.
+    virtual bool mixes_again() const { return false; }
     /// Whether whole received rows stay in memory while the gradient is taken (AWC).
     virtual bool keeps_received_rows() const { return false; }
 };

@@ -21,6 +21,7 @@ public:
         const comm::RoundCost& cost = cost_.of(round);
         return {cost.averages, cost.averages ? 1 : 0, cost.degree, cost.messages, cost.rows};
     }
+    bool mixes_again() const override { return true; }
 
 private:
     MixingCost cost_;
@@ -38,6 +39,7 @@ public:
         step.probe.about_to_average(step.x);  // in flight, but written only by the finish
         for (const auto& token : pending_) step.finish_mix(token, step.x);
         pending_.clear();
+        step.mix_again(step.x);
         step.probe.averaged(step.x);
     }
 
@@ -60,6 +62,7 @@ public:
     void after_backward(Step& step) override {
         step.finish_mix(token_, mixed_.rows());
         token_.reset();
+        step.mix_again(mixed_.rows());
         step.probe.averaged(mixed_.rows());
         step.update(step.x, mixed_.rows(), step.x, step.layout.all());
     }
@@ -78,6 +81,7 @@ public:
     void before_forward(Step& step) override {
         step.probe.about_to_average(step.x);
         step.mix(step.x, step.x);
+        step.mix_again(step.x);
         step.probe.averaged(step.x);
     }
     void ready(Step& step, arena::Columns columns) override {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "base/duration.hpp"
 #include "base/error.hpp"
 #include "train/optimizers/optimizer.hpp"
 
@@ -63,14 +64,7 @@ base::Json resolve_schedule(const base::Json& given, const std::string& pointer)
 }
 
 int64_t to_iterations(const base::Json& duration, const LearningRate::Run& run) {
-    const std::string unit = duration.begin().key();
-    double iterations = duration.begin()->get<double>();
-    if (unit == "epochs") iterations *= static_cast<double>(run.per_epoch);
-    if (unit == "samples") iterations /= static_cast<double>(run.global_batch);
-    // A product such as 0.1 * 30 lies just above the whole number that is meant.
-    const double whole = std::ceil(iterations * (1 - 1e-12));
-    constexpr double kMost = 1e15;  // keeps absurd lengths inside an integer
-    return static_cast<int64_t>(std::min(whole, kMost));
+    return base::to_iterations(duration, run.per_epoch, run.global_batch);
 }
 
 LearningRate::LearningRate(const base::Json& schedule, double lr, const Run& run)

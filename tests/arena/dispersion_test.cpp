@@ -1,4 +1,4 @@
-#include "profile/dispersion.hpp"
+#include "arena/dispersion.hpp"
 
 #include <cmath>
 #include <limits>
@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace dbench::profile {
+namespace dbench::arena {
 namespace {
 
 Dispersion of(std::vector<double> values) { return dispersion(values); }
@@ -75,4 +75,4 @@ TEST_CASE("What is not a number stays so") {
     CHECK(far.quartile_coefficient == Catch::Approx((4.0 - 2) / (4 + 2)));
 }
 
-}  // namespace dbench::profile
+}  // namespace dbench::arena

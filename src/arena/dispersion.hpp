@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace dbench::profile {
+namespace dbench::arena {
 
 struct Dispersion {
     double gini;                      ///< sum_ij |a_i - a_j| / (2 n^2 mean)
@@ -17,4 +17,4 @@ struct Dispersion {
 /// values, NaN where any value is NaN. Sorts `values`. O(n log n).
 Dispersion dispersion(std::span<double> values);
 
-}  // namespace dbench::profile
+}  // namespace dbench::arena

@@ -1,4 +1,4 @@
-#include "profile/dispersion.hpp"
+#include "arena/dispersion.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace dbench::profile {
+namespace dbench::arena {
 namespace {
 
 double ratio(double numerator, double denominator) {
@@ -56,4 +56,4 @@ Dispersion dispersion(std::span<double> values) {
             ratio(std::sqrt(variance), mean), ratio(q3 - q1, q3 + q1)};
 }
 
-}  // namespace dbench::profile
+}  // namespace dbench::arena

@@ -1,0 +1,108 @@
+// A total of bytes spent on two graphs: dense early, dense late, or evenly mixed. The control for
+// any claim that adapting the graph helps: the same bytes, another time.
+
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "graphs/certificate.hpp"
+#include "graphs/families.hpp"
+#include "graphs/staged.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+constexpr int64_t kIterations = 100;  // planned for a graph looked at by itself
+
+std::string rounded(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.6g", value);
+    return text;
+}
+
+class Budget final : public Staged {
+public:
+    Budget(const base::Json& spec, const GraphContext& context, const std::string& pointer)
+        : Staged(context.n) {
+        double models[2];
+        for (const size_t which : {0, 1}) {
+            const std::string key = which == 0 ? "dense" : "sparse";
+            const base::Json graph = resolve_graph(spec.at(key), pointer + "/" + key);
+            auto schedule = make_graph(graph, context, pointer + "/" + key);
+            models[which] = models_sent(*schedule);
+            add(graph_title(graph), std::move(schedule));
+        }
+        if (context.n == 1) {  // nothing to spend
+            go_to(0, kSparse, "planned");
+            return;
+        }
+        if (models[0] <= models[1]) {
+            throw base::UserError(pointer + "/dense: sends " + rounded(models[0]) +
+                                  " models per replica and iteration, sparse " +
+                                  rounded(models[1]) + ": dense must send more");
+        }
+        const int64_t iterations =
+            context.run.iterations > 0 ? context.run.iterations : kIterations;
+        const double per_model =
+            context.run.row_bytes * static_cast<double>(context.n) * double(iterations);
+        const bool total = !spec.at("bytes").is_null();
+        const double mean =
+            total ? spec.at("bytes").get<double>() / per_model : spec.at("models").get<double>();
+        if (mean < models[1] || mean > models[0]) {
+            const double unit = total ? per_model : 1;
+            throw base::UserError(pointer + (total ? "/bytes: " : "/models: ") +
+                                  rounded(mean * unit) + " cannot be spent: " +
+                                  rounded(models[1] * unit) + " with the sparse graph alone, " +
+                                  rounded(models[0] * unit) + " with the dense one");
+        }
+        const double share = (mean - models[1]) / (models[0] - models[1]);
+        const auto dense = static_cast<int64_t>(std::llround(share * double(iterations)));
+        plan(spec.at("order"), dense, iterations);
+    }
+
+private:
+    enum : size_t { kDense, kSparse };
+
+    static double models_sent(const Schedule& schedule) {
+        return certify(schedule, "").models_sent;
+    }
+
+    void plan(const std::string& order, int64_t dense, int64_t iterations) {
+        if (order == "dense_first" || order == "dense_last") {
+            const bool first = order == "dense_first";
+            const int64_t change = first ? dense : iterations - dense;
+            if (change > 0) go_to(0, first ? kDense : kSparse, "planned");
+            if (change < iterations) go_to(change, first ? kSparse : kDense, "planned");
+            return;
+        }
+        // Dense where the line dense * t / iterations reaches the next whole number.
+        for (int64_t t = 0; t < iterations; ++t) {
+            const bool now = (t + 1) * dense / iterations > t * dense / iterations;
+            go_to(t, now ? kDense : kSparse, "planned");
+        }
+    }
+};
+
+std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
+                               const std::string& pointer) {
+    return std::make_unique<Budget>(spec, context, pointer);
+}
+
+}  // namespace
+
+GraphEntry budget_entry() {
+    using P = base::Parameter;
+    return for_runs(graph_entry(
+        "budget", "a total of bytes, spent on a dense and a sparse graph",
+        {P::choice("order", "\"dense_first\"", {"dense_first", "dense_last", "uniform"},
+                   "when the dense graph is used"),
+         P::number("models", "4", "mean models sent per replica and iteration").greater_than(0),
+         P::number("bytes", "null", "sent by all replicas in the run, instead of models")
+             .greater_than(0)
+             .or_null(),
+         P::any("dense", R"({"type": "ring_lattice", "k": 10})", "the graph that sends more"),
+         P::any("sparse", "\"ring\"", "the graph that sends less")},
+        make));
+}
+
+}  // namespace dbench::graphs

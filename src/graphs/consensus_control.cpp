@@ -1,0 +1,128 @@
+// Consensus control (Kong et al., ICML 2021): the consensus distance is kept under a target, fixed
+// or a fraction of its running maximum, by
+//
+//     rounds:  averaging again with the same W until the distance is under it, at most max_rounds
+//     degree:  more neighbours while it is above, fewer while it is below slack * target
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "graphs/degree_family.hpp"
+#include "graphs/staged.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+std::string rounded(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g", value);
+    return text;
+}
+
+class ConsensusControl final : public Staged {
+public:
+    ConsensusControl(const base::Json& spec, const GraphContext& context,
+                     const std::string& pointer)
+        : Staged(context.n),
+          by_degree_(spec.at("by") == "degree"),
+          target_(spec.at("target").is_null() ? -1 : spec.at("target").get<double>()),
+          fraction_(spec.at("fraction")),
+          slack_(spec.at("slack")),
+          max_rounds_(spec.at("max_rounds")),
+          every_(to_iterations(spec.at("every"), context.run)) {
+        if (by_degree_) {
+            const auto k_min = spec.at("k_min").get<int64_t>();
+            const auto k_max = spec.at("k_max").get<int64_t>();
+            if (k_min > k_max) {
+                throw base::UserError(pointer + "/k_min: " + std::to_string(k_min) +
+                                      " is above k_max = " + std::to_string(k_max));
+            }
+            const DegreeFamily family(spec.at("family"), context, pointer);
+            for (const int64_t k : family.between(k_min, k_max)) {
+                add(family.title(k), family.make(k));
+            }
+        } else {
+            auto graph = make_graph(spec.at("graph"), context, pointer + "/graph");
+            if (graph->period() != 1) {
+                throw base::UserError(pointer +
+                                      "/graph: is a sequence (one of its matrices again would not "
+                                      "bring replicas closer): use a static graph, or \"by\": "
+                                      "\"degree\"");
+            }
+            add(graph_title(resolve_graph(spec.at("graph"), pointer + "/graph")), std::move(graph));
+        }
+        go_to(0, 0, "start");
+    }
+
+    bool measures() const override { return true; }
+
+    std::optional<Wish> wants(int64_t t) const override {
+        return due(t) ? std::optional(Wish{Measure::consensus_distance}) : std::nullopt;
+    }
+
+    void decide(int64_t t, std::span<const double> measured) override {
+        const double distance = measured.front();
+        if (!std::isfinite(distance)) return;
+        largest_ = std::max(largest_, distance);
+        if (!by_degree_) return;
+        const bool up = distance > target(), down = distance < slack_ * target();
+        if (!up && !down) return;
+        const auto most = static_cast<int64_t>(graphs()) - 1;
+        const int64_t wanted = static_cast<int64_t>(last_graph()) + (up ? 1 : -1);
+        go_to(t + 1, static_cast<size_t>(std::clamp<int64_t>(wanted, 0, most)),
+              "consensus distance " + rounded(distance) + (up ? " above " : " well below ") +
+                  rounded(target()));
+    }
+
+    bool may_repeat(int64_t t) const override { return !by_degree_ && due(t); }
+
+    bool mix_again(int64_t, int rounds, double before, double after) override {
+        if (std::isfinite(before)) largest_ = std::max(largest_, before);
+        return rounds < max_rounds_ && after > target();
+    }
+
+protected:
+    std::vector<double> numbers() const override { return {largest_}; }
+    void set_numbers(const std::vector<double>& saved) override { largest_ = saved.at(0); }
+
+private:
+    bool due(int64_t t) const { return (t + 1) % every_ == 0; }
+    double target() const { return target_ >= 0 ? target_ : fraction_ * largest_; }
+
+    bool by_degree_;
+    double target_, fraction_, slack_;
+    int64_t max_rounds_, every_;
+    double largest_ = 0;
+};
+
+std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
+                               const std::string& pointer) {
+    return std::make_unique<ConsensusControl>(spec, context, pointer);
+}
+
+}  // namespace
+
+GraphEntry consensus_control_entry() {
+    using P = base::Parameter;
+    return for_runs(graph_entry(
+        "consensus_control", "keeps the consensus distance under a target",
+        {P::choice("by", "\"rounds\"", {"rounds", "degree"}, "averaging again, or more neighbours"),
+         P::number("target", "null", "consensus distance; null: fraction of its running maximum")
+             .at_least(0)
+             .or_null(),
+         P::number("fraction", "0.5", "of the largest distance before averaging so far")
+             .greater_than(0),
+         P::duration("every", R"({"iterations": 1})", "between measurements").greater_than(0),
+         P::any("graph", "\"ring\"", "rounds: the static graph that averages"),
+         P::integer("max_rounds", "8", "rounds: most averagings in an iteration").at_least(1),
+         family_parameter(), P::integer("k_min", "2", "degree: never less").at_least(1),
+         P::integer("k_max", "10", "degree: never more").at_least(1),
+         P::number("slack", "0.5", "degree: fewer neighbours below slack * target")
+             .at_least(0)
+             .at_most(1)},
+        make));
+}
+
+}  // namespace dbench::graphs

@@ -1,0 +1,132 @@
+#pragma once
+// Schedules that go from graph to graph: lists with `until`, and controllers, which plan ahead or
+// decide from what is measured.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graphs/schedule.hpp"
+
+namespace dbench::graphs {
+
+/// What can be measured in iteration t. The dispersion measures (design.md, section 7) are over
+/// the replicas' norms of each tensor just before averaging; variance is per tensor, over replicas
+/// and elements; consensus_distance is one number; step_time is seconds of each replica's own
+/// work, waiting left out.
+enum class Measure {
+    gini,
+    index_of_dispersion,
+    coefficient_of_variation,
+    quartile_coefficient,
+    variance,
+    consensus_distance,
+    step_time
+};
+
+struct Wish {
+    Measure measure;
+    bool weights_only = false;              ///< tensors of kind weight (no biases, no norms)
+    std::vector<std::string> tensors = {};  ///< names, * stands for any text; empty: all
+};
+
+/// One graph after another. Which one iteration t uses is known from iteration t on at the latest,
+/// and never changes afterwards. Safe to ask from other threads.
+class Staged : public Schedule {
+public:
+    /// Graph number `graph` is used from iteration `first` on.
+    struct Stage {
+        int64_t first;
+        size_t graph;
+        std::string reason;
+        int64_t before = 0;  ///< iterations that used this graph in earlier stages
+    };
+
+    explicit Staged(int n) : n_(n) {}
+
+    int size() const override { return n_; }
+    /// A graph starts with its round 0, and goes on where it stopped when it comes back.
+    Round at(int64_t t) const override;
+    std::vector<Link> in(Round round, int i) const override;
+    std::vector<Link> out(Round round, int i) const override;
+    std::vector<std::vector<int>> groups(Round round) const override;
+    std::shared_ptr<const Matrix> matrix(Round round) const override;
+    int64_t period() const override { return 0; }
+
+    /// Stages so far, in order; the first begins at 0.
+    std::vector<Stage> stages() const;
+    std::string name(size_t graph) const;
+    const Schedule& graph(size_t graph) const;
+    size_t graphs() const;
+    /// Whether stages depend on measurements.
+    virtual bool measures() const { return false; }
+
+    /// What `decide(t, ...)` is to be told; null: it is not called for this iteration.
+    virtual std::optional<Wish> wants(int64_t) const { return std::nullopt; }
+    /// What was measured in iteration t (a value per tensor, replica, or one), the same on all
+    /// ranks: may set the graph from t + 1 on.
+    virtual void decide(int64_t, std::span<const double>) {}
+
+    /// Whether `mix_again` is to be asked after the averaging of iteration t.
+    virtual bool may_repeat(int64_t) const { return false; }
+    /// After `rounds` averagings in iteration t that took the consensus distance from `before` to
+    /// `after`: whether to average once more with the same W. The same on all ranks.
+    virtual bool mix_again(int64_t, int /*rounds*/, double /*before*/, double /*after*/) {
+        return false;
+    }
+
+    /// What is unusual about the plan, for people.
+    virtual std::vector<std::string> warnings() const { return {}; }
+
+    /// All that decisions rest on, as text; `restore` continues from it in a fresh copy.
+    std::string save() const;
+    void restore(const std::string& saved);
+
+protected:
+    /// Adds a graph that stages can name; `name` is for people, such as "ring_lattice k=8".
+    size_t add(std::string name, std::unique_ptr<Schedule> graph);
+    /// From iteration t on (after all stages so far): graph number `graph`, for `reason`. Nothing
+    /// where it is the present one.
+    void go_to(int64_t t, size_t graph, const std::string& reason);
+    size_t last_graph() const;
+
+    /// The controller's own numbers, for save and restore.
+    virtual std::vector<double> numbers() const { return {}; }
+    virtual void set_numbers(const std::vector<double>&) {}
+
+private:
+    struct Named {
+        std::string name;
+        std::unique_ptr<Schedule> schedule;
+    };
+    struct Found {
+        const Schedule& schedule;
+        Round round;
+    };
+    Found find(Round round) const;
+    void append(Stage stage);
+
+    int n_;
+    mutable std::mutex mutex_;
+    std::deque<Named> graphs_;
+    std::vector<Stage> stages_;
+    std::vector<int64_t> used_;  // per graph, iterations in ended stages
+};
+
+/// A list of graphs, each but the last with `until`, a duration from the start of the run.
+/// `entries` is the resolved list. Throws UserError where the ends do not rise.
+std::unique_ptr<Schedule> make_list(const base::Json& entries, const GraphContext& context,
+                                    const std::string& pointer);
+
+/// Whole iterations of {"epochs": x}, {"iterations": n} or {"samples": n} in this run, rounded up.
+int64_t to_iterations(const base::Json& duration, const RunFacts& run);
+
+/// "ring", or "ring_lattice, one_peer_exponential" for a list.
+std::string graph_title(const base::Json& spec);
+
+}  // namespace dbench::graphs

@@ -8,13 +8,13 @@ from importlib.metadata import PackageNotFoundError, version
 
 from .errors import AnalysisError
 
-COMMANDS = ("show", "plot", "report", "table")
+COMMANDS = ("show", "plot", "report", "table", "graph")
 
 
 def parser() -> argparse.ArgumentParser:
     main = argparse.ArgumentParser(
         prog="dbench-analyze",
-        description="Curves, tables and reports from result files of `dbench run`.",
+        description="Curves, tables and reports from result files of `dbench run`, and pictures of graphs.",
         epilog="`dbench-analyze COMMAND --help` shows examples. Exit status: 0 done, 1 a check failed, 2 the command or a file is at fault.",
     )
     try:
@@ -24,18 +24,23 @@ def parser() -> argparse.ArgumentParser:
     commands = main.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
         module = importlib.import_module(f".commands.{name}", __package__)
+        takes_runs = getattr(module, "TAKES_RUNS", True)
         sub = commands.add_parser(
-            name, help=module.HELP, description=module.HELP[:1].upper() + module.HELP[1:] + ".",
+            name, allow_abbrev=takes_runs, help=module.HELP, description=module.HELP[:1].upper() + module.HELP[1:] + ".",
             epilog=module.EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        sub.add_argument("runs", nargs="+", metavar="RUN", help="result file, folder of them, or glob pattern")
+        if takes_runs:
+            sub.add_argument("runs", nargs="+", metavar="RUN", help="result file, folder of them, or glob pattern")
         module.declare(sub)
-        sub.set_defaults(run=module.run)
+        sub.set_defaults(run=module.run, takes_runs=takes_runs)
     return main
 
 
 def main(arguments: list[str] | None = None) -> int:
-    chosen = parser().parse_args(arguments)
+    main_parser = parser()
+    chosen, chosen.rest = main_parser.parse_known_args(arguments)  # the rest: parameters of a graph
+    if chosen.rest and chosen.takes_runs:
+        main_parser.error(f"unrecognized arguments: {' '.join(chosen.rest)}")
     try:
         return chosen.run(chosen)
     except AnalysisError as error:

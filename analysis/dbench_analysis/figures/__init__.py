@@ -58,12 +58,17 @@ def drawn(kind: Kind, runs: list[Run], **how) -> Iterator[tuple[str, Figure]]:
     """(name, figure) of a kind: one of all runs, or one for each."""
     groups = [(kind.name, (runs,))] if not kind.each else [(f"{kind.name}-{run.path.stem}", (run,)) for run in runs]
     for name, arguments in groups:
-        with matplotlib.rc_context(style.SETTINGS):
+        with look():
             yield name, kind.draw(*arguments, **how)
+
+
+def look():
+    """The settings under which figures are drawn."""
+    return matplotlib.rc_context(style.SETTINGS)
 
 
 def save(figure: Figure, target, form: str, dpi: int = 150):
     """Writes a figure to a path or stream; without dates, so that the same run gives the same file."""
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
-    with matplotlib.rc_context(style.SETTINGS):
+    with look():
         figure.savefig(target, format=form, dpi=dpi, metadata=metadata)

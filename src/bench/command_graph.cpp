@@ -1,33 +1,225 @@
+#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/error.hpp"
 #include "bench/commands.hpp"
 #include "graphs/certificate.hpp"
 #include "graphs/drawing.hpp"
+#include "graphs/placement.hpp"
+#include "graphs/staged.hpp"
 
 namespace dbench::bench {
 
 using base::Json;
+using base::UserError;
 
-int command_graph(const GraphArguments& arguments) {
-    Json spec{{"type", arguments.type}};
-    for (const auto& [key, text] : arguments.parameters) {
-        Json value = Json::parse(text, nullptr, false);
-        spec[key] = value.is_discarded() ? Json(text) : value;
+namespace {
+
+Json value_of(const std::string& text) {
+    Json value = Json::parse(text, nullptr, false);
+    return value.is_discarded() ? Json(text) : value;
+}
+
+// A type that is made for nodes is made for those whose traffic is asked for.
+void give_nodes(Json& spec, int gpus_per_node) {
+    const auto* entry = base::find_row(graphs::graph_table(), spec.at("type").get<std::string>());
+    if (!entry || gpus_per_node == 0 || spec.contains("gpus_per_node")) return;
+    for (const auto& parameter : entry->parameters) {
+        if (parameter.name == "gpus_per_node") spec["gpus_per_node"] = gpus_per_node;
     }
-    const auto schedule = graphs::make_graph(spec, {arguments.n, arguments.seed}, "graph");
-    if (arguments.matrix || arguments.edges) {
-        const graphs::Round round = schedule->at(arguments.round);
-        if (arguments.matrix) graphs::print_matrix(std::cout, *schedule, round);
-        if (arguments.edges) graphs::print_edges(std::cout, *schedule, round);
+}
+
+Json spec_of(const GraphArguments& a) {
+    Json spec{{"type", a.type}};
+    for (const auto& [key, text] : a.parameters) spec[key] = value_of(text);
+    give_nodes(spec, a.gpus_per_node);
+    return spec;
+}
+
+// TYPE:KEY=VALUE:KEY=VALUE
+Json compared_spec(const std::string& word, int gpus_per_node) {
+    std::istringstream parts(word);
+    std::string part;
+    std::getline(parts, part, ':');
+    Json spec{{"type", part}};
+    while (std::getline(parts, part, ':')) {
+        const size_t equals = part.find('=');
+        if (equals == std::string::npos) {
+            throw UserError("--compare: '" + part + "' in '" + word +
+                            "' is not KEY=VALUE (write TYPE:KEY=VALUE, such as ring_lattice:k=8)");
+        }
+        spec[part.substr(0, equals)] = value_of(part.substr(equals + 1));
+    }
+    give_nodes(spec, gpus_per_node);
+    return spec;
+}
+
+struct Looked {
+    std::string name;
+    std::unique_ptr<graphs::Schedule> schedule;
+    graphs::Certificate certificate;
+    Json json;  // of the certificate, and what was asked for beside it
+};
+
+// Traffic between nodes: as placed, and under the best placement found.
+struct Between {
+    graphs::Traffic placed, best;
+    graphs::Placement slots;
+};
+
+Between between_nodes(const graphs::Schedule& schedule, const GraphArguments& a) {
+    const auto placed = graphs::placement_named(a.placement, schedule, a.gpus_per_node, a.seed);
+    const auto best = graphs::optimised_placement(schedule, a.gpus_per_node, a.seed);
+    return {graphs::traffic(schedule, a.gpus_per_node, placed),
+            graphs::traffic(schedule, a.gpus_per_node, best), best};
+}
+
+Json to_json(const graphs::Traffic& traffic, double model_bytes) {
+    Json out{{"share", traffic.share}, {"worst_node_models", traffic.worst_node}};
+    if (model_bytes > 0) out["worst_node_bytes"] = traffic.worst_node * model_bytes;
+    return out;
+}
+
+Looked look(const std::string& name, const Json& spec, const GraphArguments& a) {
+    Looked l;
+    l.name = name;
+    l.schedule = graphs::make_graph(spec, {a.n, a.seed}, "graph");
+    l.certificate = graphs::certify(*l.schedule, spec.at("type"), a.gamma);
+    l.json = graphs::to_json(l.certificate);
+    if (a.model_bytes > 0) l.json["bytes_sent"] = l.certificate.models_sent * a.model_bytes;
+    if (a.gpus_per_node > 0) {
+        const Between between = between_nodes(*l.schedule, a);
+        l.json["traffic"] = to_json(between.placed, a.model_bytes);
+        l.json["traffic"]["gpus_per_node"] = a.gpus_per_node;
+        l.json["traffic"]["placement"] = a.placement;
+        l.json["traffic"]["best"] = to_json(between.best, a.model_bytes);
+        l.json["traffic"]["best"]["slots"] = between.slots;
+    }
+    if (const auto* staged = dynamic_cast<const graphs::Staged*>(l.schedule.get())) {
+        l.json["stages"] = Json::array();
+        for (const auto& stage : staged->stages()) {
+            l.json["stages"].push_back(
+                {{"first", stage.first}, {"graph", staged->name(stage.graph)}});
+        }
+    }
+    return l;
+}
+
+std::string number(const Json& value, const char* format = "%.6g") {
+    if (value.is_null()) return "-";
+    char text[32];
+    std::snprintf(text, sizeof text, format, value.get<double>());
+    return text;
+}
+
+std::string traffic_text(const Json& traffic) {
+    const std::string worst = traffic.contains("worst_node_bytes")
+                                  ? number(traffic["worst_node_bytes"]) + " bytes"
+                                  : number(traffic["worst_node_models"]) + " models";
+    return number(100 * traffic["share"].get<double>(), "%.1f") +
+           " % crosses nodes, busiest node sends " + worst + " in its worst round";
+}
+
+void print_text(const Looked& l) {
+    std::cout << graphs::to_text(l.certificate);
+    const auto line = [](const std::string& name, const std::string& value) {
+        std::cout << name << std::string(26 - name.size(), ' ') << value << "\n";
+    };
+    if (l.json.contains("bytes_sent")) {
+        line("bytes sent", number(l.json["bytes_sent"]) + " per replica and iteration");
+    }
+    if (l.json.contains("traffic")) {
+        const Json& traffic = l.json["traffic"];
+        line("placement " + traffic["placement"].get<std::string>(), traffic_text(traffic));
+        line("best placement found", traffic_text(traffic["best"]));
+    }
+    if (l.json.contains("stages")) {
+        std::cout << "graphs over the run, an iteration an epoch\n";
+        for (const Json& stage : l.json["stages"]) {
+            std::cout << "  from " << stage["first"] << ": " << stage["graph"].get<std::string>()
+                      << "\n";
+        }
+    }
+}
+
+// One row per graph; "-" where there is no such number.
+void print_table(const std::vector<Looked>& all, const GraphArguments& a) {
+    std::vector<std::vector<std::string>> rows = {{"graph", "degree", "rho", "gap", "period",
+                                                   "exact after", "rate", "to 1e-3", "n_W",
+                                                   "messages", "models"}};
+    if (a.gpus_per_node > 0) {
+        for (const char* name : {"crossing", "worst node", "best crossing", "best worst"}) {
+            rows[0].push_back(name);
+        }
+    }
+    for (const Looked& l : all) {
+        const Json& c = l.json;
+        rows.push_back({l.name, number(c["degree"]["mean"]),
+                        number(c["rho"].is_null() ? c["rho_expected"] : c["rho"]),
+                        number(c["gap"], "%.3g"), number(c["period"]), number(c["finite_time"]),
+                        number(c["rate"]), number(c["iterations_to_1e3"], "%.9g"),
+                        number(c["effective_neighbours"]["value"], "%.4g"),
+                        number(c["messages"], "%.4g"), number(c["models_sent"], "%.4g")});
+        if (!c.contains("traffic")) continue;
+        for (const Json& traffic : {c["traffic"], c["traffic"]["best"]}) {
+            rows.back().push_back(number(100 * traffic["share"].get<double>(), "%.1f") + " %");
+            rows.back().push_back(number(traffic["worst_node_models"]));
+        }
+    }
+    std::vector<size_t> widths(rows[0].size(), 0);
+    for (const auto& row : rows) {
+        for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], row[k].size());
+    }
+    for (const auto& row : rows) {
+        for (size_t k = 0; k < row.size(); ++k) {
+            const std::string gap(widths[k] - row[k].size(), ' ');
+            std::cout << (k == 0 ? row[k] + gap : "  " + gap + row[k]);
+        }
+        std::cout << "\n";
+    }
+    std::cout << "per replica and iteration: messages, models (bytes sent over a model's); n_W: "
+                 "effective neighbours at gamma = "
+              << a.gamma << "\n";
+}
+
+}  // namespace
+
+int command_graph(const GraphArguments& a) {
+    if (!a.compare.empty()) {
+        if (!a.parameters.empty()) {
+            throw UserError("graph: --" + a.parameters[0].first +
+                            " does not say for which of the compared graphs: write "
+                            "TYPE:KEY=VALUE in --compare");
+        }
+        std::vector<Looked> all;
+        for (const std::string& word : a.compare) {
+            all.push_back(look(word, compared_spec(word, a.gpus_per_node), a));
+        }
+        if (!a.json) {
+            print_table(all, a);
+            return 0;
+        }
+        Json list = Json::array();
+        for (const Looked& l : all) list.push_back(l.json);
+        std::cout << list.dump(2) << "\n";
         return 0;
     }
-    const graphs::Certificate certificate = graphs::certify(*schedule, arguments.type);
-    if (arguments.json) {
-        std::cout << graphs::to_json(certificate).dump(2) << "\n";
+    const Json spec = spec_of(a);
+    if (a.matrix || a.edges || a.dot) {
+        const auto schedule = graphs::make_graph(spec, {a.n, a.seed}, "graph");
+        const graphs::Round round = schedule->at(a.round);
+        if (a.matrix) graphs::print_matrix(std::cout, *schedule, round);
+        if (a.edges) graphs::print_edges(std::cout, *schedule, round);
+        if (a.dot) graphs::print_dot(std::cout, *schedule, round, a.type);
+        return 0;
+    }
+    const Looked l = look(a.type, spec, a);
+    if (a.json) {
+        std::cout << l.json.dump(2) << "\n";
     } else {
-        std::cout << graphs::to_text(certificate);
+        print_text(l);
     }
     return 0;
 }

@@ -19,8 +19,13 @@ struct GraphArguments {
     int n = 0;
     std::vector<std::pair<std::string, std::string>> parameters;  ///< --KEY VALUE
     uint64_t seed = 1;
-    bool json = false, matrix = false, edges = false;
+    bool json = false, matrix = false, edges = false, dot = false;
     int64_t round = 0;
+    double gamma = 0.951;              ///< of the effective neighbours
+    int gpus_per_node = 0;             ///< 0: traffic between nodes is not asked for
+    std::string placement = "linear";  ///< of replicas on GPUs
+    double model_bytes = 0;            ///< 0: not given, traffic is in models
+    std::vector<std::string> compare;  ///< TYPE or TYPE:KEY=VALUE:..., instead of one type
 };
 int command_graph(const GraphArguments& arguments);
 

@@ -24,7 +24,9 @@ constexpr const char* kGraphExamples = R"(
 Examples:
   dbench graph ring --n 16
   dbench graph ring_lattice --n 96 --k 38 --json
-  dbench graph one_peer_exponential --n 12 --edges --round 3)";
+  dbench graph one_peer_exponential --n 12 --edges --round 3
+  dbench graph torus --n 96 --gpus-per-node 6 --placement optimised --model-bytes 102e6
+  dbench graph --compare ring,torus,exponential,base_k:k=5 --n 96)";
 
 void add_run_options(CLI::App& command, bench::RunArguments& arguments) {
     command.add_option("SPEC", arguments.spec_path, "the experiment spec, a JSON file")->required();
@@ -82,7 +84,14 @@ int dispatch(int argc, char** argv) {
 
     bench::GraphArguments graph;
     auto* graph_command = app.add_subcommand("graph", "certify or print a communication graph");
-    graph_command->add_option("TYPE", graph.type, "the graph (dbench list graphs)")->required();
+    auto* type_option =
+        graph_command->add_option("TYPE", graph.type, "the graph (dbench list graphs)");
+    graph_command
+        ->add_option(
+            "--compare", graph.compare,
+            "several side by side, instead of TYPE: A,B,C; each TYPE or TYPE:KEY=VALUE:...")
+        ->delimiter(',')
+        ->excludes(type_option);
     graph_command->add_option("--n", graph.n, "replicas")
         ->required()
         ->check(CLI::Range(1, 1 << 24));
@@ -93,8 +102,22 @@ int dispatch(int argc, char** argv) {
         graph_command->add_flag("--json", graph.json, "certificate, machine-readable");
     auto* matrix_flag = graph_command->add_flag("--matrix", graph.matrix, "W, row by row");
     auto* edges_flag = graph_command->add_flag("--edges", graph.edges, "lines: to from weight");
-    json_flag->excludes(matrix_flag)->excludes(edges_flag);
-    matrix_flag->excludes(edges_flag);
+    auto* dot_flag = graph_command->add_flag("--dot", graph.dot, "for Graphviz");
+    json_flag->excludes(matrix_flag)->excludes(edges_flag)->excludes(dot_flag);
+    matrix_flag->excludes(edges_flag)->excludes(dot_flag);
+    edges_flag->excludes(dot_flag);
+    graph_command->add_option("--gamma", graph.gamma, "decay of the effective neighbours, 0.951")
+        ->check(CLI::Range(0.0, 0.999999));
+    graph_command
+        ->add_option("--gpus-per-node", graph.gpus_per_node,
+                     "traffic between nodes of so many GPUs, one replica each")
+        ->check(CLI::PositiveNumber);
+    graph_command->add_option("--placement", graph.placement,
+                              "of replicas: linear (default), node_major, random, optimised");
+    graph_command
+        ->add_option("--model-bytes", graph.model_bytes,
+                     "of one model's parameters: traffic in bytes, not in models")
+        ->check(CLI::PositiveNumber);
     graph_command->allow_extras();
     graph_command->footer(kGraphExamples);
 
@@ -129,6 +152,9 @@ int dispatch(int argc, char** argv) {
         }
     }
     if (graph_command->parsed()) {
+        if (graph.type.empty() && graph.compare.empty()) {
+            throw base::UserError("graph: TYPE is missing (dbench list graphs), or --compare A,B");
+        }
         graph.parameters = graph_parameters(graph_command->remaining());
         return bench::command_graph(graph);
     }

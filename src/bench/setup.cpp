@@ -39,17 +39,15 @@ void check_graph(const graphs::Sums& sums, const std::string& graph, const Spec&
 // Every graph that a run may come to is checked; the first one gets the certificate.
 void certify(Setup& s) {
     const std::string type = graphs::graph_title(s.spec.graph);
+    s.certificate = graphs::certify(*s.schedule, type);
     if (!s.staged) {
-        s.certificate = graphs::certify(*s.schedule, type);
-        return check_graph({s.certificate->row_stochastic, s.certificate->column_stochastic},
-                           type + " with " + std::to_string(s.placement.replicas) + " replicas",
-                           s.spec);
+        check_graph({s.certificate->row_stochastic, s.certificate->column_stochastic},
+                    type + " with " + std::to_string(s.placement.replicas) + " replicas", s.spec);
+        return;
     }
     for (size_t k = 0; k < s.staged->graphs(); ++k) {
         check_graph(graphs::sums(s.staged->graph(k)), s.staged->name(k), s.spec);
     }
-    const size_t first = s.staged->stages().front().graph;
-    s.certificate = graphs::certify(s.staged->graph(first), s.staged->name(first));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "graphs/matrix.hpp"
 #include "graphs/measures.hpp"
 #include "graphs/spectral.hpp"
+#include "graphs/staged.hpp"
 
 namespace dbench::graphs {
 namespace {
@@ -169,6 +170,10 @@ void find_stationary(const std::vector<MatrixPtr>& period, Certificate& c) {
 }  // namespace
 
 Certificate certify(const Schedule& schedule, const std::string& type, double gamma) {
+    if (const auto* staged = dynamic_cast<const Staged*>(&schedule)) {
+        const size_t graph = staged->stages().front().graph;
+        return certify(staged->graph(graph), staged->name(graph), gamma);
+    }
     Certificate c;
     c.type = type;
     c.n = schedule.size();
@@ -177,8 +182,10 @@ Certificate certify(const Schedule& schedule, const std::string& type, double ga
     c.connected = reaches_all(matrices, true) && reaches_all(matrices, false);
     look_at_links(matrices, c);
     if (const auto mixing = contraction(first)) {
-        c.rho = mixing->rho;
-        c.gap = mixing->gap;
+        // Averaging with weights of sum 1 expands nothing: beyond lies the solver's rounding.
+        const bool averages = c.row_stochastic && c.column_stochastic && c.nonnegative;
+        c.rho = averages ? std::min(mixing->rho, 1.0) : mixing->rho;
+        c.gap = averages ? std::max(mixing->gap, 0.0) : mixing->gap;
     }
     c.lambda_min = lambda_min(first);
     if (schedule.period() > 0) c.period = schedule.period();

@@ -39,8 +39,9 @@ struct Certificate {
     double messages = 0, models_sent = 0;
 };
 
-/// Looks at one period (at a sample of rounds where that is very long or there is none). Dense
-/// solvers up to n = 1536, closed forms and Lanczos beyond. 0 <= gamma < 1.
+/// Of a schedule that goes from graph to graph: of its first graph, by that one's name. Else looks
+/// at one period (at a sample of rounds where that is very long or there is none). Dense solvers up
+/// to n = 1536, closed forms and Lanczos beyond. 0 <= gamma < 1.
 Certificate certify(const Schedule& schedule, const std::string& type, double gamma = 0.951);
 
 /// Whether rows and columns of all rounds looked at sum to 1 to 1e-12.

@@ -1,6 +1,8 @@
 #include "graphs/drawing.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <ostream>
 
 namespace dbench::graphs {
@@ -30,6 +32,26 @@ void print_edges(std::ostream& out, const Schedule& schedule, Round round) {
             out << i << ' ' << link.peer << ' ' << text(link.weight) << '\n';
         }
     }
+}
+
+void print_dot(std::ostream& out, const Schedule& schedule, Round round, const std::string& name) {
+    bool symmetric = true;
+    for (int i = 0; i < schedule.size() && symmetric; ++i) {
+        const auto in = schedule.in(round, i), back = schedule.out(round, i);
+        symmetric = std::equal(
+            in.begin(), in.end(), back.begin(), back.end(),
+            [](const Link& a, const Link& b) { return a.peer == b.peer && a.weight == b.weight; });
+    }
+    out << (symmetric ? "graph" : "digraph") << " \"" << name << "\" {\n  layout=circo\n";
+    for (int i = 0; i < schedule.size(); ++i) {
+        out << "  " << i << '\n';
+        for (const Link& link : schedule.in(round, i)) {
+            if (link.peer == i || (symmetric && link.peer > i)) continue;
+            out << "  " << link.peer << (symmetric ? " -- " : " -> ") << i << " [label=\""
+                << text(std::round(link.weight * 1e4) / 1e4) << "\"]\n";
+        }
+    }
+    out << "}\n";
 }
 
 }  // namespace dbench::graphs

@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/random.hpp"
 
 namespace dbench::graphs {
@@ -209,6 +211,16 @@ Placement optimised_placement(const Schedule& schedule, int gpus_per_node, uint6
         }
     }
     return best;
+}
+
+Placement placement_named(const std::string& name, const Schedule& schedule, int gpus_per_node,
+                          uint64_t seed) {
+    if (name == "linear") return linear_placement(schedule.size());
+    if (name == "node_major") return node_major_placement(schedule.size(), gpus_per_node);
+    if (name == "random") return random_placement(schedule.size(), seed);
+    if (name == "optimised") return optimised_placement(schedule, gpus_per_node, seed);
+    throw base::UserError("--placement: unknown placement '" + name + "'" +
+                          base::nearest(name, {"linear", "node_major", "random", "optimised"}));
 }
 
 }  // namespace dbench::graphs

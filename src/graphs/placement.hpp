@@ -31,4 +31,8 @@ Placement random_placement(int n, uint64_t seed);
 Placement optimised_placement(const Schedule& schedule, int gpus_per_node, uint64_t seed,
                               int sweeps = 20);
 
+/// By name: linear, node_major, random, optimised. Throws UserError.
+Placement placement_named(const std::string& name, const Schedule& schedule, int gpus_per_node,
+                          uint64_t seed);
+
 }  // namespace dbench::graphs

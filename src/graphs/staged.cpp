@@ -114,6 +114,7 @@ std::string Staged::save() const {
 
 void Staged::restore(const std::string& text) {
     const base::Json saved = base::Json::parse(text);
+    set_numbers(saved.at("numbers"));
     {
         const std::lock_guard lock(mutex_);
         stages_.clear();
@@ -123,7 +124,6 @@ void Staged::restore(const std::string& text) {
             append({stage.at(0), stage.at(1), stage.at(2)});
         }
     }
-    set_numbers(saved.at("numbers"));
 }
 
 namespace {

@@ -31,7 +31,7 @@ def program(given: str | None = None) -> str:
             return found
     found = shutil.which(CHECKOUT) or shutil.which("dbench")
     if not found:
-        raise AnalysisError("dbench", "program not found", "build it, or name it by --program or DBENCH_PROGRAM")
+        raise AnalysisError("dbench", "program not found", "build it, or give --program or DBENCH_PROGRAM")
     return str(found)
 
 
@@ -50,7 +50,7 @@ class Graph:
         command = [self.program, "graph", self.type, "--n", str(self.n), *keys, *how]
         ended = subprocess.run(command, capture_output=True, text=True)
         if ended.returncode:
-            said = [line for line in ended.stderr.splitlines() if line.strip()] or [f"status {ended.returncode}"]
+            said = ended.stderr.strip().splitlines() or [f"status {ended.returncode}"]
             raise AnalysisError(self.label, said[0].removeprefix("dbench: error: "), "dbench graph refuses")
         return ended.stdout
 
@@ -182,6 +182,7 @@ def comparing(graphs: list[Graph]) -> list[list[str]]:
     for graph in graphs:
         c = graph.certificate
         effective = c.get("effective_neighbours") or {}
-        rows.append([graph.label, *map(number, (c["rho"], graph.rate, c["finite_time"], effective.get("value"),
-                                                c["degree"]["mean"], c.get("models_sent")))])
+        values = (c["rho"], graph.rate, c["finite_time"], effective.get("value"), c["degree"]["mean"],
+                  c.get("models_sent"))
+        rows.append([graph.label, *map(number, values)])
     return rows

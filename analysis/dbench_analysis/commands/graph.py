@@ -7,7 +7,7 @@ from ..graph import Graph, comparing, program
 from ..textual import aligned
 
 HELP = "a communication graph: drawing, matrix, spectrum, disagreement; or several compared"
-USAGE = """dbench-analyze graph TYPE --n N [--KEY VALUE]... [-o FILE] [--rounds R] [--program PATH] [--dpi DPI]
+USAGE = """dbench-analyze graph TYPE --n N [--KEY VALUE]... [-o FILE] [--rounds R] [--program PATH]
        dbench-analyze graph --compare TYPE[:KEY=VALUE]...,... --n N [-o FILE] [--rounds R] ..."""
 EXAMPLES = """TYPE and its --KEYs are those of `dbench list graphs`; --seed draws another random graph.
 
@@ -26,13 +26,14 @@ OF_PROGRAM = ("json", "matrix", "edges", "round")
 def declare(parser):
     parser.usage = USAGE
     parser.add_argument("--n", type=int, required=True, metavar="N", help=f"replicas, at most {LARGEST}")
-    parser.add_argument("--compare", metavar="TYPES", help="compare these types, parameters as in ring_lattice:k=8")
+    parser.add_argument("--compare", metavar="TYPES",
+                        help="compare these types, parameters as in ring_lattice:k=8")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="the picture, .png, .pdf or .svg (default: plots/graph-TYPE-nN.png)")
     parser.add_argument("--rounds", type=int, metavar="R",
                         help="iterations of the disagreement (default: until it is small, at most 300)")
     parser.add_argument("--program", metavar="PATH",
-                        help="the dbench program (default: $DBENCH_PROGRAM, then build/dbench, then the PATH)")
+                        help="the dbench program (default: $DBENCH_PROGRAM, build/dbench, or on the PATH)")
     parser.add_argument("--dpi", type=int, default=150, help="resolution of PNG pictures (default: 150)")
 
 
@@ -46,7 +47,7 @@ def run(arguments) -> int:
     target = Path(arguments.output or f"plots/graph-{kind or 'comparison'}-n{arguments.n}.png")
     form = target.suffix.lower().removeprefix(".")
     if form not in FORMATS:
-        raise AnalysisError(target, "the picture's name does not end in .png, .pdf or .svg", "give -o FILE.png")
+        raise AnalysisError(target, "its name does not end in .png, .pdf or .svg", "give -o FILE.png")
     place = program(arguments.program)
     wanted = entries(arguments.compare) if arguments.compare else [(kind, keys)]
     graphs = [Graph(place, kind, arguments.n, keys) for kind, keys in wanted]
@@ -75,17 +76,18 @@ def checked(arguments):
 
 
 def understood(words: list[str]) -> tuple[str | None, dict[str, str]]:
-    """The type and its parameters, from what the command's own options have left: TYPE, --KEY VALUE, --KEY=VALUE."""
+    """The type and its parameters from what other options leave: TYPE, --KEY VALUE, --KEY=VALUE."""
     kind, keys, words = None, {}, iter(words)
     for word in words:
         if not word.startswith("--"):
             if kind is not None or word.startswith("-"):
-                raise AnalysisError(word, "not understood", f"one TYPE, here {kind}" if kind else "no such option")
+                remedy = f"one TYPE, here {kind}" if kind else "no such option"
+                raise AnalysisError(word, "not understood", remedy)
             kind = word
             continue
         key, equals, value = word[2:].partition("=")
         if key in OF_PROGRAM:
-            raise AnalysisError(word, "is an option of `dbench graph`", "--rounds R says how many are looked at")
+            raise AnalysisError(word, "is for `dbench graph`", "--rounds R says how many are looked at")
         value = value if equals else next(words, None)
         if not key or value is None:
             raise AnalysisError(word, "has no value", "parameters stand as --KEY VALUE")
@@ -100,7 +102,7 @@ def entries(text: str) -> list[tuple[str, dict[str, str]]]:
         kind, *parts = entry.strip().split(":")
         pairs = [part.partition("=") for part in parts]
         if not kind or not all(key and equals and value for key, equals, value in pairs):
-            raise AnalysisError(f"--compare {text}", f"'{entry}' is no TYPE:KEY=VALUE", "such as ring,ring_lattice:k=8")
+            raise AnalysisError("--compare", f"'{entry}' is no TYPE:KEY=VALUE", "such as ring_lattice:k=8")
         found.append((kind, {key: value for key, _, value in pairs}))
     return found
 

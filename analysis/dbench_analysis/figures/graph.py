@@ -1,6 +1,7 @@
 """A communication graph: drawing, matrix, spectrum and disagreement; or the disagreement of several."""
 
 import itertools
+import textwrap
 
 import numpy as np
 from matplotlib.collections import LineCollection
@@ -17,7 +18,8 @@ LABELLED = 64  # replicas that bear their number
 DRAWN_ROUNDS = 10
 DRAWN_LINKS = 30_000
 PIXELS = 256
-ROUNDS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6A3D9A", "#8C6D1F", "#7F7F7F", "#000000")
+ROUNDS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
+          "#6A3D9A", "#8C6D1F", "#7F7F7F", "#000000")
 MATRIX = "viridis_r"
 GREY = "#555555"
 
@@ -56,7 +58,7 @@ def rounds_shown(graph: Graph, most: int) -> int:
 
 
 def drawing(axis, graph: Graph):
-    """Replicas on a circle, links as arrows (lines where both ways), each in the colour of its first round."""
+    """Replicas on a circle, links as arrows, lines where both ways, in the colours of their first rounds."""
     angle = np.pi / 2 - 2 * np.pi * np.arange(graph.n) / graph.n
     place = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     small = graph.n <= LABELLED
@@ -78,15 +80,15 @@ def drawing(axis, graph: Graph):
         if len(one_way) + len(both):
             handles.append(Line2D([], [], color=colour, linewidth=2, label=f"round {time}"))
     if small:
-        for number_, (x, y) in enumerate(place):
-            axis.add_patch(Circle((x, y), radius, facecolor="white", edgecolor="#333333", linewidth=0.9, zorder=3))
-            inside = graph.n <= 32
-            axis.text(x if inside else 1.09 * x, y if inside else 1.09 * y, str(number_), ha="center", va="center",
+        away = 1.0 if graph.n <= 32 else 1.09
+        for replica, (x, y) in enumerate(place):
+            axis.add_patch(Circle((x, y), radius, facecolor="white", edgecolor="#333333", zorder=3))
+            axis.text(away * x, away * y, str(replica), ha="center", va="center",
                       fontsize=7.5 if graph.n <= 24 else 6, zorder=4)
     else:
         axis.plot(*place.T, linewidth=0, marker="o", markersize=max(1.0, 160 / graph.n), color="#333333")
     if shown > 1:
-        axis.legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4, fontsize=8)
+        axis.legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4)
     axis.set(xlim=(-1.18, 1.18), ylim=(-1.18, 1.18), aspect="equal", xticks=[], yticks=[])
     axis.spines[:].set_visible(False)
     axis.grid(False)
@@ -97,7 +99,8 @@ def remarks(graph: Graph, shown: int, arrows: bool, omitted: int) -> list[str]:
     said = []
     if shown > 1:
         of = f" of {graph.period}" if graph.period and graph.period > shown else ""
-        said.append(f"first {shown}{of} rounds" if of or not graph.period else f"all {shown} rounds of a period")
+        part = of or not graph.period
+        said.append(f"first {shown}{of} rounds" if part else f"all {shown} rounds of a period")
     said += ["arrows one way, lines both ways"] * arrows + [f"{omitted:,} more not drawn"] * bool(omitted)
     return [", ".join(said)] if said else []
 
@@ -120,15 +123,17 @@ def thinned(one_way, both, most: int):
 
 def stroke(count: int) -> tuple[float, float]:
     """Width and opacity that leave so many lines readable."""
-    return (1.3, 0.9) if count <= 100 else (0.8, 0.6) if count <= 600 else (0.4, 0.35) if count <= 5000 else (0.2, 0.12)
+    steps = ((100, (1.3, 0.9)), (600, (0.8, 0.6)), (5000, (0.4, 0.35)))
+    return next((look for most, look in steps if count <= most), (0.2, 0.12))
 
 
 def arrow(start, end, radius: float, colour, width: float, alpha: float, bent: bool):
     """Bent where another round may have the way back."""
     along = (end - start) / np.linalg.norm(end - start) * radius
     head = 8 if width > 1 else 5
-    return FancyArrowPatch(start + along, end - along, arrowstyle="-|>", mutation_scale=head, shrinkA=0, shrinkB=0,
-                           connectionstyle=f"arc3,rad={0.12 * bent}", color=colour, linewidth=width, alpha=alpha, zorder=2)
+    return FancyArrowPatch(start + along, end - along, arrowstyle="-|>", mutation_scale=head, shrinkA=0,
+                           shrinkB=0, connectionstyle=f"arc3,rad={0.12 * bent}", color=colour,
+                           linewidth=width, alpha=alpha, zorder=2)
 
 
 def weights(figure, cell, graph: Graph):
@@ -147,21 +152,22 @@ def weights(figure, cell, graph: Graph):
     for where, (title, w) in zip(itertools.product(*map(range, shape)), pictures):
         axes.append(figure.add_subplot(cells[where]))
         image = picture(axes[-1], w, low, high)
-        note = f", points are the largest of {w_block(w)} x {w_block(w)}" if w_block(w) > 1 and graph.static else ""
+        block = block_side(len(w))
+        note = f", points are the largest of {block} x {block}" if block > 1 and graph.static else ""
         axes[-1].set_title(title + note, fontsize=10 if graph.static else 9)
         axes[-1].set_xlabel("of replica j" if graph.static else "")
         axes[-1].set_ylabel("used by replica i" if graph.static else "")
     figure.colorbar(image, ax=axes, shrink=0.85, aspect=30).outline.set_visible(False)
 
 
-def w_block(w: np.ndarray) -> int:
+def block_side(n: int) -> int:
     """Entries a side that share a point of the picture."""
-    return -(-len(w) // PIXELS)
+    return -(-n // PIXELS)
 
 
 def picture(axis, w: np.ndarray, low: float, high: float):
     """Zeros white; of large matrices the entry of largest modulus in each block, so that no link is lost."""
-    n, block = len(w), w_block(w)
+    n, block = len(w), block_side(len(w))
     padding = -n % block
     tiles = np.pad(w, (0, padding)).reshape((n + padding) // block, block, -1, block).swapaxes(1, 2)
     tiles = tiles.reshape(*tiles.shape[:2], -1)
@@ -170,7 +176,8 @@ def picture(axis, w: np.ndarray, low: float, high: float):
     scale = {"cmap": "RdBu", "vmin": -max(-low, high), "vmax": max(-low, high)} if negative \
         else {"cmap": MATRIX, "vmin": 0, "vmax": high}
     edge = len(shown) * block - 0.5
-    image = axis.imshow(np.ma.masked_equal(shown, 0), interpolation="nearest", extent=(-0.5, edge, edge, -0.5), **scale)
+    image = axis.imshow(np.ma.masked_equal(shown, 0), interpolation="nearest",
+                        extent=(-0.5, edge, edge, -0.5), **scale)
     axis.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5))
     axis.grid(False)
     axis.spines[:].set_visible(True)
@@ -183,14 +190,16 @@ def spectrum(axis, graph: Graph):
     """Eigenvalues: moduli in order where W is symmetric, else in the complex plane."""
     whole = not graph.static and graph.period and graph.period <= KEPT
     w = product(graph.matrices(graph.period), graph.n) if whole else graph.matrix()
-    of = "W" if graph.static else f"the product of the {graph.period} rounds of a period" if whole else "W, round 0"
+    of = "W" if graph.static else "W, round 0"
+    of = f"the product of the {graph.period} rounds of a period" if whole else of
     found = eigenvalues(w)
     size = 22 if graph.n <= 128 else 8
     bound = graph.certificate["rho_period" if whole else "rho"]
     if symmetric(w):
         sorted_moduli(axis, found.real, size)
         if bound and bound > 1e-12:
-            axis.axhline(bound, color=GREY, linestyle="--", linewidth=1.0, label=f"rho = {number(bound)}", zorder=1)
+            axis.axhline(bound, color=GREY, linestyle="--", linewidth=1.0, zorder=1,
+                         label=f"rho = {number(bound)}")
         axis.set_title(f"spectrum of {of}")
         axis.legend(loc="best")
         return
@@ -199,8 +208,10 @@ def spectrum(axis, graph: Graph):
     if bound and bound > 1e-12:
         axis.plot(bound * turn.real, bound * turn.imag, color=GREY, linestyle="--", linewidth=1.0,
                   label=f"rho = {number(bound)}")
-    axis.scatter(found.real, found.imag, s=size, color=ROUNDS[0], alpha=0.8, linewidths=0, zorder=3, label="eigenvalue")
-    axis.set(aspect="equal", xlim=(-1.08, 1.08), ylim=(-1.08, 1.08), xlabel="real part", ylabel="imaginary part")
+    axis.scatter(found.real, found.imag, s=size, color=ROUNDS[0], alpha=0.8, linewidths=0, zorder=3,
+                 label="eigenvalue")
+    axis.set(aspect="equal", xlim=(-1.08, 1.08), ylim=(-1.08, 1.08))
+    axis.set(xlabel="real part", ylabel="imaginary part")
     axis.set_title(f"spectrum of {of}")
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
@@ -213,8 +224,8 @@ def sorted_moduli(axis, found: np.ndarray, size: float):
                                          (negative & (moduli > 0), ROUNDS[1], "D", "negative eigenvalue"),
                                          (negative & (moduli == 0), ROUNDS[0], "o", None)):
         if which.any():
-            axis.scatter(order[which], moduli[which], s=size, color=colour, marker=marker, linewidths=0, label=label,
-                         zorder=3)
+            axis.scatter(order[which], moduli[which], s=size, color=colour, marker=marker, linewidths=0,
+                         label=label, zorder=3)
     axis.set(xlabel="rank", ylabel="modulus", ylim=(-0.03, 1.05 * max(1.0, moduli.max())))
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
 
@@ -232,17 +243,19 @@ def mixing(axis, graph: Graph, curve: np.ndarray):
     if rate and 1e-12 < rate:
         certified = rate ** np.arange(len(curve))
         certified = np.where(certified > scale.floor, certified, np.nan)
-        axis.plot(certified, color=GREY, linestyle="--", linewidth=1.1, label=f"certificate: {number(rate)}$^t$")
+        axis.plot(certified, color=GREY, linestyle="--", linewidth=1.1,
+                  label=f"certificate: {number(rate)}$^t$")
     exact = graph.certificate["finite_time"]
     if exact is not None and exact < len(curve):
-        axis.axvline(exact, color=ROUNDS[2], linestyle=":", linewidth=1.3, label=f"exact after {counted(exact, 'round')}")
+        axis.axvline(exact, color=ROUNDS[2], linestyle=":", linewidth=1.3,
+                     label=f"exact after {counted(exact, 'round')}")
     scale.apply(axis, "y")
     axis.xaxis.set_major_locator(MaxNLocator(7, integer=True))
     axis.legend(loc="best")
 
 
 def line(axis, scale, curve, **how):
-    axis.plot(scale.place(curve), marker="." if len(curve) <= 60 else None, markersize=5, linewidth=1.5, **how)
+    axis.plot(scale.place(curve), marker="." if len(curve) <= 60 else None, markersize=5, **how)
 
 
 def comparison(graphs: list[Graph], rounds: int | None = None):
@@ -258,11 +271,13 @@ def comparison(graphs: list[Graph], rounds: int | None = None):
     for graph, curve in zip(graphs, curves):
         colour = colours.setdefault(graph.type, fixed(graph.type) or next(free))
         nth = seen[graph.type] = seen.get(graph.type, -1) + 1
-        line(axis, scale, curve, color=colour, linestyle=style.DASHES[nth % len(style.DASHES)], label=graph.label)
+        dash = style.DASHES[nth % len(style.DASHES)]
+        line(axis, scale, curve, color=colour, linestyle=dash, label=graph.label)
     if graphs[0].n == 1:
         style.nothing(axis, "one replica always agrees with itself")
     else:
         scale.apply(axis, "y")
+        axis.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     axis.set_title(f"disagreement from a random start, n = {graphs[0].n}")
     axis.set(xlabel="iteration", ylabel="‖x - mean‖ / ‖x$_0$ - mean‖")
@@ -279,7 +294,8 @@ def facts(axis, graphs: list[Graph], colours: dict[str, str]):
     heads, *rows = comparing(graphs)
     axis.axis("off")
     widths = [0.30, *[0.7 / (len(heads) - 1)] * (len(heads) - 1)]
-    found = axis.table(rows, colLabels=heads, loc="center", cellLoc="right", colWidths=widths, bbox=(0, 0, 1, 1))
+    heads = [textwrap.fill(head, 14) for head in heads]
+    found = axis.table(rows, colLabels=heads, cellLoc="right", colWidths=widths, bbox=(0, 0, 1, 1))
     found.auto_set_font_size(False)
     found.set_fontsize(8.5)
     for (row, column), cell in found.get_celld().items():
@@ -288,4 +304,5 @@ def facts(axis, graphs: list[Graph], colours: dict[str, str]):
         if column == 0:
             cell.set_text_props(ha="left", color=colours[graphs[row - 1].type] if row else "black")
         if row == 0:
+            cell.set_height(1.6 * found[1, column].get_height())
             cell.set_text_props(weight="bold")

@@ -36,7 +36,7 @@ void print_stages(const graphs::Staged& staged) {
     if (stages.size() > kMost) {
         std::cout << "  ... and " << stages.size() - kMost << " changes more\n";
     }
-    if (staged.measures()) {
+    if (staged.wish()) {
         std::cout << "  then as measured, among:";
         for (size_t k = 0; k < staged.graphs(); ++k) {
             std::cout << (k ? ", " : " ") << staged.name(k);

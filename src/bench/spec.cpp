@@ -217,6 +217,13 @@ Spec resolve_spec(const Json& given, const std::string& default_name) {
     for (const auto& p : plain_parameters()) {
         if (given.contains(p.name)) plain[p.name] = given.at(p.name);
     }
+    // A string stands for an object of that kind.
+    if (plain.contains("profile") && plain["profile"].is_object()) {
+        Json& profile = plain["profile"];
+        if (profile.contains("variance") && profile["variance"].is_string()) {
+            profile["variance"] = {{"kind", profile["variance"]}};
+        }
+    }
     plain = base::resolve_object(plain, "", plain_parameters());
     out["name"] = name;
     out["notes"] = notes;

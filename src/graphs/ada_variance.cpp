@@ -99,11 +99,8 @@ public:
         go_to(0, rung_, "start");
     }
 
-    bool measures() const override { return true; }
-
-    std::optional<Wish> wants(int64_t t) const override {
-        return (t + 1) % every_ == 0 ? std::optional(wish_) : std::nullopt;
-    }
+    std::optional<Wish> wish() const override { return wish_; }
+    bool due(int64_t t) const override { return (t + 1) % every_ == 0; }
 
     void decide(int64_t t, std::span<const double> measured) override {
         const double value = aggregate({measured.begin(), measured.end()}, aggregate_);

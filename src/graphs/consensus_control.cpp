@@ -56,11 +56,8 @@ public:
         go_to(0, 0, "start");
     }
 
-    bool measures() const override { return true; }
-
-    std::optional<Wish> wants(int64_t t) const override {
-        return due(t) ? std::optional(Wish{Measure::consensus_distance}) : std::nullopt;
-    }
+    std::optional<Wish> wish() const override { return Wish{Measure::consensus_distance}; }
+    bool due(int64_t t) const override { return (t + 1) % every_ == 0; }
 
     void decide(int64_t t, std::span<const double> measured) override {
         const double distance = measured.front();
@@ -88,7 +85,6 @@ protected:
     void set_numbers(const std::vector<double>& saved) override { largest_ = saved.at(0); }
 
 private:
-    bool due(int64_t t) const { return (t + 1) % every_ == 0; }
     double target() const { return target_ >= 0 ? target_ : fraction_ * largest_; }
 
     bool by_degree_;

@@ -62,10 +62,8 @@ public:
         go_to(0, number(std::vector<bool>(size(), true)), "start: no step measured yet");
     }
 
-    bool measures() const override { return true; }
-    std::optional<Wish> wants(int64_t t) const override {
-        return (t + 1) % every_ == 0 ? std::optional(Wish{Measure::step_time}) : std::nullopt;
-    }
+    std::optional<Wish> wish() const override { return Wish{Measure::step_time}; }
+    bool due(int64_t t) const override { return (t + 1) % every_ == 0; }
     void decide(int64_t t, std::span<const double> seconds) override {
         std::vector<int> order(seconds.size());
         std::iota(order.begin(), order.end(), 0);
@@ -77,7 +75,7 @@ public:
             if (k < count_) active[order[k]] = true;
         }
         for (size_t i = 0; i < active.size(); ++i) {
-            if (!active[i]) left_out += " " + std::to_string(i);
+            if (!active[i]) left_out.append(" ").append(std::to_string(i));
         }
         go_to(t + 1, number(active), "left out as slowest:" + left_out);
     }

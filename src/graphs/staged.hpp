@@ -63,11 +63,10 @@ public:
     std::string name(size_t graph) const;
     const Schedule& graph(size_t graph) const;
     size_t graphs() const;
-    /// Whether stages depend on measurements.
-    virtual bool measures() const { return false; }
-
-    /// What `decide(t, ...)` is to be told; null: it is not called for this iteration.
-    virtual std::optional<Wish> wants(int64_t) const { return std::nullopt; }
+    /// What decisions rest on; null: all stages are planned.
+    virtual std::optional<Wish> wish() const { return std::nullopt; }
+    /// Whether `decide` is to be told it in iteration t.
+    virtual bool due(int64_t) const { return false; }
     /// What was measured in iteration t (a value per tensor, replica, or one), the same on all
     /// ranks: may set the graph from t + 1 on.
     virtual void decide(int64_t, std::span<const double>) {}

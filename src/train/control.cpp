@@ -98,7 +98,7 @@ Needs Control::begin(int64_t t, Observer& observer) {
             }
         }
     }
-    wish_ = staged_->wants(t);
+    wish_ = staged_->due(t) ? staged_->wish() : std::nullopt;
     if (!wish_) return {};
     if (needs_variance(wish_->measure)) return {.variance = true};
     return {.norms = wish_->measure != Measure::step_time};

@@ -89,12 +89,7 @@ struct Session::Impl {
     // What a controller asks for must be there.
     void check_controller() const {
         if (!staged) return;
-        for (int64_t t = 0; t < run.iterations; ++t) {
-            if (const auto wish = staged->wants(t)) {
-                wished_tensors(*wish, layout);
-                break;
-            }
-        }
+        if (const auto wish = staged->wish()) wished_tensors(*wish, layout);
         for (int64_t t = 0; t < run.iterations && !algorithm->mixes_again(); ++t) {
             if (!staged->may_repeat(t)) continue;
             throw UserError("/graph: averages several times in an iteration, which " +
@@ -245,6 +240,13 @@ std::vector<std::string> Session::warnings(const Estimates& e) const {
     }
     if (impl_->staged) {
         for (const auto& text : impl_->staged->warnings()) out.push_back(text);
+        bool due = !impl_->staged->wish();
+        for (int64_t t = 0; t < impl_->run.iterations && !due; ++t) due = impl_->staged->due(t);
+        if (!due) {
+            out.push_back("/graph/every: nothing is measured in " +
+                          std::to_string(impl_->run.iterations) +
+                          " iterations, so the graph never changes");
+        }
     }
     return out;
 }

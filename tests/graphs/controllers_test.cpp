@@ -151,7 +151,7 @@ TEST_CASE("ada_variance follows its band with hysteresis") {
     int64_t t = -1;
     const auto check = [&](double value) {  // the next check, which sees `value` in both tensors
         do ++t;
-        while (!s.wants(t));
+        while (!s.due(t));
         CHECK((t + 1) % 5 == 0);
         const std::vector<double> measured{value, value};
         s.decide(t, measured);

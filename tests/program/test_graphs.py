@@ -1,0 +1,186 @@
+"""Every graph through the real mixing code, schedules that change, and the graph command."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+from results import differences, read
+
+# A size that the definition admits, and parameters where the defaults do not fit it.
+GRAPHS = {
+    "ring": 8, "one_way_ring": 8, "path": 6, "torus": 12, "grid": 6, "exponential": 12, "complete": 6, "star": 6,
+    "ring_lattice": 9, "hypercube": 8, "erdos_renyi": 9, "random_regular": 8, "watts_strogatz": 9, "margulis": 9,
+    "chordal_cycle": 7, "u_equistatic": 9, "d_equistatic": 9, "tree": 7, "one_peer_exponential": 12,
+    "one_peer_hypercube": 8, "p_peer_exponential": 9, "alternating_ring": 8, "shift_one": 8, "simple_base_k": 10,
+    "base_k": 10, "hyper_hypercube": 8, "double_binary_tree": 7, "aer:gpus_per_node=2": 8,
+    "hierarchical:gpus_per_node=2": 8, "random_matching": 8, "epidemic": 8, "random_pairs": 6, "matcha": 8,
+    "od_equidyn": 9, "ou_equidyn": 9, "participation": 8,
+}
+
+
+def parameters(graph):
+    name, *pairs = graph.split(":")
+    return {"type": name, **{k: int(v) for k, v in (pair.split("=") for pair in pairs)}}
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_disagreement_decays_as_certified(dbench, graph):
+    """With lr = 0 only mixing happens, over MPI: what the certificate promises holds for it."""
+    n, spec = GRAPHS[graph], parameters(graph)
+    words = [w for k, v in spec.items() if k != "type" for w in (f"--{k}", v)]
+    promised = json.loads(dbench("graph", spec["type"], "--n", n, *words, "--json").stdout)
+    run = dbench.run(dbench.spec(precision="float64", implementation=None, graph=spec, algorithm="dsgd", replicas=n,
+                                 data={"type": "shapes", "train": 8 * n, "test": 8, "batch_size": 1},
+                                 init="independent", optimizer={"type": "sgd", "lr": 0}, length={"iterations": 24},
+                                 evaluate={"every": None, "replicas": 1}), ranks=2)
+    distance = read(run, "parameters/consensus_distance")
+    assert promised["connected"] and promised["row_stochastic"] and promised["column_stochastic"]
+    assert distance[0] > 0.01 and np.all(np.diff(distance) <= 1e-12)
+    if promised["finite_time"] is not None and promised["finite_time"] < len(distance):
+        assert distance[promised["finite_time"]] <= 1e-10 * distance[0]
+    if promised["rho_period"] is not None and promised["period"] < len(distance):
+        assert distance[promised["period"]] <= (promised["rho_period"] + 1e-9) * distance[0]
+    if promised["period"] is None:
+        assert distance[-1] < 0.9 * distance[0]
+    with h5py.File(run) as file:
+        assert json.loads(file["graphs"].attrs["certificate"])["rho"] == promised["rho"]
+
+
+CONTROLLERS = {
+    "ada": {"type": "ada", "k0": 6, "gamma_k": 2},
+    "ada, random regular": {"type": "ada", "k0": 6, "gamma_k": 2, "family": "random_regular"},
+    "ada_variance": {"type": "ada_variance", "every": {"iterations": 2}, "patience": 1, "k0": 2, "k_max": 6, "low": 0.7,
+                     "high": 0.9},
+    "ada_variance by variance": {"type": "ada_variance", "measure": "variance", "tensors": ["conv*"], "k0": 2, "k_max": 6,
+                                 "every": {"iterations": 2}, "patience": 1, "low": 0.7, "high": 0.9},
+    "consensus_control": {"type": "consensus_control", "fraction": 0.3},
+    "consensus_control by degree": {"type": "consensus_control", "by": "degree", "k_max": 6},
+    "budget": {"type": "budget", "order": "uniform", "models": 3, "dense": {"type": "ring_lattice", "k": 6}},
+    "list": [{"type": "ring_lattice", "k": 4, "until": {"epochs": 1}}, "one_peer_exponential"],
+}
+CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 8, "implementation": None, "algorithm": "dsgd",
+       "data": {"type": "shapes", "train": 320, "test": 48, "batch_size": 8}, "length": {"epochs": 3},
+       "optimizer": {"type": "sgd", "lr": 0.05, "momentum": 0.9}}
+
+
+@pytest.mark.parametrize("name", CONTROLLERS)
+def test_controllers_decide_alike_on_any_number_of_ranks(dbench, name):
+    spec = dbench.spec(CNN, graph=CONTROLLERS[name])
+    alone = dbench.run(spec, "1.h5")
+    assert differences(alone, dbench.run(spec, "4.h5", ranks=4)) == []
+    # What a controller sees does not depend on what is recorded.
+    bare = dbench.run(dbench.spec(CNN, graph=CONTROLLERS[name], name="bare.json",
+                                  profile={"norms": False, "variance": {"kind": "off"}}), "bare.h5", ranks=2)
+    for column in ("degree", "rounds", "bytes_sent", "control_bytes", "train_loss"):
+        assert np.array_equal(read(alone, f"iterations/{column}"), read(bare, f"iterations/{column}"))
+    degree, rounds = read(alone, "iterations/degree"), read(alone, "iterations/rounds")
+    assert len(set(degree)) > 1 or rounds.max() > 1
+    measured = not isinstance(CONTROLLERS[name], list) and CONTROLLERS[name]["type"] in ("ada_variance",
+                                                                                         "consensus_control")
+    assert (read(alone, "iterations/control_bytes").sum() > 0) == measured
+    with h5py.File(alone) as file:
+        changes = np.flatnonzero(np.diff(degree)) + 1
+        assert set(changes) <= set(file["events/iteration"][:]) and b"graph" in set(file["events/kind"][:])
+
+
+@pytest.mark.parametrize("order", ["adapt_then_combine", "combine_while_adapt", "combine_then_adapt"])
+def test_consensus_control_reaches_its_target_in_every_order(dbench, order):
+    graph = {"type": "consensus_control", "fraction": 0.4, "max_rounds": 50}
+    run = dbench.run(dbench.spec(CNN, graph=graph, algorithm={"type": "dsgd", "order": order},
+                                 profile={"after": True}), ranks=2)
+    before, after = (read(run, f"parameters/consensus_distance{which}") for which in ("", "_after"))
+    target = 0.4 * np.maximum.accumulate(before)
+    assert np.all(after <= target * (1 + 1e-6))
+    rounds = read(run, "iterations/rounds")
+    assert rounds.max() > 1
+    assert np.array_equal(read(run, "iterations/messages"), rounds * 8 * 2)
+
+
+def test_the_slowest_are_left_out(dbench):
+    graph = {"type": "participation", "graph": "ring", "policy": "slowest", "fraction": 0.5, "every": {"iterations": 3}}
+    run = dbench.run(dbench.spec(CNN, graph=graph), ranks=4)
+    degree = read(run, "iterations/degree")
+    assert np.all(degree[:3] == 2) and np.all(degree[3:] < 2)
+    with h5py.File(run) as file:
+        texts = [text.decode() for text in file["events/text"][:]]
+        assert any("left out as slowest" in text for text in texts)
+        assert file["iterations/control_bytes"][2] == 8 * 7 * 8
+
+
+def test_a_biased_graph_is_refused_unless_accepted(dbench):
+    spec = dbench.spec(implementation=None, algorithm="dsgd", graph={"type": "star", "weights": "uniform"})
+    refused = dbench("run", spec, expect=2).stderr
+    assert "not doubly stochastic" in refused and "metropolis" in refused and "allow_biased" in refused
+    done = dbench("run", spec, "--set", "/allow_biased=true", "--output", "biased.h5")
+    assert "not doubly stochastic" in done.stderr
+    later = [{"type": "ring", "until": {"iterations": 2}}, {"type": "star", "weights": "uniform"}]
+    assert "star is not" in dbench("run", dbench.spec(implementation=None, algorithm="dsgd", graph=later),
+                                   expect=2).stderr
+
+
+@pytest.mark.parametrize("graph, message", [
+    ({"type": "ada", "k0": 2, "k_min": 4}, "/graph/k_min: 4 is above k0 = 2"),
+    ({"type": "ada_variance", "tensors": ["conx*"]}, "/graph/tensors: the model has no tensor 'conx*'"),
+    ({"type": "ada_variance", "low": 2}, "/graph/low"),
+    ({"type": "consensus_control", "graph": "one_peer_exponential"}, "/graph/graph: is a sequence"),
+    ({"type": "budget", "bytes": 5, "dense": {"type": "ring_lattice", "k": 4}}, "/graph/bytes: 5 cannot be spent"),
+    ([{"type": "ring"}, "star"], "/graph/0: has no \"until\""),
+    ([{"type": "ring", "until": {"epochs": 1}}, {"type": "rink"}], "/graph/1"),
+    ([], "/graph: an empty list"),
+    ({"type": "file", "path": "missing.csv"}, "missing.csv"),
+])
+def test_bad_schedules(dbench, graph, message):
+    done = dbench("run", dbench.spec(CNN, graph=graph), expect=2)
+    assert message in done.stderr and not list(dbench.folder.glob("**/*.h5"))
+
+
+def test_check_shows_the_plan_and_warns_where_it_never_changes(dbench):
+    spec = dbench.spec(CNN, graph={"type": "ada", "k0": 6, "gamma_k": 2}, evaluate={"every": None, "replicas": 1})
+    found = json.loads(dbench("check", spec, "--json").stdout)
+    assert found["stages"] == [{"first": 0, "graph": "ring_lattice k=6"}, {"first": 5, "graph": "ring_lattice k=4"},
+                               {"first": 10, "graph": "ring_lattice k=2"}]
+    assert found["spec"]["graph"]["k_min"] == 2 and found["warnings"] == []
+    assert "from iteration 5: ring_lattice k=4" in dbench("check", spec).stdout
+    never = dbench("check", spec, "--set", "/graph/gamma_k=0.02").stderr
+    assert "ada never changes its graph" in never and "epoch 50" in never
+    late = '/graph={"type": "ada_variance", "every": {"iterations": 100}}'
+    assert "nothing is measured in 15 iterations" in dbench("check", spec, "--set", late).stderr
+    assert "shorter than" in dbench("check", spec, "--set", "/graph=ring").stderr
+
+
+def test_compare(dbench):
+    words = ("graph", "--compare", "ring,torus,exponential,base_k:k=5", "--n", 96)
+    lines = dbench(*words).stdout.splitlines()
+    assert [line.split()[0] for line in lines[:5]] == ["graph", "ring", "torus", "exponential", "base_k:k=5"]
+    found = json.loads(dbench(*words, "--json", "--gpus-per-node", 6).stdout)
+    assert [c["rho"] for c in found[:3]] == pytest.approx([0.998573, 0.946410, 0.75], abs=1e-6)
+    assert found[3]["finite_time"] == 3
+    # A ring of 96 on nodes of 6: one in six links crosses, both ways.
+    assert found[0]["traffic"]["share"] == pytest.approx(1 / 6)
+    for c in found:
+        assert c["traffic"]["best"]["share"] <= c["traffic"]["share"] + 1e-12
+        assert sorted(c["traffic"]["best"]["slots"]) == list(range(96))
+    assert "KEY=VALUE" in dbench("graph", "--compare", "ring_lattice:8", "--n", 16, expect=2).stderr
+    assert "TYPE is missing" in dbench("graph", "--n", 16, expect=2).stderr
+
+
+def test_placements_and_bytes(dbench):
+    words = ("graph", "ring", "--n", 24, "--gpus-per-node", 6, "--model-bytes", 1000)
+    linear = json.loads(dbench(*words, "--json").stdout)
+    assert linear["bytes_sent"] == 2000 and linear["traffic"]["worst_node_bytes"] == 2000
+    for placement in ("node_major", "random"):
+        worse = json.loads(dbench(*words, "--placement", placement, "--json").stdout)
+        assert worse["traffic"]["share"] > linear["traffic"]["share"] and worse["rho"] == linear["rho"]
+        assert worse["traffic"]["best"]["share"] <= linear["traffic"]["share"]
+    assert "unknown placement 'liner'" in dbench(*words, "--placement", "liner", expect=2).stderr
+    assert "best placement found" in dbench(*words).stdout
+    aer = json.loads(dbench("graph", "aer", "--n", 24, "--gpus-per-node", 6, "--json").stdout)
+    assert aer["traffic"]["share"] < 0.2  # the nodes asked about are those of the graph
+
+
+def test_dot(dbench):
+    text = dbench("graph", "ring", "--n", 5, "--dot").stdout
+    assert text.startswith('graph "ring"') and text.count(" -- ") == 5
+    text = dbench("graph", "one_peer_exponential", "--n", 5, "--dot", "--round", 1).stdout
+    assert text.startswith("digraph") and "0 -> 2" in text and text.count(" -> ") == 5

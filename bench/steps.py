@@ -23,11 +23,11 @@ SPEC = {
 NOTHING_RECORDED = {"norms": False, "variance": {"kind": "off"}}
 
 
-def start(folder, name, changes, launcher=()):
+def start(folder, name, changes, launcher=(), cwd=None):
     spec = Path(folder) / f"{name}.json"
     spec.write_text(json.dumps({**SPEC, **changes, "output": str(Path(folder) / f"{name}.h5")}))
     return subprocess.Popen([*launcher, PROGRAM, "run", str(spec), "--overwrite", "--quiet"],
-                            stderr=subprocess.DEVNULL)
+                            stderr=subprocess.DEVNULL, cwd=cwd)
 
 
 def steps(folder, name, parts=("step_time",)):

@@ -21,7 +21,9 @@ def graph(run: Run) -> str:
 
 
 def type_of(spec) -> str:
-    """The type of a family's entry, which may stand as a mere string."""
+    """The type of a family's entry, which may stand as a mere string; the types of a list of graphs."""
+    if isinstance(spec, list):
+        return ", ".join(type_of(entry) for entry in spec)
     if isinstance(spec, dict):
         return str(spec.get("type", "?"))
     return "none" if spec is None else str(spec)

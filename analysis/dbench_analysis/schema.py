@@ -22,6 +22,8 @@ ITERATIONS = {
     "bytes_sent": ("I", "bytes"),
     "step_time": ("Ir", "s"),
     **{f"time_{part}": ("Ir", "s") for part in TIME_PARTS},
+    "time_control": ("Ir", "s"),
+    "control_bytes": ("I", "bytes"),
     "time_profile": ("Ir", "s"),
     "profile_bytes": ("I", "bytes"),
 }

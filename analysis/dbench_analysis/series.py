@@ -133,6 +133,16 @@ def early_spread(run: Run, measure: str, share: float = 0.1) -> float:
     return float(quiet(np.nanmean, values.to_numpy(dtype=float)))
 
 
+def bytes_sent(run: Run) -> np.ndarray:
+    """What all replicas sent in each iteration to train, measuring for a controller included [I]."""
+    sent = run.iterations["bytes_sent"][:].astype(float)
+    if "control_bytes" in run.iterations:
+        control = run.iterations["control_bytes"][:]
+        rows = min(len(sent), len(control))
+        sent = sent[:rows] + control[:rows]
+    return sent
+
+
 def step_times(run: Run) -> np.ndarray:
     """Step time of each iteration: that of the slowest rank, in seconds [I]."""
     if "step_time" not in run.iterations:

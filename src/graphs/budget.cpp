@@ -30,7 +30,7 @@ public:
             const base::Json graph = resolve_graph(spec.at(key), pointer + "/" + key);
             auto schedule = make_graph(graph, context, pointer + "/" + key);
             models[which] = models_sent(*schedule);
-            add(graph_title(graph), std::move(schedule));
+            add(graph_label(graph), std::move(schedule));
         }
         if (context.n == 1) {  // nothing to spend
             go_to(0, kSparse, "planned");

@@ -51,7 +51,7 @@ public:
                                       "bring replicas closer): use a static graph, or \"by\": "
                                       "\"degree\"");
             }
-            add(graph_title(resolve_graph(spec.at("graph"), pointer + "/graph")), std::move(graph));
+            add(graph_label(resolve_graph(spec.at("graph"), pointer + "/graph")), std::move(graph));
         }
         go_to(0, 0, "start");
     }

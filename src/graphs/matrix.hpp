@@ -24,6 +24,9 @@ public:
     /// Whether every row is a relabelling of row 0, so that row and column 0 tell all sums.
     virtual bool transitive() const { return false; }
 
+    /// Eigenvalues of a symmetric W, ascending, by a dense solver; found once and kept. O(n^3).
+    const std::vector<double>& eigenvalues() const;
+
     /// As Schedule::groups; found once and kept.
     const std::vector<std::vector<int>>& groups() const;
 
@@ -31,7 +34,8 @@ protected:
     virtual std::vector<std::vector<int>> find_groups() const;
 
 private:
-    mutable std::once_flag once_;
+    mutable std::once_flag once_, spectrum_once_;
+    mutable std::vector<double> eigenvalues_;
     mutable std::vector<std::vector<int>> groups_;
 };
 

@@ -22,9 +22,7 @@ std::optional<std::vector<double>> squared_moduli(const MatrixPtr& matrix) {
         return squares;
     }
     if (is_symmetric(*matrix) && n <= kSymmetricDense) {
-        Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(Eigen::MatrixXd(sparse(*matrix)),
-                                                              Eigen::EigenvaluesOnly);
-        for (const double value : solver.eigenvalues()) squares.push_back(value * value);
+        for (const double value : matrix->eigenvalues()) squares.push_back(value * value);
         return squares;
     }
     if (n > kGeneralDense) return std::nullopt;

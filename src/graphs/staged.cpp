@@ -138,7 +138,7 @@ public:
             base::Json spec = entries[k];
             const base::Json until = spec.value("until", base::Json(nullptr));
             spec.erase("until");
-            go_to(first, add(spec.at("type"), make_graph(spec, context, here)), "planned");
+            go_to(first, add(graph_label(spec), make_graph(spec, context, here)), "planned");
             if (until.is_null()) continue;
             const int64_t end = to_iterations(until, context.run);
             if (end <= first) {
@@ -172,6 +172,22 @@ std::string graph_title(const base::Json& spec) {
         title += (title.empty() ? "" : ", ") + entry.at("type").get<std::string>();
     }
     return title;
+}
+
+std::string graph_label(const base::Json& spec) {
+    std::string label = spec.at("type");
+    const auto* entry = base::find_row(graph_table(), label);
+    for (const base::Parameter& parameter : entry->parameters) {
+        const base::Json& value = spec.at(parameter.name);
+        const bool plain = value.is_number() || value.is_string();
+        const bool standard =
+            !parameter.standard.empty() && value == base::Json::parse(parameter.standard);
+        if (plain && !standard) {
+            label += " " + parameter.name + "=" +
+                     (value.is_string() ? value.get<std::string>() : value.dump());
+        }
+    }
+    return label;
 }
 
 }  // namespace dbench::graphs

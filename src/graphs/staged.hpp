@@ -125,6 +125,10 @@ std::unique_ptr<Schedule> make_list(const base::Json& entries, const GraphContex
 /// Whole iterations of {"epochs": x}, {"iterations": n} or {"samples": n} in this run, rounded up.
 int64_t to_iterations(const base::Json& duration, const RunFacts& run);
 
+/// A resolved graph object in a few words: its type and what differs from the defaults, such as
+/// "ring_lattice k=10".
+std::string graph_label(const base::Json& spec);
+
 /// "ring", or "ring_lattice, one_peer_exponential" for a list.
 std::string graph_title(const base::Json& spec);
 

@@ -48,6 +48,9 @@ double measure(const arena::Dispersion& d, Measure which) {
     }
 }
 
+// A plan with more changes than this, such as two graphs in turn, is not reported one by one.
+constexpr size_t kReported = 100;
+
 bool needs_variance(Measure which) {
     return which == Measure::variance || which == Measure::consensus_distance;
 }
@@ -93,7 +96,7 @@ Needs Control::begin(int64_t t, Observer& observer) {
         const auto& stage = stages[reported_];
         if (stage.first <= t) {
             ++reported_;
-            if (world_.rank() == 0) {
+            if (world_.rank() == 0 && (staged_->wish() || stages.size() <= kReported)) {
                 observer.event(t, "graph", staged_->name(stage.graph) + ": " + stage.reason);
             }
         }

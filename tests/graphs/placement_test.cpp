@@ -4,7 +4,10 @@
 #include <numeric>
 
 #include "dense.hpp"
+#include "graphs/certificate.hpp"
+#include "graphs/matrix.hpp"
 #include "graphs/placement.hpp"
+#include "graphs/sequence.hpp"
 
 using namespace dbench::graphs;
 using namespace dbench::graphs::testing;
@@ -64,4 +67,30 @@ TEST_CASE("the optimiser never worsens what crosses nodes, and mends a scrambled
     const auto pairs = make(R"({"type":"one_peer_exponential"})", 16);
     CHECK(traffic(*pairs, 4, optimised_placement(*pairs, 4, 1)).share <=
           traffic(*pairs, 4, linear_placement(16)).share);
+}
+
+TEST_CASE("relabelled replicas have the same spectrum", "[graphs]") {
+    const int n = 24;
+    const Placement name = random_placement(n, 5);
+    for (const auto* type : {"ring", "exponential", "star", "erdos_renyi", "base_k",
+                             "one_peer_exponential", "tree", "d_equistatic"}) {
+        const auto graph = make(type, n);
+        std::vector<MatrixPtr> relabelled;
+        for (int64_t t = 0; t < graph->period(); ++t) {
+            std::vector<Entry3> entries;
+            for (int i = 0; i < n; ++i) {
+                for (const Link& link : graph->in(graph->at(t), i)) {
+                    entries.push_back({name[i], name[link.peer], link.weight});
+                }
+            }
+            relabelled.push_back(explicit_matrix(n, std::move(entries)));
+        }
+        const Certificate a = certify(*graph, type);
+        const Certificate b = certify(*in_turn(relabelled), type);
+        CHECK(*a.rho == Approx(*b.rho).margin(1e-9));
+        CHECK(*a.rho_period == Approx(*b.rho_period).margin(1e-9));
+        CHECK(a.finite_time == b.finite_time);
+        CHECK(a.lambda_min.value_or(2) == Approx(b.lambda_min.value_or(2)).margin(1e-9));
+        CHECK(a.effective_neighbours.value_or(-1) == Approx(b.effective_neighbours.value_or(-1)));
+    }
 }

@@ -8,7 +8,7 @@ from ..schema import MEASURES
 from ..select import open_runs
 
 HELP = "figures of one run, or of several side by side"
-NAMES = ("variance-accuracy", "accuracy", "training", "consensus", "dispersion", "tensors", "communication", "timing")
+NAMES = ("variance-accuracy", "accuracy", "training", "consensus", "dispersion", "tensors", "communication", "adaptation", "timing")
 EXAMPLES = f"""examples:
   dbench-analyze plot results/ring.h5                        all figures, into ./plots
   dbench-analyze plot results/ -o figures --format pdf

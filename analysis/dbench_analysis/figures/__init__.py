@@ -7,7 +7,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from ..run import Run
-from . import accuracy, communication, spread, style, tensors, timing, variance_accuracy
+from . import accuracy, adaptation, communication, spread, style, tensors, timing, variance_accuracy
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,9 @@ KINDS = {
         Kind("communication", "Communication",
              "How many neighbours a replica sends to in each iteration, and what accuracy the bytes sent have bought.",
              communication.cost),
+        Kind("adaptation", "Graphs that change",
+             "What a controller of the graph sets (neighbours), what it may look at (dispersion of the norms, consensus distance) and "
+             "what comes of it, over the same epochs. Static graphs are flat lines on top.", adaptation.figure),
         Kind("timing", "Where the time goes",
              "Mean time of an iteration by part. Exchange is only what was not hidden behind computation; profiling stands beside "
              "the step and is not part of it.", timing.breakdown),

@@ -17,7 +17,7 @@ def cost(runs: list[Run]):
     for run, look, (found, its) in zip(runs, style.looks(runs), kinds):
         x, degree = thin(run.iterations["iteration"][:], run.iterations["degree"][:])
         left.plot(x, degree, color=look.colour, linestyle=look.dash, label=look.label, marker="." if len(x) < 3 else None)
-        sent = np.concatenate([[0.0], np.cumsum(run.iterations["bytes_sent"][:], dtype=float)]) / run.replicas
+        sent = np.concatenate([[0.0], np.cumsum(series.bytes_sent(run))]) / run.replicas
         at = found["iteration"].to_numpy(dtype=int)
         if its == kind and len(at):
             inside = at < len(sent)

@@ -1,7 +1,7 @@
 # How a test starts ranks: DBENCH_MPIRUN (a list), and the variables that tests get.
 
 set(DBENCH_MPIRUN ${MPIEXEC_EXECUTABLE})
-set(DBENCH_TEST_ENVIRONMENT OMP_NUM_THREADS=1)
+set(DBENCH_TEST_ENVIRONMENT OMP_NUM_THREADS=1 "DBENCH_TESTS=${CMAKE_CURRENT_SOURCE_DIR}" "DBENCH_PYTHON=${Python}")
 execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE version ERROR_QUIET)
 if(version MATCHES "Open MPI|OpenRTE|prte")  # others neither know nor need this
     list(APPEND DBENCH_MPIRUN --oversubscribe --bind-to none)

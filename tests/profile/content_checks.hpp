@@ -105,10 +105,12 @@ inline void compare_norms(Differences& d, const SyntheticRun& run, int64_t rows)
         };
     };
     d.compare(in + "gini", rows, T, measure(&arena::Dispersion::gini));
-    d.compare(in + "index_of_dispersion", rows, T, measure(&arena::Dispersion::index_of_dispersion));
+    d.compare(in + "index_of_dispersion", rows, T,
+              measure(&arena::Dispersion::index_of_dispersion));
     d.compare(in + "coefficient_of_variation", rows, T,
               measure(&arena::Dispersion::coefficient_of_variation));
-    d.compare(in + "quartile_coefficient", rows, T, measure(&arena::Dispersion::quartile_coefficient));
+    d.compare(in + "quartile_coefficient", rows, T,
+              measure(&arena::Dispersion::quartile_coefficient));
 }
 
 inline void compare_variance(Differences& d, const SyntheticRun& run, int64_t rows) {

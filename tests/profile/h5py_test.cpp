@@ -7,13 +7,18 @@
 namespace dbench::profile::tests {
 namespace {
 
-const std::filesystem::path kHere = std::filesystem::path(__FILE__).parent_path();
+/// This file's folder. CTest says where tests/ lies: __FILE__ may be relative to the build folder.
+std::filesystem::path here() {
+    const char* tests = std::getenv("DBENCH_TESTS");
+    return tests ? std::filesystem::path(tests) / "profile"
+                 : std::filesystem::path(__FILE__).parent_path();
+}
 
 /// A Python that has h5py: $DBENCH_PYTHON, else that of scripts/setup; "" where there is none.
 std::string python() {
     const char* given = std::getenv("DBENCH_PYTHON");
     const std::string program =
-        given ? given : (kHere.parent_path().parent_path() / ".venv/bin/python").string();
+        given ? given : (here().parent_path().parent_path() / ".venv/bin/python").string();
     const std::string test = "'" + program + "' -c 'import h5py, numpy' >/dev/null 2>&1";
     return std::system(test.c_str()) == 0 ? program : "";
 }
@@ -25,7 +30,7 @@ struct Output {
 
 Output run_script(const std::string& program, const std::string& script, const std::string& words) {
     const std::string command =
-        "'" + program + "' '" + (kHere / script).string() + "' " + words + " 2>&1";
+        "'" + program + "' '" + (here() / script).string() + "' " + words + " 2>&1";
     FILE* pipe = popen(command.c_str(), "r");
     Output output{-1, ""};
     char part[256];

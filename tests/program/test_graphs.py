@@ -115,7 +115,7 @@ def test_a_biased_graph_is_refused_unless_accepted(dbench):
     done = dbench("run", spec, "--set", "/allow_biased=true", "--output", "biased.h5")
     assert "not doubly stochastic" in done.stderr
     later = [{"type": "ring", "until": {"iterations": 2}}, {"type": "star", "weights": "uniform"}]
-    assert "star is not" in dbench("run", dbench.spec(implementation=None, algorithm="dsgd", graph=later),
+    assert "star weights=uniform is not" in dbench("run", dbench.spec(implementation=None, algorithm="dsgd", graph=later),
                                    expect=2).stderr
 
 

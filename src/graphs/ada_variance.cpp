@@ -9,20 +9,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "graphs/degree_family.hpp"
+#include "graphs/number_text.hpp"
 #include "graphs/staged.hpp"
 
 namespace dbench::graphs {
 namespace {
-
-std::string rounded(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", value);
-    return text;
-}
 
 double aggregate(std::vector<double> values, const std::string& how) {
     if (values.empty()) return 0;
@@ -80,8 +74,8 @@ public:
           step_(spec.at("step")),
           every_(to_iterations(spec.at("every"), context.run)) {
         if (low_ > high_) {
-            throw base::UserError(pointer + "/low: " + rounded(low_) + " is above high = " +
-                                  rounded(high_) + ": a band has low <= high");
+            throw base::UserError(pointer + "/low: " + number_text(low_) + " is above high = " +
+                                  number_text(high_) + ": a band has low <= high");
         }
         const auto k_min = spec.at("k_min").get<int64_t>();
         const auto k_max = spec.at("k_max").get<int64_t>();
@@ -113,9 +107,9 @@ public:
         const auto rungs = static_cast<int64_t>(graphs());
         const int64_t wanted = static_cast<int64_t>(rung_) + (above_ >= patience_ ? step_ : -step_);
         const std::string reason =
-            measure_ + " " + rounded(value) +
-            (relative_ ? ", " + rounded(seen) + " of its maximum," : std::string()) +
-            (above_ >= patience_ ? " above " + rounded(high_) : " below " + rounded(low_));
+            measure_ + " " + number_text(value) +
+            (relative_ ? ", " + number_text(seen) + " of its maximum," : std::string()) +
+            (above_ >= patience_ ? " above " + number_text(high_) : " below " + number_text(low_));
         above_ = below_ = 0;
         rung_ = static_cast<size_t>(std::clamp<int64_t>(wanted, 0, rungs - 1));
         go_to(t + 1, rung_, reason);

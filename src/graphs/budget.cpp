@@ -2,23 +2,17 @@
 // any claim that adapting the graph helps: the same bytes, another time.
 
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "graphs/certificate.hpp"
 #include "graphs/families.hpp"
+#include "graphs/number_text.hpp"
 #include "graphs/staged.hpp"
 
 namespace dbench::graphs {
 namespace {
 
 constexpr int64_t kIterations = 100;  // planned for a graph looked at by itself
-
-std::string rounded(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.6g", value);
-    return text;
-}
 
 class Budget final : public Staged {
 public:
@@ -37,9 +31,9 @@ public:
             return;
         }
         if (models[0] <= models[1]) {
-            throw base::UserError(pointer + "/dense: sends " + rounded(models[0]) +
+            throw base::UserError(pointer + "/dense: sends " + number_text(models[0], 6) +
                                   " models per replica and iteration, sparse " +
-                                  rounded(models[1]) + ": dense must send more");
+                                  number_text(models[1], 6) + ": dense must send more");
         }
         const int64_t iterations =
             context.run.iterations > 0 ? context.run.iterations : kIterations;
@@ -51,9 +45,10 @@ public:
         if (mean < models[1] || mean > models[0]) {
             const double unit = total ? per_model : 1;
             throw base::UserError(pointer + (total ? "/bytes: " : "/models: ") +
-                                  rounded(mean * unit) + " cannot be spent: " +
-                                  rounded(models[1] * unit) + " with the sparse graph alone, " +
-                                  rounded(models[0] * unit) + " with the dense one");
+                                  number_text(mean * unit, 6) +
+                                  " cannot be spent: " + number_text(models[1] * unit, 6) +
+                                  " with the sparse graph alone, " +
+                                  number_text(models[0] * unit, 6) + " with the dense one");
         }
         const double share = (mean - models[1]) / (models[0] - models[1]);
         const auto dense = static_cast<int64_t>(std::llround(share * double(iterations)));

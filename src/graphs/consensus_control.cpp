@@ -6,20 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "graphs/degree_family.hpp"
+#include "graphs/number_text.hpp"
 #include "graphs/staged.hpp"
 
 namespace dbench::graphs {
 namespace {
-
-std::string rounded(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", value);
-    return text;
-}
 
 class ConsensusControl final : public Staged {
 public:
@@ -69,8 +63,8 @@ public:
         const auto most = static_cast<int64_t>(graphs()) - 1;
         const int64_t wanted = static_cast<int64_t>(last_graph()) + (up ? 1 : -1);
         go_to(t + 1, static_cast<size_t>(std::clamp<int64_t>(wanted, 0, most)),
-              "consensus distance " + rounded(distance) + (up ? " above " : " well below ") +
-                  rounded(target()));
+              "consensus distance " + number_text(distance) + (up ? " above " : " well below ") +
+                  number_text(target()));
     }
 
     bool may_repeat(int64_t t) const override { return !by_degree_ && due(t); }

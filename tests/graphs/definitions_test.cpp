@@ -88,8 +88,6 @@ MatrixXd star(int n) {
     return w;
 }
 
-double distance(const MatrixXd& a, const MatrixXd& b) { return (a - b).cwiseAbs().maxCoeff(); }
-
 }  // namespace
 
 TEST_CASE("static graphs are their definitions", "[graphs]") {

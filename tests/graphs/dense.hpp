@@ -32,6 +32,11 @@ inline Eigen::MatrixXd dense(const std::string& spec, int n, int64_t t = 0) {
 
 inline Eigen::MatrixXd average(int n) { return Eigen::MatrixXd::Constant(n, n, 1.0 / n); }
 
+/// The largest difference of two entries.
+inline double distance(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
+    return (a - b).cwiseAbs().maxCoeff();
+}
+
 inline double norm2(const Eigen::MatrixXd& matrix) {
     return Eigen::JacobiSVD<Eigen::MatrixXd>(matrix).singularValues()(0);
 }

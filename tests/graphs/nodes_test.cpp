@@ -13,8 +13,6 @@ using Eigen::MatrixXd;
 
 namespace {
 
-double distance(const MatrixXd& a, const MatrixXd& b) { return (a - b).cwiseAbs().maxCoeff(); }
-
 MatrixXd product(const Schedule& schedule, int64_t rounds) {
     MatrixXd all = MatrixXd::Identity(schedule.size(), schedule.size());
     for (int64_t t = 0; t < rounds; ++t) all = dense(schedule, schedule.at(t)) * all;

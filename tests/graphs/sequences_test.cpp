@@ -21,8 +21,6 @@ MatrixXd product(const Schedule& schedule, int64_t rounds) {
     return all;
 }
 
-double distance(const MatrixXd& a, const MatrixXd& b) { return (a - b).cwiseAbs().maxCoeff(); }
-
 std::string with_k(const std::string& type, int k) {
     return R"({"type":")" + type + R"(","k":)" + std::to_string(k) + "}";
 }

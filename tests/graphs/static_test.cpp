@@ -14,7 +14,6 @@ using Eigen::MatrixXd;
 
 namespace {
 
-double distance(const MatrixXd& a, const MatrixXd& b) { return (a - b).cwiseAbs().maxCoeff(); }
 int wrap(int64_t i, int n) { return static_cast<int>(((i % n) + n) % n); }
 
 MatrixXd metropolis(MatrixXd a) {

@@ -217,11 +217,13 @@ std::vector<int64_t> Checkpoints::generations() const {
     return found;
 }
 
-void Checkpoints::remove_old() const {
+/// Later ones, damaged and passed over when the run went on, would else outlive the one written.
+void Checkpoints::remove_others(int64_t written) const {
     std::error_code ignored;
-    const auto found = generations();
-    for (size_t k = static_cast<size_t>(keep_); k < found.size(); ++k) {
-        fs::remove_all(path_of(found[k]), ignored);
+    int64_t kept = 0;
+    for (const int64_t iteration : generations()) {
+        if (iteration <= written && kept++ < keep_) continue;
+        fs::remove_all(path_of(iteration), ignored);
     }
     for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
         if (entry.path().extension() == ".partial") fs::remove_all(entry.path(), ignored);
@@ -268,7 +270,7 @@ void Checkpoints::write(const CheckpointHead& head, const arena::StateTable& sta
             fs::rename(partial, place, error);
             if (error) throw RunError("the checkpoint " + place + ": " + error.message());
             sync_folder(folder_);
-            remove_old();
+            remove_others(head.iteration);
         });
     } catch (...) {
         std::error_code ignored;
@@ -314,7 +316,8 @@ std::string Checkpoints::check_parts(const Manifest& manifest) const {
 std::optional<CheckpointHead> Checkpoints::newest() {
     std::string list = Json(generations()).dump();  // rank 0's: all are to try the same
     world_.broadcast(list);
-    for (const int64_t iteration : Json::parse(list).get<std::vector<int64_t>>()) {
+    const auto found = Json::parse(list).get<std::vector<int64_t>>();
+    for (const int64_t iteration : found) {
         Manifest manifest;
         std::string problem = try_manifest(iteration, manifest);
         const bool others = problem.empty() && manifest.replicas != placement_.replicas;
@@ -332,6 +335,10 @@ std::optional<CheckpointHead> Checkpoints::newest() {
         if (problem.empty()) problem = "another rank found it damaged";
         base::warn("the checkpoint " + path_of(iteration) + " is passed over: " + problem);
     }
+    world_.agree(found.empty() ? ""
+                               : "--resume: no checkpoint in " + folder_ +
+                                     " is whole: put a copy back, or begin anew with --overwrite",
+                 true);
     return std::nullopt;
 }
 

@@ -36,8 +36,8 @@ public:
     void write(const CheckpointHead& head, const arena::StateTable& state);
 
     /// The newest generation whose parts are whole; damaged ones are warned of and passed over.
-    /// Empty where there is none. Collective. Throws UserError where it is of another number of
-    /// replicas.
+    /// Empty where there is none at all. Collective. Throws UserError where all are damaged, or
+    /// where it is of another number of replicas.
     std::optional<CheckpointHead> newest();
 
     /// Fills the table from that generation, however its replicas were dealt over ranks.
@@ -53,7 +53,7 @@ private:
     std::string path_of(int64_t iteration) const;
     std::string try_manifest(int64_t iteration, Manifest& manifest) const;
     std::string check_parts(const Manifest& manifest) const;
-    void remove_old() const;
+    void remove_others(int64_t written) const;
 
     comm::World& world_;
     comm::Placement placement_;

@@ -104,6 +104,23 @@ def test_two_generations_are_kept_and_a_damaged_one_is_passed_over(dbench):
             assert differences(whole, path) == []
 
 
+def test_damaged_generations_neither_cost_a_result_nor_outlive_whole_ones(dbench):
+    spec = dbench.spec({**CNN, "length": {"iterations": 45}, "checkpoint": {"every": {"iterations": 10}, "keep": 1}})
+    path = dbench.run(spec, "a.h5")
+    with h5py.File(path, "r+") as file:
+        file.attrs.modify("status", np.bytes_(b"failed"))
+    before = open(path, "rb").read()
+    os.remove(os.path.join(folder(path), "40", "part-0.bin"))
+    assert "whole" in dbench("run", spec, "--output", path, "--resume", expect=2).stderr
+    assert open(path, "rb").read() == before and generations(path) == [40]
+    other = dbench.run(spec, "b.h5")
+    with h5py.File(other, "r+") as file:
+        file.attrs.modify("status", np.bytes_(b"failed"))
+    os.makedirs(os.path.join(folder(other), "44"))  # a later one without anything in it
+    dbench("run", spec, "--output", other, "--resume", "--set", "/checkpoint/every/iterations=21")
+    assert generations(other) == [42]
+
+
 def flip(path):
     with open(path, "r+b") as file:
         file.seek(os.path.getsize(path) * 3 // 4)

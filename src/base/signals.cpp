@@ -1,13 +1,23 @@
 #include "base/signals.hpp"
 
+#include <atomic>
 #include <csignal>
+#include <limits>
+
+#include "base/clock.hpp"
 
 namespace dbench::base {
 namespace {
 
 volatile std::sig_atomic_t received = 0;
+std::atomic<double> first_time{std::numeric_limits<double>::infinity()};
+static_assert(std::atomic<double>::is_always_lock_free);  // a handler sets it
 
-void note(int signal) { received = signal; }
+void note(int signal) {
+    received = signal;
+    double none = std::numeric_limits<double>::infinity();
+    first_time.compare_exchange_strong(none, now());
+}
 
 }  // namespace
 
@@ -21,6 +31,8 @@ void note_signals() {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
 }
+
+double noted_signal_time() { return first_time; }
 
 std::string noted_signal() {
     switch (received) {

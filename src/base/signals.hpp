@@ -12,4 +12,7 @@ void note_signals();
 /// Name of the signal received ("SIGTERM"), or empty.
 std::string noted_signal();
 
+/// When the first was received, on the clock of `base::now`; infinite while none was.
+double noted_signal_time();
+
 }  // namespace dbench::base

@@ -1,10 +1,11 @@
 // Collectives on texts of any length, built from messages. A text travels as one packet of fixed
 // size that holds its length and its beginning, and, where it is longer, one more message.
 //
-// gather: one step, r - 1 texts into rank 0. broadcast: a binomial tree, ceil(log2 r) steps, one
-// text per rank and step; a rank receives once.
+// Both go along a binomial tree of ceil(log2 r) steps: in a gather a rank receives from at most
+// ceil(log2 r) others and sends once, in a broadcast the other way round.
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "comm/world_impl.hpp"
@@ -41,50 +42,89 @@ void add_rest(std::vector<Message>& messages, int rank, int tag, std::string& te
         {rank, tag, text.data() + kBeginning, static_cast<int64_t>(text.size() - kBeginning)});
 }
 
+/// Texts one after the other, each behind its length.
+std::string joined(const std::vector<std::string>& texts) {
+    std::string bytes;
+    for (const std::string& text : texts) {
+        const uint64_t length = text.size();
+        bytes.append(reinterpret_cast<const char*>(&length), sizeof length).append(text);
+    }
+    return bytes;
+}
+
+/// Adds the texts of `joined`.
+void split(const std::string& bytes, std::vector<std::string>& texts) {
+    for (size_t at = 0; at < bytes.size();) {
+        uint64_t length;
+        std::memcpy(&length, bytes.data() + at, sizeof length);
+        at += sizeof length;
+        texts.push_back(bytes.substr(at, length));
+        at += length;
+    }
+}
+
+/// Lowest one bit of a rank; of rank 0 the first power of two that no rank reaches.
+int lowest_bit(int rank, int size) {
+    int bit = 1;
+    while (bit < size && !(rank & bit)) bit *= 2;
+    return bit;
+}
+
+/// Seconds to wait for what is so many steps of a gather, or of a gather and the broadcast after
+/// it, away from its cause: whoever waits for a silent rank itself is to be the first to say so.
+double patient(double seconds, int steps) { return seconds * (1 + 0.1 * steps); }
+
 }  // namespace
 
 std::vector<std::string> World::Impl::gather(const std::string& what, const std::string& bytes,
                                              double seconds) {
     const int number = tag(collectives++);
-    if (rank() != 0) {
-        std::string first = packet(bytes), text = bytes;
-        std::vector<Message> out{message(0, number, first)};
-        add_rest(out, 0, number, text);
-        move(what, Channel::collective, out, {}, seconds);
-        return {};
-    }
-    std::vector<std::string> texts(static_cast<size_t>(size()));
+    // Rank r collects from r + 1, r + 2, r + 4, ... below its lowest one bit the texts of as many
+    // ranks each, which then are those of [r, r + bit), and hands them to r without that bit.
+    const int bit = lowest_bit(rank(), size());
+    std::vector<int> children;
+    for (int b = 1; b < bit && rank() + b < size(); b *= 2) children.push_back(rank() + b);
+    const double patience =
+        patient(seconds > 0 ? seconds : deadline, static_cast<int>(children.size()));
+    std::vector<std::string> parts(children.size(), std::string(kPacket, '\0'));
     std::vector<Message> in;
-    for (int r = 1; r < size(); ++r) {
-        texts[r].resize(kPacket);
-        in.push_back(message(r, number, texts[r]));
+    for (size_t k = 0; k < children.size(); ++k) {
+        in.push_back(message(children[k], number, parts[k]));
     }
-    move(what, Channel::collective, {}, in, seconds);
+    move(what, Channel::collective, {}, in, patience);
     in.clear();
-    texts[0] = bytes;
-    for (int r = 1; r < size(); ++r) {
-        texts[r] = unpack(texts[r]);
-        add_rest(in, r, number, texts[r]);
+    for (size_t k = 0; k < children.size(); ++k) {
+        parts[k] = unpack(parts[k]);
+        add_rest(in, children[k], number, parts[k]);
     }
-    move(what, Channel::collective, {}, in, seconds);
-    return texts;
+    move(what, Channel::collective, {}, in, patience);
+    std::vector<std::string> texts{bytes};
+    for (const std::string& part : parts) split(part, texts);
+    if (rank() == 0) return texts;
+    std::string all = joined(texts), first = packet(all);
+    std::vector<Message> out{message(rank() - bit, number, first)};
+    add_rest(out, rank() - bit, number, all);
+    move(what, Channel::collective, out, {}, seconds);
+    return {};
 }
 
 void World::Impl::broadcast(const std::string& what, std::string& bytes, double seconds) {
     const int number = tag(collectives++);
     // Rank r hears from r without its lowest one bit; it tells r + 1, r + 2, r + 4, ... below that
     // bit.
-    int bit = 1;
-    while (bit < size() && !(rank() & bit)) bit *= 2;
+    int bit = lowest_bit(rank(), size());
     if (rank() != 0) {
+        const int steps = std::bit_width(static_cast<unsigned>(size() - 1)) +
+                          std::popcount(static_cast<unsigned>(rank()));
+        const double patience = patient(seconds > 0 ? seconds : deadline, steps);
         const int from = rank() - bit;
         std::string first(kPacket, '\0');
         const Message in = message(from, number, first);
-        move(what, Channel::collective, {}, {&in, 1}, seconds);
+        move(what, Channel::collective, {}, {&in, 1}, patience);
         bytes = unpack(first);
         std::vector<Message> rest;
         add_rest(rest, from, number, bytes);
-        move(what, Channel::collective, {}, rest, seconds);
+        move(what, Channel::collective, {}, rest, patience);
     }
     std::string first = packet(bytes);
     std::vector<Message> out;

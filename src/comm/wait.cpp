@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/signals.hpp"
 #include "comm/world.hpp"
 
 namespace dbench::comm {
@@ -29,7 +32,28 @@ std::string list(const std::vector<int>& ranks) {
     return text;
 }
 
+std::string seconds_text(double seconds) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g s", seconds);
+    return text;
+}
+
+double seconds_from_environment(const char* name, double standard) {
+    const char* text = std::getenv(name);
+    if (!text || !*text) return standard;
+    char* end = nullptr;
+    const double seconds = std::strtod(text, &end);
+    if (*end || !(seconds > 0)) {
+        throw base::UserError(std::string(name) + "=" + text +
+                              " is not a number of seconds above 0");
+    }
+    return seconds;
+}
+
 }  // namespace
+
+double timeout() { return seconds_from_environment("DBENCH_TIMEOUT", 600); }
+double stop_timeout() { return seconds_from_environment("DBENCH_STOP_TIMEOUT", 60); }
 
 void Backoff::pause() {
     if (sleep_us_ == 0) {
@@ -57,14 +81,20 @@ void wait(const Wait& wait) {
         backoff.pause();
         if (!backoff.sleeping()) continue;
         wait.check_failures();
-        if (base::now() - start > wait.deadline && !wait.done()) {
-            const std::vector<int> ranks = wait.owing();
-            char seconds[32];
-            std::snprintf(seconds, sizeof seconds, "%g", wait.deadline);
-            throw Stalled(wait.what + " stalled (no answer from " +
-                          (ranks.empty() ? "the other ranks" : list(ranks)) + " within " + seconds +
-                          " s): look at that rank's log and node; DBENCH_TIMEOUT sets the limit");
-        }
+        const double now = base::now();
+        const double asked = base::noted_signal_time();  // to stop
+        const bool stopping = now > asked && now - std::max(start, asked) > stop_timeout();
+        if ((!stopping && now - start <= wait.deadline) || wait.done()) continue;
+        const std::vector<int> ranks = wait.owing();
+        const std::string silent = "no answer from " +
+                                   (ranks.empty() ? "the other ranks" : list(ranks)) + " within " +
+                                   seconds_text(stopping ? stop_timeout() : wait.deadline);
+        throw Stalled(stopping ? base::noted_signal() + " could not be agreed on by all ranks (" +
+                                     silent + " in " + wait.what +
+                                     "): DBENCH_STOP_TIMEOUT sets the limit"
+                               : wait.what + " stalled (" + silent +
+                                     "): look at that rank's log and node; DBENCH_TIMEOUT sets "
+                                     "the limit");
     }
 }
 

@@ -24,6 +24,13 @@ private:
 /// Lets this thread's short sleeps be short: by default Linux rounds them up by 50 us.
 void shorten_sleeps();
 
+/// Seconds that a wait may take: environment DBENCH_TIMEOUT, 600 by default. Throws UserError.
+double timeout();
+
+/// Seconds that a wait may still take once a signal has asked this rank to stop: environment
+/// DBENCH_STOP_TIMEOUT, 60 by default. Throws UserError.
+double stop_timeout();
+
 struct Wait {
     std::string what;                         ///< "the exchange of iteration 7"
     std::function<bool()> done;               ///< moves things along; never blocks
@@ -32,8 +39,8 @@ struct Wait {
     double deadline;                          ///< seconds
 };
 
-/// Returns when `done` does. Throws Stalled after the deadline, and what `done` and
-/// `check_failures` throw.
+/// Returns when `done` does. Throws Stalled after the deadline, or after a signal where the others
+/// do not answer within `stop_timeout`; and what `done` and `check_failures` throw.
 void wait(const Wait& wait);
 
 }  // namespace dbench::comm

@@ -22,18 +22,6 @@ namespace {
 constexpr double kGraceSeconds = 5;
 constexpr size_t kLongestReport = 4000;  // short enough to leave without the receiver's help
 
-double deadline_from_environment() {
-    const char* text = std::getenv("DBENCH_TIMEOUT");
-    if (!text || !*text) return 600;
-    char* end = nullptr;
-    const double seconds = std::strtod(text, &end);
-    if (*end || !(seconds > 0)) {
-        throw base::UserError("DBENCH_TIMEOUT=" + std::string(text) +
-                              " is not a number of seconds above 0");
-    }
-    return seconds;
-}
-
 std::string host_name() {
     char name[256] = "";
     gethostname(name, sizeof name - 1);
@@ -53,7 +41,8 @@ void refuse_step_without_mpi() {
 }  // namespace
 
 World::World() : impl_(std::make_unique<Impl>()) {
-    impl_->deadline = deadline_from_environment();
+    impl_->deadline = timeout();
+    stop_timeout();  // refused here, not in the middle of a run
     if (launched_by_mpi()) {
         MpiMembership member = join_mpi();
         impl_->transport = std::move(member.transport);
@@ -72,7 +61,7 @@ World::World() : impl_(std::make_unique<Impl>()) {
 World::World(Alone) : World(std::make_shared<LocalGroup>(1), 0) {}
 
 World::World(std::shared_ptr<LocalGroup> group, int rank) : impl_(std::make_unique<Impl>()) {
-    impl_->deadline = deadline_from_environment();
+    impl_->deadline = timeout();
     impl_->host = host_name();
     impl_->local_rank = rank;
     impl_->local_size = group->size();

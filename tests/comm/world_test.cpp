@@ -99,7 +99,7 @@ TEST_CASE("A wait that takes too long names what and whom it waited for") {
         return "no error";
     });
     CHECK_THAT(outcome[0], Catch::Matchers::ContainsSubstring("barrier") &&
-                               Catch::Matchers::ContainsSubstring("rank 2 within 0.2 s"));
+                               Catch::Matchers::ContainsSubstring("rank 2 within 0.2"));
 }
 
 TEST_CASE("A failure reaches rank 0 in whatever it waits for") {

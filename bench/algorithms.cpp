@@ -80,7 +80,7 @@ public:
         algorithm_->declare(table_);
         exchange_ = std::make_unique<comm::Exchange>(world_, placement_, layout_, schedule_.get(),
                                                      comm::Reduction::reproducible);
-        const train::ProfilePlan nothing{.every = 0, .norms = false, .variance_every = 0};
+        const train::ProfilePlan nothing;
         probe_ = std::make_unique<train::Probe>(nothing, layout_, kReplicas, kReplicas, *exchange_,
                                                 timers_);
         control_ = std::make_unique<train::Control>(nullptr, world_, placement_, layout_,

@@ -69,6 +69,31 @@ Json check_duration(const Json& given, const std::string& pointer, const Paramet
     return given;
 }
 
+/// Every stage but the last says until when it lasts.
+Json check_stages(const Json& given, const std::string& pointer, const Parameter& p) {
+    if (!given.is_array()) return check_duration(given, pointer, p);
+    if (given.empty()) refuse(pointer, "has no stages: name one, or a duration");
+    Json out = Json::array();
+    for (size_t k = 0; k < given.size(); ++k) {
+        const std::string at = pointer + "/" + std::to_string(k);
+        const bool last = k + 1 == given.size();
+        Parameter until = Parameter::duration("until", last ? "null" : "", "where the stage ends");
+        Parameter every = Parameter::duration("every", "", "its interval; null: never").or_null();
+        for (Parameter* part : {&until, &every}) {
+            part->least = 0;
+            part->above_least = true;
+        }
+        until.nullable = last;
+        out.push_back(resolve_object(given[k], at, {until, every}));
+        if (last && !out.back().at("until").is_null()) {
+            refuse(at + "/until",
+                   "the last stage lasts to the end of the run: remove it, or add "
+                   "a stage after it");
+        }
+    }
+    return out;
+}
+
 Json check(const Json& given, const std::string& pointer, const Parameter& p) {
     using Kind = Parameter::Kind;
     if (given.is_null() && p.nullable) return given;
@@ -110,6 +135,8 @@ Json check(const Json& given, const std::string& pointer, const Parameter& p) {
             return given;
         case Kind::duration:
             return check_duration(given, pointer, p);
+        case Kind::stages:
+            return check_stages(given, pointer, p);
         case Kind::object:
             return resolve_object(given, pointer, p.members);
         case Kind::any:
@@ -145,6 +172,11 @@ Parameter Parameter::duration(std::string name, std::string standard, std::strin
     Parameter p = make(Kind::duration, std::move(name), std::move(standard), std::move(help));
     p.choices = {"epochs", "iterations", "samples"};
     p.least = 0;
+    return p;
+}
+Parameter Parameter::stages(std::string name, std::string standard, std::string help) {
+    Parameter p = duration(std::move(name), std::move(standard), std::move(help));
+    p.kind = Kind::stages;
     return p;
 }
 Parameter Parameter::object(std::string name, std::vector<Parameter> members, std::string help) {

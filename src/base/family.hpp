@@ -14,7 +14,7 @@ namespace dbench::base {
 /// One key that a spec object may hold: its type, range, default and one line of help.
 /// Defaults are kept as JSON text, so that this header needs no JSON library.
 struct Parameter {
-    enum class Kind { integer, number, flag, text, choice, numbers, duration, object, any };
+    enum class Kind { integer, number, flag, text, choice, numbers, duration, stages, object, any };
 
     std::string name;
     Kind kind = Kind::any;
@@ -24,7 +24,7 @@ struct Parameter {
     double most = std::numeric_limits<double>::infinity();
     bool above_least = false;          ///< `least` itself is refused
     bool nullable = false;             ///< null is allowed (its meaning stands in `help`)
-    std::vector<std::string> choices;  ///< choice: the words; duration: the units
+    std::vector<std::string> choices;  ///< choice: the words; duration and stages: the units
     std::vector<Parameter> members;    ///< object: its keys
 
     static Parameter integer(std::string name, std::string standard, std::string help);
@@ -36,6 +36,8 @@ struct Parameter {
     static Parameter numbers(std::string name, std::string standard, std::string help);
     /// {"epochs": x}, {"iterations": n} or {"samples": n}.
     static Parameter duration(std::string name, std::string standard, std::string help);
+    /// A duration, or a list [{"until": duration, "every": duration or null}, ..., {"every": ...}].
+    static Parameter stages(std::string name, std::string standard, std::string help);
     static Parameter object(std::string name, std::vector<Parameter> members, std::string help);
     /// Any JSON value; whoever uses it checks it.
     static Parameter any(std::string name, std::string standard, std::string help);

@@ -5,6 +5,7 @@
 
 #include "base/log.hpp"
 #include "bench/commands.hpp"
+#include "bench/recorded.hpp"
 
 namespace dbench::bench {
 
@@ -88,6 +89,9 @@ void print_text(const Setup& s, const train::Estimates& e) {
     char share[32];
     std::snprintf(share, sizeof share, "%.1f %%", 100 * e.evaluation_share);
     row("evaluation", std::string(share) + " of the run's work");
+    row("result file", bytes_text(static_cast<double>(result_bytes(s))) + " before compression, " +
+                           bytes_text(static_cast<double>(result_bytes(s) / e.iterations)) +
+                           " an iteration");
     row("output", s.spec.output);
     if (s.certificate) std::cout << "\n" << graphs::to_text(*s.certificate);
     if (s.staged) print_stages(*s.staged);
@@ -117,6 +121,7 @@ int command_check(comm::World& world, const RunArguments& arguments, bool json) 
         out["memory_bytes_per_rank"] = estimates.memory_bytes;
         out["bytes_per_step"] = estimates.bytes_per_step;
         out["profile_bytes_per_step"] = estimates.profile_bytes_per_step;
+        out["result_bytes"] = result_bytes(s);
         out["iterations"] = estimates.iterations;
         out["iterations_per_epoch"] = estimates.per_epoch;
         out["evaluation_share"] = estimates.evaluation_share;

@@ -8,8 +8,11 @@
 #include "base/log.hpp"
 #include "base/signals.hpp"
 #include "bench/commands.hpp"
+#include "bench/crash_log.hpp"
+#include "bench/heartbeat.hpp"
 #include "bench/progress.hpp"
 #include "bench/provenance.hpp"
+#include "bench/recorded.hpp"
 #include "profile/recorder.hpp"
 #include "profile/result_file.hpp"
 #include "train/allocator.hpp"
@@ -23,8 +26,10 @@ namespace {
 
 std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunArguments& arguments,
                                                  const Setup& s, int threads, int64_t first,
-                                                 ProgressLine& progress) {
+                                                 ProgressLine& line,
+                                                 std::optional<Heartbeat>& heartbeat) {
     const auto& plan = s.session->plan();
+    const profile::Features features = features_of(*s.session);
     profile::RecorderOptions o;
     o.path = s.spec.output;
     o.overwrite = arguments.overwrite || arguments.resume;
@@ -37,25 +42,29 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.precision = s.session->type();
     o.cpus = usable_cpus();
     o.evaluated = static_cast<int64_t>(s.session->evaluated().size());
-    o.validation = s.session->has_validation();
-    o.norms = plan.profile.norms;
-    o.variance = plan.profile.variance_every > 0;
-    o.after = plan.profile.after;
-    o.every = plan.profile.every;
-    o.variance_every = std::max<int64_t>(1, plan.profile.variance_every);
+    o.validation = features.validation;
+    o.norms = features.norms;
+    o.variance = features.variance;
+    o.after = features.after;
+    o.every = plan.profile.rows.mean_interval(plan.iterations);
+    o.variance_every = plan.profile.variance.mean_interval(plan.iterations);
     if (s.graph) o.certified = s.graph->at(0).matrix;
     o.schedule = s.schedule.get();
     o.graphs = s.spec.resolved.at("profile").at("graphs");
     o.iterations = plan.iterations;
     o.samples_per_iteration = static_cast<double>(plan.samples_per_iteration);
     o.seconds_per_iteration = s.session->seconds_per_iteration();
-    o.progress = [&progress](const profile::Progress& p) { progress.show(p); };
+    o.progress = [&](const profile::Progress& p) {
+        line.show(p);
+        if (heartbeat) heartbeat->beat(p);
+    };
     return std::make_unique<profile::Recorder>(world, s.placement, std::move(o));
 }
 
 // Ends the job after a failure while running: the file keeps the message, all ranks end.
 [[noreturn]] void end_failed(comm::World& world, profile::Recorder& recorder,
                              const std::string& message) {
+    write_crash_log(message);
     if (world.rank() == 0) {
         recorder.fail(message);
         base::report_error(message);
@@ -146,8 +155,12 @@ int command_run(comm::World& world, const RunArguments& arguments) {
     if (head) s.session->resume(checkpoints, *head);
     ProgressLine progress(arguments.quiet || world.rank() != 0);
     base::note_signals();
-    const auto recorder =
-        make_recorder(world, arguments, s, threads, head ? head->iteration : 0, progress);
+    std::optional<Heartbeat> heartbeat;  // none before the result file is known to be this run's
+    const auto recorder = make_recorder(world, arguments, s, threads, head ? head->iteration : 0,
+                                        progress, heartbeat);
+    if (world.rank() == 0) heartbeat.emplace(s.spec.output, world.host());
+    if (world.rank() == 0 && !head) remove_crash_logs(s.spec.output);
+    watch_for_crashes(s.spec.output, world.rank(), world.host());
     std::string signal;
     try {
         if (!head) checkpoints.clear();
@@ -159,6 +172,7 @@ int command_run(comm::World& world, const RunArguments& arguments) {
         }
     } catch (const std::exception& error) {
         progress.end();
+        heartbeat.reset();
         end_failed(world, *recorder, error.what());
     }
     if (!signal.empty()) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 namespace dbench::bench {
 namespace {
@@ -30,6 +31,12 @@ std::string numbers_text(const profile::Progress& p) {
 
 }  // namespace
 
+double seconds_left(const profile::Progress& p) {
+    const auto done = static_cast<double>(p.completed - p.first);
+    return done > 0 ? p.elapsed / done * static_cast<double>(p.iterations - p.completed)
+                    : std::numeric_limits<double>::quiet_NaN();
+}
+
 std::string duration_text(double seconds) {
     const long s = std::lround(std::max(0.0, seconds));
     char text[48];
@@ -48,11 +55,9 @@ ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_
 void ProgressLine::show(const profile::Progress& p) {
     if (quiet_ || p.iterations == 0) return;
     const bool last = p.completed == p.iterations;
-    const double left = p.completed > 0 ? p.elapsed / static_cast<double>(p.completed) *
-                                              static_cast<double>(p.iterations - p.completed)
-                                        : 0;
+    const double left = seconds_left(p);
     const std::string eta = last ? "took " + duration_text(p.elapsed)
-                                 : (p.completed > 0 ? "ETA " + duration_text(left) : "");
+                                 : (std::isnan(left) ? "" : "ETA " + duration_text(left));
     const int percent = static_cast<int>(100 * p.completed / p.iterations);
     if (!terminal_) {
         if (!last && p.elapsed < next_line_) return;

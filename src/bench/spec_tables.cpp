@@ -51,14 +51,13 @@ const std::vector<Parameter>& plain_parameters() {
             "accuracy on the test set"),
         Parameter::object(
             "profile",
-            {Parameter::duration("every", R"({"iterations": 1})", "rows of /parameters")
+            {Parameter::stages("every", R"({"iterations": 1})", "rows of /parameters")
                  .greater_than(0),
              Parameter::flag("norms", "true", "L2 norm of every tensor before averaging"),
              Parameter::object(
                  "variance",
                  {Parameter::choice("kind", "\"exact\"", {"exact", "off"}, "variance of tensors"),
-                  Parameter::duration("every", R"({"iterations": 1})", "how often")
-                      .greater_than(0)},
+                  Parameter::stages("every", R"({"iterations": 1})", "how often").greater_than(0)},
                  "variance over replicas"),
              Parameter::flag("after", "false", "variance after averaging too"),
              Parameter::integer("graphs", "256", "most matrices kept of random sequences")

@@ -87,7 +87,7 @@ struct Trainee::Impl {
         algorithm->declare(table);
         exchange = std::make_unique<comm::Exchange>(world, placement, layout, schedule.get(),
                                                     comm::Reduction::reproducible);
-        const train::ProfilePlan nothing{.every = 0, .norms = false, .variance_every = 0};
+        const train::ProfilePlan nothing;
         probe = std::make_unique<train::Probe>(nothing, layout, how.replicas, x.count, *exchange,
                                                timers);
         control =

@@ -38,11 +38,7 @@ void row_shape(const ColumnSpec& spec, const Axes& axes, std::vector<hsize_t>& n
     for (size_t comma = text.find(','); comma != std::string::npos;
          comma = text.find(',', comma + 1)) {
         const char axis = text[comma + 1];
-        const int64_t size = axis == 'n'   ? axes.replicas
-                             : axis == 'r' ? axes.ranks
-                             : axis == 'T' ? axes.tensors
-                             : axis == 'm' ? axes.evaluated
-                                           : 2;
+        const int64_t size = extent(axes, axis);
         now.push_back(static_cast<hsize_t>(size));
         const int64_t limit = axis == 'r' ? axes.replicas : size;
         most.push_back(static_cast<hsize_t>(std::max<int64_t>({limit, size, 1})));

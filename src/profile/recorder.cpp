@@ -132,6 +132,7 @@ void Recorder::Impl::create() {
     }
     world.agree(problem, user);
     progress.iterations = options.iterations;
+    progress.first = progress.completed = options.first;
 }
 
 // The rows of /graphs follow from the schedule and from when it was used.

@@ -19,7 +19,8 @@ namespace dbench::profile {
 
 /// What is known at a flush, for people who watch. NaN where nothing was measured yet.
 struct Progress {
-    int64_t completed = 0;   ///< iterations recorded
+    int64_t first = 0;       ///< iteration that this start began with
+    int64_t completed = 0;   ///< iterations recorded, those before it included
     int64_t iterations = 0;  ///< of the whole run
     double epoch = 0;
     double elapsed = 0;                ///< seconds since the recorder was made
@@ -52,7 +53,7 @@ struct RecorderOptions {
     bool norms = true;                      ///< rows of /parameters
     bool variance = true;                   ///< exact variance
     bool after = false;                     ///< variance after averaging too
-    int64_t every = 1, variance_every = 1;  ///< iterations
+    int64_t every = 1, variance_every = 1;  ///< iterations between rows, on the mean: sizes chunks
 
     int64_t first = 0;  ///< not 0: the file's run goes on with this iteration
 

@@ -1,5 +1,7 @@
 #include "profile/schema.hpp"
 
+#include <string_view>
+
 namespace dbench::profile {
 namespace {
 
@@ -7,7 +9,48 @@ void add(std::vector<ColumnSpec>& to, const std::vector<ColumnSpec>& more) {
     to.insert(to.end(), more.begin(), more.end());
 }
 
+int64_t number_bytes(const ColumnSpec& column, int64_t real_bytes) {
+    switch (column.kind) {
+        case Kind::real:
+            return real_bytes;
+        case Kind::float64:
+        case Kind::int64:
+            return 8;
+        case Kind::int32:
+            return 4;
+        case Kind::text:
+            return column.bytes;
+    }
+    return 0;
+}
+
 }  // namespace
+
+int64_t extent(const Axes& axes, char letter) {
+    switch (letter) {
+        case 'n':
+            return axes.replicas;
+        case 'r':
+            return axes.ranks;
+        case 'T':
+            return axes.tensors;
+        case 'm':
+            return axes.evaluated;
+        default:
+            return 2;
+    }
+}
+
+int64_t row_bytes(const std::vector<ColumnSpec>& columns, const Axes& axes, int64_t real_bytes) {
+    int64_t bytes = 0;
+    for (const ColumnSpec& column : columns) {
+        int64_t numbers = 1;
+        const std::string_view letters = column.axes;
+        for (size_t at = 2; at < letters.size(); at += 2) numbers *= extent(axes, letters[at]);
+        bytes += numbers * number_bytes(column, real_bytes);
+    }
+    return bytes;
+}
 
 // clang-format off
 std::vector<ColumnSpec> tensor_columns() {

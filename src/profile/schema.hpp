@@ -36,6 +36,12 @@ struct Features {
     bool norms = true, variance = true, after = false, validation = false;
 };
 
+/// Extent of an axis that does not grow, by its letter; 2 for pairs ("K,2").
+int64_t extent(const Axes& axes, char letter);
+/// Bytes of a row of these columns before compression; `real_bytes` of a number in the run's
+/// precision.
+int64_t row_bytes(const std::vector<ColumnSpec>& columns, const Axes& axes, int64_t real_bytes);
+
 std::vector<ColumnSpec> tensor_columns();
 std::vector<ColumnSpec> rank_columns();
 std::vector<ColumnSpec> iteration_columns();

@@ -63,9 +63,9 @@ public:
     virtual ~Observer() = default;
     virtual void iteration(const IterationRecord& record) = 0;
     virtual void evaluation(const EvaluationRecord& record) = 0;
-    /// Graph changes, faults, warnings. Rank 0 only; `kind` at most 15 characters.
     /// All that was told so far is to be on the disk: a checkpoint is about to be written.
     virtual void settle() {}
+    /// Graph changes, faults, warnings. Rank 0 only; `kind` at most 15 characters.
     virtual void event(int64_t iteration, const std::string& kind, const std::string& text) = 0;
 };
 

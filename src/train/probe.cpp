@@ -22,7 +22,7 @@ Probe::Probe(const ProfilePlan& plan, const arena::Layout& layout, int64_t repli
       exchange_(exchange),
       timers_(timers) {
     const size_t cells = static_cast<size_t>(local_) * layout.segments().size();
-    if (plan_.norms) {
+    if (plan_.rows.ever()) {
         gradient_.resize(cells);
         update_.resize(cells);
     }
@@ -32,9 +32,8 @@ Probe::Probe(const ProfilePlan& plan, const arena::Layout& layout, int64_t repli
 void Probe::begin(int64_t t, IterationRecord& record, Needs needs) {
     record_ = &record;
     needs_ = needs;
-    const bool row = plan_.every > 0 && t % plan_.every == 0;
-    profiled_ = row && plan_.norms;
-    variance_due_ = plan_.variance_every > 0 && t % plan_.variance_every == 0;
+    profiled_ = plan_.rows.due(t);
+    variance_due_ = plan_.variance.due(t);
     record.profiled = profiled_;
     record.has_variance = variance_due_;
 }

@@ -9,18 +9,18 @@
 
 #include "arena/kernels.hpp"
 #include "arena/layout.hpp"
+#include "base/cadence.hpp"
 #include "comm/exchange.hpp"
 #include "train/observer.hpp"
 #include "train/timers.hpp"
 
 namespace dbench::train {
 
-/// Iterations between two measurements; 0: never.
+/// What is measured when; by default nothing.
 struct ProfilePlan {
-    int64_t every = 1;  ///< iterations; rows of /parameters
-    bool norms = true;
-    int64_t variance_every = 1;  ///< multiples of `every` are measured
-    bool after = false;          ///< variance after averaging too
+    base::Cadence rows;  ///< of /parameters: norms, gradients, updates
+    base::Cadence variance;
+    bool after = false;  ///< variance after averaging too
 };
 
 /// What is to be measured in an iteration whether or not it is profiled.

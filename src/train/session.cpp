@@ -137,12 +137,15 @@ struct Session::Impl {
         if (const Json& clip = spec.at("optimizer").at("clip_norm"); !clip.is_null()) {
             plan.clip_norm = clip.get<double>();
         }
-        plan.profile.every = iterations(profile.at("every"));
-        plan.profile.norms = profile.at("norms");
-        plan.profile.after = profile.at("after");
+        const auto cadence = [&](const Json& every, const char* pointer) {
+            return base::to_cadence(every, pointer, run.per_epoch, run.global_batch);
+        };
         const Json& variance = profile.at("variance");
-        plan.profile.variance_every =
-            variance.at("kind") == "exact" ? iterations(variance.at("every")) : 0;
+        const auto rows = cadence(profile.at("every"), "/profile/every");
+        const auto exact = cadence(variance.at("every"), "/profile/variance/every");
+        if (profile.at("norms")) plan.profile.rows = rows;
+        if (variance.at("kind") == "exact") plan.profile.variance = exact;
+        plan.profile.after = profile.at("after");
         evaluation.replicas = evaluated_replicas(evaluate.at("replicas"), n);
         evaluation.batch_size = evaluate.at("batch_size");
         evaluation.recalibrate = evaluate.at("batchnorm") == "recalibrate";
@@ -175,7 +178,7 @@ struct Session::Impl {
         e.memory_bytes = local * element * (rows * layout.columns() + buffers) +
                          layout.columns() * (element + 8) + e.received_bytes;
         const int64_t r = placement.ranks;
-        if (r > 1 && plan.profile.variance_every > 0) {
+        if (r > 1 && plan.profile.variance.ever()) {
             // Each rank sends its maximal subtrees' float64 means to the owners of the columns.
             double parts = 0;
             for (int rank = 0; rank < r; ++rank) {
@@ -184,9 +187,11 @@ struct Session::Impl {
                                             {placement.begin(rank), placement.begin(rank + 1)})
                         .size());
             }
-            e.profile_bytes_per_step = parts * static_cast<double>(layout.numel()) * 8.0 *
-                                       static_cast<double>(r - 1) / static_cast<double>(r) /
-                                       static_cast<double>(plan.profile.variance_every);
+            e.profile_bytes_per_step =
+                parts * static_cast<double>(layout.numel()) * 8.0 * static_cast<double>(r - 1) /
+                static_cast<double>(r) *
+                static_cast<double>(plan.profile.variance.count(run.iterations)) /
+                static_cast<double>(run.iterations);
         }
         const double evaluations =
             plan.evaluate_every > 0

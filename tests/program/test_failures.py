@@ -1,5 +1,6 @@
 """Runs that end early: the file stays readable and says what happened; nobody hangs."""
 
+import json
 import os
 import resource
 import signal
@@ -108,6 +109,50 @@ def test_a_killed_rank_takes_the_others_with_it(dbench):
     with h5py.File(path) as file:
         assert file.attrs["status"] == b"running"
     dbench("doctor", path)   # again: nothing left to clear
+
+
+def test_a_rank_that_crashes_says_where(dbench):
+    run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5", ranks=2)
+    wait_for_rows(dbench.folder / "out.h5")
+    os.kill(children(run.pid)[1], signal.SIGSEGV)
+    run.communicate(timeout=60)
+    assert run.returncode != 0
+    log = (dbench.folder / "out.h5.crash-1.log").read_text().splitlines()
+    assert log[0] == "fatal signal SEGV" and log[1].startswith("rank 1 on "), log
+    assert any("dbench5train" in line for line in log), log
+    dbench("run", dbench.spec(), "--output", "out.h5", "--overwrite")
+    assert not list(dbench.folder.glob("*.crash-*"))
+
+
+def test_a_signal_that_cannot_be_agreed_on_is_a_failure(dbench):
+    """Rank 1 is stopped: it answers no more, and neither does it die."""
+    dbench.environment["DBENCH_STOP_TIMEOUT"] = "1"
+    run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5", ranks=2)
+    wait_for_rows(dbench.folder / "out.h5")
+    first, second = children(run.pid)
+    os.kill(second, signal.SIGSTOP)
+    os.kill(first, signal.SIGTERM)
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == 1 and "SIGTERM could not be agreed on" in errors and "rank 1" in errors, errors
+    with h5py.File(dbench.folder / "out.h5") as file:
+        assert file.attrs["status"] == b"failed" and "SIGTERM" in file.attrs["error"].decode()
+    assert "SIGTERM" in (dbench.folder / "out.h5.crash-0.log").read_text().splitlines()[0]
+    assert not (dbench.folder / "out.h5.checkpoints").exists()
+
+
+def test_a_running_run_gives_signs_of_life(dbench):
+    run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5", ranks=2)
+    wait_for_rows(dbench.folder / "out.h5", rows=1000)
+    beat = json.loads((dbench.folder / "out.h5.heartbeat").read_text())
+    assert beat["state"] == "training" and 0 < beat["iteration"] < beat["iterations"] == 1000000, beat
+    assert beat["eta_seconds"] > 0 and beat["samples_per_second"] > 0 and beat["pid"] == children(run.pid)[0], beat
+    before = (dbench.folder / "out.h5.heartbeat").read_bytes()
+    dbench("run", dbench.spec(), "--output", "out.h5", expect=2)   # another start must not touch it
+    assert (dbench.folder / "out.h5.heartbeat").read_bytes()[:20] == before[:20]
+    run.send_signal(signal.SIGUSR1)
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == 75, errors
+    assert not (dbench.folder / "out.h5.heartbeat").exists()
 
 
 def test_readable_after_kill_at_any_moment(dbench):

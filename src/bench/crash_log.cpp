@@ -1,0 +1,89 @@
+#include "bench/crash_log.hpp"
+
+#include <execinfo.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "base/clock.hpp"
+
+namespace dbench::bench {
+namespace {
+
+// All that a signal handler may use: it allocates nothing.
+char path[4096] = "";
+char where[1024] = "";
+alignas(16) std::array<char, 1 << 16> handler_stack;
+
+void say(int file, const char* text) {
+    [[maybe_unused]] const auto written = ::write(file, text, std::strlen(text));
+}
+
+/// The error stands in the first line of the file.
+void write_log(const char* error, bool calls) {
+    if (!*path) return;
+    const int file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file < 0) return;
+    say(file, error);
+    say(file, "\n");
+    say(file, where);
+    if (calls) {
+        std::array<void*, 64> frames;
+        backtrace_symbols_fd(frames.data(), backtrace(frames.data(), frames.size()), file);
+    }
+    ::fsync(file);
+    ::close(file);
+}
+
+void on_fatal_signal(int signal) {
+    char error[64] = "fatal signal ";
+    std::strncat(error, sigabbrev_np(signal), sizeof error - std::strlen(error) - 1);
+    write_log(error, true);
+    ::raise(signal);  // SA_RESETHAND: the default now
+}
+
+}  // namespace
+
+void watch_for_crashes(const std::string& output, int rank, const std::string& host) {
+    const char* job = std::getenv("SLURM_JOB_ID");
+    const std::string file = output + ".crash-" + std::to_string(rank) + ".log";
+    const std::string text = "rank " + std::to_string(rank) + " on " + host + ", process " +
+                             std::to_string(getpid()) + (job ? std::string(", job ") + job : "") +
+                             ", started " + base::iso_time() + "\n";
+    if (file.size() >= sizeof path) return;
+    std::strncpy(path, file.c_str(), sizeof path - 1);
+    std::strncpy(where, text.c_str(), sizeof where - 1);
+    std::array<void*, 1> first;
+    backtrace(first.data(), 1);  // loads what it needs now, not in a handler
+    stack_t stack{};
+    stack.ss_sp = handler_stack.data();
+    stack.ss_size = handler_stack.size();
+    sigaltstack(&stack, nullptr);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+        struct sigaction action {};
+        action.sa_handler = on_fatal_signal;
+        action.sa_flags = static_cast<int>(SA_RESETHAND | SA_ONSTACK);
+        sigaction(signal, &action, nullptr);
+    }
+}
+
+void write_crash_log(const std::string& error) noexcept { write_log(error.c_str(), false); }
+
+void remove_crash_logs(const std::string& output) {
+    namespace fs = std::filesystem;
+    const fs::path file(output);
+    const std::string begin = file.filename().string() + ".crash-";
+    std::error_code ignored;
+    const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with(begin) && name.ends_with(".log")) fs::remove(entry.path(), ignored);
+    }
+}
+
+}  // namespace dbench::bench

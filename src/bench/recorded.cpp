@@ -1,0 +1,32 @@
+#include "bench/recorded.hpp"
+
+#include "arena/rows.hpp"
+
+namespace dbench::bench {
+
+profile::Features features_of(const train::Session& session) {
+    const train::TrainerPlan& plan = session.plan();
+    return {plan.profile.rows.ever(), plan.profile.variance.ever(), plan.profile.after,
+            session.has_validation()};
+}
+
+int64_t result_bytes(const Setup& s) {
+    const train::Session& session = *s.session;
+    const train::TrainerPlan& plan = session.plan();
+    const profile::Features features = features_of(session);
+    const profile::Axes axes{s.placement.replicas, s.placement.ranks,
+                             static_cast<int64_t>(session.layout().tensors().size()),
+                             static_cast<int64_t>(session.evaluated().size())};
+    const auto bytes = [&](const std::vector<profile::ColumnSpec>& columns) {
+        return profile::row_bytes(columns, axes, arena::size_of(session.type()));
+    };
+    const int64_t evaluations =
+        2 + (plan.evaluate_every > 0 ? (plan.iterations - 1) / plan.evaluate_every : 0);
+    return plan.iterations * bytes(profile::iteration_columns()) +
+           plan.profile.rows.count(plan.iterations) * bytes(profile::profile_columns(features)) +
+           plan.profile.variance.count(plan.iterations) *
+               bytes(profile::variance_columns(features)) +
+           evaluations * bytes(profile::evaluation_columns(features));
+}
+
+}  // namespace dbench::bench

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <iterator>
@@ -34,13 +35,22 @@ double seconds_since_write(const std::string& path) {
 
 int64_t rows(hid_t file, const char* name) { return static_cast<int64_t>(h5::rows_of(file, name)); }
 
-std::string first_text(hid_t file, const char* name) {
+std::string last_text(hid_t file, const char* name) {
     const h5::Dataset dataset(H5Dopen2(file, name, H5P_DEFAULT), "read a data set");
     const h5::Type type(H5Dget_type(dataset), "read a type");
     if (rows(file, name) < 1 || H5Tget_class(type) != H5T_STRING) return "";
-    std::string all(H5Tget_size(type) * static_cast<size_t>(rows(file, name)), '\0');
-    h5::check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()), "read a text");
-    return all.substr(0, std::min(all.find('\0'), H5Tget_size(type)));
+    const size_t size = H5Tget_size(type), all = size * static_cast<size_t>(rows(file, name));
+    std::string texts(all, '\0');
+    h5::check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()), "read a text");
+    return std::string(texts.substr(all - size).c_str());
+}
+
+/// Whether the file's last start was this very job's before the batch system queued it again: such a
+/// start is over, wherever it was. A site without Slurm has only the file's silence to go by.
+bool written_before_requeue(hid_t file) {
+    const char* job = std::getenv("SLURM_JOB_ID");
+    const char* restarts = std::getenv("SLURM_RESTART_COUNT");
+    return job && restarts && std::atoi(restarts) > 0 && last_text(file, "segments/job") == job;
 }
 
 void read_head(hid_t file, const std::string& path, Inspection& found) {
@@ -54,7 +64,7 @@ void read_head(hid_t file, const std::string& path, Inspection& found) {
     found.ranks = h5::read_integer_attribute(file, "ranks");
     const h5::Group iterations(H5Gopen2(file, "iterations", H5P_DEFAULT), "open a group");
     found.planned = h5::read_integer_attribute(iterations, "planned");
-    found.host = first_text(file, "segments/host");
+    found.host = last_text(file, "segments/host");
     found.iterations = rows(file, "iterations/iteration");
     found.profiled = rows(file, "parameters/iteration");
     found.evaluations = rows(file, "evaluations/iteration");
@@ -70,7 +80,8 @@ bool mentions_schema(const std::string& path) {
     return head.find(kSchema) != std::string::npos;
 }
 
-void read(const std::string& path, Inspection& found) {
+/// Returns whether this job itself wrote it before it was queued again.
+bool read(const std::string& path, Inspection& found) {
     const WriteMark mark = write_mark(path);
     if (!mark.hdf5) refuse(path, "not an HDF5 file");
     found.flagged = mark.writing;
@@ -81,20 +92,22 @@ void read(const std::string& path, Inspection& found) {
         const unsigned mode = H5F_ACC_RDONLY | (mark.readable ? H5F_ACC_SWMR_READ : 0U);
         const h5::File file(H5Fopen(path.c_str(), mode, access), "open it");
         read_head(file, path, found);
+        return written_before_requeue(file);
     } catch (const h5::Error& error) {
         if (!mentions_schema(path)) refuse(path, error.what());
         found.problem = error.what();
+        return false;
     }
 }
 
-Writer writer_of(const Inspection& found, Guarded guard) {
+Writer writer_of(const Inspection& found, Guarded guard, bool over) {
     const bool unfinished = found.flagged || found.status == "running";
     if (guard == Guarded::yes) return Writer::alive;
     if (!unfinished) return Writer::none;
     char here[256] = "";
     gethostname(here, sizeof here - 1);
     const bool elsewhere = !found.host.empty() && found.host != here;
-    const bool blind = guard == Guarded::unknown || elsewhere;
+    const bool blind = !over && (guard == Guarded::unknown || elsewhere);
     return blind && found.silent_for < kLongSilence ? Writer::unknown : Writer::dead;
 }
 
@@ -109,9 +122,9 @@ Inspection inspect(const std::string& path) {
     found.bytes = status.st_size;
     try {
         const Guarded guard = guarded(path);  // first: a writer that ends meanwhile counts as alive
-        read(path, found);
+        const bool over = read(path, found);
         found.silent_for = seconds_since_write(path);
-        found.writer = writer_of(found, guard);
+        found.writer = writer_of(found, guard, over);
     } catch (const h5::Error& error) {
         throw base::UserError(path + ": " + error.what());
     }

@@ -161,3 +161,17 @@ def test_a_checkpoint_that_does_not_fit_the_disk_costs_only_itself(dbench):
         assert read(dbench.folder / "out.h5", "iterations/iteration").size == 25
     finally:
         subprocess.run(["umount", str(tiny)])
+
+
+def test_a_job_queued_again_goes_on_though_its_host_cannot_be_asked(dbench):
+    spec, path = dbench.spec(CNN, length={"iterations": 150}), str(dbench.folder / "parts.h5")
+    dbench.environment["SLURM_JOB_ID"] = "77"
+    assert interrupt(dbench, spec, path, signal.SIGKILL)[0] == -signal.SIGKILL
+    dbench("doctor", path)  # clears the mark, so that this can be changed:
+    with h5py.File(path, "r+") as file:
+        file["segments/host"][-1] = b"another"
+    words = ("run", spec, "--output", path, "--quiet", "--resume", "--set", '/notes="x"')
+    for environment in ({}, {"SLURM_JOB_ID": "78", "SLURM_RESTART_COUNT": "1"}):
+        assert "a run on another may be writing it" in dbench(*words, expect=2, env=environment).stderr
+    dbench(*words, env={"SLURM_RESTART_COUNT": "1"})
+    assert list(read(path, "segments/reason")) == [b"killed", b"complete"]

@@ -1,6 +1,6 @@
 """The tool scripts/slurm/sweep as a user calls it, with the real program; and a real Slurm cluster."""
 
-import getpass
+import contextlib
 import json
 import os
 import shutil
@@ -15,6 +15,18 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("DBENCH_PROGRAM", str(ROOT / "build" / "dbench"))
 CLUSTER = str(ROOT / "scripts" / "slurm" / "local-cluster")
+sys.path += [str(ROOT / "tests" / "program"), str(ROOT / "scripts" / "slurm")]  # for results.py, and the package sweeps
+
+# For Sweep.program: a job's first start stands still once it has a checkpoint (so it is surely in mid-run,
+# and costs nothing), until it is told to stop; later starts are the program itself.
+HELD = """if [ -z "${SLURM_RESTART_COUNT:-}" ]; then
+    "$real" "$@" &
+    trap "kill -USR1 $!; kill -CONT $!" USR1
+    until ls "$4".checkpoints/*/manifest.json >/dev/null 2>&1; do sleep 0.05; done
+    kill -STOP $!
+    while kill -0 $! 2>/dev/null; do wait $!; status=$?; done
+    exit $status
+fi"""
 
 BASE = {
     "model": "softmax_regression",
@@ -61,14 +73,17 @@ class Sweep:
         return {run["name"]: run["state"] for run in runs}
 
     def until(self, condition, seconds=120):
-        """Waits until condition(status) holds; returns that status."""
-        deadline = time.time() + seconds
+        """Waits until condition(status) holds; returns that status. Gives up before its time where no run
+        has been waiting or running for ten seconds."""
+        lively = began = time.time()
         while True:
             found = self.status()
             if condition(found):
                 return found
-            assert time.time() < deadline, f"{found} {self.detail}\n{self.logs()}"
-            time.sleep(0.8)
+            now = time.time()
+            lively = now if {"running", "pending"} & set(found.values()) else lively
+            assert now < began + seconds and now < lively + 10, f"{found} {self.detail}\n{self.logs()}"
+            time.sleep(0.3)
 
     def logs(self):
         return "\n".join(f"--- {path.name}\n{path.read_text()[-1500:]}" for path in (self.output / ".sweep/logs").glob("*"))
@@ -79,7 +94,7 @@ class Sweep:
         path = self.folder / "program"
         path.write_text(f"""#!/bin/bash
 real={PROGRAM}
-[ "$1" = run ] || exec "$real" "$@"
+[ "$1" = run ] || exec "{self.environment['DBENCH_PROGRAM']}" "$@"
 name=$(basename "$2" .json)
 [ "${{SLURM_PROCID:-0}}" != 0 ] || echo x >>{self.folder}/starts-$name
 count=$(wc -l <{self.folder}/starts-$name)
@@ -88,6 +103,13 @@ exec "$real" "$@"
 """)
         path.chmod(0o755)
         self.environment["DBENCH_PROGRAM"] = str(path)
+
+    def whole(self, name):
+        """The result of the same run without anything in its way."""
+        output = self.folder / f"whole-{name}.h5"
+        subprocess.run([PROGRAM, "run", str(self.output / f".sweep/specs/{name}.json"), "--output", str(output), "--quiet"],
+                       env=self.environment, check=True, timeout=60)
+        return str(output)
 
     def starts(self, name):
         path = self.folder / f"starts-{name}"
@@ -99,11 +121,30 @@ def plain_environment():
     return {**kept, "DBENCH_PROGRAM": PROGRAM, "DBENCH_PYTHON": sys.executable, "OMPI_MCA_btl_base_warn_component_unused": "0"}
 
 
+@pytest.fixture(scope="session")
+def remembering(tmp_path_factory):
+    """The program, which is asked only once about a spec: tests check the same ones over and over."""
+    folder = tmp_path_factory.mktemp("remembered")
+    path = folder / "program"
+    path.write_text(f"""#!/bin/bash
+[ "$1" = check ] && ! grep -q '"base"' "$2" || exec {PROGRAM} "$@"
+kept={folder}/$({{ cat "$2"; printf '%s\\n' "${{@:3}}"; }} | sha256sum | cut -c 1-40)
+if [ ! -e $kept ]; then
+    {PROGRAM} "$@" >$kept.$$.out 2>$kept.$$.err
+    echo "cat $kept.$$.out; cat $kept.$$.err >&2; exit $?" >$kept.$$
+    mv $kept.$$ $kept
+fi
+. $kept
+""")
+    path.chmod(0o755)
+    return str(path)
+
+
 @pytest.fixture
-def sweep(tmp_path):
+def sweep(tmp_path, remembering):
     if not shutil.which(PROGRAM):
         pytest.fail(f"{PROGRAM}: no program (build it first)")
-    return Sweep(tmp_path, plain_environment())
+    return Sweep(tmp_path, {**plain_environment(), "DBENCH_PROGRAM": remembering})
 
 
 class Cluster:
@@ -117,10 +158,10 @@ class Cluster:
         assert not check or done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def slurm(self, *words):
+    def slurm(self, *words, check=True):
         """One of Slurm's commands; what it printed."""
         environment = {**self.environment, "SLURM_CONF": str(self.folder / "c" / "slurm.conf")}
-        return subprocess.run(words, env=environment, text=True, capture_output=True, timeout=60, check=True,
+        return subprocess.run(words, env=environment, text=True, capture_output=True, timeout=60, check=check,
                               cwd=self.folder).stdout
 
 
@@ -142,10 +183,20 @@ def cluster():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture
-def on_cluster(cluster):
+@contextlib.contextmanager
+def sweep_on(cluster):
+    """A sweep whose jobs end with it."""
     folder = Path(tempfile.mkdtemp(dir=cluster.folder, prefix="sweep-"))
     made = Sweep(folder, {**cluster.environment, "SLURM_CONF": str(cluster.folder / "c" / "slurm.conf")})
     made.cluster = cluster
     yield made
-    cluster.slurm("scancel", "--full", "--signal=KILL", "--user", getpass.getuser())  # the cluster is ours alone
+    jobs = folder / "out" / ".sweep" / "jobs.json"
+    if jobs.exists():
+        ids = [job["job"] for job in json.loads(jobs.read_text())]
+        cluster.slurm("scancel", "--full", "--signal=KILL", *ids, check=False)  # most have ended
+
+
+@pytest.fixture
+def on_cluster(cluster):
+    with sweep_on(cluster) as made:
+        yield made

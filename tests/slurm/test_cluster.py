@@ -1,26 +1,18 @@
 """Sweeps on a real Slurm cluster of several hosts on this machine; skipped where there can be none."""
 
-import time
+import json
+
+import pytest
+from conftest import HELD, ROOT, sweep_on
+from results import differences
 
 LONG = {"length": {"iterations": 1000000}, "profile": {"every": {"iterations": 1000}},
         "evaluate": {"every": {"iterations": 100000}}}
+CHECKPOINTS = {"graph": "ring", "replicas": 4, "length": {"iterations": 60}, "checkpoint": {"every": {"iterations": 5}}}
 
 
 def complete(found):
     return set(found.values()) == {"complete"}
-
-
-def test_arrays_complete_and_are_not_submitted_again(on_cluster):
-    sweep = on_cluster.write({"graph": ["ring", "complete"], "replicas": [2, 4]}, ranks={"replicas_per_rank": 2})
-    said = sweep("submit", "--throttle", 2, "--max-jobs", 3)
-    assert said.count("job ") == 2 and "1 runs were left for later" in said
-    found = sweep.status()
-    assert list(found.values()).count("to do") == 1
-    sweep.until(lambda found: list(found.values()).count("complete") == 3)
-    assert "an array of 1 runs" in sweep("submit")
-    sweep.until(complete)
-    assert "nothing to submit" in sweep("submit")
-    assert sweep.plan()["totals"]["needed"] == 0
 
 
 def tell_to_stop(sweep, name):
@@ -28,16 +20,44 @@ def tell_to_stop(sweep, name):
     sweep.cluster.slurm("scancel", "--batch", "--signal=USR1", sweep.job[name])
 
 
+@pytest.fixture(scope="module", autouse=True)
+def beyond_their_limit(cluster):
+    """Two jobs of a minute, begun first because Slurm looks at limits twice a minute only: s1 does as it is
+    told before its time is over, s2 is deaf. Both stand still meanwhile."""
+    with sweep_on(cluster) as sweep:
+        sweep.write({"seed": [1, 2]}, CHECKPOINTS, time="00:00:05")
+        sweep.program('[ $name$count != s21 ] || { trap "" USR1; exec sleep 1000; }\n' + HELD)
+        (sweep.folder / "site.json").write_text(json.dumps({"signal_seconds": 55}))
+        assert "00:01:00" in sweep("submit", "--site", sweep.folder / "site.json")
+        yield sweep
+
+
+def test_arrays_and_jobs_by_hand_complete_and_are_not_submitted_again(on_cluster):
+    sweep = on_cluster.write({"graph": ["ring", "complete"], "replicas": [2, 4]}, ranks={"replicas_per_rank": 2})
+    said = sweep("submit", "--throttle", 2, "--max-jobs", 3)
+    assert said.count("job ") == 2 and "1 runs were left for later" in said
+    sweep.cluster.slurm("sbatch", f"--export=ALL,DBENCH_ROOT={ROOT}", "-n", "2", str(ROOT / "scripts/slurm/run.sbatch"),
+                        str(sweep.output / ".sweep/specs/ring-n4.json"), str(sweep.output / "by-hand.h5"))
+    found = sweep.status()
+    assert list(found.values()).count("to do") == 1
+    sweep.until(lambda found: list(found.values()).count("complete") == 3)
+    assert "an array of 1 runs" in sweep("submit")
+    sweep.until(complete)
+    assert "nothing to submit" in sweep("submit")
+    assert sweep.plan()["totals"]["needed"] == 0
+    assert differences(str(sweep.output / "ring-n4.h5"), str(sweep.output / "by-hand.h5")) == []
+
+
 def test_a_pack_runs_all_in_one_job_and_goes_on_where_it_stopped(on_cluster):
     sweep = on_cluster.write({"replicas": [2, 4], "seed": [1, 2]}, {"graph": "ring"}, ranks="replicas")
     # n4-s1 takes no end at first; on the signal it stops as if at a checkpoint.
     sweep.program("""if [ $name = n4-s1 ] && [ -z "${SLURM_RESTART_COUNT:-}" ]; then
     trap "exit 75" USR1
+    touch "$4.ready-$SLURM_PROCID"
     while :; do sleep 0.2; done
 fi""")
     assert "one job of 6 ranks for 4 runs" in sweep("submit", "--pack", 6)
-    sweep.until(lambda found: sweep.starts("n4-s1") == 1)
-    time.sleep(1)  # until the trap is set
+    sweep.until(lambda found: len(list(sweep.output.glob("n4-s1.h5.ready-*"))) == 4)
     assert sweep.status() == {"n2-s1": "pending", "n2-s2": "pending", "n4-s1": "running", "n4-s2": "pending"}
     tell_to_stop(sweep, "n4-s1")
     sweep.until(complete)
@@ -50,15 +70,16 @@ fi""")
 
 
 def test_runs_go_on_from_checkpoints_and_cancelled_and_failed_ones_are_resubmitted(on_cluster):
-    sweep = on_cluster.write({"seed": [1, 2, 3]}, {**LONG, "graph": "ring", "replicas": 2}, ranks=2)
+    sweep = on_cluster.write({"seed": [1, 2, 3]}, {**LONG, "graph": "ring", "replicas": 2})
     sweep.program('[ "$name" != s2 ] || [ -e again ] || { echo "dbench: error: no such luck" >&2; exit 1; }')
     sweep("submit")
     sweep.until(lambda found: found == {"s1": "running", "s2": "failed", "s3": "running"} and
                 all("%" in sweep.detail[name] for name in ("s1", "s3")))
     assert "no such luck" in sweep.detail["s2"]
     tell_to_stop(sweep, "s3")
+    sweep.until(lambda found: found["s3"] == "pending" and "goes on from iteration" in sweep.detail["s3"])
     sweep.until(lambda found: found["s3"] == "running" and sweep.starts("s3") == 2)
-    sweep.until(lambda found: "going on from iteration" in sweep.logs())  # a real checkpoint
+    sweep.until(lambda found: "going on from iteration" in sweep.logs())
     assert "cancelled" in sweep("cancel")
     sweep.until(lambda found: found == {"s1": "cancelled", "s2": "failed", "s3": "cancelled"})
     assert "3 runs ended without completing" in sweep("submit")
@@ -68,26 +89,30 @@ def test_runs_go_on_from_checkpoints_and_cancelled_and_failed_ones_are_resubmitt
     assert "nothing to submit" in sweep("resubmit")
 
 
-def test_a_killed_host_and_a_checkpoint_queue_jobs_again(on_cluster):
+def test_a_run_outlives_its_host_and_the_controller_to_the_same_numbers(on_cluster):
     cluster = on_cluster.cluster
-    sweep = on_cluster.write({"seed": [1, 2]}, {"graph": "ring", "replicas": 4}, ranks=4)  # each fills a host
-    # At first, s1 never ends by itself; s2 does as a program with checkpoints would: on the signal it ends
-    # with status 75, and goes on when started again.
-    sweep.program("""if [ -z "${SLURM_RESTART_COUNT:-}" ]; then
-    [ $name != s2 ] || trap "exit 75" USR1
-    while :; do sleep 0.2; done
-fi""")
-    sweep("submit")
-    sweep.until(lambda found: set(found.values()) == {"running"} and sweep.starts("s1") == sweep.starts("s2") == 1)
-    time.sleep(1)  # until the trap is set
-    tell_to_stop(sweep, "s2")
-    sweep.until(lambda found: sweep.starts("s2") == 2)
-    assert sweep.starts("s1") == 1 and sweep.status()["s1"] == "running"
-    cluster("restart")  # jobs do not notice
+    sweep = on_cluster.write({"seed": [1]}, CHECKPOINTS, ranks=2)
+    sweep.program(HELD)
+    (sweep.folder / "site.json").write_text('{"sbatch": ["--exclusive"]}')  # alone on the host that dies
+    sweep("submit", "--site", sweep.folder / "site.json")
+    sweep.until(lambda found: found == {"s1": "running"} and list(sweep.output.glob("*.checkpoints/*/manifest.json")))
     host = cluster.slurm("squeue", "-h", "-r", "-j", sweep.job["s1"], "-o", "%N").strip()
+    cluster("restart")
+    assert sweep.status() == {"s1": "running"} and sweep.starts("s1") == 1  # it did not notice
     cluster("kill", host[1:])
     try:
         sweep.until(complete)
     finally:
         cluster("start", host[1:])
-    assert sweep.starts("s1") == sweep.starts("s2") == 2
+    assert sweep.starts("s1") == 2 and "going on from iteration" in sweep.logs()
+    assert differences(sweep.whole("s1"), str(sweep.output / "s1.h5")) == []
+
+
+def test_a_time_limit_is_a_checkpoint_or_at_least_resumable(beyond_their_limit):
+    sweep = beyond_their_limit
+    found = sweep.until(lambda found: found["s1"] == "complete" and found["s2"] not in ("running", "pending"))
+    assert sweep.starts("s1") == 2 and "going on from iteration" in sweep.logs()
+    assert differences(sweep.whole("s1"), str(sweep.output / "s1.h5")) == []
+    assert found["s2"] == "interrupted" and sweep.detail["s2"] == "TIMEOUT; begins anew"
+    assert "an array of 1 runs" in sweep("resubmit")
+    sweep.until(complete)

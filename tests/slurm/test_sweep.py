@@ -3,12 +3,16 @@
 import ast
 import json
 import os
+import pty
 import stat
+import subprocess
 import time
 
+import h5py
 import pytest
 
-from conftest import BASE, ROOT, Sweep, plain_environment
+from conftest import BASE, ROOT
+from sweeps import axes, jsonfile
 
 PACKAGE = ROOT / "scripts" / "slurm" / "sweeps"
 
@@ -83,13 +87,13 @@ def test_what_would_fail_is_refused_before_anything_starts(sweep):
 
 
 def test_local_runs_everything_once_and_knows_results_by_content(sweep):
-    sweep.write({"replicas": [2, 4], "seed": [1, 2]}, {"graph": "ring"}, ranks={"replicas_per_rank": 2})
-    assert "4 runs done, 0 failed" in sweep("local")
-    (sweep.output / "n2-s1.h5").rename(sweep.output / "another-name.h5")
+    sweep.write({"zip": {"replicas": [2, 2, 4], "seed": [1, 2, 1]}}, {"graph": "ring"}, ranks={"replicas_per_rank": 2})
+    assert "3 runs done, 0 failed" in sweep("local")
+    (sweep.output / "n4-s1.h5").rename(sweep.output / "another-name.h5")
     assert sweep.plan()["totals"]["needed"] == 0 and "complete in another-name.h5" in sweep("plan")
-    (sweep.output / "n4-s2.h5").unlink()
-    (sweep.output / "n4-s1.h5").write_bytes((sweep.output / "n4-s1.h5").read_bytes()[:3000])  # damaged
-    assert {r["name"] for r in sweep.plan()["runs"] if not r["complete"]} == {"n4-s1", "n4-s2"}
+    (sweep.output / "n2-s1.h5").unlink()
+    (sweep.output / "n2-s2.h5").write_bytes((sweep.output / "n2-s2.h5").read_bytes()[:3000])  # damaged
+    assert {r["name"] for r in sweep.plan()["runs"] if not r["complete"]} == {"n2-s1", "n2-s2"}
     assert "2 runs done, 0 failed" in sweep("local", "--jobs", 2)
     assert "0 runs done" in sweep("local")
 
@@ -147,8 +151,10 @@ def test_examples_of_sites_and_sweeps_are_accepted(sweep):
         sweep.write({"seed": [1]}, {"graph": "ring", "replicas": 2})
         assert "#SBATCH --signal=B:USR1@" in sweep("submit", "--dry-run", "--site", path)
     for path in sorted((ROOT / "configs/sweeps").glob("*.json")):
-        sweep.file = path
-        assert sweep.plan()["totals"]["runs"] == 18
+        given = jsonfile.read_object(path)
+        assert len(list(axes.points(given["axes"]))) == 18
+        sweep.file.write_text(json.dumps({**given, "only": [{"replicas": 4, "seed": 1}]}))
+        assert sweep.plan()["totals"]["runs"] == 3
 
 
 def stand_in(sweep, name, body):
@@ -190,6 +196,119 @@ def test_slurms_words_for_a_jobs_end(sweep, word, state):
     assert sweep.status() == {"s1": state}
     submits = "an array of 1 runs" in sweep("resubmit", "--dry-run")
     assert submits == (state not in ("pending", "running"))
+
+
+def submitted(sweep, jobs, **more):
+    """The sweep s1, s2, ... as submitted an hour ago; `jobs`: Slurm's words for each."""
+    seeds = list(range(1, len(jobs) + 1))
+    sweep.write({"seed": seeds}, {"graph": "ring", "replicas": 2, "length": {"iterations": 1000}}, **more)
+    stand_in(sweep, "sbatch", "echo 5")
+    stand_in(sweep, "squeue", "exit 0")
+    sweep("submit")
+    record = sweep.output / ".sweep/jobs.json"
+    told = json.loads(record.read_text())
+    told[0]["submitted"] -= 3600
+    record.write_text(json.dumps(told))
+    stand_in(sweep, "squeue", "\n".join(f"echo '5_{k}|{word}|None'" for k, word in enumerate(jobs) if word))
+
+
+def beat(sweep, name, age=0, **changes):
+    """A heartbeat as the program writes it."""
+    said = {"state": "training", "iteration": 420, "iterations": 1000, "seconds": 42.0, "eta_seconds": 200.0,
+            "samples_per_second": 1234.5, "job": "5", "host": "n1", "pid": 77,
+            "updated": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - age)), **changes}
+    (sweep.output / f"{name}.h5.heartbeat").write_text(json.dumps(said))
+
+
+def crash(sweep, name, rank, message, age=0):
+    path = sweep.output / f"{name}.h5.crash-{rank}.log"
+    path.write_text(message + "\nand more\n")
+    os.utime(path, (int(time.time() / 100) * 100 + 100 - age,) * 2)  # ages of one call to the second
+
+
+def result(sweep, name, status, error="", done=10):
+    """As much of a result file as the sweep looks at."""
+    with h5py.File(sweep.output / f"{name}.h5", "w") as file:
+        file.attrs.update({"status": status, "error": error, "started": "", "finished": ""})
+        file["spec"] = (sweep.output / f".sweep/specs/{name}.json").read_text()
+        file["iterations/iteration"] = list(range(done))
+
+
+def test_status_follows_heartbeats(sweep):
+    submitted(sweep, ["RUNNING"] * 7 + [""])
+    beat(sweep, "s1")
+    beat(sweep, "s2", state="starting", iteration=0, eta_seconds=None, samples_per_second=None)
+    beat(sweep, "s3", state="checkpointing", eta_seconds=9000)
+    beat(sweep, "s4", age=300)
+    beat(sweep, "s5", age=7200)  # of an earlier job
+    (sweep.output / "s6.h5.heartbeat").write_text('{"state": "trai')
+    result(sweep, "s7", "running", done=250)
+    beat(sweep, "s8")  # started by hand
+    assert set(sweep.status().values()) == {"running"}
+    assert sweep.detail == {
+        "s1": "42 % (420 of 1000), about 3 min left, 1234 samples/s", "s2": "starts",
+        "s3": "42 % (420 of 1000), writes a checkpoint, about 2.5 h left, 1234 samples/s",
+        "s4": "42 % (420 of 1000), no sign of life for 5 min", "s5": "starts", "s6": "starts",
+        "s7": "25 % (250 of 1000)", "s8": "42 % (420 of 1000), about 3 min left, 1234 samples/s"}
+    assert "nothing to submit" in sweep("resubmit")
+
+
+def test_status_tells_what_can_go_on_from_what_failed_and_why(sweep):
+    submitted(sweep, ["TIMEOUT", "NODE_FAIL", "PENDING", "FAILED", "FAILED", "FAILED", "RUNNING", ""])
+    (sweep.output / "s1.h5.checkpoints/420").mkdir(parents=True)
+    (sweep.output / "s1.h5.checkpoints/90").mkdir()
+    result(sweep, "s1", "running")
+    crash(sweep, "s2", 1, "rank 3 is gone")  # its peers notice that a host died
+    (sweep.output / "s3.h5.checkpoints/7").mkdir(parents=True)
+    for rank, age in ((0, 10), (12, 20), (5, 20)):
+        crash(sweep, "s4", rank, f"trouble {rank}", age)
+    crash(sweep, "s5", 0, "of another job", age=7200)
+    (sweep.output / ".sweep/logs/s5.log").write_text("x\ndbench: error: from the log\n")
+    crash(sweep, "s6", 0, "a crash log")
+    result(sweep, "s6", "failed", "the file's error")
+    result(sweep, "s7", "failed", "all ranks end")
+    beat(sweep, "s8", age=120)
+    result(sweep, "s8", "running")
+    found = sweep.status()
+    assert {name: (found[name], sweep.detail[name]) for name in found} == {
+        "s1": ("interrupted", "TIMEOUT; goes on from iteration 420 of 1000"), "s2": ("interrupted", "NODE_FAIL; begins anew"),
+        "s3": ("pending", "goes on from iteration 7 of 1000"), "s4": ("failed", "rank 5: trouble 5"),
+        "s5": ("failed", "dbench: error: from the log"), "s6": ("failed", "the file's error"),
+        "s7": ("failed", "all ranks end"), "s8": ("interrupted", "no sign of life for 2 min; begins anew")}
+    assert "an array of 7 runs" in sweep("resubmit", "--dry-run")  # all but the pending one
+
+
+def test_a_crash_inside_a_pack_is_told_while_the_pack_runs(sweep):
+    sweep.write({"seed": [1, 2]}, {"graph": "ring", "replicas": 2})
+    stand_in(sweep, "sbatch", "echo 5")
+    stand_in(sweep, "squeue", "echo '5|RUNNING|None'")
+    sweep("submit", "--pack", 2)
+    crash(sweep, "s1", 0, "no luck")
+    assert sweep.status() == {"s1": "failed", "s2": "pending"} and sweep.detail["s1"] == "rank 0: no luck"
+
+
+def test_watch_refreshes_a_terminal_and_outlasts_a_busy_controller(sweep):
+    submitted(sweep, ["RUNNING"] * 8)
+    beat(sweep, "s7")
+    stand_in(sweep, "squeue", f"""echo x >>{sweep.folder}/looks
+case $(wc -l <{sweep.folder}/looks) in
+    1) for k in $(seq 0 7); do [ $k = 6 ] && echo "5_$k|RUNNING|None" || echo "5_$k|PENDING|None"; done ;;
+    2) echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1 ;;
+    *) for k in $(seq 0 7); do echo "5_$k|CANCELLED|None"; done ;;
+esac""")
+    terminal, inside = pty.openpty()
+    sweep.environment.update(LINES="8", COLUMNS="60")
+    watched = subprocess.run(sweep.command("status", "--watch", 0.1), cwd=sweep.folder, env=sweep.environment,
+                             stdout=inside, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(inside)
+    shown = os.read(terminal, 100000).decode().replace("\r\n", "\n")
+    os.close(terminal)
+    assert watched.returncode == 0
+    assert "Unable to contact" in watched.stderr and watched.stderr.rstrip().endswith("again in 0.1 s")
+    first, second = shown.split("\033[H\033[2J")[1:]
+    assert "42 % (420 of 1000)" in first and "... and 5 more" in first and "8 runs: 1 running, 7 pending" in first
+    assert max(len(line) for line in first.splitlines()) <= 60 and len(first.splitlines()) < 8
+    assert "8 runs: 8 cancelled" in second
 
 
 def test_login_nodes_have_python_3_6():

@@ -33,14 +33,23 @@ def command_submit(arguments):
 
 
 def command_status(arguments):
+    if arguments.watch is not None and not arguments.watch > 0:
+        raise Problem("--watch", "{:g} s".format(arguments.watch), "more than 0")
     plan = Plan(Sweep(arguments.file))
     while True:
-        status = Status(plan)
+        try:
+            status = Status(plan)
+        except Problem as problem:  # such as a controller that is busy or restarts
+            if not arguments.watch:
+                raise
+            sys.stderr.write("sweep: {}: again in {:g} s\n".format(problem, arguments.watch))
+            time.sleep(arguments.watch)
+            continue
         if arguments.json:
             print(json.dumps(status.as_json(), indent=2))
         else:
-            clear = "\033[H\033[2J" if arguments.watch and sys.stdout.isatty() else ""
-            print(clear + status.as_text())
+            live = arguments.watch and sys.stdout.isatty()
+            print(status.on_terminal() if live else status.as_text())
             sys.stdout.flush()
         if not arguments.watch or not status.runs("running", "pending"):
             return 1 if status.runs("failed") else 0
@@ -80,7 +89,8 @@ def parser():
     add_submission(add("resubmit", command_submit, "and also what failed, was interrupted or cancelled"))
     one = add("status", command_status, "where each run stands, by result files, queue and logs")
     one.add_argument("--json", action="store_true", help="machine-readable")
-    one.add_argument("--watch", type=float, metavar="S", help="again every S seconds while runs wait or run")
+    one.add_argument("--watch", type=float, nargs="?", const=10.0, metavar="S",
+                     help="again every S seconds (default 10) while runs wait or run")
     add("cancel", command_cancel, "cancel this sweep's jobs that wait or run")
     one = add("local", command_local, "the sweep on this machine; the first Ctrl-C ends runs at their next step")
     one.add_argument("--jobs", type=int, metavar="N", help="runs at once (default: as many as have a core per rank)")

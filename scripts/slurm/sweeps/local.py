@@ -9,17 +9,10 @@ import time
 from . import log
 from .plan import Plan
 from .problem import Problem
-from .program import find
+from .program import cores, find
 from .text import Progress
 
 RUN_ONE = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "run-one")
-
-
-def cores():
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
 
 
 def launcher(ranks):

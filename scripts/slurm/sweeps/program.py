@@ -14,7 +14,14 @@ from .problem import Problem
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 KEPT = ("spec", "memory_bytes_per_rank", "bytes_per_step", "iterations", "iterations_per_epoch", "tensors")
-AT_ONCE = 4  # a check is one process of half a second; login nodes are shared
+MOST_AT_ONCE = 8  # a check is one process of half a second; login nodes are shared
+
+
+def cores():
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
 
 
 def find():
@@ -54,14 +61,17 @@ class Checker:
             found += self._contents(os.path.join(os.path.dirname(path), spec["base"]), depth + 1)
         return found
 
-    def _settings(self, name, point):
-        pairs = [(axis.pointer(a), value) for a, value in point.items()]
-        pairs += [("/name", name), ("/output", os.path.join(self.sweep.output, name + ".h5"))]
-        return [word for pair in pairs for word in ("--set", "{}={}".format(pair[0], json.dumps(pair[1])))]
-
     def check(self, name, point):
-        """What the program says, as a dict, or an error message."""
-        settings = self._settings(name, point)
+        """What the program says, as a dict, or an error message. Asked without the run's name, so that
+        another template or output folder asks nothing anew."""
+        settings = [word for a, value in point.items()
+                    for word in ("--set", "{}={}".format(axis.pointer(a), json.dumps(value)))]
+        said, error = self._ask(settings)
+        if said:
+            said["spec"]["name"], said["spec"]["output"] = name, os.path.join(self.sweep.output, name + ".h5")
+        return said, error
+
+    def _ask(self, settings):
         key = hashlib.sha256(json.dumps([self.common, settings]).encode()).hexdigest()
         kept = os.path.join(self.cache, key[:32] + ".json")
         try:
@@ -83,7 +93,7 @@ class Checker:
 
     def check_all(self, progress):
         """(name, point, what the program says or None, error) for each point, in order."""
-        with concurrent.futures.ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
+        with concurrent.futures.ThreadPoolExecutor(min(MOST_AT_ONCE, cores())) as pool:
             waiting = [(name, point, pool.submit(self.check, name, point)) for name, point in self.sweep.points]
             try:
                 for k, (name, point, answer) in enumerate(waiting):

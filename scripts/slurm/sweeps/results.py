@@ -10,6 +10,8 @@ from .program import ROOT, experiment
 
 HELPER = os.path.join(os.path.dirname(os.path.realpath(__file__)), "read_results.py")
 
+HAS_H5PY = "import sys, importlib.util; sys.exit(importlib.util.find_spec('h5py') is None)"
+
 
 def find_python():
     places = [os.environ.get("DBENCH_PYTHON"), os.path.join(ROOT, ".venv", "bin", "python"),
@@ -17,7 +19,7 @@ def find_python():
     for place in places:
         if place:
             try:
-                if subprocess.call([place, "-c", "import h5py"], stderr=subprocess.DEVNULL) == 0:
+                if subprocess.call([place, "-c", HAS_H5PY], stderr=subprocess.DEVNULL) == 0:
                     return place
             except OSError:
                 pass

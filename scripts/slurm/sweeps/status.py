@@ -1,27 +1,42 @@
-"""Where each run of a sweep stands: result files first, then the queue, then logs."""
+"""Where each run of a sweep stands: result files first, then the queue, then heartbeats, crash logs and logs."""
 
-import calendar
-import time
+import shutil
 
-from . import log, slurm
+from . import heartbeat, log, slurm
+from .heartbeat import progress_text
 from .record import Record
-from .text import table
+from .text import duration_text, table
 
 ORDER = ("complete", "running", "pending", "interrupted", "failed", "cancelled", "refused", "to do")
-LIVE = ("running", "pending")
+FIRST = ("running", "failed", "interrupted", "refused", "cancelled", "pending", "to do", "complete")  # in a short table
 
 
-def seconds_since(moment):
-    return time.time() - calendar.timegm(time.strptime(moment, "%Y-%m-%dT%H:%M:%SZ"))
+def joined(*parts):
+    return "; ".join(part for part in parts if part)
 
 
-def advance(run, found):
-    """Progress and time left, from the result file."""
-    done, total = found["done"], run.iterations
-    left = ""
-    if done and found.get("started"):
-        left = ", about {:.0f} min left".format(seconds_since(found["started"]) / done * (total - done) / 60)
-    return "{:.0f} % ({} of {}){}".format(100.0 * done / max(total, 1), done, total, left)
+def goes_on(run):
+    at = heartbeat.checkpoint(run.output)
+    return "" if at is None else "goes on from iteration {} of {}".format(at, run.iterations)
+
+
+def in_its_job(run, found, state, entry, since):
+    """(state, what else is known) of a run whose job runs."""
+    fresh = found is not None and found["written"] >= since
+    beat = heartbeat.read(run.output, since)
+    if fresh and found["status"] == "failed":
+        return "failed", found["error"]
+    if beat:
+        return "running", beat.text()
+    if fresh and found["status"] == "running":
+        return "running", progress_text(found["done"], run.iterations)
+    begun = log.written(run.log) >= since
+    if entry["kind"] == "pack":  # whose job tells nothing of a single run
+        crash = heartbeat.crash(run.output, since)
+        if crash or not begun:
+            return ("failed", crash) if crash else ("pending", "waits in its pack")
+    at = log.progress(run.log)
+    return "running", progress_text(*at) if at and begun else "ends" if state == "COMPLETING" else "starts"
 
 
 def of_run(run, found, job, entry):
@@ -32,39 +47,36 @@ def of_run(run, found, job, entry):
     if run.error:
         return "refused", run.error
     state, why = job or ("", "")
-    submitted = entry["submitted"] if entry else None
-    fresh = found is not None and submitted is not None and found["written"] >= submitted - 1
+    since = entry["submitted"] - 1 if entry else 0
     if state in slurm.WAITING:
-        return "pending", "" if why in ("", "None") else why
+        return "pending", joined("" if why == "None" else why, goes_on(run))
     if state in slurm.RUNNING:
-        if fresh and found["status"] == "running":
-            return "running", advance(run, found)
-        if fresh and found["status"] == "failed":
-            return "failed", found["error"]
-        begun = log.written(run.log) >= submitted - 1
-        if entry["kind"] == "pack" and not begun:
-            return "pending", "waits in its pack"
-        at = log.progress(run.log)
-        return "running", "{} of {}".format(*at) if at and begun else "ends" if state == "COMPLETING" else "starts"
+        return in_its_job(run, found, state, entry, since)
+    beat, crash = heartbeat.read(run.output, since), heartbeat.crash(run.output, since)
+    if beat and beat.alive() and not state:
+        return "running", beat.text()  # by `sweep local`, or by hand
+    if state.startswith("CANCEL"):
+        return "cancelled", goes_on(run)
     status, error = (found["status"], found.get("error", "")) if found else ("", "")
     resumable = state in slurm.RESUMABLE
-    if state.startswith("CANCEL"):
-        return "cancelled", ""
     if status == "preempted":
-        return "interrupted", "stopped at a checkpoint, " + advance(run, dict(found, started=""))
-    if status == "failed" and (fresh or not state):
+        return "interrupted", "stopped at a checkpoint, " + progress_text(found["done"], run.iterations)
+    if status == "failed" and (not state or found["written"] >= since):
         stopped = resumable or "stopped by SIG" in error
-        return "interrupted" if stopped else "failed", (state + ": " if resumable else "") + error
-    if resumable or status == "running":
-        return "interrupted", state or "its writer is gone"
+        return "interrupted" if stopped else "failed", joined(state if resumable else "", error or crash)
     if state in ("FAILED", "OUT_OF_MEMORY"):
-        return "failed", "; ".join(part for part in ("" if state == "FAILED" else state, log.reason(run.log)) if part)
+        return "failed", joined("" if state == "FAILED" else state, crash or log.reason(run.log))
+    if crash and not resumable:
+        return "failed", crash
+    if resumable or status == "running":
+        silent = "no sign of life for " + duration_text(beat.age()) if beat and not beat.alive() else "its writer is gone"
+        return "interrupted", joined(state or silent, goes_on(run) or "begins anew")
     if status == "unreadable":
         return "failed", error
     if state == "COMPLETED":
         return "failed", "its job ended without a result: {}".format(log.reason(run.log) or "see " + run.log)
-    if submitted is not None:
-        return "interrupted", "its job is gone from the queue"
+    if entry:
+        return "interrupted", joined("its job is gone from the queue", goes_on(run))
     return "to do", ""
 
 
@@ -97,9 +109,21 @@ class Status:
             {"name": run.name, "state": self.of[run.name][0], "detail": self.of[run.name][1],
              "job": latest.get(run.name, (None,))[0], "output": run.output, "log": run.log} for run in self.plan.runs]}
 
-    def as_text(self):
+    def as_text(self, most=None):
+        """The table, of at most so many rows: those that one looks for first."""
         latest = self.record.latest()
-        rows = [(run.name, latest.get(run.name, ("",))[0], *self.of[run.name]) for run in self.plan.runs]
-        return "{}\n{} runs: {}".format(
-            table(("run", "job", "state", ""), rows), len(self.plan.runs),
-            ", ".join("{} {}".format(count, state) for state, count in self.counts().items()))
+        runs, left = self.plan.runs, 0
+        if most is not None and len(runs) > most:
+            by_interest = sorted(runs, key=lambda run: FIRST.index(self.of[run.name][0]))
+            shown = {run.name for run in by_interest[:most]}
+            runs, left = [run for run in runs if run.name in shown], len(runs) - most
+        rows = [(run.name, latest.get(run.name, ("",))[0], *self.of[run.name]) for run in runs]
+        return "{}\n{}{} runs: {}".format(
+            table(("run", "job", "state", ""), rows), "... and {} more\n".format(left) if left else "",
+            len(self.plan.runs), ", ".join("{} {}".format(count, state) for state, count in self.counts().items()))
+
+    def on_terminal(self):
+        """The table from the top of a cleared screen, cut to its size."""
+        size = shutil.get_terminal_size()
+        lines = self.as_text(max(1, size.lines - 5)).splitlines()
+        return "\033[H\033[2J" + "\n".join(line[:size.columns] for line in lines)

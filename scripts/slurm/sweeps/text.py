@@ -34,6 +34,14 @@ def time_text(minutes):
     return "{}-{}".format(days, clock) if days else clock
 
 
+def duration_text(seconds):
+    """Roughly: 40 s, 12 min, 3.5 h, 2.1 d."""
+    for size, unit in ((86400.0, "d"), (3600.0, "h")):
+        if seconds >= 2 * size:
+            return "{:.1f} {}".format(seconds / size, unit)
+    return "{:.0f} min".format(seconds / 60.0) if seconds >= 120 else "{:.0f} s".format(seconds)
+
+
 def table(head, rows):
     """Columns as wide as they need to be; numbers to the right."""
     cells = [[str(cell) for cell in row] for row in [head] + rows]

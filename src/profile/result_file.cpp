@@ -45,8 +45,8 @@ std::string last_text(hid_t file, const char* name) {
     return std::string(texts.substr(all - size).c_str());
 }
 
-/// Whether the file's last start was this very job's before the batch system queued it again: such a
-/// start is over, wherever it was. A site without Slurm has only the file's silence to go by.
+/// Whether the file's last start was this very job's before the batch system queued it again: such
+/// a start is over, wherever it was. A site without Slurm has only the file's silence to go by.
 bool written_before_requeue(hid_t file) {
     const char* job = std::getenv("SLURM_JOB_ID");
     const char* restarts = std::getenv("SLURM_RESTART_COUNT");

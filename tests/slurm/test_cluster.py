@@ -32,6 +32,26 @@ def beyond_their_limit(cluster):
         yield sweep
 
 
+def test_a_run_outlives_its_host_and_the_controller_to_the_same_numbers(on_cluster):
+    # Early in this file, for a new controller waits anew for half a minute before it looks at time limits.
+    cluster = on_cluster.cluster
+    sweep = on_cluster.write({"seed": [1]}, CHECKPOINTS, ranks=2)
+    sweep.program(HELD)
+    (sweep.folder / "site.json").write_text('{"sbatch": ["--exclusive"]}')  # alone on the host that dies
+    sweep("submit", "--site", sweep.folder / "site.json")
+    sweep.until(lambda found: found == {"s1": "running"} and list(sweep.output.glob("*.checkpoints/*/manifest.json")))
+    host = cluster.slurm("squeue", "-h", "-r", "-j", sweep.job["s1"], "-o", "%N").strip()
+    cluster("restart")
+    assert sweep.status() == {"s1": "running"} and sweep.starts("s1") == 1  # it did not notice
+    cluster("kill", host[1:])
+    try:
+        sweep.until(complete)
+    finally:
+        cluster("start", host[1:])
+    assert sweep.starts("s1") == 2 and "going on from iteration" in sweep.logs()
+    assert differences(sweep.whole("s1"), str(sweep.output / "s1.h5")) == []
+
+
 def test_arrays_and_jobs_by_hand_complete_and_are_not_submitted_again(on_cluster):
     sweep = on_cluster.write({"graph": ["ring", "complete"], "replicas": [2, 4]}, ranks={"replicas_per_rank": 2})
     said = sweep("submit", "--throttle", 2, "--max-jobs", 3)
@@ -87,25 +107,6 @@ def test_runs_go_on_from_checkpoints_and_cancelled_and_failed_ones_are_resubmitt
     assert "an array of 3 runs" in sweep("resubmit")
     assert set(sweep.status().values()) <= {"running", "pending"}
     assert "nothing to submit" in sweep("resubmit")
-
-
-def test_a_run_outlives_its_host_and_the_controller_to_the_same_numbers(on_cluster):
-    cluster = on_cluster.cluster
-    sweep = on_cluster.write({"seed": [1]}, CHECKPOINTS, ranks=2)
-    sweep.program(HELD)
-    (sweep.folder / "site.json").write_text('{"sbatch": ["--exclusive"]}')  # alone on the host that dies
-    sweep("submit", "--site", sweep.folder / "site.json")
-    sweep.until(lambda found: found == {"s1": "running"} and list(sweep.output.glob("*.checkpoints/*/manifest.json")))
-    host = cluster.slurm("squeue", "-h", "-r", "-j", sweep.job["s1"], "-o", "%N").strip()
-    cluster("restart")
-    assert sweep.status() == {"s1": "running"} and sweep.starts("s1") == 1  # it did not notice
-    cluster("kill", host[1:])
-    try:
-        sweep.until(complete)
-    finally:
-        cluster("start", host[1:])
-    assert sweep.starts("s1") == 2 and "going on from iteration" in sweep.logs()
-    assert differences(sweep.whole("s1"), str(sweep.output / "s1.h5")) == []
 
 
 def test_a_time_limit_is_a_checkpoint_or_at_least_resumable(beyond_their_limit):

@@ -165,13 +165,15 @@ class Cluster:
                               cwd=self.folder).stdout
 
 
+def lacking_for_a_cluster():
+    return ", ".join(subprocess.run([CLUSTER, "missing"], text=True, capture_output=True).stdout.splitlines())
+
+
 @pytest.fixture(scope="session")
 def cluster():
     """Three hosts of four processors; in a folder that all of them see, unlike /tmp."""
-    lacking = subprocess.run([CLUSTER, "missing"], text=True, capture_output=True).stdout.split("\n")
-    lacking = ", ".join(word for word in lacking if word)
-    if lacking:
-        pytest.skip(f"no local Slurm cluster here: {lacking} is missing")
+    if lacking_for_a_cluster():
+        pytest.skip(f"no local Slurm cluster here: {lacking_for_a_cluster()} is missing")
     (ROOT / ".cache").mkdir(exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=ROOT / ".cache", prefix="slurm-"))
     started = Cluster(folder)

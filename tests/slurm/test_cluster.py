@@ -26,7 +26,10 @@ def beyond_their_limit(cluster):
     told before its time is over, s2 is deaf. Both stand still meanwhile."""
     with sweep_on(cluster) as sweep:
         sweep.write({"seed": [1, 2]}, CHECKPOINTS, time="00:00:05")
-        sweep.program('[ $name$count != s21 ] || { trap "" USR1; exec sleep 1000; }\n' + HELD)
+        sweep.program(f"""if [ $count = 1 ]; then
+    [ $name = s1 ] || {{ trap "" USR1; exec sleep 1000; }}
+    {HELD}
+fi""")
         (sweep.folder / "site.json").write_text(json.dumps({"signal_seconds": 55}))
         assert "00:01:00" in sweep("submit", "--site", sweep.folder / "site.json")
         yield sweep

@@ -82,11 +82,11 @@ class Sweep:
                 return found
             now = time.time()
             lively = now if {"running", "pending"} & set(found.values()) else lively
-            assert now < began + seconds and now < lively + 10, f"{found} {self.detail}\n{self.logs()}"
+            assert now < began + seconds and now < lively + 10, f"{found} {self.detail}\n{self.logs()[-5000:]}"
             time.sleep(0.3)
 
     def logs(self):
-        return "\n".join(f"--- {path.name}\n{path.read_text()[-1500:]}" for path in (self.output / ".sweep/logs").glob("*"))
+        return "\n".join(f"--- {path.name}\n{path.read_text()}" for path in (self.output / ".sweep/logs").glob("*"))
 
     def program(self, body):
         """Puts a shell script before the program: $real is the program, $name the run's name, $count the

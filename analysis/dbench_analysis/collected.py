@@ -1,8 +1,13 @@
 """Many result files as one tidy table: a row per run, a column per field. Files are opened in turn."""
 
 import fnmatch
+import itertools
+import multiprocessing
+import os
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Iterator
 
 import pandas as pd
 
@@ -13,6 +18,7 @@ from .run import Run
 from .select import result_files
 
 TABLES = (".csv", ".parquet")
+PARALLEL = 200  # files from which on starting other processes pays
 
 
 @dataclass
@@ -40,15 +46,12 @@ def collect(named: list[str], keys, told=None) -> Collection:
     others = [item for item in named if item not in tables]
     files = [path for path, _ in result_files(others)] if others else []
     rows, specs, faults = [], [], []
-    for done, path in enumerate(files, 1):
-        try:
-            with Run(path) as run:
-                rows.append({column.key: column.value(run) for column in columns})
-                specs.append(flattened(run.spec))
-        except AnalysisError as error:
-            faults.append(str(error))
-        except (OSError, KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
-            faults.append(f"{path}: damaged or cut short: {error} (`dbench doctor FILE` examines the file)")
+    for done, (row, spec, fault) in enumerate(read_all(files, [c.key for c in columns]), 1):
+        if fault:
+            faults.append(fault)
+        else:
+            rows.append(row)
+            specs.append(spec)
         if told:
             told(done, len(files))
     frames = [pd.DataFrame(rows, columns=[c.key for c in columns])] if rows or not tables else []
@@ -56,6 +59,27 @@ def collect(named: list[str], keys, told=None) -> Collection:
         frames.append(read_table(Path(item), [c.key for c in columns]))
         specs += [None] * len(frames[-1])
     return Collection(pd.concat(frames, ignore_index=True), specs, faults)
+
+
+def read_all(files: list[Path], keys: list[str]) -> Iterator[tuple[dict, dict, str]]:
+    """`read_row` of each file, in order; of many files on all cores that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if cores == 1 or len(files) < PARALLEL:
+        yield from (read_row(path, keys) for path in files)
+        return
+    with ProcessPoolExecutor(min(cores, len(files) // (PARALLEL // 2)), multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(read_row, files, itertools.repeat(keys), chunksize=16)
+
+
+def read_row(path: Path, keys: list[str]) -> tuple[dict, dict, str]:
+    """(the fields of a run, its flattened spec, ""), or ({}, {}, why the file cannot be read)."""
+    try:
+        with Run(path) as run:
+            return {key: fields.find(key).value(run) for key in keys}, flattened(run.spec), ""
+    except AnalysisError as error:
+        return {}, {}, str(error)
+    except (OSError, KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
+        return {}, {}, f"{path}: damaged or cut short: {error} (`dbench doctor FILE` examines the file)"
 
 
 def read_table(path: Path, keys: list[str]) -> pd.DataFrame:

@@ -3,18 +3,20 @@
 import json
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pandas as pd
 
 from . import schema
 from .errors import AnalysisError
-from .hdf5 import open_file
+from .openfiles import Kept
 from .table import Table, decoded, text
 from .writer import condition, duration, silence
 
 
 class Run:
-    """One result file, open for reading. Arrays are read when they are asked for.
+    """One result file, open for reading. Arrays are read when they are asked for. Of many runs only those read
+    lately keep their files open (see `openfiles`).
 
     spec, provenance, certificate   dicts
     tensors, ranks, segments, events   DataFrames
@@ -23,7 +25,7 @@ class Run:
 
     def __init__(self, path):
         self.path = Path(path)
-        self.file = open_file(self.path)
+        self._kept = Kept(self.path)
         try:
             self._read_head()
         except (KeyError, OSError, RuntimeError) as error:
@@ -64,7 +66,7 @@ class Run:
         names = list(self.tensors["name"])
         evaluated = self.file["evaluations/replica"][:] if "evaluations/replica" in self.file else []
         self.iterations, self.parameters, self.evaluations = (
-            Table(self.file[name], columns, names, evaluated) for name, columns in schema.TABLES.items()
+            Table(self._kept, name, columns, names, evaluated) for name, columns in schema.TABLES.items()
         )
 
     def _json(self, content: str, where: str) -> dict:
@@ -81,6 +83,11 @@ class Run:
         columns = {name: data for name, data in self.file[group].items() if data.ndim == 1}
         rows = min((data.shape[0] for data in columns.values()), default=0)
         return pd.DataFrame({name: decoded(np.asarray(data[:rows])) for name, data in columns.items()})
+
+    @property
+    def file(self) -> h5py.File:
+        """The h5py file."""
+        return self._kept.file()
 
     @property
     def rank_count(self) -> int:
@@ -135,7 +142,7 @@ class Run:
             writer, f"running, or its writer is dead, {since}")
 
     def close(self):
-        self.file.close()
+        self._kept.close()
 
     def __enter__(self):
         return self

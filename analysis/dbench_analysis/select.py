@@ -2,7 +2,6 @@
 
 import glob
 import re
-import resource
 import sys
 from pathlib import Path
 
@@ -39,20 +38,10 @@ def result_files(named: list[str]) -> list[tuple[Path, bool]]:
     return list(found.items())
 
 
-def allow_open_files(count: int):
-    """Raises this process's limit of open files where the system lets it: each run keeps its file open."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = count + 100
-    if soft < wanted and soft != resource.RLIM_INFINITY:
-        allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-
-
 def open_runs(named: list[str]) -> list[Run]:
     """The runs. A file found by search that is no result is passed over with a notice."""
-    runs, files = [], result_files(named)
-    allow_open_files(len(files))
-    for path, explicit in files:
+    runs = []
+    for path, explicit in result_files(named):
         try:
             runs.append(Run(path))
         except AnalysisError as error:

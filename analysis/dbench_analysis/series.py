@@ -11,6 +11,8 @@ from .schema import MEASURES, TIME_PARTS
 
 def quiet(reduce, values, **how):
     """A nan-ignoring numpy reduction over finite values; all-NaN slices give NaN, silently."""
+    if reduce is np.nanmedian and values.size and np.isfinite(values).all():  # many times as quick
+        return np.median(values, **how)
     values = np.where(np.isfinite(values), values, np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 
 from .errors import AnalysisError
+from .openfiles import Kept
 
 BLOCK_BYTES = 32 << 20  # of a column held at a time by Column.blocks
 
@@ -20,14 +21,18 @@ def decoded(values: np.ndarray) -> np.ndarray:
 class Column:
     """One data set: slices are numpy arrays; `axes` such as "JnT", `unit`, `index` (row labels)."""
 
-    def __init__(self, table: "Table", name: str, data: h5py.Dataset, axes: str, unit: str):
-        self.table, self.name, self.data, self.axes, self._unit = table, name, data, axes, unit
-        shape = data.shape
+    def __init__(self, table: "Table", name: str, axes: str, unit: str):
+        self.table, self.name, self.axes, self._unit = table, name, axes, unit
+        shape = self.data.shape
         rows = shape[0] if shape else 0
         key = table.key(axes)
         if key and key != name and (labels := table.data(key)) is not None:
             rows = min(rows, labels.shape[0])  # a file being written: columns grow in turn
         self.shape = (rows, *shape[1:])
+
+    @property
+    def data(self) -> h5py.Dataset:
+        return self.table.data(self.name)
 
     @property
     def dtype(self) -> np.dtype:
@@ -95,19 +100,16 @@ class Column:
 class Table:
     """A group of columns. `"gini" in table` is true where the run recorded at least one row."""
 
-    def __init__(self, group: h5py.Group, columns: dict, tensors, replicas):
-        self.group, self._columns = group, columns
+    def __init__(self, kept: Kept, name: str, columns: dict, tensors, replicas):
+        self._kept, self.name, self._columns = kept, name, columns
         self._tensors, self._replicas = tensors, replicas
-        self._open: dict[str, h5py.Dataset] = {}
 
-    def data(self, name: str) -> h5py.Dataset | None:
-        """The data set itself, opened once: opening costs more than reading a short column."""
-        if name not in self._open:
-            found = self.group.get(name)
-            if found is None:
-                return None
-            self._open[name] = found
-        return self._open[name]
+    @property
+    def group(self) -> h5py.Group:
+        return self._kept.file()[self.name]
+
+    def data(self, column: str) -> h5py.Dataset | None:
+        return self._kept.data(f"{self.name}/{column}")
 
     def key(self, axes: str) -> str | None:
         """The column that labels the rows of a column with these axes."""
@@ -124,15 +126,14 @@ class Table:
         return self.data(name) is not None and len(self[name]) > 0
 
     def __iter__(self):
-        return iter(self.group)
+        return iter(list(self.group))
 
     def __getitem__(self, name: str) -> Column:
         data = self.data(name)
         if data is None:
-            have = ", ".join(self.group)
-            raise AnalysisError(self.group.file.filename, f"no {self.group.name}/{name}", f"there are {have}")
+            raise AnalysisError(self._kept.path, f"no /{self.name}/{name}", f"there are {', '.join(self.group)}")
         axes, unit = self._columns.get(name) or (text(data.attrs.get("dimensions", "?" * data.ndim)).replace(",", ""), "")
-        return Column(self, name, data, axes, unit)
+        return Column(self, name, axes, unit)
 
     def __len__(self) -> int:
         return len(self["iteration"])

@@ -6,7 +6,7 @@ import time
 
 import pandas as pd
 import pytest
-from dbench_analysis import fields
+from dbench_analysis import collected, fields
 from dbench_analysis.cli import main
 from dbench_analysis.collected import Condition
 from dbench_analysis.errors import AnalysisError
@@ -80,6 +80,20 @@ def test_a_thousand_files_take_less_than_a_minute(make, tmp_path):
     started = time.process_time()
     assert main(["collect", str(tmp_path), "-o", str(tmp_path / "runs.csv")]) == 0
     assert time.process_time() - started < 6, "a tenth of the files in a tenth of the time"
+
+
+def test_several_processes_give_the_same_table_and_faults(five, odd, tmp_path, monkeypatch):
+    (tmp_path / "text.h5").write_text("not a result")
+    named, keys = [str(five), str(tmp_path), str(odd)], list(fields.COLLECTED)
+    alone = collected.collect(named, keys)
+    used = []
+    pool = collected.ProcessPoolExecutor
+    monkeypatch.setattr(collected, "ProcessPoolExecutor", lambda workers, context: used.append(workers) or pool(workers, context))
+    monkeypatch.setattr(collected, "PARALLEL", 10)
+    monkeypatch.setattr(collected.os, "sched_getaffinity", lambda _: {0, 1})
+    together = collected.collect(named, keys)
+    pd.testing.assert_frame_equal(alone.frame, together.frame)
+    assert used == [2] and alone.specs == together.specs and alone.faults == together.faults and "text.h5" in together.faults[0]
 
 
 def test_norms_are_never_read(make, tmp_path, monkeypatch):

@@ -1,0 +1,56 @@
+"""However many runs there are, only so many of their files are open."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import dbench_analysis as da
+import pytest
+from dbench_analysis import openfiles
+
+
+def test_a_closed_file_is_read_on(five, monkeypatch):
+    monkeypatch.setattr(openfiles, "MOST", 2)
+    paths = sorted(five.glob("*.h5"))
+    runs = [da.open(path) for path in paths]
+    assert not runs[0]._kept in openfiles._open and runs[4]._kept in openfiles._open
+    columns = [run.parameters["norm"] for run in runs]
+    for _ in range(2):
+        for run, column, path in zip(runs, columns, paths):
+            with da.open(path) as fresh:
+                assert (column[-1] == fresh.parameters["norm"][-1]).all() and run.iterations.frame().equals(fresh.iterations.frame())
+            assert len(openfiles._open) <= 2
+    for run in runs:
+        run.close()
+    assert not {run._kept for run in runs} & set(openfiles._open)
+
+
+def test_the_file_read_last_stays_open(five, monkeypatch):
+    monkeypatch.setattr(openfiles, "MOST", 2)
+    a, b, c = (da.open(five / f"{name}.h5") for name in ("D_ring", "D_torus", "D_complete"))
+    kept = list(openfiles._open)
+    b.iterations["lr"][0]
+    a.iterations["lr"][0]  # c was read before b
+    assert kept[-1] is c._kept and c._kept not in openfiles._open and b._kept in openfiles._open
+    for run in (a, b, c):
+        run.close()
+
+
+@pytest.mark.parametrize("command", [
+    ["plot", "{runs}", "-o", "{tmp}/plots", "--kind", "early", "--kind", "scale", "--dpi", "30"],
+    ["report", "{runs}", "-o", "{tmp}/page.html"], ["table", "{runs}"], ["show", "{runs}"],
+])
+def test_more_runs_than_files_may_be_open(five, tmp_path, command):
+    """As in a shell with a low `ulimit -n`, soft and hard."""
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    for i in range(60):
+        shutil.copy(five / "D_ring.h5", folder / f"ring-{i}.h5")
+    code = ("import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))\n"
+            "from dbench_analysis.cli import main; sys.exit(main(sys.argv[1:]))")
+    words = [part.format(runs=folder, tmp=tmp_path) for part in command]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True,
+                          env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    assert done.returncode == 0, done.stderr
+    assert "passed over" not in done.stderr

@@ -71,6 +71,15 @@ def dispersion(run: Run, measure: str) -> pd.DataFrame:
     return pd.DataFrame({"iteration": iteration, "epoch": epoch_of(run, iteration), "low": low, "median": median, "high": high})
 
 
+def mean_dispersion(run: Run, measure: str, share: float = 1.0) -> float:
+    """A dispersion measure, mean over all tensors and over the first `share` of the iterations (at least one row); NaN without rows."""
+    if measure not in run.parameters:
+        return float("nan")
+    column = run.parameters[measure]
+    rows = max(1, int(np.searchsorted(column.index, share * len(run.iterations))))
+    return float(quiet(np.nanmean, column[:rows].astype(float)))
+
+
 def variance(run: Run) -> pd.DataFrame:
     """Variance over replicas, all parameters: iteration, epoch, variance (numel-weighted mean over
     tensors = consensus_distance^2 / parameters), consensus; *_after where it was recorded."""

@@ -105,3 +105,14 @@ def spearman_p(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> float:
         return float(np.mean(np.abs(b[orders] @ a) / scale >= found - 1e-12))
     shuffled = rng.permuted(np.tile(b, (10_000, 1)), axis=1)
     return float((np.sum(np.abs(shuffled @ a) / scale >= found - 1e-12) + 1) / 10_001)
+
+
+def kendall(x: np.ndarray, y: np.ndarray) -> float:
+    """Rank correlation by pairs, tau-b (Kendall 1945): ties count for neither side and shorten both. NaN as in `spearman`."""
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    use = np.isfinite(x) & np.isfinite(y)
+    if use.sum() < 3:
+        return math.nan
+    a, b = (np.sign(np.subtract.outer(v[use], v[use])) for v in (x, y))
+    scale = math.sqrt(float(np.sum(a * a)) * float(np.sum(b * b)))
+    return float(np.sum(a * b)) / scale if scale else math.nan

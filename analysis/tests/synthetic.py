@@ -46,6 +46,8 @@ class Plan:
     precision: str = "f4"
     spec: dict = field(default_factory=dict)
     seed: int = 1
+    final: float | None = None  # last accuracy of the mean model
+    spread: float | None = None  # how far the replicas lie apart, in place of the graph's
 
 
 def measures(a: np.ndarray) -> dict[str, float]:
@@ -85,6 +87,7 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
     t = np.arange(I)
     numel = np.array([size for _, size, _ in TENSORS])
     mixes = {None: 0.0, "complete": 0.15, "exponential": 0.3, "torus": 0.5, "ring": 1.0}[plan.graph]
+    mixes = mixes if plan.spread is None else plan.spread
     scale = mixes * np.exp(-3 * t / max(1, I)) * (1 - np.exp(-(t + 1) / 5)) * (n > 1)  # spread over time
     f = plan.precision
 
@@ -152,6 +155,7 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
         rise = 0.1 + (best - 0.1) * (1 - np.exp(-epoch / 2))
         local = rise[:, None] + 0.03 * (rng.random((E, m)) - 0.5)
         mean = rise + 0.02
+        mean[-1] = mean[-1] if plan.final is None else plan.final
         if not plan.accuracy:
             local[:], mean[:] = np.nan, np.nan
         out |= {

@@ -9,7 +9,7 @@ from ..select import open_runs
 
 HELP = "figures of one run, or of several side by side"
 NAMES = ("variance-accuracy", "accuracy", "training", "consensus", "dispersion", "tensors", "communication", "adaptation",
-         "convergence", "early", "connections", "scale", "timing")
+         "convergence", "early", "connections", "scale", "ranks", "timing")
 EXAMPLES = f"""examples:
   dbench-analyze plot results/ring.h5                        all figures, into ./plots
   dbench-analyze plot results/ -o figures --format pdf
@@ -28,7 +28,7 @@ def declare(parser):
                         help="the spread on the x axis of variance-accuracy and early")
     parser.add_argument("--x", choices=("iterations", "epochs", "bytes", "seconds"), default="iterations",
                         help="the x axis of convergence; seconds only of runs whose times compare (default: iterations)")
-    parser.add_argument("--window", type=float, default=0.1, metavar="SHARE", help="of the iterations that are early, for early (default: 0.1)")
+    parser.add_argument("--window", type=float, default=0.1, metavar="SHARE", help="of the iterations that are early, for early and ranks (default: 0.1)")
     parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png")
     parser.add_argument("--dpi", type=int, default=150, help="resolution of PNG pictures (default: 150)")
 
@@ -44,7 +44,7 @@ def run(arguments) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     for name in dict.fromkeys(arguments.kind or NAMES):
         how = {"variance-accuracy": {"measure": arguments.measure}, "convergence": {"x": arguments.x},
-               "early": {"measure": arguments.measure, "window": arguments.window}}.get(name, {})
+               "early": {"measure": arguments.measure, "window": arguments.window}, "ranks": {"window": arguments.window}}.get(name, {})
         for stem, figure in figures.drawn(figures.KINDS[name], runs, **how):
             target = folder / f"{stem}.{arguments.format}"
             figures.save(figure, target, arguments.format, arguments.dpi)

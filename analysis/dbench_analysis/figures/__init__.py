@@ -7,7 +7,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from ..run import Run
-from . import accuracy, across, adaptation, communication, convergence, early, spread, style, tensors, timing, variance_accuracy
+from . import accuracy, across, adaptation, communication, convergence, early, ranks, spread, style, tensors, timing, variance_accuracy
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,10 @@ KINDS = {
         Kind("scale", "Accuracy against scale",
              "Final accuracy against the number of replicas. Solid lines and filled markers join runs with the same batch per replica, dashed "
              "lines and open markers those with the same batch of all replicas. Markers are means, dots the runs.", across.scale, many=True),
+        Kind("ranks", "Ranks of the implementations",
+             "In every group of runs that are alike but for algorithm and graph, the implementations are ranked by how unequal the replicas' norms "
+             "are (1: least) and by final accuracy (1: best). Marks are mean ranks over the groups, bars their standard deviation. Marks along the "
+             "line mean that less dispersion and more accuracy go together.", ranks.figure, words=ranks.words, many=True),
         Kind("timing", "Where the time goes",
              "Mean time of an iteration by part. Exchange is only what was not hidden behind computation; profiling stands beside "
              "the step and is not part of it.", timing.breakdown),

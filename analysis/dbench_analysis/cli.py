@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from .errors import AnalysisError
 
-COMMANDS = ("show", "plot", "report", "table", "collect", "compare", "ranks", "graph")
+COMMANDS = ("show", "plot", "report", "table", "collect", "compare", "ranks", "reproduce", "graph")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,0 +1,90 @@
+"""Ada's claims, and the controls that may explain them away."""
+
+from ..run import Run
+from .cases import Case, by_group
+from .finding import CONTRADICTED, SUPPORTED, UNDECIDED, Finding, Terms
+from .judged import POINTS, Judged, judged, more_seeds
+from .settings import DBENCH as SETTINGS  # noqa: F401 (read by the command)
+
+SWEEP = "configs/sweeps/ada.json"
+ALL_REDUCE = "D_complete"
+EXPECTED = ("the reverse schedule", "equal bytes, mixed evenly", "a fixed lattice", "Base-(k+1)")
+
+
+def judge(found: list[Case], terms: Terms, runs: list[Run]) -> list[Finding]:
+    forms = sorted({case.name for case in found if case.role == "ada"}) or ["ada"]
+    return [make(found, form, terms) for form in forms for make in (best, reaches, controls)]
+
+
+def against(found: list[Case], form: str, chosen, terms: Terms) -> dict[str, tuple[Case, Judged, Judged]]:
+    """By name of what the form of Ada is set against: (one such case, difference of final accuracies, of mean accuracies
+    over the run), paired within groups."""
+    pairs: dict[str, list[tuple[Case, Case]]] = {}
+    for members in by_group(found):
+        for case in members.values():
+            if form in members and case.name != form and chosen(case):
+                pairs.setdefault(case.name, []).append((members[form], case))
+    return {name: (them[0][1], judged([a.accuracy - b.accuracy for a, b in them], terms), judged([a.curve - b.curve for a, b in them], terms))
+            for name, them in sorted(pairs.items())}
+
+
+def rows_of(told: dict) -> list[list[str]]:
+    return [[row, *outcome.points()] for name, (_, end, curve) in told.items() for row, outcome in ((f"{name}, final", end), (f"{name}, whole curve", curve))]
+
+
+def wanting(told: dict, terms: Terms, form: str, what: str, share: int = 1) -> list[str]:
+    if not told:
+        return [f"runs of {form} and of {what}, alike in all else, with the same seeds"]
+    return [line for name, (_, end, _) in told.items() for line in more_seeds(f"{form} and {name}", end.count, terms, share)]
+
+
+def best(found: list[Case], form: str, terms: Terms) -> Finding:
+    told = against(found, form, lambda c: c.role == "fixed" and c.name != ALL_REDUCE, terms)
+    share = max(1, len(told))
+    better = [end.above() for _, end, _ in told.values()]
+    worse = [name for name, (_, end, _) in told.items() if end.below(share)]
+    verdict, why = UNDECIDED, "not better than every fixed graph beyond chance, and not worse than one"
+    if better and all(better):
+        verdict, why = SUPPORTED, f"better than {', '.join(told)}"
+    elif worse:
+        verdict, why = CONTRADICTED, f"worse than {', '.join(worse)}"
+    complete = against(found, form, lambda c: c.name == ALL_REDUCE, terms)
+    rule = (f"Difference of {form} to each fixed graph but the complete one, which is an all-reduce and stands beside, paired over groups (setting, scale, seed). Supported: "
+            f"the final accuracy of the mean model is higher than every one's (sign flips, p <= {terms.alpha:g} each). Contradicted: it is lower than one's (p <= {terms.alpha:g} "
+            "/ number of graphs). Else undecided. The whole curve (mean accuracy over the evaluations) stands beside, for the speed of convergence.")
+    return Finding(f"best:{form}", f"{form} converges best of the decentralized implementations.", rule, verdict, why, ["against", *POINTS],
+                   rows_of({**told, **complete}), wanting(told, terms, form, "fixed graphs") if verdict == UNDECIDED else [])
+
+
+def reaches(found: list[Case], form: str, terms: Terms) -> Finding:
+    told = against(found, form, lambda c: c.role == "centralized", terms)
+    verdict, why = UNDECIDED, "neither equivalence nor a lower accuracy is shown"
+    for _, end, _ in told.values():
+        if end.equivalent() or end.above():
+            verdict, why = SUPPORTED, "equivalent to centralized training" if end.equivalent() else "better than centralized training"
+        elif end.below() and end.interval[1] < -terms.margin:
+            verdict, why = CONTRADICTED, f"less accurate than centralized training by more than {100 * terms.margin:g} points"
+    rule = (f"Difference of the final accuracies of {form} and C_complete, paired over groups. Supported: equivalent within {100 * terms.margin:g} points (two one-sided t-tests, "
+            f"5 pairs or more) or higher (sign flips), p <= {terms.alpha:g}. Contradicted: lower (p <= {terms.alpha:g}) with the bootstrap interval below -{100 * terms.margin:g} "
+            "points. Else undecided.")
+    return Finding(f"reaches:{form}", f"{form} reaches the accuracy of centralized training.", rule, verdict, why, ["against", *POINTS], rows_of(told),
+                   wanting(told, terms, form, "C_complete") if verdict == UNDECIDED else [])
+
+
+def controls(found: list[Case], form: str, terms: Terms) -> Finding:
+    told = against(found, form, lambda c: c.role == "control", terms)
+    share = max(1, len(told))
+    as_good = [name for name, (_, end, _) in told.items() if end.below(share) or end.equivalent(share)]
+    there = {case.what for case, _, _ in told.values()}
+    absent = [f"the control \"{what}\"" for what in EXPECTED if what not in there]
+    verdict, why = UNDECIDED, "not all controls are there, or not all are told apart from it"
+    if as_good:
+        verdict, why = CONTRADICTED, f"as good or better: {', '.join(as_good)}"
+    elif not absent and all(end.above() for _, end, _ in told.values()):
+        verdict, why = SUPPORTED, "better than every control"
+    rule = (f"Difference of {form} to each control, paired over groups. Supported: all of {', '.join(EXPECTED)} were run, and {form} is better than each (p <= {terms.alpha:g}). "
+            f"Contradicted: a control is better, or equivalent within {100 * terms.margin:g} points (p <= {terms.alpha:g} / number of controls). Else undecided. Equal effort of "
+            "tuning cannot be seen from result files.")
+    missing = absent + wanting(told, terms, form, "a control", 1) if verdict == UNDECIDED else []
+    return Finding(f"controls:{form}", f"What {form} gains is due to its adapting (the controls do not gain as much).", rule, verdict, why, ["against", *POINTS],
+                   rows_of(told), missing)

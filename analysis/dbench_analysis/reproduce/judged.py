@@ -1,0 +1,72 @@
+"""Differences and correlations judged on stated terms."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import stats
+from ..paired import FEW
+from ..textual import counted
+from .finding import Terms
+
+
+def needed(alpha: float) -> int:
+    """The fewest pairs with which a sign-flip test can reach alpha: 2^(1-n) <= alpha."""
+    return math.ceil(1 - math.log2(alpha) - 1e-9)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The mean of paired values: bootstrap interval, p of the sign-flip test, p of equivalence to 0 within the margin."""
+
+    count: int
+    mean: float
+    interval: tuple[float, float]
+    p: float
+    equivalence_p: float
+    terms: Terms
+
+    def above(self, share: int = 1) -> bool:
+        """Shown to be above 0, at alpha / share."""
+        return self.count > 0 and self.mean > 0 and self.p <= self.terms.alpha / share
+
+    def below(self, share: int = 1) -> bool:
+        return self.count > 0 and self.mean < 0 and self.p <= self.terms.alpha / share
+
+    def equivalent(self, share: int = 1) -> bool:
+        """Shown to lie within the margin of 0; never from fewer than FEW pairs."""
+        return self.count >= FEW and self.equivalence_p <= self.terms.alpha / share
+
+    def points(self) -> list[str]:
+        """Cells: pairs, mean with interval in percentage points, p, p of equivalence."""
+        low, high = self.interval
+        said = f"{100 * self.mean:+.2f}" + (f" ({100 * low:+.2f} to {100 * high:+.2f})" if self.count > 1 else "") if self.count else "-"
+        return [str(self.count), said, f"{self.p:.3g}", "-" if math.isnan(self.equivalence_p) else f"{self.equivalence_p:.3g}"]
+
+    def plain(self) -> list[str]:
+        """Cells: groups, mean with interval, p."""
+        low, high = self.interval
+        said = f"{self.mean:+.2f}" + (f" ({low:+.2f} to {high:+.2f})" if self.count > 1 else "") if self.count else "-"
+        return [str(self.count), said, f"{self.p:.3g}"]
+
+
+POINTS = ["pairs", "mean difference, points (interval)", "p", "p of equivalence"]
+PLAIN = ["groups", "mean (interval)", "p"]
+
+
+def judged(values, terms: Terms) -> Judged:
+    """`values`: one number for each pair or group; what is not finite is left out."""
+    values = np.asarray(list(values), dtype=float)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return Judged(0, math.nan, (math.nan, math.nan), 1.0, math.nan, terms)
+    rng = np.random.default_rng(terms.seed)
+    p, _, _ = stats.sign_flip(values, rng)
+    return Judged(len(values), float(values.mean()), stats.bootstrap_mean(values, 1 - terms.alpha, rng), p, stats.tost(values, terms.margin), terms)
+
+
+def more_seeds(what: str, count: int, terms: Terms, share: int = 1) -> list[str]:
+    """What is missing where so few pairs cannot decide; nothing where they could have."""
+    enough = needed(terms.alpha / share)
+    return [f"{what}: {counted(enough, 'seed')} or more, here {count}"] if count < enough else []

@@ -30,10 +30,12 @@ def crowded(run: Run) -> str:
     """
     if "cpus" not in run.ranks or "host" not in run.ranks or bound(run):
         return ""
-    for host, ranks in run.ranks.groupby("host"):
-        cores = int(ranks["cpus"].max())
-        if 0 < cores < len(ranks):
-            return f"{len(ranks)} ranks on {cores} cores of {host}"
+    cpus: dict[str, list[int]] = {}
+    for host, count in zip(run.ranks["host"], run.ranks["cpus"]):
+        cpus.setdefault(host, []).append(int(count))
+    for host, counts in sorted(cpus.items()):
+        if 0 < max(counts) < len(counts):
+            return f"{len(counts)} ranks on {max(counts)} cores of {host}"
     return ""
 
 

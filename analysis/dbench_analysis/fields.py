@@ -34,11 +34,11 @@ _read: WeakKeyDictionary[Run, dict] = WeakKeyDictionary()
 
 
 def evaluated(run: Run, what: str, prefix: str = ""):
-    """`series.evaluations`, read once for all the columns that come from it (again when the file grew)."""
+    """The columns of `series.evaluations` as arrays, read once for all the columns that come from it (again when the file grew)."""
     kept, key = _read.setdefault(run, {}), (what, prefix, len(run.evaluations))
     if key not in kept:
         there = f"{prefix}mean_{what}" in run.evaluations
-        kept[key] = series.evaluations(run, what, prefix) if there else None
+        kept[key] = {name: column.to_numpy() for name, column in series.evaluations(run, what, prefix).items()} if there else None
     return kept[key]
 
 
@@ -47,14 +47,13 @@ def last(run: Run, what: str, column: str, prefix: str = "") -> float:
     found = evaluated(run, what, prefix)
     if found is None:
         return float("nan")
-    found = found[column]
-    return float(found.iloc[-1]) if len(found) else float("nan")
+    return float(found[column][-1]) if len(found[column]) else float("nan")
 
 
 def best(run: Run, what: str, column: str, reduce) -> float:
     """The best value of any evaluation."""
     found = evaluated(run, what)
-    return float(series.quiet(reduce, found[column].to_numpy(dtype=float))) if found is not None and len(found) else float("nan")
+    return float(series.quiet(reduce, found[column].astype(float))) if found is not None and len(found[column]) else float("nan")
 
 
 def final_spread(run: Run, measure: str) -> float:

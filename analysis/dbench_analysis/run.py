@@ -1,6 +1,7 @@
 """A result file as an object: what was asked for, where it ran, and the tables it recorded."""
 
 import json
+from functools import cached_property
 from pathlib import Path
 
 import h5py
@@ -61,12 +62,9 @@ class Run:
         self.spec = self._json(text(self.file["spec"][()]), "/spec")
         self.provenance = self._json(text(self.file["provenance"][()]), "/provenance")
         self.certificate = self._json(text(self.file["graphs"].attrs.get("certificate", "")), "/graphs")
-        self.tensors = self._frame("tensors")
-        self.ranks = self._frame("ranks")
-        names = list(self.tensors["name"])
         evaluated = self.file["evaluations/replica"][:] if "evaluations/replica" in self.file else []
         self.iterations, self.parameters, self.evaluations = (
-            Table(self._kept, name, columns, names, evaluated) for name, columns in schema.TABLES.items()
+            Table(self._kept, name, columns, lambda: list(self.tensors["name"]), evaluated) for name, columns in schema.TABLES.items()
         )
 
     def _json(self, content: str, where: str) -> dict:
@@ -89,6 +87,14 @@ class Run:
         """The h5py file."""
         return self._kept.file()
 
+    @cached_property
+    def tensors(self) -> pd.DataFrame:
+        return self._frame("tensors")
+
+    @cached_property
+    def ranks(self) -> pd.DataFrame:
+        return self._frame("ranks")
+
     @property
     def rank_count(self) -> int:
         return int(self.file.attrs["ranks"])
@@ -96,7 +102,7 @@ class Run:
     @property
     def parameter_count(self) -> int:
         """Parameters of one replica."""
-        return int(self.tensors["numel"].sum())
+        return int(self.file["tensors/numel"][:].sum())
 
     @property
     def segments(self) -> pd.DataFrame:

@@ -116,8 +116,8 @@ class Table:
         return {"I": "iteration", "J": "iteration", "Q": "variance_iteration", "E": "iteration"}.get(axes[0])
 
     def labels(self, axis: str, size: int) -> list:
-        if axis == "T" and len(self._tensors) == size:
-            return list(self._tensors)
+        if axis == "T" and len(names := self._tensors()) == size:
+            return names
         if axis == "m" and len(self._replicas) == size:
             return list(self._replicas)
         return list(range(size))

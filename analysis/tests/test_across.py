@@ -87,6 +87,12 @@ def test_without_what_was_recorded_after(five, tmp_path, capsys):
     assert main(["plot", *two, "--window", "0"]) == 2
 
 
+def test_runs_that_are_not_complete_are_counted(make, tmp_path, capsys):
+    make(name="a"), make(name="b", status="failed")
+    assert main(["plot", str(tmp_path), "-o", str(tmp_path), "--kind", "connections", "--dpi", "30"]) == 0
+    assert "note: 1 of 2 runs not complete" in capsys.readouterr().out
+
+
 def test_connections_stand_where_the_degrees_are(five):
     axis = across.connections(opened(five)).axes[0]
     places = sorted({float(x) for line in axis.lines for x in np.asarray(line.get_xdata(), dtype=float)})

@@ -226,3 +226,8 @@ def test_seeds_needed():
     assert judged([0.01] * 5, TERMS).above() is False and judged([0.01] * 6, TERMS).above() is True
     assert not judged([0.0] * 4, TERMS).equivalent() and judged([0.0, 1e-4] * 3, TERMS).equivalent()
     assert judged([np.nan], TERMS).count == 0 and not judged([], TERMS).above()
+
+
+def test_few_values_have_no_interval():
+    assert judged([0.01, 0.03], TERMS).points()[1:] == ["+2.00", "0.5", "-"]
+    assert judged([0.01, 0.03] * 3, TERMS).points()[1].startswith("+2.00 (+1.")

@@ -51,6 +51,9 @@ def run(arguments) -> int:
             print(target)
         if figures.KINDS[name].words:
             print(figures.KINDS[name].words(runs, **how))
+        unfinished = sum(run.status != "complete" for run in runs)
+        if figures.KINDS[name].many and unfinished:
+            print(f"note: {unfinished} of {len(runs)} runs not complete: their last evaluation stands for their end")
         if name == "timing" and statement(runs):
             print(f"note: {statement(runs)}")
     return 0

@@ -75,7 +75,7 @@ def report(name: str, runs: list, terms):
         notes.append(f"{counted(len(found), 'run')} judged, on {', '.join(applications)}: verdicts hold for these settings, not for the published ones.")
     remedy = (f"Runs that decide this, at a scale that one machine can do:\n\n    scripts/slurm/sweep local {module.SWEEP}" if module.SWEEP else
               "The published models and data are beyond what dbench runs today; the statements on methods can be judged from any model.")
-    return reproduce.Report(name, source, findings, beside(module.SETTINGS, runs), notes, remedy)
+    return reproduce.Report(name, source, findings, beside(module.SETTINGS, [run for run in runs if run.status == "complete"]), notes, remedy)
 
 
 def told_what_is_missing(finding):

@@ -68,6 +68,8 @@ def listed(arguments) -> str:
         runs = kept
     if arguments.sort:
         (key,) = fields.chosen(arguments.sort.split(",")[0])
+        if key.timed:
+            refuse_times([key.key], ["; ".join(caveats(r)) for r in runs], "--sort")
         # a string or a NaN never stands beside a number in one comparison
         runs.sort(key=lambda r: ((v := key.value(r)) != v, v if v == v else 0))
     write = {"markdown": as_markdown, "latex": as_latex, "csv": as_csv}[arguments.format]

@@ -38,17 +38,21 @@ class Judged:
         """Shown to lie within the margin of 0; never from fewer than FEW pairs."""
         return self.count >= FEW and self.equivalence_p <= self.terms.alpha / share
 
+    def said(self, factor: float) -> str:
+        """The mean, with its interval where there are enough values for one to be trusted."""
+        if not self.count:
+            return "-"
+        low, high = self.interval
+        return f"{factor * self.mean:+.2f}" + (f" ({factor * low:+.2f} to {factor * high:+.2f})" if self.count >= FEW else "")
+
     def points(self) -> list[str]:
         """Cells: pairs, mean with interval in percentage points, p, p of equivalence."""
-        low, high = self.interval
-        said = f"{100 * self.mean:+.2f}" + (f" ({100 * low:+.2f} to {100 * high:+.2f})" if self.count > 1 else "") if self.count else "-"
-        return [str(self.count), said, f"{self.p:.3g}", "-" if math.isnan(self.equivalence_p) else f"{self.equivalence_p:.3g}"]
+        equal = "-" if math.isnan(self.equivalence_p) or self.count < FEW else f"{self.equivalence_p:.3g}"
+        return [str(self.count), self.said(100), f"{self.p:.3g}", equal]
 
     def plain(self) -> list[str]:
         """Cells: groups, mean with interval, p."""
-        low, high = self.interval
-        said = f"{self.mean:+.2f}" + (f" ({low:+.2f} to {high:+.2f})" if self.count > 1 else "") if self.count else "-"
-        return [str(self.count), said, f"{self.p:.3g}"]
+        return [str(self.count), self.said(1), f"{self.p:.3g}"]
 
 
 POINTS = ["pairs", "mean difference, points (interval)", "p", "p of equivalence"]

@@ -1,6 +1,7 @@
 """A result file as an object: what was asked for, where it ran, and the tables it recorded."""
 
 import json
+import weakref
 from functools import cached_property
 from pathlib import Path
 
@@ -27,6 +28,7 @@ class Run:
     def __init__(self, path):
         self.path = Path(path)
         self._kept = Kept(self.path)
+        weakref.finalize(self, self._kept.close).atexit = False
         try:
             self._read_head()
         except (KeyError, OSError, RuntimeError) as error:
@@ -64,7 +66,7 @@ class Run:
         self.certificate = self._json(text(self.file["graphs"].attrs.get("certificate", "")), "/graphs")
         evaluated = self.file["evaluations/replica"][:] if "evaluations/replica" in self.file else []
         self.iterations, self.parameters, self.evaluations = (
-            Table(self._kept, name, columns, lambda: list(self.tensors["name"]), evaluated) for name, columns in schema.TABLES.items()
+            Table(self._kept, name, columns, evaluated) for name, columns in schema.TABLES.items()
         )
 
     def _json(self, content: str, where: str) -> dict:

@@ -100,9 +100,8 @@ class Column:
 class Table:
     """A group of columns. `"gini" in table` is true where the run recorded at least one row."""
 
-    def __init__(self, kept: Kept, name: str, columns: dict, tensors, replicas):
-        self._kept, self.name, self._columns = kept, name, columns
-        self._tensors, self._replicas = tensors, replicas
+    def __init__(self, kept: Kept, name: str, columns: dict, replicas):
+        self._kept, self.name, self._columns, self._replicas = kept, name, columns, replicas
 
     @property
     def group(self) -> h5py.Group:
@@ -116,8 +115,8 @@ class Table:
         return {"I": "iteration", "J": "iteration", "Q": "variance_iteration", "E": "iteration"}.get(axes[0])
 
     def labels(self, axis: str, size: int) -> list:
-        if axis == "T" and len(names := self._tensors()) == size:
-            return names
+        if axis == "T" and len(names := self._kept.data("tensors/name")) == size:
+            return list(decoded(names[:]))
         if axis == "m" and len(self._replicas) == size:
             return list(self._replicas)
         return list(range(size))

@@ -37,6 +37,15 @@ def test_the_file_read_last_stays_open(five, monkeypatch):
         run.close()
 
 
+def test_a_run_that_nobody_holds_is_closed(make):
+    path = make()
+    run = da.open(path)
+    assert any(kept.path == path for kept in openfiles._open)
+    del run
+    assert not any(kept.path == path for kept in openfiles._open)
+    make()  # HDF5 writes no file that is open
+
+
 @pytest.mark.parametrize("command", [
     ["plot", "{runs}", "-o", "{tmp}/plots", "--kind", "early", "--kind", "scale", "--dpi", "30"],
     ["report", "{runs}", "-o", "{tmp}/page.html"], ["table", "{runs}"], ["show", "{runs}"],

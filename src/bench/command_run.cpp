@@ -75,9 +75,25 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     world.abort(base::kExitFailed);
 }
 
+// Keeps the file of a run that goes on with other replicas: what it says of single ones is not
+// taken over. Throws UserError.
+void keep_earlier_file(const std::string& output, int64_t iteration) {
+    namespace fs = std::filesystem;
+    const std::string kept = output + ".until-" + std::to_string(iteration) + ".h5";
+    std::error_code error;
+    fs::copy_file(output, kept, fs::copy_options::overwrite_existing, error);
+    if (error) {
+        throw base::UserError("the result file of the earlier replicas cannot be kept as " + kept +
+                              " (" + error.message() + "): make room, or change /output");
+    }
+    base::notice(output + " until iteration " + std::to_string(iteration) + " is kept as " + kept);
+}
+
 // What two specs differ in that training or recording depends on; empty where in nothing.
-std::string difference(Json a, Json b) {
-    for (const char* free : {"checkpoint", "output", "notes", "name", "device"}) {
+std::string difference(Json a, Json b, bool other_replicas) {
+    std::vector<const char*> all_free = {"checkpoint", "output", "notes", "name", "device"};
+    if (other_replicas) all_free.push_back("replicas");
+    for (const char* free : all_free) {
         a.erase(free);
         b.erase(free);
     }
@@ -103,6 +119,12 @@ std::string status_of_output(comm::World& world, const std::string& path) {
     return status;
 }
 
+train::OtherReplicas other_replicas(const Json& checkpoint) {
+    const std::string policy = checkpoint.at("replicas");
+    if (policy == "clone") return train::OtherReplicas::clone;
+    return policy == "merge" ? train::OtherReplicas::merge : train::OtherReplicas::refuse;
+}
+
 // The checkpoint to go on from. Collective.
 std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const Setup& s,
                                                      train::Checkpoints& checkpoints,
@@ -110,8 +132,12 @@ std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const S
     auto head = checkpoints.newest();
     std::string problem;
     if (head) {
-        const std::string changed = difference(Json::parse(head->spec), s.spec.resolved);
-        if (!changed.empty()) {
+        const std::string changed = difference(Json::parse(head->spec), s.spec.resolved,
+                                               head->replicas != s.placement.replicas);
+        problem = s.session->cannot_change_replicas(*head);
+        if (!problem.empty()) {
+            problem = "--resume: " + problem;
+        } else if (!changed.empty()) {
             problem = "--resume: the spec is not that of the checkpoint in " +
                       checkpoints.folder() + " (" + changed +
                       " differ): go on with the same spec, or begin anew with --overwrite";
@@ -137,7 +163,8 @@ int command_run(comm::World& world, const RunArguments& arguments) {
         for (const auto& warning : s.session->warnings(estimates)) base::warn(warning);
     }
     train::Checkpoints checkpoints(world, s.placement, s.spec.output + ".checkpoints",
-                                   s.spec.resolved.at("checkpoint").at("keep"));
+                                   s.spec.resolved.at("checkpoint").at("keep"),
+                                   other_replicas(s.spec.resolved.at("checkpoint")));
     std::optional<train::CheckpointHead> head;
     if (arguments.resume) {
         const std::string status = status_of_output(world, s.spec.output);
@@ -155,6 +182,10 @@ int command_run(comm::World& world, const RunArguments& arguments) {
     if (head) s.session->resume(checkpoints, *head);
     ProgressLine progress(arguments.quiet || world.rank() != 0);
     base::note_signals();
+    const bool others = head && head->replicas != s.placement.replicas;
+    everywhere(world, [&] {
+        if (others && world.rank() == 0) keep_earlier_file(s.spec.output, head->iteration);
+    });
     std::optional<Heartbeat> heartbeat;  // none before the result file is known to be this run's
     const auto recorder = make_recorder(world, arguments, s, threads, head ? head->iteration : 0,
                                         progress, heartbeat);
@@ -164,6 +195,12 @@ int command_run(comm::World& world, const RunArguments& arguments) {
     std::string signal;
     try {
         if (!head) checkpoints.clear();
+        if (others) {
+            recorder->event(head->iteration - 1, "replicas",
+                            std::to_string(head->replicas) + " became " +
+                                std::to_string(s.placement.replicas) + " by " +
+                                s.spec.resolved.at("checkpoint").at("replicas").get<std::string>());
+        }
         signal = s.session->train(*recorder, checkpoints);
         if (signal.empty()) {
             recorder->finish("complete");

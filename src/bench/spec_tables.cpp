@@ -71,7 +71,9 @@ const std::vector<Parameter>& plain_parameters() {
         Parameter::object(
             "checkpoint",
             {Parameter::duration("every", "null", "null: none").greater_than(0).or_null(),
-             Parameter::integer("keep", "2", "generations").at_least(1)},
+             Parameter::integer("keep", "2", "generations").at_least(1),
+             Parameter::choice("replicas", "\"refuse\"", {"refuse", "clone", "merge"},
+                               "on --resume with another number of replicas")},
             "checkpoints"),
         Parameter::text("output", "\"results/{name}.h5\"", "the result file"),
     };

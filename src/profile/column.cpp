@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string_view>
 
 #include "base/error.hpp"
 
@@ -85,6 +86,7 @@ Column::Column(hid_t group, const ColumnSpec& spec, const Axes& axes, arena::DTy
                const Chunking& chunking)
     : name_(spec.name),
       kind_(spec.kind),
+      of_replicas_(std::string_view(spec.axes).find_first_of("nm") != std::string_view::npos),
       compress_(chunking.compress),
       type_(type_of(spec, precision)) {
     std::vector<hsize_t> now{0}, most{H5S_UNLIMITED};

@@ -41,6 +41,7 @@ public:
     /// The rest of a row that was begun: values that are not known.
     void complete_row();
     Kind kind() const { return kind_; }
+    bool of_replicas() const { return of_replicas_; }  ///< a row has values of single replicas
     /// Extents of a row.
     const std::vector<hsize_t>& extents() const { return row_; }
     hid_t type() const { return type_; }
@@ -64,6 +65,7 @@ private:
 
     std::string name_;
     Kind kind_;
+    bool of_replicas_;
     std::vector<hsize_t> row_;  ///< shape of a row
     size_t element_;            ///< bytes
     size_t row_bytes_;

@@ -76,6 +76,7 @@ Earlier read(const h5::File& file, const std::string& path, int64_t first) {
     }
     e.rounds.assign(rounds.begin(), rounds.begin() + first);
     e.ranks = static_cast<int64_t>(extents(open(file, "iterations/step_time"))[1]);
+    e.replicas = static_cast<int64_t>(extents(open(file, "iterations/train_loss"))[1]);
     e.profiled = below(file, "parameters/iteration", first);
     e.variance = below(file, "parameters/variance_iteration", first);
     e.evaluations = below(file, "evaluations/iteration", first + 1);

@@ -20,6 +20,7 @@ struct Earlier {
     std::string path, started;
     int64_t first = 0;  ///< iterations that are kept; the run goes on with this one
     int64_t ranks = 0;  ///< most ranks so far
+    int64_t replicas = 0;
     int64_t profiled = 0, variance = 0, evaluations = 0, events = 0, segments = 0;  ///< rows kept
     Segment last;
     std::vector<int32_t> rounds;  ///< averagings, of the iterations kept

@@ -137,7 +137,7 @@ void Recorder::Impl::create() {
 
 // The rows of /graphs follow from the schedule and from when it was used.
 void Recorder::Impl::log_graphs_again(const Earlier& earlier) {
-    if (!options.schedule) return;
+    if (!options.schedule || earlier.replicas != placement.replicas) return;
     for (int64_t t = 0; t < earlier.first; ++t) {
         if (earlier.rounds[static_cast<size_t>(t)] > 0) graphs->row(options.schedule->at(t), *file);
     }

@@ -80,7 +80,7 @@ void RunFile::create(const RunHead& head, const std::string& temporary) {
     h5::check(H5Fstart_swmr_write(file_), "open it for readers");
     // From here on nothing but rows is added.
     graph_offset["offset"].add(int64_t{0});
-    if (head.earlier) take_over(*head.earlier);
+    if (head.earlier) take_over(*head.earlier, head.earlier->replicas != head.axes.replicas);
     segments["started"].add(base::iso_time());
     segments["host"].add(head.ranks.front().host);
     segments["ranks"].add(static_cast<int64_t>(head.ranks.size()));
@@ -182,10 +182,17 @@ std::string RunFile::write_due(bool all) {
     return problem;
 }
 
-void RunFile::take_over(const Earlier& earlier) {
+/// Of other replicas, what is theirs alone is not known to this run, nor are their matrices.
+void RunFile::take_over(const Earlier& earlier, bool other_replicas) {
     const h5::File from = open_earlier(earlier.path);
     const auto copy = [&](Table& table, const std::string& group, int64_t rows) {
         for (Column& column : table.columns()) {
+            if (other_replicas && (column.of_replicas() || column.name() == "graph")) {
+                for (int64_t k = 0; k < rows; ++k) {
+                    column.of_replicas() ? column.add_missing() : column.add(int64_t{-1});
+                }
+                continue;
+            }
             copy_rows(from, group, rows, column,
                       [&] { column.commit(base::now(), false, guard_); });
         }

@@ -63,7 +63,7 @@ public:
 private:
     void create(const RunHead& head, const std::string& temporary);
     void write_head(const RunHead& head);
-    void take_over(const Earlier& earlier);
+    void take_over(const Earlier& earlier, bool other_replicas);
     std::vector<Table*> tables();
     std::string write_due(bool all);
     void commit(bool all);

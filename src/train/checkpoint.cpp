@@ -1,12 +1,6 @@
 #include "train/checkpoint.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-#include <zlib.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,6 +8,8 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "train/checkpoint_filling.hpp"
+#include "train/checkpoint_part.hpp"
 
 namespace dbench::train {
 namespace fs = std::filesystem;
@@ -23,160 +19,17 @@ using base::Json;
 using base::RunError;
 
 constexpr int64_t kVersion = 1;
-constexpr char kMagic[8] = {'D', 'B', 'C', 'K', 'P', 'T', '0', '1'};
-
-uint32_t checksum(const void* data, size_t bytes) {
-    return static_cast<uint32_t>(crc32_z(0, static_cast<const Bytef*>(data), bytes));
-}
-
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
-    throw RunError("the checkpoint " + path + " cannot be " + what + ": " + std::strerror(errno));
-}
-
-/// A file that is written from front to back and brought to the disk.
-class Writing {
-public:
-    explicit Writing(std::string path) : path_(std::move(path)) {
-        descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (descriptor_ < 0) fail(path_, "made");
-    }
-    ~Writing() {
-        if (descriptor_ >= 0) ::close(descriptor_);
-    }
-    Writing(const Writing&) = delete;
-    void add(const void* data, size_t bytes) {
-        const char* at = static_cast<const char*>(data);
-        while (bytes > 0) {
-            const ssize_t some = ::write(descriptor_, at, std::min<size_t>(bytes, 1 << 28));
-            if (some < 0 && errno == EINTR) continue;
-            if (some < 0) fail(path_, "written");
-            at += some;
-            bytes -= static_cast<size_t>(some);
-        }
-    }
-    void finish() {
-        if (fsync(descriptor_) != 0) fail(path_, "brought to the disk");
-        if (::close(std::exchange(descriptor_, -1)) != 0) fail(path_, "closed");
-    }
-
-private:
-    std::string path_;
-    int descriptor_ = -1;
-};
-
-void sync_folder(const std::string& path) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return;  // some file systems have no such thing
-    fsync(descriptor);
-    ::close(descriptor);
-}
-
-std::string part_name(int64_t rank) { return "part-" + std::to_string(rank) + ".bin"; }
-
-const char* data_of(const arena::StateTable::Entry& entry) {
-    return static_cast<const char*>(entry.data ? entry.data : entry.buffer.rows().data);
-}
-
-size_t row_bytes(const arena::StateTable::Entry& entry) {
-    const arena::Rows rows = entry.buffer.rows();
-    return static_cast<size_t>(rows.stride * arena::size_of(rows.type));
-}
-
-/// Magic, length and checksum of the head, head (JSON: entries with a checksum per row), data.
-void write_part(const std::string& path, int64_t first, int64_t count,
-                const arena::StateTable& state) {
-    Json head{{"first", first}, {"count", count}, {"entries", Json::array()}};
-    for (const auto& entry : state.entries()) {
-        const size_t rows = entry.data ? 1 : static_cast<size_t>(count);
-        const size_t bytes = entry.data ? entry.size : row_bytes(entry);
-        Json sums = Json::array();
-        for (size_t i = 0; i < rows; ++i)
-            sums.push_back(checksum(data_of(entry) + i * bytes, bytes));
-        head["entries"].push_back({{"name", entry.name},
-                                   {"shared", entry.data != nullptr},
-                                   {"bytes", bytes},
-                                   {"checksums", std::move(sums)}});
-    }
-    const std::string text = head.dump();
-    const uint64_t length = text.size();
-    const uint32_t sum = checksum(text.data(), text.size());
-    Writing file(path);
-    file.add(kMagic, sizeof kMagic);
-    file.add(&length, sizeof length);
-    file.add(&sum, sizeof sum);
-    file.add(text.data(), text.size());
-    for (const auto& entry : state.entries()) file.add(data_of(entry), entry.size);
-    file.finish();
-}
-
-/// A part's head, checked, and where its data begin.
-class Part {
-public:
-    explicit Part(const std::string& path) : path_(path), file_(path, std::ios::binary) {
-        char magic[sizeof kMagic] = {};
-        uint64_t length = 0;
-        uint32_t sum = 0;
-        file_.read(magic, sizeof magic);
-        file_.read(reinterpret_cast<char*>(&length), sizeof length);
-        file_.read(reinterpret_cast<char*>(&sum), sizeof sum);
-        if (!file_ || std::memcmp(magic, kMagic, sizeof magic) != 0 || length > (1u << 30)) {
-            throw RunError(path_ + " is missing, or is no part of a checkpoint");
-        }
-        std::string text(length, '\0');
-        file_.read(text.data(), static_cast<std::streamsize>(length));
-        if (!file_ || checksum(text.data(), text.size()) != sum)
-            throw RunError(path_ + " is damaged");
-        head_ = Json::parse(text);
-        begin_ = static_cast<int64_t>(sizeof kMagic + sizeof length + sizeof sum + length);
-    }
-
-    int64_t first() const { return head_.at("first"); }
-    int64_t count() const { return head_.at("count"); }
-    const Json& entries() const { return head_.at("entries"); }
-
-    /// Calls take(entry's head, replica, bytes) for the rows of replicas in [begin, end) and for
-    /// what replicas share (replica -1), after their checksums were compared.
-    template <class Take>
-    void rows(int64_t begin, int64_t end, const Take& take) {
-        int64_t at = begin_;
-        std::string bytes;
-        for (const Json& entry : entries()) {
-            const auto size = entry.at("bytes").get<int64_t>();
-            const bool shared = entry.at("shared");
-            const int64_t many = shared ? 1 : count();
-            for (int64_t i = 0; i < many; ++i, at += size) {
-                const int64_t replica = shared ? -1 : first() + i;
-                if (!shared && (replica < begin || replica >= end)) continue;
-                bytes.resize(static_cast<size_t>(size));
-                file_.seekg(at);
-                file_.read(bytes.data(), size);
-                const auto expected = entry.at("checksums").at(static_cast<size_t>(i));
-                if (!file_ || checksum(bytes.data(), bytes.size()) != expected.get<uint32_t>()) {
-                    throw RunError(path_ + " is damaged (" + entry.at("name").get<std::string>() +
-                                   ")");
-                }
-                take(entry, replica, bytes);
-            }
-        }
-    }
-
-private:
-    std::string path_;
-    std::ifstream file_;
-    Json head_;
-    int64_t begin_ = 0;
-};
 
 }  // namespace
 
 struct Checkpoints::Manifest {
     CheckpointHead head;
-    int64_t replicas = 0, ranks = 0;
+    int64_t ranks = 0;
 
     std::string text() const {
-        const Json json{{"version", kVersion},  {"iteration", head.iteration},
-                        {"replicas", replicas}, {"ranks", ranks},
-                        {"spec", head.spec},    {"controller", head.controller}};
+        const Json json{{"version", kVersion},       {"iteration", head.iteration},
+                        {"replicas", head.replicas}, {"ranks", ranks},
+                        {"spec", head.spec},         {"controller", head.controller}};
         const std::string inside = json.dump();
         return Json{{"manifest", inside}, {"checksum", checksum(inside.data(), inside.size())}}
             .dump();
@@ -190,16 +43,20 @@ struct Checkpoints::Manifest {
         const Json json = Json::parse(inside);
         if (json.at("version") != kVersion) throw RunError("it is of another version of dbench");
         Manifest m;
-        m.head = {json.at("iteration"), json.at("spec"), json.at("controller")};
-        m.replicas = json.at("replicas");
+        m.head = {json.at("iteration"), json.at("spec"), json.at("controller"),
+                  json.at("replicas")};
         m.ranks = json.at("ranks");
         return m;
     }
 };
 
 Checkpoints::Checkpoints(comm::World& world, const comm::Placement& placement, std::string folder,
-                         int64_t keep)
-    : world_(world), placement_(placement), folder_(std::move(folder)), keep_(keep) {}
+                         int64_t keep, OtherReplicas others)
+    : world_(world),
+      placement_(placement),
+      folder_(std::move(folder)),
+      keep_(keep),
+      others_(others) {}
 
 std::string Checkpoints::path_of(int64_t iteration) const {
     return (fs::path(folder_) / std::to_string(iteration)).string();
@@ -258,12 +115,9 @@ void Checkpoints::write(const CheckpointHead& head, const arena::StateTable& sta
             if (world_.rank() != 0) return;
             Manifest manifest;
             manifest.head = head;
-            manifest.replicas = placement_.replicas;
+            manifest.head.replicas = placement_.replicas;
             manifest.ranks = world_.size();
-            const std::string text = manifest.text();
-            Writing file((fs::path(partial) / "manifest.json").string());
-            file.add(text.data(), text.size());
-            file.finish();
+            write_synced((fs::path(partial) / "manifest.json").string(), manifest.text());
             sync_folder(partial);
             std::error_code error;
             fs::remove_all(place, error);  // the same iteration, of a run that was resumed
@@ -296,21 +150,33 @@ std::string Checkpoints::try_manifest(int64_t iteration, Manifest& manifest) con
 /// Reads all rows that this rank needs; returns what is wrong with them.
 std::string Checkpoints::check_parts(const Manifest& manifest) const {
     try {
-        const int64_t begin = placement_.begin(world_.rank());
-        const int64_t end = placement_.begin(world_.rank() + 1);
+        const auto [begin, end] =
+            sources(placement_.begin(world_.rank()), placement_.begin(world_.rank() + 1),
+                    placement_.replicas, manifest.head.replicas);
         int64_t seen = 0;
-        const comm::Placement then{manifest.replicas, static_cast<int>(manifest.ranks)};
+        const comm::Placement then{manifest.head.replicas, static_cast<int>(manifest.ranks)};
         for (int rank = 0; rank < then.ranks; ++rank) {
             if (then.begin(rank + 1) <= begin || then.begin(rank) >= end) continue;
-            Part part((fs::path(path_of(manifest.head.iteration)) / part_name(rank)).string());
-            part.rows(begin, end, [&](const Json& entry, int64_t replica, const std::string&) {
-                seen += replica >= 0 && entry.at("name") == "parameters";
-            });
+            read_part((fs::path(path_of(manifest.head.iteration)) / part_name(rank)).string(),
+                      begin, end,
+                      [&](const std::string& name, int64_t replica, const std::string&) {
+                          seen += replica >= 0 && name == "parameters";
+                      });
         }
         return seen == end - begin ? "" : "replicas are missing";
     } catch (const std::exception& error) {
         return error.what();
     }
+}
+
+/// Why a run cannot go on from so many replicas; "" where it can.
+std::string Checkpoints::refusal(int64_t then) const {
+    const int64_t now = placement_.replicas;
+    if (now == then) return "";
+    if (others_ == (now > then ? OtherReplicas::clone : OtherReplicas::merge)) return "";
+    return " is of " + std::to_string(then) + " replicas, the spec has " + std::to_string(now) +
+           ": set /replicas back, or /checkpoint/replicas to \"" +
+           (now > then ? "clone" : "merge") + "\", or begin anew with --overwrite";
 }
 
 std::optional<CheckpointHead> Checkpoints::newest() {
@@ -320,14 +186,8 @@ std::optional<CheckpointHead> Checkpoints::newest() {
     for (const int64_t iteration : found) {
         Manifest manifest;
         std::string problem = try_manifest(iteration, manifest);
-        const bool others = problem.empty() && manifest.replicas != placement_.replicas;
-        world_.agree(!others
-                         ? ""
-                         : path_of(iteration) + " is of " + std::to_string(manifest.replicas) +
-                               " replicas, the spec has " + std::to_string(placement_.replicas) +
-                               ": a run goes on with the same replicas (ranks may change); "
-                               "set /replicas back, or begin anew with --overwrite",
-                     true);
+        const std::string no = problem.empty() ? refusal(manifest.head.replicas) : "";
+        world_.agree(no.empty() ? "" : path_of(iteration) + no, true);
         if (problem.empty()) problem = check_parts(manifest);
         std::vector<double> damaged{problem.empty() ? 0.0 : 1.0};
         world_.sum(damaged);
@@ -347,29 +207,18 @@ void Checkpoints::read(int64_t iteration, arena::StateTable& state) {
     try {
         Manifest manifest;
         if (problem = try_manifest(iteration, manifest); !problem.empty()) throw RunError(problem);
-        const int64_t begin = placement_.begin(world_.rank());
-        const int64_t end = placement_.begin(world_.rank() + 1);
-        const comm::Placement then{manifest.replicas, static_cast<int>(manifest.ranks)};
-        int64_t taken = 0, needed = 0;
-        for (const auto& entry : state.entries()) needed += entry.data ? 0 : end - begin;
+        const comm::Placement then{manifest.head.replicas, static_cast<int>(manifest.ranks)};
+        Filling filling(state, placement_.begin(world_.rank()), placement_.begin(world_.rank() + 1),
+                        placement_.replicas, then.replicas);
+        const auto [begin, end] = filling.sources();
         for (int rank = 0; rank < then.ranks; ++rank) {
             if (then.begin(rank + 1) <= begin || then.begin(rank) >= end) continue;
-            Part part((fs::path(path_of(iteration)) / part_name(rank)).string());
-            part.rows(begin, end, [&](const Json& head, int64_t replica, const std::string& bytes) {
-                for (const auto& entry : state.entries()) {
-                    if (entry.name != head.at("name")) continue;
-                    const size_t size = entry.data ? entry.size : row_bytes(entry);
-                    if (size != bytes.size()) throw RunError(entry.name + " has another size");
-                    const int64_t row = entry.data ? 0 : replica - begin;
-                    auto* to = const_cast<char*>(data_of(entry)) + static_cast<size_t>(row) * size;
-                    std::memcpy(to, bytes.data(), size);
-                    taken += entry.data ? 0 : 1;
-                    return;
-                }
-                throw RunError("the run has no state '" + head.at("name").get<std::string>() + "'");
-            });
+            read_part((fs::path(path_of(iteration)) / part_name(rank)).string(), begin, end,
+                      [&](const std::string& name, int64_t replica, const std::string& bytes) {
+                          filling.take(name, replica, bytes);
+                      });
         }
-        if (taken != needed) throw RunError("it does not hold all state of the run");
+        filling.finish();
     } catch (const std::exception& error) {
         problem = "the checkpoint " + path_of(iteration) + ": " + error.what();
     }

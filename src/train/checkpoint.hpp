@@ -21,13 +21,19 @@ struct CheckpointHead {
     int64_t iteration = 0;   ///< completed
     std::string spec;        ///< resolved, JSON
     std::string controller;  ///< graphs::Staged::save(); empty without one
+    int64_t replicas = 0;    ///< whose states it holds
 };
+
+/// Where a run goes on with another number of replicas: refused; every replica starts as a copy of
+/// an earlier one (more replicas); or as the mean of several (fewer). Both keep the mean over
+/// replicas where one number divides the other.
+enum class OtherReplicas { refuse, clone, merge };
 
 class Checkpoints {
 public:
     /// `folder` is made when the first one is written. Keeps the newest `keep` >= 1 generations.
     Checkpoints(comm::World& world, const comm::Placement& placement, std::string folder,
-                int64_t keep);
+                int64_t keep, OtherReplicas others = OtherReplicas::refuse);
 
     const std::string& folder() const { return folder_; }
 
@@ -37,11 +43,12 @@ public:
 
     /// The newest generation whose parts are whole; damaged ones are warned of and passed over.
     /// Empty where there is none at all. Collective. Throws UserError where all are damaged, or
-    /// where it is of another number of replicas.
+    /// where it is of a number of replicas that may not become this run's.
     std::optional<CheckpointHead> newest();
 
-    /// Fills the table from that generation, however its replicas were dealt over ranks.
-    /// Collective. Throws RunError on all ranks where the table does not fit.
+    /// Fills the table from that generation, however its replicas were dealt over ranks: of n'
+    /// earlier replicas, replica i of n gets floor(i n'/n), or the mean from there up to before
+    /// floor((i+1) n'/n). Collective. Throws RunError on all ranks where the table does not fit.
     void read(int64_t iteration, arena::StateTable& state);
 
     /// Removes all generations (a run begins anew). Rank 0 alone acts.
@@ -54,11 +61,13 @@ private:
     std::string try_manifest(int64_t iteration, Manifest& manifest) const;
     std::string check_parts(const Manifest& manifest) const;
     void remove_others(int64_t written) const;
+    std::string refusal(int64_t replicas) const;
 
     comm::World& world_;
     comm::Placement placement_;
     std::string folder_;
     int64_t keep_;
+    OtherReplicas others_;
 };
 
 }  // namespace dbench::train

@@ -308,10 +308,32 @@ double Session::seconds_per_iteration() {
            static_cast<double>(impl_->replicas->x().count);
 }
 
+std::string Session::cannot_change_replicas(const CheckpointHead& head) const {
+    const Impl& s = *impl_;
+    if (head.replicas == s.placement.replicas) return "";
+    const std::string change = std::to_string(head.replicas) + " replicas cannot become " +
+                               std::to_string(s.placement.replicas);
+    if (s.algorithm->keeps_messages()) {
+        return "/replicas: " + change + " with " +
+               s.options.algorithm.at("type").get<std::string>() +
+               ", which keeps messages of its neighbours: set it back";
+    }
+    const Json then = Json::parse(head.spec).at("data").at("batch_size");
+    if (!then.is_object() || then != s.spec.at("data").at("batch_size")) {
+        return "/data/batch_size: " + change +
+               " where a replica's batch is given: an iteration would be another number of "
+               "samples; runs whose replicas may change say {\"global\": samples}";
+    }
+    return "";
+}
+
 void Session::resume(Checkpoints& checkpoints, const CheckpointHead& head) {
-    checkpoints.read(head.iteration, impl_->replicas->state());
-    if (impl_->staged) impl_->staged->restore(head.controller);
-    impl_->plan.first = head.iteration;
+    Impl& s = *impl_;
+    checkpoints.read(head.iteration, s.replicas->state());
+    // A controller that decided for another graph's replicas begins anew.
+    const bool same = head.replicas == s.placement.replicas;
+    if (s.staged && same) s.staged->restore(head.controller);
+    s.plan.first = head.iteration;
 }
 
 std::string Session::train(Observer& observer, Checkpoints& checkpoints) {

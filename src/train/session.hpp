@@ -72,6 +72,8 @@ public:
     void prepare();
     /// Seconds an iteration of this rank will take, estimated; after `prepare`.
     double seconds_per_iteration();
+    /// Why a run cannot go on from a checkpoint of another number of replicas; "" where it can.
+    std::string cannot_change_replicas(const CheckpointHead& head) const;
     /// After `prepare`: goes on from a checkpoint. Collective.
     void resume(Checkpoints& checkpoints, const CheckpointHead& head);
     /// Runs all iterations (left). Collective. Returns the name of the signal that ended the run

@@ -33,6 +33,7 @@ class Dbench:
         self.folder = Path(folder)
         self.environment = {k: v for k, v in os.environ.items() if k != "DBENCH_DATA"}
         self.environment["OMPI_MCA_btl_base_warn_component_unused"] = "0"
+        self.environment["PMIX_MCA_psec"] = "native"   # munge, where it does not run, is waited for
 
     def spec(self, changes=None, name="spec.json", **more):
         """A file with SMALL changed; None removes a key."""

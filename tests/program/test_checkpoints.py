@@ -148,6 +148,64 @@ def test_what_resume_refuses(dbench):
     dbench("run", spec, "--output", path, "--overwrite", "--resume", expect=2)
 
 
+ELASTIC = {"replicas": 4, "model": "mlp", "implementation": None, "algorithm": "dsgd", "graph": "ring",
+           "data": {"type": "shapes", "train": 256, "test": 64, "batch_size": {"global": 32}},
+           "length": {"iterations": 30}, "evaluate": {"every": {"iterations": 10}},
+           "checkpoint": {"every": {"iterations": 10}}}
+
+
+def go_on_with(dbench, changes, replicas, policy, expect=0):
+    """A run of ELASTIC, taken up again at iteration 20 with other replicas; its file, or what is said."""
+    spec = dbench.spec({**ELASTIC, **changes})
+    path = str(dbench.folder / f"{replicas}.h5")
+    dbench("run", spec, "--output", path, "--quiet", "--overwrite", ranks=2)
+    with h5py.File(path, "r+") as file:
+        file.attrs.modify("status", np.bytes_(b"failed"))
+    done = dbench("run", spec, "--output", path, "--resume", "--set", f"/replicas={replicas}",
+                  "--set", f"/checkpoint/replicas={policy}", ranks=2, expect=expect)
+    return done.stderr if expect else path
+
+
+@pytest.mark.parametrize("replicas, policy", [(8, "clone"), (6, "clone"), (2, "merge"), (3, "merge")])
+def test_goes_on_with_other_replicas(dbench, replicas, policy):
+    """Equal replicas whose gradients are averaged do not care how many they are: the same training, to rounding."""
+    changes = {"algorithm": "centralized", "graph": None, "data": {**ELASTIC["data"], "batch_size": {"global": 24}},
+               "optimizer": {"type": "adam", "lr": 0.002}}
+    whole = dbench.run(dbench.spec({**ELASTIC, **changes}), "whole.h5")
+    path = go_on_with(dbench, changes, replicas, policy)
+    for name in ("evaluations/mean_loss", "iterations/epoch", "iterations/lr", "iterations/iteration"):
+        assert np.allclose(read(path, name), read(whole, name), rtol=1e-4), name
+    losses = read(path, "iterations/train_loss")
+    assert losses.shape == (30, replicas) and np.isnan(losses[:20]).all()
+    assert np.allclose(losses[20:].mean(axis=1), read(whole, "iterations/train_loss")[20:].mean(axis=1), rtol=1e-3)
+    assert np.array_equal(read(path + ".until-20.h5", "iterations/train_loss")[:20], read(whole, "iterations/train_loss")[:20])
+    assert b"4 became %d by %s" % (replicas, policy.encode()) in list(read(path, "events/text"))
+
+
+@pytest.mark.parametrize("replicas, policy", [(8, "clone"), (2, "merge")])
+def test_other_replicas_keep_the_mean(dbench, replicas, policy):
+    """Nothing is learnt, unlike replicas mix on a ring: the mean model stays what it was."""
+    changes = {"init": "independent", "optimizer": {"type": "sgd", "lr": 1e-30}, "precision": "float64"}
+    path = go_on_with(dbench, changes, replicas, policy)
+    losses = read(path, "evaluations/mean_loss")
+    assert np.allclose(losses, losses[0], rtol=1e-9, atol=0)
+    distance = read(path, "parameters/consensus_distance")
+    with h5py.File(path + ".until-20.h5") as file:
+        before = file["parameters/consensus_distance"][20]
+    if policy == "clone":   # copies lie as far from the mean as what they are copies of
+        assert np.isclose(distance[20], before, rtol=1e-9)
+    else:                   # means of neighbours lie nearer
+        assert 0 < distance[20] < before
+
+
+def test_other_replicas_need_a_global_batch_and_no_messages(dbench):
+    said = go_on_with(dbench, {"data": {**ELASTIC["data"], "batch_size": 8}}, 2, "merge", expect=2)
+    assert "/data/batch_size" in said and "global" in said, said
+    said = go_on_with(dbench, {"algorithm": "relaysgd", "graph": "path"}, 2, "merge", expect=2)
+    assert "relaysgd" in said and "messages" in said, said
+    assert "/checkpoint/replicas" in go_on_with(dbench, {}, 2, "clone", expect=2)
+
+
 def test_a_checkpoint_that_does_not_fit_the_disk_costs_only_itself(dbench):
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")

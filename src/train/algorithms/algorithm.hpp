@@ -117,6 +117,9 @@ public:
     virtual int extra_rows() const { return 0; }
     /// Whether it calls Step::mix_again; its averagings of an iteration are then alike.
     virtual bool mixes_again() const { return false; }
+    /// Whether its state belongs to a replica's neighbours one by one, so that it cannot become
+    /// that of another number of replicas.
+    virtual bool keeps_messages() const { return false; }
     /// Whether whole received rows stay in memory while the gradient is taken (AWC).
     virtual bool keeps_received_rows() const { return false; }
 };

@@ -29,6 +29,8 @@ public:
         if (!model_) before_ = state.scratch();
     }
 
+    bool keeps_messages() const override { return true; }
+
     void before_forward(Step& step) override {
         if (!model_) step.copy(step.x, before_.rows(), step.layout.all());
     }

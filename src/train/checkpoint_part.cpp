@@ -1,0 +1,176 @@
+#include "train/checkpoint_part.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+
+namespace dbench::train {
+namespace {
+
+using base::Json;
+using base::RunError;
+
+constexpr char kMagic[8] = {'D', 'B', 'C', 'K', 'P', 'T', '0', '1'};
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+    throw RunError("the checkpoint " + path + " cannot be " + what + ": " + std::strerror(errno));
+}
+
+/// A file that is written from front to back and brought to the disk.
+class Writing {
+public:
+    explicit Writing(std::string path) : path_(std::move(path)) {
+        descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (descriptor_ < 0) fail(path_, "made");
+    }
+    ~Writing() {
+        if (descriptor_ >= 0) ::close(descriptor_);
+    }
+    Writing(const Writing&) = delete;
+    void add(const void* data, size_t bytes) {
+        const char* at = static_cast<const char*>(data);
+        while (bytes > 0) {
+            const ssize_t some = ::write(descriptor_, at, std::min<size_t>(bytes, 1 << 28));
+            if (some < 0 && errno == EINTR) continue;
+            if (some < 0) fail(path_, "written");
+            at += some;
+            bytes -= static_cast<size_t>(some);
+        }
+    }
+    void finish() {
+        if (fsync(descriptor_) != 0) fail(path_, "brought to the disk");
+        if (::close(std::exchange(descriptor_, -1)) != 0) fail(path_, "closed");
+    }
+
+private:
+    std::string path_;
+    int descriptor_ = -1;
+};
+
+const char* data_of(const arena::StateTable::Entry& entry) {
+    return static_cast<const char*>(entry.data ? entry.data : entry.buffer.rows().data);
+}
+
+/// A part's head, checked, and where its data begin.
+class Part {
+public:
+    explicit Part(const std::string& path) : path_(path), file_(path, std::ios::binary) {
+        char magic[sizeof kMagic] = {};
+        uint64_t length = 0;
+        uint32_t sum = 0;
+        file_.read(magic, sizeof magic);
+        file_.read(reinterpret_cast<char*>(&length), sizeof length);
+        file_.read(reinterpret_cast<char*>(&sum), sizeof sum);
+        if (!file_ || std::memcmp(magic, kMagic, sizeof magic) != 0 || length > (1u << 30)) {
+            throw RunError(path_ + " is missing, or is no part of a checkpoint");
+        }
+        std::string text(length, '\0');
+        file_.read(text.data(), static_cast<std::streamsize>(length));
+        if (!file_ || checksum(text.data(), text.size()) != sum)
+            throw RunError(path_ + " is damaged");
+        head_ = Json::parse(text);
+        begin_ = static_cast<int64_t>(sizeof kMagic + sizeof length + sizeof sum + length);
+    }
+
+    int64_t first() const { return head_.at("first"); }
+    int64_t count() const { return head_.at("count"); }
+    const Json& entries() const { return head_.at("entries"); }
+
+    void rows(int64_t begin, int64_t end, const TakeRow& take) {
+        int64_t at = begin_;
+        std::string bytes;
+        for (const Json& entry : entries()) {
+            const auto size = entry.at("bytes").get<int64_t>();
+            const bool shared = entry.at("shared");
+            const int64_t many = shared ? 1 : count();
+            for (int64_t i = 0; i < many; ++i, at += size) {
+                const int64_t replica = shared ? -1 : first() + i;
+                if (!shared && (replica < begin || replica >= end)) continue;
+                bytes.resize(static_cast<size_t>(size));
+                file_.seekg(at);
+                file_.read(bytes.data(), size);
+                const auto expected = entry.at("checksums").at(static_cast<size_t>(i));
+                if (!file_ || checksum(bytes.data(), bytes.size()) != expected.get<uint32_t>()) {
+                    throw RunError(path_ + " is damaged (" + entry.at("name").get<std::string>() +
+                                   ")");
+                }
+                take(entry.at("name"), replica, bytes);
+            }
+        }
+    }
+
+private:
+    std::string path_;
+    std::ifstream file_;
+    Json head_;
+    int64_t begin_ = 0;
+};
+
+}  // namespace
+
+uint32_t checksum(const void* data, size_t bytes) {
+    return static_cast<uint32_t>(crc32_z(0, static_cast<const Bytef*>(data), bytes));
+}
+
+void write_synced(const std::string& path, const std::string& bytes) {
+    Writing file(path);
+    file.add(bytes.data(), bytes.size());
+    file.finish();
+}
+
+void sync_folder(const std::string& path) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return;  // some file systems have no such thing
+    fsync(descriptor);
+    ::close(descriptor);
+}
+
+std::string part_name(int64_t rank) { return "part-" + std::to_string(rank) + ".bin"; }
+
+size_t row_bytes(const arena::StateTable::Entry& entry) {
+    const arena::Rows rows = entry.buffer.rows();
+    return static_cast<size_t>(rows.stride * arena::size_of(rows.type));
+}
+
+/// Magic, length and checksum of the head, head (JSON: entries with a checksum per row), data.
+void write_part(const std::string& path, int64_t first, int64_t count,
+                const arena::StateTable& state) {
+    Json head{{"first", first}, {"count", count}, {"entries", Json::array()}};
+    for (const auto& entry : state.entries()) {
+        const size_t rows = entry.data ? 1 : static_cast<size_t>(count);
+        const size_t bytes = entry.data ? entry.size : row_bytes(entry);
+        Json sums = Json::array();
+        for (size_t i = 0; i < rows; ++i)
+            sums.push_back(checksum(data_of(entry) + i * bytes, bytes));
+        head["entries"].push_back({{"name", entry.name},
+                                   {"shared", entry.data != nullptr},
+                                   {"bytes", bytes},
+                                   {"checksums", std::move(sums)}});
+    }
+    const std::string text = head.dump();
+    const uint64_t length = text.size();
+    const uint32_t sum = checksum(text.data(), text.size());
+    Writing file(path);
+    file.add(kMagic, sizeof kMagic);
+    file.add(&length, sizeof length);
+    file.add(&sum, sizeof sum);
+    file.add(text.data(), text.size());
+    for (const auto& entry : state.entries()) file.add(data_of(entry), entry.size);
+    file.finish();
+}
+
+void read_part(const std::string& path, int64_t begin, int64_t end, const TakeRow& take) {
+    Part(path).rows(begin, end, take);
+}
+
+}  // namespace dbench::train

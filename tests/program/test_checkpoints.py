@@ -48,26 +48,39 @@ def interrupt(dbench, spec, path, number, ranks=None, seconds=0.0, resume=False)
     return run.returncode, errors
 
 
+# How often a run is stopped, and the seed of the moments: more of them, and others, by hand.
+STOPS = int(os.environ.get("DBENCH_TEST_STOPS", "2"))
+SEED = int(os.environ.get("DBENCH_TEST_SEED", "0"))
+
+
 @pytest.mark.parametrize("state", STATES)
 def test_goes_on_to_the_bit(dbench, state):
     spec = dbench.spec({**CNN, **STATES[state]})
     whole = dbench.run(spec, "whole.h5")
     path = str(dbench.folder / "parts.h5")
-    generator = np.random.default_rng(len(state))
-    status, errors = interrupt(dbench, spec, path, signal.SIGUSR1)
-    assert status == 75 and "--resume" in errors, errors
-    with h5py.File(path) as file:
-        assert file.attrs["status"] == b"preempted" and b"SIGUSR1" in file.attrs["error"]
-        assert len(file["iterations/iteration"]) == generations(path)[-1]
-    status, _ = interrupt(dbench, spec, path, signal.SIGKILL, seconds=generator.uniform(0, 0.3), resume=True)
-    assert status == -signal.SIGKILL
+    generator = np.random.default_rng([len(state), SEED])
+    asked = [signal.SIGUSR1, signal.SIGTERM][generator.integers(2)]
+    stops = [asked, signal.SIGKILL] + list(generator.choice([signal.SIGUSR1, signal.SIGTERM, signal.SIGKILL], STOPS - 2))
+    reasons = []
+    for number in stops:
+        status, errors = interrupt(dbench, spec, path, number, seconds=generator.uniform(0, 0.3), resume=bool(reasons))
+        if status == 0:   # it was complete before the signal came
+            break
+        reasons.append(b"killed" if number == signal.SIGKILL else b"preempted")
+        assert status == (-signal.SIGKILL if number == signal.SIGKILL else 75), errors
+        if status == 75:
+            assert "--resume" in errors, errors
+            with h5py.File(path) as file:
+                assert file.attrs["status"] == b"preempted" and signal.Signals(number).name.encode() in file.attrs["error"]
+                assert len(file["iterations/iteration"]) == generations(path)[-1]
+    assert len(reasons) >= 2
     dbench("run", spec, "--output", path, "--quiet", "--resume", ranks=min(3, int(read(whole, "ranks/first_replica").size) + 1))
     assert differences(whole, path) == []
     with h5py.File(path) as file, h5py.File(whole) as reference:
         segments = {name: list(file["segments"][name][()]) for name in file["segments"]}
         graphs = [[e["text"][k] for k in range(len(e["kind"])) if e["kind"][k] == b"graph"]
                   for e in (file["events"], reference["events"])]
-    assert segments["reason"] == [b"preempted", b"killed", b"complete"]
+    assert segments["reason"] == reasons + [b"complete"]
     assert segments["first_iteration"][1:] == [last + 1 for last in segments["last_iteration"][:-1]]
     assert graphs[0] == graphs[1]
 

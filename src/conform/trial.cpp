@@ -1,0 +1,99 @@
+#include "conform/trial.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "graphs/certificate.hpp"
+#include "graphs/staged.hpp"
+#include "train/optimizers/optimizer.hpp"
+
+namespace dbench::conform {
+
+using base::Json;
+using train::Accepts;
+
+int64_t compared(const comm::World& world) { return world.size() == 1 ? 60 : 20; }
+
+double moving_rate(int64_t t) { return kLr * (1 + 0.5 * std::cos(static_cast<double>(t))); }
+
+std::function<double(int64_t)> constant_rate(double lr) {
+    return [lr](int64_t) { return lr; };
+}
+
+bool diverges(const Matrix& x) { return !x.allFinite() || x.cwiseAbs().maxCoeff() > 1e6; }
+
+double difference(const Matrix& a, const Matrix& b) {
+    if (!a.allFinite() || !b.allFinite()) return std::numeric_limits<double>::infinity();
+    return (a - b).cwiseAbs().maxCoeff() / std::max(1.0, b.cwiseAbs().maxCoeff());
+}
+
+Json resolved_optimizer(const Subject& subject) {
+    return train::resolve_optimizer(subject.optimizer, "/optimizer");
+}
+
+Json resolved_algorithm(const Json& algorithm, const train::AlgorithmEntry& row) {
+    Json out = base::resolve_member(algorithm, "/algorithm", "algorithm", {&row});
+    if (row.check) row.check(out, "/algorithm");
+    return out;
+}
+
+bool plain_sgd(const Json& optimizer) {
+    return optimizer.at("type") == "sgd" && optimizer.at("momentum") == 0 &&
+           optimizer.at("weight_decay") == 0 && optimizer.at("clip_norm").is_null();
+}
+
+Training training_of(const Subject& subject, const Json& graph, int64_t replicas,
+                     int64_t iterations) {
+    Training training;
+    training.algorithm = resolved_algorithm(subject.algorithm, *subject.row);
+    training.optimizer = resolved_optimizer(subject);
+    training.graph = graph;
+    training.replicas = replicas;
+    training.iterations = iterations;
+    training.per_epoch = kPerEpoch;
+    training.lr = moving_rate;
+    return training;
+}
+
+std::unique_ptr<graphs::Schedule> graph_of(const Json& graph, int64_t replicas,
+                                           int64_t iterations) {
+    return graphs::make_graph(graph, {static_cast<int>(replicas), 1, {iterations, kPerEpoch, 1, 8}},
+                              "--graph");
+}
+
+std::string unsuitable(const Accepts& accepts, const Json& graph, int64_t replicas) {
+    if (accepts.graph == train::GraphNeed::none) return "";
+    const auto schedule = graph_of(graph, replicas, 1);
+    const graphs::Sums sums = graphs::sums(*schedule);
+    if (!sums.rows || !sums.columns) return "the graph is not doubly stochastic";
+    if (!accepts.sequences && schedule->period() != 1) return "the graph is not static";
+    if (accepts.graph == train::GraphNeed::tree && !graphs::is_tree(*schedule)) {
+        return "the graph is not a tree";
+    }
+    if (accepts.graph != train::GraphNeed::symmetric) return "";
+    const graphs::Symmetry symmetry = graphs::symmetry(*schedule);
+    if (!symmetry.symmetric) return "the graph is directed";
+    if (symmetry.lambda_min <= accepts.lambda_min) return "lambda_n of the graph is too small";
+    return "";
+}
+
+Json suitable_graph(const Accepts& accepts, const Json& asked, int64_t replicas) {
+    if (!asked.is_null()) return asked;
+    if (accepts.graph == train::GraphNeed::tree) return {{"type", "path"}};
+    const Json ring{{"type", "ring"}};
+    if (unsuitable(accepts, ring, replicas).empty()) return ring;
+    return {{"type", "ring"}, {"lazy", 0.5}};
+}
+
+std::string words(const Json& object) {
+    std::string out = object.at("type");
+    for (const auto& [key, value] : object.items()) {
+        if (key == "type") continue;
+        out += " " + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    return out;
+}
+
+}  // namespace dbench::conform

@@ -1,0 +1,47 @@
+#pragma once
+// What a subject is tried on: its training, a graph that suits it, rates; and how two results are
+// compared. Internal to this room.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "conform/conform.hpp"
+#include "conform/reference.hpp"
+#include "conform/trainee.hpp"
+
+namespace dbench::conform {
+
+inline constexpr double kLr = 0.05;
+inline constexpr int64_t kPerEpoch = 5;  ///< iterations of an epoch
+
+/// Iterations that are compared: over MPI each of them is gathered from all ranks.
+int64_t compared(const comm::World& world);
+
+/// Rates that change from step to step, so that none can be mistaken for another.
+double moving_rate(int64_t t);
+std::function<double(int64_t)> constant_rate(double lr);
+
+/// Runs away: past it, rounding errors are all that two computations differ by.
+bool diverges(const Matrix& x);
+/// The largest difference, relative to the larger of 1 and the largest element of b.
+double difference(const Matrix& a, const Matrix& b);
+
+base::Json resolved_optimizer(const Subject& subject);
+base::Json resolved_algorithm(const base::Json& algorithm, const train::AlgorithmEntry& row);
+bool plain_sgd(const base::Json& optimizer);  ///< of a resolved one
+Training training_of(const Subject& subject, const base::Json& graph, int64_t replicas,
+                     int64_t iterations);
+
+std::unique_ptr<graphs::Schedule> graph_of(const base::Json& graph, int64_t replicas,
+                                           int64_t iterations);
+/// Empty where the graph suits, else why not.
+std::string unsuitable(const train::Accepts& accepts, const base::Json& graph, int64_t replicas);
+/// The graph asked for, or the nearest one of its kind that the algorithm takes.
+base::Json suitable_graph(const train::Accepts& accepts, const base::Json& asked, int64_t replicas);
+
+/// Type, then key=value of the rest.
+std::string words(const base::Json& object);
+
+}  // namespace dbench::conform

@@ -189,7 +189,12 @@ int command_run(comm::World& world, const RunArguments& arguments) {
     std::optional<Heartbeat> heartbeat;  // none before the result file is known to be this run's
     const auto recorder = make_recorder(world, arguments, s, threads, head ? head->iteration : 0,
                                         progress, heartbeat);
-    if (world.rank() == 0) heartbeat.emplace(s.spec.output, world.host());
+    if (world.rank() == 0) {
+        profile::Progress start;
+        start.first = start.completed = head ? head->iteration : 0;
+        start.iterations = s.session->plan().iterations;
+        heartbeat.emplace(s.spec.output, world.host(), start);
+    }
     if (world.rank() == 0 && !head) remove_crash_logs(s.spec.output);
     watch_for_crashes(s.spec.output, world.rank(), world.host());
     std::string signal;

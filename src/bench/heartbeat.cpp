@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
@@ -20,14 +21,15 @@ using base::Json;
 namespace {
 
 constexpr double kInterval = 10;  // seconds
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Json or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 }  // namespace
 
-Heartbeat::Heartbeat(const std::string& output, const std::string& host)
+Heartbeat::Heartbeat(const std::string& output, const std::string& host, profile::Progress start)
     : path_(output + ".heartbeat"), host_(host), start_(base::now()) {
-    write({{"state", "starting"}});
+    write("starting", start);
 }
 
 Heartbeat::~Heartbeat() { std::remove(path_.c_str()); }
@@ -35,21 +37,23 @@ Heartbeat::~Heartbeat() { std::remove(path_.c_str()); }
 void Heartbeat::beat(const profile::Progress& p) {
     if (base::now() < next_) return;
     next_ = base::now() + std::clamp(p.elapsed, 1.0, kInterval);  // early ones say little
-    write({{"state", "training"},
-           {"iteration", p.completed},
-           {"iterations", p.iterations},
-           {"eta_seconds", or_null(seconds_left(p))},
-           {"samples_per_second", or_null(p.samples_per_second)},
-           {"loss", or_null(p.loss)}});
+    write("training", p);
 }
 
-void Heartbeat::write(Json json) {
+void Heartbeat::write(const char* state, const profile::Progress& p) {
     const char* job = std::getenv("SLURM_JOB_ID");
-    json["job"] = job ? job : "";
-    json["host"] = host_;
-    json["pid"] = getpid();
-    json["seconds"] = base::now() - start_;
-    json["updated"] = base::iso_time();
+    const double left = seconds_left(p);
+    const Json json{{"state", state},
+                    {"iteration", p.completed},
+                    {"iterations", p.iterations},
+                    {"eta_seconds", or_null(left)},
+                    {"samples_per_second", or_null(p.elapsed > 0 ? p.samples_per_second : kNan)},
+                    {"loss", or_null(p.loss)},
+                    {"job", job ? job : ""},
+                    {"host", host_},
+                    {"pid", getpid()},
+                    {"seconds", base::now() - start_},
+                    {"updated", base::iso_time()}};
     const std::string partial = path_ + ".partial";
     std::ofstream file(partial, std::ios::trunc);
     file << json.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";

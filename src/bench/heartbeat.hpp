@@ -4,15 +4,14 @@
 
 #include <string>
 
-#include "base/json.hpp"
 #include "profile/recorder.hpp"
 
 namespace dbench::bench {
 
 class Heartbeat {
 public:
-    /// Writes the first, state "starting", to `output`.heartbeat.
-    Heartbeat(const std::string& output, const std::string& host);
+    /// Writes the first, state "starting", to `output`.heartbeat; `start` is where the run begins.
+    Heartbeat(const std::string& output, const std::string& host, profile::Progress start);
     /// Removes the file: the result file says how the run ended.
     ~Heartbeat();
     Heartbeat(const Heartbeat&) = delete;
@@ -22,7 +21,7 @@ public:
     void beat(const profile::Progress& progress);
 
 private:
-    void write(base::Json json);
+    void write(const char* state, const profile::Progress& progress);
 
     std::string path_, host_;
     double start_, next_ = 0;

@@ -29,8 +29,6 @@ class Heartbeat:
 
     def text(self):
         parts = ["starts" if self.state == "starting" else progress_text(self.done, self.total)]
-        if self.state == "checkpointing":
-            parts.append("writes a checkpoint")
         if not self.alive():
             return ", ".join(parts + ["no sign of life for " + duration_text(self.age())])
         if self.left is not None:

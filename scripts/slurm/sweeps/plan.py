@@ -47,15 +47,9 @@ class Run:
 
 
 def file_bytes(said, ranks):
-    """About how large the result file becomes, from its columns before compression."""
-    n, tensors, spec = said["spec"]["replicas"], said["tensors"], said["spec"]
-    every = spec["profile"].get("every")
-    period = 1
-    if isinstance(every, dict):
-        period = every.get("iterations") or every.get("epochs", 0) * said["iterations_per_epoch"]
-    rows = said["iterations"] / max(period if isinstance(period, (int, float)) else 1, 1)
-    norms = 4 * n * tensors + 32 * tensors + 8 * n if spec["profile"].get("norms", True) else 0
-    return said["iterations"] * (72 + 8 * n + 72 * ranks) + rows * (norms + 8 * tensors + 24) + 80000
+    """About how large the result file becomes, before compression: what `dbench check` says for one rank, the times
+    of the other ranks, and what does not grow."""
+    return said["result_bytes"] + said["iterations"] * 56 * (ranks - 1) + 80000
 
 
 class Plan:

@@ -13,7 +13,7 @@ from . import jsonfile
 from .problem import Problem
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
-KEPT = ("spec", "memory_bytes_per_rank", "bytes_per_step", "iterations", "iterations_per_epoch", "tensors")
+KEPT = ("spec", "memory_bytes_per_rank", "bytes_per_step", "result_bytes", "iterations")
 MOST_AT_ONCE = 8  # a check is one process of half a second; login nodes are shared
 
 

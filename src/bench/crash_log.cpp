@@ -40,10 +40,20 @@ void write_log(const char* error, bool calls) {
     ::close(file);
 }
 
+struct Fatal {
+    int signal;
+    const char* error;
+};
+constexpr Fatal kFatal[] = {{SIGSEGV, "fatal signal SEGV"},
+                            {SIGBUS, "fatal signal BUS"},
+                            {SIGFPE, "fatal signal FPE"},
+                            {SIGILL, "fatal signal ILL"},
+                            {SIGABRT, "fatal signal ABRT"}};
+
 void on_fatal_signal(int signal) {
-    char error[64] = "fatal signal ";
-    std::strncat(error, sigabbrev_np(signal), sizeof error - std::strlen(error) - 1);
-    write_log(error, true);
+    for (const Fatal& fatal : kFatal) {
+        if (fatal.signal == signal) write_log(fatal.error, true);
+    }
     ::raise(signal);  // SA_RESETHAND: the default now
 }
 
@@ -64,11 +74,11 @@ void watch_for_crashes(const std::string& output, int rank, const std::string& h
     stack.ss_sp = handler_stack.data();
     stack.ss_size = handler_stack.size();
     sigaltstack(&stack, nullptr);
-    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+    for (const Fatal& fatal : kFatal) {
         struct sigaction action {};
         action.sa_handler = on_fatal_signal;
         action.sa_flags = static_cast<int>(SA_RESETHAND | SA_ONSTACK);
-        sigaction(signal, &action, nullptr);
+        sigaction(fatal.signal, &action, nullptr);
     }
 }
 

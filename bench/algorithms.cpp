@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "algorithms/step/iteration.hpp"
 #include "base/clock.hpp"
-#include "graphs/staged.hpp"
-#include "train/iteration.hpp"
+#include "graphs/schedules/staged.hpp"
 
 namespace {
 
@@ -67,38 +67,38 @@ public:
           table_(arena::DType::float32, 0, kReplicas, layout_.columns()),
           x_(table_.rows("parameters")),
           g_(table_.scratch()) {
-        const Json spec = train::resolve_algorithm(Json::parse(subject.spec));
+        const Json spec = algorithms::resolve_algorithm(Json::parse(subject.spec));
         const auto& row =
-            *base::find_row(train::algorithm_table(), spec.at("type").get<std::string>());
+            *base::find_row(algorithms::algorithm_table(), spec.at("type").get<std::string>());
         const graphs::RunFacts run{kSteps, kSteps, kReplicas, 4.0 * kParameters};
         schedule_ = graphs::make_graph({{"type", "ring"}, {"lazy", 0.5}}, {kReplicas, 1, run});
         if (row.schedule) schedule_ = row.schedule(spec, schedule_, run);
-        const Json sgd = train::resolve_optimizer("sgd", "/optimizer");
-        optimizer_ = base::find_row(train::optimizer_table(), "sgd")->make(sgd, layout_);
+        const Json sgd = algorithms::resolve_optimizer("sgd", "/optimizer");
+        optimizer_ = base::find_row(algorithms::optimizer_table(), "sgd")->make(sgd, layout_);
         algorithm_ = row.make(spec, {kReplicas, schedule_.get(), run, kRate});
         optimizer_->declare(table_);
         algorithm_->declare(table_);
         exchange_ = std::make_unique<comm::Exchange>(world_, placement_, layout_, schedule_.get(),
                                                      comm::Reduction::reproducible);
-        const train::ProfilePlan nothing;
-        probe_ = std::make_unique<train::Probe>(nothing, layout_, kReplicas, kReplicas, *exchange_,
-                                                timers_);
-        control_ = std::make_unique<train::Control>(nullptr, world_, placement_, layout_,
-                                                    *exchange_, timers_);
+        const algorithms::ProfilePlan nothing;
+        probe_ = std::make_unique<algorithms::Probe>(nothing, layout_, kReplicas, kReplicas,
+                                                     *exchange_, timers_);
+        control_ = std::make_unique<algorithms::Control>(nullptr, world_, placement_, layout_,
+                                                         *exchange_, timers_);
     }
 
     /// Seconds per step, of kSteps of them; the gradient is there.
     double seconds() {
         const double start = base::now();
         for (int k = 0; k < kSteps; ++k, ++t_) {
-            train::IterationRecord record;
+            algorithms::IterationRecord record;
             probe_->begin(t_, record);
             timers_.start();
-            train::Step step{t_,        {kRate, t_ + 1}, schedule_->at(t_), x_,
-                             g_.rows(), layout_,         *exchange_,        *optimizer_,
-                             timers_,   *probe_,         *control_};
-            train::iterate(step, *algorithm_, std::nullopt,
-                           [&](const auto& ready) { ready(layout_.all()); });
+            algorithms::Step step{t_,        {kRate, t_ + 1}, schedule_->at(t_), x_,
+                                  g_.rows(), layout_,         *exchange_,        *optimizer_,
+                                  timers_,   *probe_,         *control_};
+            algorithms::iterate(step, *algorithm_, std::nullopt,
+                                [&](const auto& ready) { ready(layout_.all()); });
         }
         return (base::now() - start) / kSteps;
     }
@@ -118,12 +118,12 @@ private:
     arena::Rows x_;
     arena::Buffer g_;
     std::shared_ptr<const graphs::Schedule> schedule_;
-    std::unique_ptr<train::Optimizer> optimizer_;
-    std::unique_ptr<train::Algorithm> algorithm_;
+    std::unique_ptr<algorithms::Optimizer> optimizer_;
+    std::unique_ptr<algorithms::Algorithm> algorithm_;
     std::unique_ptr<comm::Exchange> exchange_;
-    train::Timers timers_;
-    std::unique_ptr<train::Probe> probe_;
-    std::unique_ptr<train::Control> control_;
+    algorithms::Timers timers_;
+    std::unique_ptr<algorithms::Probe> probe_;
+    std::unique_ptr<algorithms::Control> control_;
     int64_t t_ = 0;
 };
 

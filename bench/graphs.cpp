@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "graphs/certificate.hpp"
-#include "graphs/staged.hpp"
+#include "graphs/proof/certificate.hpp"
+#include "graphs/schedules/staged.hpp"
 
 using namespace dbench;
 using namespace dbench::graphs;

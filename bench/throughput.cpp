@@ -12,10 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "algorithms/optimizers/optimizer.hpp"
 #include "arena/kernels.hpp"
 #include "train/allocator.hpp"
 #include "train/models/model.hpp"
-#include "train/optimizers/optimizer.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 
@@ -38,8 +38,8 @@ int main(int argc, char** argv) {
     const auto model = base::find_row(model_table(), "resnet20")->make({}, {{3, 32, 32}, 10});
     Replicas replica(*model, {1, 1}, 0, arena::DType::float32, Init::same, 1);
     const auto& layout = replica.layout();
-    const base::Json spec = resolve_optimizer("sgd", "/optimizer");
-    const auto optimizer = base::find_row(optimizer_table(), "sgd")->make(spec, layout);
+    const base::Json spec = algorithms::resolve_optimizer("sgd", "/optimizer");
+    const auto optimizer = base::find_row(algorithms::optimizer_table(), "sgd")->make(spec, layout);
     optimizer->declare(replica.state());
 
     Weights weights{views(layout, replica.x(), 0),
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
 
     torch::Tensor images = torch::randn({kBatch, 32, 32, 3});
     const torch::Tensor labels = torch::randint(10, {kBatch}, torch::kInt64);
-    Batch batch;
+    data::Batch batch;
     batch.count = kBatch;
     batch.shape = {kBatch, 3, 32, 32};
     batch.order = model->order();

@@ -2,15 +2,21 @@
 
 set(DBENCH_ROOMS "")
 
-# The room's library, which sees the rooms declared before it. A room without sources is an empty link.
+# dbench_room(room [BESIDE room...]): the room's library, which sees the rooms declared before it less
+# those that it stands beside. A room without sources is an empty link.
 function(dbench_room room)
+    cmake_parse_arguments(PARSE_ARGV 1 given "" "" "BESIDE")
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${room}/*.cpp")
     list(REMOVE_ITEM sources "${CMAKE_SOURCE_DIR}/src/bench/main.cpp")
     if(DBENCH_CUDA)
         file(GLOB_RECURSE kernels CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${room}/*.cu")
         list(APPEND sources ${kernels})
     endif()
-    list(TRANSFORM DBENCH_ROOMS PREPEND dbench_ OUTPUT_VARIABLE above)
+    set(above ${DBENCH_ROOMS})
+    if(given_BESIDE)
+        list(REMOVE_ITEM above ${given_BESIDE})
+    endif()
+    list(TRANSFORM above PREPEND dbench_)
     if(sources)
         add_library(dbench_${room} STATIC ${sources})
         target_include_directories(dbench_${room} PUBLIC "${CMAKE_SOURCE_DIR}/src")

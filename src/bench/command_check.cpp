@@ -46,7 +46,7 @@ void print_stages(const graphs::Staged& staged) {
     }
 }
 
-std::string text_of(const train::Heterogeneity& h) {
+std::string text_of(const data::Heterogeneity& h) {
     char text[160];
     std::snprintf(text, sizeof text,
                   "%lld to %lld, mean %.1f of %lld; shares %.3f from the whole set's (mean total "
@@ -56,7 +56,7 @@ std::string text_of(const train::Heterogeneity& h) {
     return text;
 }
 
-Json json_of(const train::Heterogeneity& h) {
+Json json_of(const data::Heterogeneity& h) {
     return {{"labels", {{"min", h.labels_min}, {"mean", h.labels_mean}, {"max", h.labels_max}}},
             {"classes", h.classes},
             {"total_variation", h.total_variation}};

@@ -8,9 +8,9 @@
 #include "base/log.hpp"
 #include "bench/commands.hpp"
 #include "bench/provenance.hpp"
+#include "data/dataset.hpp"
 #include "profile/folder_check.hpp"
 #include "profile/result_file.hpp"
-#include "train/data/dataset.hpp"
 
 namespace dbench::bench {
 namespace {
@@ -25,7 +25,7 @@ int inspect_machine() {
     print("processors", std::to_string(usable_cpus()));
     const char* root = std::getenv("DBENCH_DATA");
     print("DBENCH_DATA", root ? root : "not set (data sets with files need it, or /data/root)");
-    for (const auto& set : train::data_status(root ? root : "")) print("  " + set.name, set.detail);
+    for (const auto& set : data::data_status(root ? root : "")) print("  " + set.name, set.detail);
     return 0;
 }
 

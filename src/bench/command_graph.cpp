@@ -7,10 +7,10 @@
 #include "base/error.hpp"
 #include "bench/commands.hpp"
 #include "bench/graph_words.hpp"
-#include "graphs/certificate.hpp"
 #include "graphs/drawing.hpp"
 #include "graphs/placement.hpp"
-#include "graphs/staged.hpp"
+#include "graphs/proof/certificate.hpp"
+#include "graphs/schedules/staged.hpp"
 
 namespace dbench::bench {
 

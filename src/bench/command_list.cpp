@@ -5,7 +5,7 @@
 #include "bench/commands.hpp"
 #include "bench/spec.hpp"
 #include "bench/spec_tables.hpp"
-#include "train/data/dataset.hpp"
+#include "data/dataset.hpp"
 
 namespace dbench::bench {
 
@@ -57,7 +57,7 @@ void print_family(const Family& f) {
     }
     if (f.plural == "data") {
         std::cout << "  every data set takes\n";
-        print_parameters(train::common_data_parameters(), "      ");
+        print_parameters(data::common_data_parameters(), "      ");
     }
     std::cout << "\n";
 }

@@ -22,15 +22,16 @@ std::string default_name(const std::string& path) {
     return name.empty() ? "run" : name;
 }
 
-const train::AlgorithmEntry& algorithm_of(const Spec& spec) {
-    return *base::find_row(train::algorithm_table(), spec.algorithm.at("type").get<std::string>());
+const algorithms::AlgorithmEntry& algorithm_of(const Spec& spec) {
+    return *base::find_row(algorithms::algorithm_table(),
+                           spec.algorithm.at("type").get<std::string>());
 }
 
 // A graph whose matrices do not suit the algorithm is refused, or warned of where the spec allows
 // it.
 void check_graph(const graphs::Schedule& graph, const std::string& name, const Spec& spec) {
-    const train::AlgorithmEntry& algorithm = algorithm_of(spec);
-    const train::Accepts& accepts = algorithm.accepts;
+    const algorithms::AlgorithmEntry& algorithm = algorithm_of(spec);
+    const algorithms::Accepts& accepts = algorithm.accepts;
     const graphs::Sums sums = graphs::sums(graph);
     std::string what, remedy;
     if (!sums.rows || !sums.columns) {
@@ -38,14 +39,14 @@ void check_graph(const graphs::Schedule& graph, const std::string& name, const S
                " of W do not sum to 1, so averaging " + (sums.rows ? "biases" : "does not keep") +
                " the mean)";
         remedy = "choose \"weights\": \"metropolis\" or another graph";
-    } else if (accepts.graph == train::GraphNeed::tree && !graphs::is_tree(graph)) {
+    } else if (accepts.graph == algorithms::GraphNeed::tree && !graphs::is_tree(graph)) {
         throw UserError("/graph: " + name + " is not a tree, but " + algorithm.name +
                         " relays along one: choose tree, path or star");
     } else if (!accepts.sequences && graph.period() != 1) {
         throw UserError("/graph: " + name + " changes from round to round, but " + algorithm.name +
                         " needs a static graph: choose one such as ring or torus, or the "
                         "algorithm dsgd");
-    } else if (accepts.graph == train::GraphNeed::symmetric) {
+    } else if (accepts.graph == algorithms::GraphNeed::symmetric) {
         const graphs::Symmetry symmetry = graphs::symmetry(graph);
         if (!symmetry.symmetric) {
             what = " is directed (W is not symmetric)";

@@ -9,8 +9,8 @@
 #include "bench/spec.hpp"
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
-#include "graphs/certificate.hpp"
-#include "graphs/staged.hpp"
+#include "graphs/proof/certificate.hpp"
+#include "graphs/schedules/staged.hpp"
 #include "train/session.hpp"
 
 namespace dbench::bench {

@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "algorithms/algorithm.hpp"
+#include "algorithms/optimizers/optimizer.hpp"
 #include "base/error.hpp"
 #include "bench/spec_merge.hpp"
 #include "bench/spec_tables.hpp"
+#include "data/dataset.hpp"
 #include "graphs/schedule.hpp"
-#include "train/algorithms/algorithm.hpp"
-#include "train/data/dataset.hpp"
-#include "train/optimizers/optimizer.hpp"
 
 namespace dbench::bench {
 
@@ -131,10 +131,10 @@ void resolve_method(const Json& given, Spec& spec) {
         algorithm = given.at("algorithm");
         if (given.contains("graph")) graph = given.at("graph");
     }
-    spec.algorithm = train::resolve_algorithm(algorithm);
+    spec.algorithm = algorithms::resolve_algorithm(algorithm);
     const auto name = spec.algorithm.at("type").get<std::string>();
-    const auto* row = base::find_row(train::algorithm_table(), name);
-    if (row->accepts.graph == train::GraphNeed::none) {
+    const auto* row = base::find_row(algorithms::algorithm_table(), name);
+    if (row->accepts.graph == algorithms::GraphNeed::none) {
         if (!graph.is_null()) {
             throw UserError("/graph: " + name +
                             " takes no graph (it averages over all replicas): "
@@ -153,8 +153,8 @@ void resolve_method(const Json& given, Spec& spec) {
 // The optimizer must suit the algorithm.
 void check_optimizer(const Json& algorithm, const Json& optimizer) {
     const auto name = algorithm.at("type").get<std::string>();
-    const auto* row = base::find_row(train::algorithm_table(), name);
-    if (row->accepts.optimizer == train::OptimizerNeed::any) return;
+    const auto* row = base::find_row(algorithms::algorithm_table(), name);
+    if (row->accepts.optimizer == algorithms::OptimizerNeed::any) return;
     const std::string type = optimizer.at("type");
     if (type != "sgd") {
         throw UserError("/optimizer/type: " + name + " makes its own direction from plain SGD's (" +
@@ -247,13 +247,13 @@ Spec resolve_spec(const Json& given, const std::string& default_name) {
     out["model"] = base::resolve_member(required(given, "model", "which model to train"), "/model",
                                         "model", family("models").entries);
     out["data"] =
-        train::resolve_data(required(given, "data", "which data set to train on"), "/data");
+        data::resolve_data(required(given, "data", "which data set to train on"), "/data");
     resolve_method(given, spec);
     out["optimizer"] =
-        train::resolve_optimizer(given.value("optimizer", Json("sgd")), "/optimizer");
+        algorithms::resolve_optimizer(given.value("optimizer", Json("sgd")), "/optimizer");
     check_optimizer(spec.algorithm, out["optimizer"]);
     out["schedule"] =
-        train::resolve_schedule(given.value("schedule", Json("constant")), "/schedule");
+        algorithms::resolve_schedule(given.value("schedule", Json("constant")), "/schedule");
     for (const auto& item : plain.items()) {
         if (!out.contains(item.key())) out[item.key()] = item.value();
     }

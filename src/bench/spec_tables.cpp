@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "algorithms/algorithm.hpp"
+#include "algorithms/optimizers/optimizer.hpp"
+#include "data/dataset.hpp"
 #include "graphs/schedule.hpp"
-#include "train/algorithms/algorithm.hpp"
-#include "train/data/dataset.hpp"
 #include "train/models/names.hpp"
-#include "train/optimizers/optimizer.hpp"
 
 namespace dbench::bench {
 
@@ -15,12 +15,12 @@ using base::Parameter;
 const std::vector<Family>& families() {
     static const std::vector<Family> all = {
         {"models", "model", "/model", train::model_entries()},
-        {"data", "data set", "/data", base::entries_of(train::data_table())},
+        {"data", "data set", "/data", base::entries_of(data::data_table())},
         {"graphs", "graph", "/graph", base::entries_of(graphs::graph_table())},
-        {"algorithms", "algorithm", "/algorithm", base::entries_of(train::algorithm_table())},
-        {"optimizers", "optimizer", "/optimizer", base::entries_of(train::optimizer_table())},
-        {"schedules", "schedule", "/schedule", base::entries_of(train::schedule_table())},
-        {"partitions", "partition", "/data/partition", base::entries_of(train::partition_table())},
+        {"algorithms", "algorithm", "/algorithm", base::entries_of(algorithms::algorithm_table())},
+        {"optimizers", "optimizer", "/optimizer", base::entries_of(algorithms::optimizer_table())},
+        {"schedules", "schedule", "/schedule", base::entries_of(algorithms::schedule_table())},
+        {"partitions", "partition", "/data/partition", base::entries_of(data::partition_table())},
     };
     return all;
 }
@@ -90,7 +90,7 @@ bool family_keys(const std::string& pointer, const std::string& type,
             for (const auto& p : entry->parameters) keys.push_back(p.name);
         }
         if (pointer == "/data") {
-            for (const auto& p : train::common_data_parameters()) keys.push_back(p.name);
+            for (const auto& p : data::common_data_parameters()) keys.push_back(p.name);
         }
         return true;
     }

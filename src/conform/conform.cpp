@@ -6,21 +6,21 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "algorithms/optimizers/optimizer.hpp"
 #include "base/error.hpp"
 #include "conform/reference.hpp"
 #include "conform/trainee.hpp"
 #include "conform/trial.hpp"
-#include "graphs/certificate.hpp"
-#include "graphs/staged.hpp"
-#include "train/optimizers/optimizer.hpp"
+#include "graphs/proof/certificate.hpp"
+#include "graphs/schedules/staged.hpp"
 
 namespace dbench::conform {
 namespace {
 
+using algorithms::Accepts;
+using algorithms::Bias;
+using algorithms::MeanRule;
 using base::Json;
-using train::Accepts;
-using train::Bias;
-using train::MeanRule;
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-10;  // relative, over the iterations that are compared
@@ -225,7 +225,7 @@ bool Report::passed() const {
 
 Report conform(comm::World& world, const Subject& subject, const Options& options,
                const Json* reference_of) {
-    const train::Promises& promises = subject.row->promises;
+    const algorithms::Promises& promises = subject.row->promises;
     const int64_t n = options.replicas;
     const Json graph = suitable_graph(subject.row->accepts, options.graph, n);
     Report report;
@@ -249,7 +249,7 @@ Report conform(comm::World& world, const Subject& subject, const Options& option
         }
     }
     const Json changing{{"type", "one_peer_exponential"}};
-    const bool any_graph = subject.row->accepts.graph == train::GraphNeed::doubly_stochastic;
+    const bool any_graph = subject.row->accepts.graph == algorithms::GraphNeed::doubly_stochastic;
     if (options.graph.is_null() && any_graph && subject.row->accepts.sequences) {
         if (const auto d = kit.reference(*quadratic, changing, reference_of)) {
             checks.push_back(below("reference", *d, kRounding, "one_peer_exponential"));
@@ -289,7 +289,8 @@ Report conform(comm::World& world, const Equality& equality, const Options& opti
     Report report;
     report.title = equality.statement;
     const auto row = [](const Json& algorithm) {
-        return base::find_row(train::algorithm_table(), algorithm.at("type").get<std::string>());
+        return base::find_row(algorithms::algorithm_table(),
+                              algorithm.at("type").get<std::string>());
     };
     const Subject left{equality.left, equality.left_optimizer, row(equality.left)};
     const Subject right{equality.right, equality.right_optimizer, row(equality.right)};

@@ -8,17 +8,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "algorithms/algorithm.hpp"
 #include "base/json.hpp"
 #include "comm/world.hpp"
-#include "train/algorithms/algorithm.hpp"
 
 namespace dbench::conform {
 
 /// An algorithm with the optimizer that it is tried with; both as a spec has them.
 struct Subject {
     base::Json algorithm, optimizer;
-    const train::AlgorithmEntry* row;  ///< whose code is tried
-    bool promised = true;              ///< its promises hold for this form
+    const algorithms::AlgorithmEntry* row;  ///< whose code is tried
+    bool promised = true;                   ///< its promises hold for this form
 };
 
 /// The table's algorithms in all their forms and with the optimizers that suit; of one algorithm,

@@ -83,7 +83,7 @@ const std::map<std::string, std::vector<Form>>& forms() {
 std::vector<Subject> subjects(const std::string& algorithm) {
     std::vector<Subject> out;
     std::vector<std::string> names;
-    for (const train::AlgorithmEntry& row : train::algorithm_table()) {
+    for (const algorithms::AlgorithmEntry& row : algorithms::algorithm_table()) {
         names.push_back(row.name);
         if (!algorithm.empty() && row.name != algorithm) continue;
         const auto found = forms().find(row.name);

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "algorithms/step/iteration.hpp"
 #include "base/error.hpp"
-#include "graphs/staged.hpp"
-#include "train/iteration.hpp"
+#include "graphs/schedules/staged.hpp"
 
 namespace dbench::conform {
 namespace {
@@ -21,10 +21,10 @@ arena::Layout layout_of(int64_t parameters) {
     return layout;
 }
 
-class Silent final : public train::Observer {
+class Silent final : public algorithms::Observer {
 public:
-    void iteration(const train::IterationRecord&) override {}
-    void evaluation(const train::EvaluationRecord&) override {}
+    void iteration(const algorithms::IterationRecord&) override {}
+    void evaluation(const algorithms::EvaluationRecord&) override {}
     void event(int64_t, const std::string&, const std::string&) override {}
 };
 
@@ -43,17 +43,18 @@ struct Trainee::Impl {
     std::shared_ptr<graphs::Schedule> graph;
     std::shared_ptr<const graphs::Schedule> schedule;
     graphs::Staged* staged = nullptr;
-    std::unique_ptr<train::Optimizer> optimizer;
-    std::unique_ptr<train::Algorithm> algorithm;
+    std::unique_ptr<algorithms::Optimizer> optimizer;
+    std::unique_ptr<algorithms::Algorithm> algorithm;
     std::unique_ptr<comm::Exchange> exchange;
-    std::unique_ptr<train::Probe> probe;
-    std::unique_ptr<train::Control> control;
-    train::Timers timers;
-    train::IterationRecord record;
+    std::unique_ptr<algorithms::Probe> probe;
+    std::unique_ptr<algorithms::Control> control;
+    algorithms::Timers timers;
+    algorithms::IterationRecord record;
     Silent observer;
     int64_t t = 0;
 
-    Impl(comm::World& w, const Problem& p, const Training& how, const train::AlgorithmEntry& row)
+    Impl(comm::World& w, const Problem& p, const Training& how,
+         const algorithms::AlgorithmEntry& row)
         : world(w),
           problem(p),
           training(how),
@@ -66,7 +67,7 @@ struct Trainee::Impl {
           drawn(table.scratch()) {
         const graphs::RunFacts run{how.iterations, how.per_epoch, how.replicas,
                                    8.0 * static_cast<double>(layout.numel())};
-        if (row.accepts.graph != train::GraphNeed::none) {
+        if (row.accepts.graph != algorithms::GraphNeed::none) {
             graph = graphs::make_graph(how.graph, {static_cast<int>(how.replicas), how.seed, run},
                                        "graph");
             staged = dynamic_cast<graphs::Staged*>(graph.get());
@@ -79,19 +80,19 @@ struct Trainee::Impl {
         }
         double lr_max = 0;
         for (int64_t k = 0; k < how.iterations; ++k) lr_max = std::max(lr_max, how.lr(k));
-        optimizer =
-            base::find_row(train::optimizer_table(), how.optimizer.at("type").get<std::string>())
-                ->make(how.optimizer, layout);
+        optimizer = base::find_row(algorithms::optimizer_table(),
+                                   how.optimizer.at("type").get<std::string>())
+                        ->make(how.optimizer, layout);
         algorithm = row.make(how.algorithm, {how.replicas, schedule.get(), run, lr_max});
         optimizer->declare(table);
         algorithm->declare(table);
         exchange = std::make_unique<comm::Exchange>(world, placement, layout, schedule.get(),
                                                     comm::Reduction::reproducible);
-        const train::ProfilePlan nothing;
-        probe = std::make_unique<train::Probe>(nothing, layout, how.replicas, x.count, *exchange,
-                                               timers);
-        control =
-            std::make_unique<train::Control>(staged, world, placement, layout, *exchange, timers);
+        const algorithms::ProfilePlan nothing;
+        probe = std::make_unique<algorithms::Probe>(nothing, layout, how.replicas, x.count,
+                                                    *exchange, timers);
+        control = std::make_unique<algorithms::Control>(staged, world, placement, layout, *exchange,
+                                                        timers);
     }
 
     // Column p of the problem is column place(p) of a row.
@@ -144,21 +145,21 @@ struct Trainee::Impl {
         timers.start();
         record = {};
         probe->begin(t, record, control->begin(t, observer));
-        train::Step step{t,
-                         {training.lr(t), t + 1},
-                         schedule ? schedule->at(t) : graphs::Round{0, true},
-                         x,
-                         gradient.rows(),
-                         layout,
-                         *exchange,
-                         *optimizer,
-                         timers,
-                         *probe,
-                         *control};
+        algorithms::Step step{t,
+                              {training.lr(t), t + 1},
+                              schedule ? schedule->at(t) : graphs::Round{0, true},
+                              x,
+                              gradient.rows(),
+                              layout,
+                              *exchange,
+                              *optimizer,
+                              timers,
+                              *probe,
+                              *control};
         const Json clip = training.optimizer.value("clip_norm", Json(nullptr));
         const auto clip_norm =
             clip.is_null() ? std::nullopt : std::optional<double>(clip.get<double>());
-        train::iterate(step, *algorithm, clip_norm, [&](const auto& ready) {
+        algorithms::iterate(step, *algorithm, clip_norm, [&](const auto& ready) {
             fill_gradients();
             const int64_t bias =
                 layout.tensors()[1].offset;  // last tensors first, as backward does
@@ -172,7 +173,7 @@ struct Trainee::Impl {
 };
 
 Trainee::Trainee(comm::World& world, const Problem& problem, const Training& training,
-                 const train::AlgorithmEntry& row)
+                 const algorithms::AlgorithmEntry& row)
     : impl_(std::make_unique<Impl>(world, problem, training, row)) {}
 Trainee::~Trainee() = default;
 

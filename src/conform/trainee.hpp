@@ -10,10 +10,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "algorithms/algorithm.hpp"
 #include "base/json.hpp"
 #include "comm/world.hpp"
 #include "conform/problem.hpp"
-#include "train/algorithms/algorithm.hpp"
 
 namespace dbench::conform {
 
@@ -31,7 +31,7 @@ class Trainee {
 public:
     /// All replicas start at 0. Collective. Throws UserError where the graph does not suit.
     Trainee(comm::World& world, const Problem& problem, const Training& training,
-            const train::AlgorithmEntry& row);
+            const algorithms::AlgorithmEntry& row);
     ~Trainee();
 
     void step();                       ///< the next iteration; collective

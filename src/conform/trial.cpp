@@ -5,14 +5,14 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "graphs/certificate.hpp"
-#include "graphs/staged.hpp"
-#include "train/optimizers/optimizer.hpp"
+#include "algorithms/optimizers/optimizer.hpp"
+#include "graphs/proof/certificate.hpp"
+#include "graphs/schedules/staged.hpp"
 
 namespace dbench::conform {
 
+using algorithms::Accepts;
 using base::Json;
-using train::Accepts;
 
 int64_t compared(const comm::World& world) { return world.size() == 1 ? 60 : 20; }
 
@@ -30,10 +30,10 @@ double difference(const Matrix& a, const Matrix& b) {
 }
 
 Json resolved_optimizer(const Subject& subject) {
-    return train::resolve_optimizer(subject.optimizer, "/optimizer");
+    return algorithms::resolve_optimizer(subject.optimizer, "/optimizer");
 }
 
-Json resolved_algorithm(const Json& algorithm, const train::AlgorithmEntry& row) {
+Json resolved_algorithm(const Json& algorithm, const algorithms::AlgorithmEntry& row) {
     Json out = base::resolve_member(algorithm, "/algorithm", "algorithm", {&row});
     if (row.check) row.check(out, "/algorithm");
     return out;
@@ -64,15 +64,15 @@ std::unique_ptr<graphs::Schedule> graph_of(const Json& graph, int64_t replicas,
 }
 
 std::string unsuitable(const Accepts& accepts, const Json& graph, int64_t replicas) {
-    if (accepts.graph == train::GraphNeed::none) return "";
+    if (accepts.graph == algorithms::GraphNeed::none) return "";
     const auto schedule = graph_of(graph, replicas, 1);
     const graphs::Sums sums = graphs::sums(*schedule);
     if (!sums.rows || !sums.columns) return "the graph is not doubly stochastic";
     if (!accepts.sequences && schedule->period() != 1) return "the graph is not static";
-    if (accepts.graph == train::GraphNeed::tree && !graphs::is_tree(*schedule)) {
+    if (accepts.graph == algorithms::GraphNeed::tree && !graphs::is_tree(*schedule)) {
         return "the graph is not a tree";
     }
-    if (accepts.graph != train::GraphNeed::symmetric) return "";
+    if (accepts.graph != algorithms::GraphNeed::symmetric) return "";
     const graphs::Symmetry symmetry = graphs::symmetry(*schedule);
     if (!symmetry.symmetric) return "the graph is directed";
     if (symmetry.lambda_min <= accepts.lambda_min) return "lambda_n of the graph is too small";
@@ -81,7 +81,7 @@ std::string unsuitable(const Accepts& accepts, const Json& graph, int64_t replic
 
 Json suitable_graph(const Accepts& accepts, const Json& asked, int64_t replicas) {
     if (!asked.is_null()) return asked;
-    if (accepts.graph == train::GraphNeed::tree) return {{"type", "path"}};
+    if (accepts.graph == algorithms::GraphNeed::tree) return {{"type", "path"}};
     const Json ring{{"type", "ring"}};
     if (unsuitable(accepts, ring, replicas).empty()) return ring;
     return {{"type", "ring"}, {"lazy", 0.5}};

@@ -29,7 +29,7 @@ bool diverges(const Matrix& x);
 double difference(const Matrix& a, const Matrix& b);
 
 base::Json resolved_optimizer(const Subject& subject);
-base::Json resolved_algorithm(const base::Json& algorithm, const train::AlgorithmEntry& row);
+base::Json resolved_algorithm(const base::Json& algorithm, const algorithms::AlgorithmEntry& row);
 bool plain_sgd(const base::Json& optimizer);  ///< of a resolved one
 Training training_of(const Subject& subject, const base::Json& graph, int64_t replicas,
                      int64_t iterations);
@@ -37,9 +37,11 @@ Training training_of(const Subject& subject, const base::Json& graph, int64_t re
 std::unique_ptr<graphs::Schedule> graph_of(const base::Json& graph, int64_t replicas,
                                            int64_t iterations);
 /// Empty where the graph suits, else why not.
-std::string unsuitable(const train::Accepts& accepts, const base::Json& graph, int64_t replicas);
+std::string unsuitable(const algorithms::Accepts& accepts, const base::Json& graph,
+                       int64_t replicas);
 /// The graph asked for, or the nearest one of its kind that the algorithm takes.
-base::Json suitable_graph(const train::Accepts& accepts, const base::Json& asked, int64_t replicas);
+base::Json suitable_graph(const algorithms::Accepts& accepts, const base::Json& asked,
+                          int64_t replicas);
 
 /// Type, then key=value of the rest.
 std::string words(const base::Json& object);

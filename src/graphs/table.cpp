@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "graphs/families.hpp"
-#include "graphs/staged.hpp"
+#include "graphs/schedules/staged.hpp"
+#include "graphs/types/families.hpp"
 
 namespace dbench::graphs {
 

@@ -5,7 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/json.hpp"
-#include "graphs/certificate.hpp"
+#include "graphs/proof/certificate.hpp"
 
 namespace dbench::profile {
 namespace {

@@ -23,7 +23,8 @@ void put_sized(const std::vector<double>& values, int64_t count, std::string& by
 
 }  // namespace
 
-void pack(const train::IterationRecord& r, int64_t replicas, int64_t tensors, std::string& bytes) {
+void pack(const algorithms::IterationRecord& r, int64_t replicas, int64_t tensors,
+          std::string& bytes) {
     const double scalars[kScalars] = {r.step_time,    r.time_data,     r.time_gradient,
                                       r.time_update,  r.time_exchange, r.time_control,
                                       r.time_profile, r.profile_bytes};

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "train/observer.hpp"
+#include "algorithms/step/observer.hpp"
 
 namespace dbench::profile {
 
@@ -21,7 +21,7 @@ struct RankRow {
 };
 
 /// Appends the row to `bytes`. Vectors of another size than theirs are replaced by NaN.
-void pack(const train::IterationRecord& record, int64_t replicas, int64_t tensors,
+void pack(const algorithms::IterationRecord& record, int64_t replicas, int64_t tensors,
           std::string& bytes);
 
 /// Bytes of a packed row.

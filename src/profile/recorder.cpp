@@ -77,7 +77,7 @@ struct Recorder::Impl {
     std::vector<RankInfo> ranks;
     std::unique_ptr<RunFile> file;
     std::unique_ptr<GraphLog> graphs;
-    std::vector<train::IterationRecord> records;  ///< since the last flush
+    std::vector<algorithms::IterationRecord> records;  ///< since the last flush
     Progress progress;
     std::string problem;  ///< why the file cannot be written any more
     bool ended = false;
@@ -179,17 +179,18 @@ void Recorder::Impl::flush() {
 /// Returns rank 0's mean seconds per iteration since the last flush.
 double Recorder::Impl::note_progress(const std::vector<std::string>& all) {
     double seconds = 0;
-    for (const train::IterationRecord& record : records) {
+    for (const algorithms::IterationRecord& record : records) {
         seconds += record.step_time + record.time_profile;
         if (record.has_variance) progress.consensus_distance = record.consensus_distance;
     }
     seconds /= static_cast<double>(records.size());
-    const train::IterationRecord& last = records.back();
+    const algorithms::IterationRecord& last = records.back();
     double loss = 0, accuracy = 0;
     for (int rank = 0; rank < placement.ranks; ++rank) {
         Unpacker unpacker(all[static_cast<size_t>(rank)], placement.count(rank), tensors);
         RankRow row{};
-        for (const train::IterationRecord& record : records) row = unpacker.next(record.profiled);
+        for (const algorithms::IterationRecord& record : records)
+            row = unpacker.next(record.profiled);
         for (const double value : row.loss) loss += value;
         for (const double value : row.accuracy) accuracy += value;
     }
@@ -217,19 +218,19 @@ Recorder::~Recorder() {
     if (impl_ && !impl_->ended) fail("the run ended without a word");
 }
 
-void Recorder::iteration(const train::IterationRecord& record) {
+void Recorder::iteration(const algorithms::IterationRecord& record) {
     Impl& m = *impl_;
     pack(record, m.local, m.tensors, m.packed);
     if (m.world.rank() == 0) {
         m.records.push_back(record);
-        train::IterationRecord& kept = m.records.back();  // without what is packed
+        algorithms::IterationRecord& kept = m.records.back();  // without what is packed
         kept.loss = kept.accuracy = kept.norm = kept.update_norm = kept.gradient_norm = {};
     }
     ++m.waiting;
     if (m.waiting >= m.interval || record.iteration + 1 == m.options.iterations) m.flush();
 }
 
-void Recorder::evaluation(const train::EvaluationRecord& record) {
+void Recorder::evaluation(const algorithms::EvaluationRecord& record) {
     Impl& m = *impl_;
     if (m.world.rank() != 0) return;
     append_evaluation(*m.file, m.options.evaluated, record);

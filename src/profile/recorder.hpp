@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/step/observer.hpp"
 #include "arena/layout.hpp"
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
 #include "graphs/schedule.hpp"
-#include "train/observer.hpp"
 
 namespace dbench::profile {
 
@@ -66,7 +66,7 @@ struct RecorderOptions {
     std::function<void(const Progress&)> progress;  ///< called on rank 0 after each flush
 };
 
-class Recorder : public train::Observer {
+class Recorder : public algorithms::Observer {
 public:
     /// Creates the result file (and missing folders), readable from now on, status `running`.
     /// Collective. Throws UserError on all ranks where the file cannot be created or one exists
@@ -79,8 +79,8 @@ public:
 
     /// Collective once in many calls. Throws RunError on all ranks where the file cannot be
     /// written (file and reason), and whatever a wait for peers throws.
-    void iteration(const train::IterationRecord& record) override;
-    void evaluation(const train::EvaluationRecord& record) override;
+    void iteration(const algorithms::IterationRecord& record) override;
+    void evaluation(const algorithms::EvaluationRecord& record) override;
     void settle() override;  ///< collective
     void event(int64_t iteration, const std::string& kind, const std::string& text) override;
 

@@ -30,7 +30,7 @@ void add_parts(Column& column, const std::vector<RankRow>& ranks,
     for (const RankRow& rank : ranks) column.add(rank.*part);
 }
 
-void append_iteration(Table& table, const train::IterationRecord& record, int64_t graph,
+void append_iteration(Table& table, const algorithms::IterationRecord& record, int64_t graph,
                       const std::vector<RankRow>& ranks) {
     table["epoch"].add(record.epoch);
     table["lr"].add(record.lr);
@@ -92,7 +92,7 @@ void add_sized(Column& column, const std::vector<double>& values, int64_t count)
     column.add_missing();
 }
 
-void append_variance(Table& table, int64_t tensors, const train::IterationRecord& record) {
+void append_variance(Table& table, int64_t tensors, const algorithms::IterationRecord& record) {
     add_sized(table["variance"], record.variance, tensors);
     table["consensus_distance"].add(record.consensus_distance);
     if (Column* after = table.find("variance_after")) {
@@ -104,7 +104,7 @@ void append_variance(Table& table, int64_t tensors, const train::IterationRecord
 }
 
 void append_scores(Table& table, const std::string& prefix, int64_t evaluated,
-                   const train::Scores& scores) {
+                   const algorithms::Scores& scores) {
     add_sized(table[prefix + "local_accuracy"], scores.local_accuracy, evaluated);
     add_sized(table[prefix + "local_loss"], scores.local_loss, evaluated);
     table[prefix + "mean_accuracy"].add(scores.mean_accuracy);
@@ -114,14 +114,14 @@ void append_scores(Table& table, const std::string& prefix, int64_t evaluated,
 }  // namespace
 
 void append_rows(RunFile& file, GraphLog& graphs, const comm::Placement& placement, int64_t tensors,
-                 const std::vector<train::IterationRecord>& records,
+                 const std::vector<algorithms::IterationRecord>& records,
                  const std::vector<std::string>& packed) {
     std::vector<Unpacker> unpackers;
     for (int rank = 0; rank < placement.ranks; ++rank) {
         unpackers.emplace_back(packed[static_cast<size_t>(rank)], placement.count(rank), tensors);
     }
     std::vector<RankRow> ranks;
-    for (const train::IterationRecord& record : records) {
+    for (const algorithms::IterationRecord& record : records) {
         ranks.clear();
         for (Unpacker& unpacker : unpackers) ranks.push_back(unpacker.next(record.profiled));
         const int64_t graph = record.averaged ? graphs.row(record.round, file) : -1;
@@ -138,7 +138,8 @@ void append_rows(RunFile& file, GraphLog& graphs, const comm::Placement& placeme
     }
 }
 
-void append_evaluation(RunFile& file, int64_t evaluated, const train::EvaluationRecord& record) {
+void append_evaluation(RunFile& file, int64_t evaluated,
+                       const algorithms::EvaluationRecord& record) {
     Table& table = file.evaluations;
     table["epoch"].add(record.epoch);
     table["elapsed"].add(record.elapsed);

@@ -16,7 +16,7 @@ struct BatchScore {
     double loss = 0, correct = 0;  ///< sums over the batch's samples
 };
 
-BatchScore score(const Model& model, const Weights& weights, const Batch& batch) {
+BatchScore score(const Model& model, const Weights& weights, const data::Batch& batch) {
     const torch::Tensor output = model.forward(weights, input_tensor(batch), false);
     return {model.loss(output, batch).item<double>() * static_cast<double>(batch.count),
             model.correct(output, batch)};
@@ -35,21 +35,21 @@ struct Evaluator::Impl {
     comm::Placement placement;
     const Model& model;
     Replicas& replicas;
-    const DataSets& data;
+    const data::DataSets& data;
     EvaluationPlan plan;
     MeanModel mean;
-    PlainBatches batches;
+    data::PlainBatches batches;
 
-    int64_t batch_count(const Dataset& set) const {
+    int64_t batch_count(const data::Dataset& set) const {
         return (set.size() + plan.batch_size - 1) / plan.batch_size;
     }
-    const Batch& batch(const Dataset& set, int64_t b) {
+    const data::Batch& batch(const data::Dataset& set, int64_t b) {
         const int64_t first = b * plan.batch_size;
         return batches.fill(set, first, std::min(plan.batch_size, set.size() - first));
     }
 
     // Loss sum and right answers of each evaluated local replica; on rank 0 of all, in plan order.
-    std::vector<BatchScore> local_scores(const arena::Rows& x, const Dataset& set) {
+    std::vector<BatchScore> local_scores(const arena::Rows& x, const data::Dataset& set) {
         std::string packed;
         for (const int64_t replica : plan.replicas) {
             const int64_t local = replica - x.first;
@@ -68,7 +68,7 @@ struct Evaluator::Impl {
     }
 
     // The mean model's, with batches dealt over the ranks; on rank 0, added in batch order.
-    BatchScore mean_score(const Weights& weights, const Dataset& set) {
+    BatchScore mean_score(const Weights& weights, const data::Dataset& set) {
         std::string packed;
         const int ranks = world.size();
         for (int64_t b = world.rank(); b < batch_count(set); b += ranks) {
@@ -97,8 +97,8 @@ struct Evaluator::Impl {
         return all;
     }
 
-    void scores(const arena::Rows& x, const Weights& mean_weights, const Dataset& set,
-                Scores& out) {
+    void scores(const arena::Rows& x, const Weights& mean_weights, const data::Dataset& set,
+                algorithms::Scores& out) {
         const auto size = static_cast<double>(set.size());
         for (const BatchScore& s : local_scores(x, set)) {
             out.local_loss.push_back(s.loss / size);
@@ -111,14 +111,14 @@ struct Evaluator::Impl {
 };
 
 Evaluator::Evaluator(comm::World& world, const comm::Placement& placement, const Model& model,
-                     Replicas& replicas, comm::Exchange& exchange, const DataSets& data,
+                     Replicas& replicas, comm::Exchange& exchange, const data::DataSets& data,
                      const EvaluationPlan& plan)
     : impl_(new Impl{world, placement, model, replicas, data, plan,
                      MeanModel(world, placement, model, replicas, exchange),
-                     PlainBatches(replicas.x().type, model.order())}) {}
+                     data::PlainBatches(replicas.x().type, model.order())}) {}
 Evaluator::~Evaluator() = default;
 
-void Evaluator::evaluate(arena::Rows x, EvaluationRecord& record) {
+void Evaluator::evaluate(arena::Rows x, algorithms::EvaluationRecord& record) {
     const torch::NoGradGuard no_grad;
     const Weights mean = impl_->plan.recalibrate ? impl_->mean.recalibrated(x, *impl_->data.train,
                                                                             impl_->plan.batch_size)

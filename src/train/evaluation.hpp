@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "algorithms/step/observer.hpp"
 #include "comm/exchange.hpp"
-#include "train/data/dataset.hpp"
-#include "train/observer.hpp"
+#include "data/dataset.hpp"
 
 namespace dbench::train {
 
@@ -27,12 +27,12 @@ std::vector<int64_t> spaced_replicas(int64_t n, int64_t m);
 class Evaluator {
 public:
     Evaluator(comm::World& world, const comm::Placement& placement, const Model& model,
-              Replicas& replicas, comm::Exchange& exchange, const DataSets& data,
+              Replicas& replicas, comm::Exchange& exchange, const data::DataSets& data,
               const EvaluationPlan& plan);
     ~Evaluator();
 
     /// Scores of x (rows of parameter size); complete on rank 0. Collective.
-    void evaluate(arena::Rows x, EvaluationRecord& record);
+    void evaluate(arena::Rows x, algorithms::EvaluationRecord& record);
 
 private:
     struct Impl;

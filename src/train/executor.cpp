@@ -128,16 +128,16 @@ Executor::Executor(const Model& model, Replicas& replicas)
     : impl_(std::make_unique<Impl>(model, replicas)) {}
 Executor::~Executor() = default;
 
-void Executor::gradients(arena::Rows x, Loader& loader, Timers& timers,
+void Executor::gradients(arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
                          const std::function<void(arena::Columns)>& ready, double* loss,
                          double* accuracy) {
     Impl::Bound& bound = impl_->bind(x);
-    const TimedScope scope(timers, Phase::gradient);
+    const algorithms::TimedScope scope(timers, algorithms::Phase::gradient);
     const arena::Rows g = impl_->replicas.g();
     for (int64_t i = 0; i < x.count; ++i) {
-        const Batch* batch;
+        const data::Batch* batch;
         {
-            const TimedScope waiting(timers, Phase::data);
+            const algorithms::TimedScope waiting(timers, algorithms::Phase::data);
             batch = &loader.next();
         }
         arena::fill_zero(g.only(i), impl_->replicas.layout().all());
@@ -153,7 +153,7 @@ void Executor::gradients(arena::Rows x, Loader& loader, Timers& timers,
     impl_->watch.finish();
 }
 
-double Executor::estimate_seconds(const Batch& batch) {
+double Executor::estimate_seconds(const data::Batch& batch) {
     const torch::NoGradGuard no_grad;
     Impl::Bound& bound = impl_->bind(impl_->replicas.x());
     double best = std::numeric_limits<double>::infinity();

@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
+#include "algorithms/step/timers.hpp"
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
-#include "train/data/loader.hpp"
-#include "train/timers.hpp"
+#include "data/loader.hpp"
 
 namespace dbench::train {
 
@@ -28,13 +28,13 @@ public:
     /// gradient rows. Calls `ready` once for each bucket, in order, when its columns are complete
     /// on all local replicas: inside the last one's backward. Losses and accuracies go to loss[R],
     /// accuracy[R].
-    void gradients(arena::Rows x, Loader& loader, Timers& timers,
+    void gradients(arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
                    const std::function<void(arena::Columns)>& ready, double* loss,
                    double* accuracy);
 
     /// Seconds that one replica's gradient takes, estimated from forward passes on `batch` that
     /// change nothing.
-    double estimate_seconds(const Batch& batch);
+    double estimate_seconds(const data::Batch& batch);
 
 private:
     struct Impl;

@@ -81,7 +81,7 @@ Weights MeanModel::pooled(arena::Rows x) {
     return weights;
 }
 
-Weights MeanModel::recalibrated(arena::Rows x, const Dataset& train, int64_t batch_size) {
+Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64_t batch_size) {
     average_parameters(x);
     Weights weights{views(replicas_.layout(), parameters_.rows(), 0), {}};
     if (!buffer_exchange_) return weights;
@@ -93,10 +93,10 @@ Weights MeanModel::recalibrated(arena::Rows x, const Dataset& train, int64_t bat
     const int64_t batches =
         std::min(kRecalibrationBatches, std::max<int64_t>(1, train.size() / batch_size));
     const int ranks = world_.size();
-    PlainBatches plain(x.type, model_.order());
+    data::PlainBatches plain(x.type, model_.order());
     std::string packed;
     for (int64_t b = world_.rank(); b < batches; b += ranks) {
-        const Batch& batch =
+        const data::Batch& batch =
             plain.fill(train, b * batch_size, std::min(batch_size, train.size() - b * batch_size));
         std::vector<double> statistic(layout.columns());
         for (const double from : {0.0, 1.0}) {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "comm/exchange.hpp"
-#include "train/data/dataset.hpp"
+#include "data/dataset.hpp"
 #include "train/models/model.hpp"
 
 namespace dbench::train {
@@ -22,7 +22,7 @@ public:
 
     /// Mean of x with statistics re-estimated: plain averages of the batch statistics of the first
     /// 32 batches of the training set (fewer if it is smaller), dealt over the ranks. Collective.
-    Weights recalibrated(arena::Rows x, const Dataset& train, int64_t batch_size);
+    Weights recalibrated(arena::Rows x, const data::Dataset& train, int64_t batch_size);
 
 private:
     void average_parameters(arena::Rows x);

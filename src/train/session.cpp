@@ -32,41 +32,41 @@ struct Session::Impl {
     const Json& spec;
     SessionOptions options;
     arena::DType dtype;
-    DataContext data_context;
-    DataSets data;
-    std::shared_ptr<const Partition> partition;
-    BatchPlan batches;
+    data::DataContext data_context;
+    data::DataSets data;
+    std::shared_ptr<const data::Partition> partition;
+    data::BatchPlan batches;
     std::unique_ptr<Model> model;
     arena::Layout layout;
-    std::unique_ptr<Optimizer> optimizer;
-    std::unique_ptr<Algorithm> algorithm;
-    LearningRate::Run run{};
+    std::unique_ptr<algorithms::Optimizer> optimizer;
+    std::unique_ptr<algorithms::Algorithm> algorithm;
+    algorithms::LearningRate::Run run{};
     const graphs::Schedule* schedule = nullptr;
     graphs::Staged* staged = nullptr;  // what in it goes from graph to graph
     TrainerPlan plan;
     EvaluationPlan evaluation;
-    std::unique_ptr<LearningRate> learning_rate;
+    std::unique_ptr<algorithms::LearningRate> learning_rate;
 
     std::unique_ptr<Replicas> replicas;
     std::unique_ptr<comm::Exchange> exchange;  // ends before the rows that it may be moving
     std::unique_ptr<Executor> executor;
     std::unique_ptr<Evaluator> evaluator;
-    std::unique_ptr<Loader> loader;
+    std::unique_ptr<data::Loader> loader;
 
     Impl(comm::World& w, const comm::Placement& p, const SessionOptions& o)
         : world(w), placement(p), spec(o.spec), options(o) {
         dtype = spec.at("precision") == "float64" ? arena::DType::float64 : arena::DType::float32;
         const Json& data_spec = spec.at("data");
         data_context = {placement.replicas, o.data_seed};
-        data = load_data(data_spec, data_context);
-        partition = row_of(partition_table(), data_spec.at("partition"))
+        data = data::load_data(data_spec, data_context);
+        partition = row_of(data::partition_table(), data_spec.at("partition"))
                         .make(data_spec.at("partition"), *data.train, data_context);
-        batches = plan_batches(data_spec.at("batch_size"), *partition, placement.replicas);
+        batches = data::plan_batches(data_spec.at("batch_size"), *partition, placement.replicas);
         model = row_of(model_table(), spec.at("model"))
                     .make(spec.at("model"), {data.train->shape(), data.train->classes()});
         layout = layout_of(model->declaration());
-        optimizer =
-            row_of(optimizer_table(), spec.at("optimizer")).make(spec.at("optimizer"), layout);
+        optimizer = row_of(algorithms::optimizer_table(), spec.at("optimizer"))
+                        .make(spec.at("optimizer"), layout);
         make_plan();
         const graphs::RunFacts facts{run.iterations, run.per_epoch, batches.samples_per_iteration,
                                      static_cast<double>(layout.numel() * arena::size_of(dtype))};
@@ -75,7 +75,7 @@ struct Session::Impl {
             schedule = made.schedule;
             staged = made.staged;
         }
-        const AlgorithmEntry& row = row_of(algorithm_table(), o.algorithm);
+        const algorithms::AlgorithmEntry& row = row_of(algorithms::algorithm_table(), o.algorithm);
         algorithm = row.make(o.algorithm, {placement.replicas, schedule, facts, largest_rate()});
         if (row.accepts.divides_by_lr) check_rates(row.name);
         check_controller();
@@ -104,7 +104,7 @@ struct Session::Impl {
     // What a controller asks for must be there.
     void check_controller() const {
         if (!staged) return;
-        if (const auto wish = staged->wish()) wished_tensors(*wish, layout);
+        if (const auto wish = staged->wish()) algorithms::wished_tensors(*wish, layout);
         for (int64_t t = 0; t < run.iterations && !algorithm->mixes_again(); ++t) {
             if (!staged->may_repeat(t)) continue;
             throw UserError("/graph: averages several times in an iteration, which " +
@@ -119,10 +119,12 @@ struct Session::Impl {
         run.global_batch = batches.samples_per_iteration;
         run.train_samples = data.train->size();
         run.iterations = 0;
-        const auto iterations = [&](const Json& duration) { return to_iterations(duration, run); };
+        const auto iterations = [&](const Json& duration) {
+            return algorithms::to_iterations(duration, run);
+        };
         run.iterations = iterations(spec.at("length"));
-        learning_rate =
-            std::make_unique<LearningRate>(spec.at("schedule"), spec.at("optimizer").at("lr"), run);
+        learning_rate = std::make_unique<algorithms::LearningRate>(
+            spec.at("schedule"), spec.at("optimizer").at("lr"), run);
         const Json& evaluate = spec.at("evaluate");
         const Json& profile = spec.at("profile");
         plan.iterations = run.iterations;
@@ -234,7 +236,7 @@ struct Session::Impl {
     }
 
     void make_loader() {
-        Loader::Options loading;
+        data::Loader::Options loading;
         loading.first_iteration = plan.first;
         loading.last_iteration = run.iterations;
         loading.begin = placement.begin(world.rank());
@@ -243,7 +245,7 @@ struct Session::Impl {
         loading.order = model->order();
         loading.augment = spec.at("data").value("augment", false);
         loading.augment_seed = options.augment_seed;
-        loader = std::make_unique<Loader>(data.train, partition, batches, loading);
+        loader = std::make_unique<data::Loader>(data.train, partition, batches, loading);
     }
 };
 
@@ -260,8 +262,8 @@ bool Session::has_validation() const { return impl_->data.validation != nullptr;
 const std::vector<std::pair<std::string, std::string>>& Session::data_checksums() const {
     return impl_->data.checksums;
 }
-std::optional<Heterogeneity> Session::heterogeneity() const {
-    return train::heterogeneity(*impl_->data.train, *impl_->partition, impl_->placement.replicas);
+std::optional<data::Heterogeneity> Session::heterogeneity() const {
+    return data::heterogeneity(*impl_->data.train, *impl_->partition, impl_->placement.replicas);
 }
 Estimates Session::estimate() { return impl_->estimate(); }
 
@@ -301,9 +303,9 @@ std::vector<std::string> Session::warnings(const Estimates& e) const {
 void Session::prepare() { impl_->prepare(); }
 
 double Session::seconds_per_iteration() {
-    PlainBatches plain(impl_->dtype, impl_->model->order());
+    data::PlainBatches plain(impl_->dtype, impl_->model->order());
     const int64_t count = std::min(impl_->batches.batch_size, impl_->data.train->size());
-    const Batch& batch = plain.fill(*impl_->data.train, 0, count);
+    const data::Batch& batch = plain.fill(*impl_->data.train, 0, count);
     return impl_->executor->estimate_seconds(batch) *
            static_cast<double>(impl_->replicas->x().count);
 }
@@ -336,7 +338,7 @@ void Session::resume(Checkpoints& checkpoints, const CheckpointHead& head) {
     s.plan.first = head.iteration;
 }
 
-std::string Session::train(Observer& observer, Checkpoints& checkpoints) {
+std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoints) {
     Impl& s = *impl_;
     s.make_loader();
     const auto checkpoint = [&](int64_t completed) {

@@ -10,16 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/algorithm.hpp"
+#include "algorithms/step/observer.hpp"
 #include "arena/layout.hpp"
 #include "base/json.hpp"
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
+#include "data/heterogeneity.hpp"
 #include "graphs/schedule.hpp"
-#include "graphs/staged.hpp"
-#include "train/algorithms/algorithm.hpp"
+#include "graphs/schedules/staged.hpp"
 #include "train/checkpoint.hpp"
-#include "train/data/heterogeneity.hpp"
-#include "train/observer.hpp"
 #include "train/trainer.hpp"
 
 namespace dbench::train {
@@ -62,7 +62,7 @@ public:
     bool has_validation() const;
     const std::vector<std::pair<std::string, std::string>>& data_checksums() const;
     /// How unlike the replicas' labels are; nothing where the data has none.
-    std::optional<Heterogeneity> heterogeneity() const;
+    std::optional<data::Heterogeneity> heterogeneity() const;
     /// Collective (exchange plans are made).
     Estimates estimate();
     /// What is unusual about the spec, for people: samples left out, costly evaluation, ...
@@ -78,7 +78,7 @@ public:
     void resume(Checkpoints& checkpoints, const CheckpointHead& head);
     /// Runs all iterations (left). Collective. Returns the name of the signal that ended the run
     /// early, after a checkpoint; empty where it is complete.
-    std::string train(Observer& observer, Checkpoints& checkpoints);
+    std::string train(algorithms::Observer& observer, Checkpoints& checkpoints);
 
 private:
     struct Impl;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/step/iteration.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/signals.hpp"
-#include "train/iteration.hpp"
 
 namespace dbench::train {
 namespace {
@@ -71,13 +71,14 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
     const double epochs_per_iteration =
         static_cast<double>(plan.samples_per_iteration) / static_cast<double>(plan.train_samples);
     const base::Stopwatch elapsed;
-    Timers timers;
-    Probe probe(plan.profile, layout, p.placement.replicas, x.count, p.exchange, timers);
-    Control control(p.staged, p.world, p.placement, layout, p.exchange, timers);
+    algorithms::Timers timers;
+    algorithms::Probe probe(plan.profile, layout, p.placement.replicas, x.count, p.exchange,
+                            timers);
+    algorithms::Control control(p.staged, p.world, p.placement, layout, p.exchange, timers);
     FiniteWatch finite(x.first, x.count, plan.stop_on_nonfinite);
 
     const auto evaluate = [&](int64_t completed) {
-        EvaluationRecord record;
+        algorithms::EvaluationRecord record;
         record.iteration = completed;
         record.epoch = static_cast<double>(completed) * epochs_per_iteration;
         p.evaluator.evaluate(x, record);
@@ -110,7 +111,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
             return signal.empty() ? "a signal to another rank" : signal;
         }
         timers.start();
-        IterationRecord record;
+        algorithms::IterationRecord record;
         record.iteration = t;
         record.epoch = static_cast<double>(t + 1) * epochs_per_iteration;
         record.lr = p.learning_rate.at(t);
@@ -119,16 +120,16 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         record.accuracy.resize(x.count);
         probe.begin(t, record, control.begin(t, p.observer));
 
-        Step step{t,          {record.lr, t + 1}, record.round, x,     g,      layout,
-                  p.exchange, p.optimizer,        timers,       probe, control};
-        iterate(step, p.algorithm, plan.clip_norm, [&](const auto& ready) {
+        algorithms::Step step{t,          {record.lr, t + 1}, record.round, x,     g,      layout,
+                              p.exchange, p.optimizer,        timers,       probe, control};
+        algorithms::iterate(step, p.algorithm, plan.clip_norm, [&](const auto& ready) {
             p.executor.gradients(x, p.loader, timers, ready, record.loss.data(),
                                  record.accuracy.data());
         });
         probe.finish();
         control.end(t, probe);
 
-        const Sent sent = p.algorithm.sent(t, record.round);
+        const algorithms::Sent sent = p.algorithm.sent(t, record.round);
         const int64_t times = 1 + step.more_rounds;
         record.averaged = sent.averaged;
         record.rounds = sent.rounds * times;
@@ -139,12 +140,12 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         timers.stop();
 
         record.step_time = timers.step_seconds();
-        record.time_data = timers.seconds(Phase::data);
-        record.time_gradient = timers.seconds(Phase::gradient);
-        record.time_update = timers.seconds(Phase::update);
-        record.time_exchange = timers.seconds(Phase::exchange);
-        record.time_control = timers.seconds(Phase::control);
-        record.time_profile = timers.seconds(Phase::profile) + recording;
+        record.time_data = timers.seconds(algorithms::Phase::data);
+        record.time_gradient = timers.seconds(algorithms::Phase::gradient);
+        record.time_update = timers.seconds(algorithms::Phase::update);
+        record.time_exchange = timers.seconds(algorithms::Phase::exchange);
+        record.time_control = timers.seconds(algorithms::Phase::control);
+        record.time_profile = timers.seconds(algorithms::Phase::profile) + recording;
         finite.look(t, record.loss);
 
         const base::Stopwatch observer_time;

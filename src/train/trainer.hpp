@@ -6,13 +6,13 @@
 #include <memory>
 #include <optional>
 
+#include "algorithms/algorithm.hpp"
+#include "algorithms/step/observer.hpp"
+#include "algorithms/step/probe.hpp"
 #include "comm/exchange.hpp"
-#include "train/algorithms/algorithm.hpp"
-#include "train/data/loader.hpp"
+#include "data/loader.hpp"
 #include "train/evaluation.hpp"
 #include "train/executor.hpp"
-#include "train/observer.hpp"
-#include "train/probe.hpp"
 #include "train/replicas.hpp"
 
 namespace dbench::train {
@@ -28,7 +28,7 @@ struct TrainerPlan {
     arena::DType type = arena::DType::float32;
     bool stop_on_nonfinite = false;
     std::optional<double> clip_norm;  ///< of each replica's gradient
-    ProfilePlan profile;
+    algorithms::ProfilePlan profile;
 };
 
 /// What a run is made of; everything outlives the trainer. `schedule` is null for algorithms that
@@ -38,15 +38,15 @@ struct TrainerParts {
     const comm::Placement& placement;
     Replicas& replicas;
     Executor& executor;
-    Loader& loader;
-    Optimizer& optimizer;
-    Algorithm& algorithm;
+    data::Loader& loader;
+    algorithms::Optimizer& optimizer;
+    algorithms::Algorithm& algorithm;
     comm::Exchange& exchange;
     Evaluator& evaluator;
-    const LearningRate& learning_rate;
+    const algorithms::LearningRate& learning_rate;
     const graphs::Schedule* schedule;
     graphs::Staged* staged;  ///< what in it goes from graph to graph, or null
-    Observer& observer;
+    algorithms::Observer& observer;
     /// Writes a checkpoint after so many iterations. Collective; throws RunError.
     std::function<void(int64_t completed)> checkpoint;
 };

@@ -2,20 +2,20 @@
 
 #include <nlohmann/json.hpp>
 
+#include "algorithms/forms.hpp"
 #include "catch.hpp"
 #include "conform/conform.hpp"
-#include "train/algorithms/forms.hpp"
 
 namespace {
 
 using namespace dbench;
+using algorithms::Algorithm;
+using algorithms::AlgorithmContext;
+using algorithms::Step;
 using base::Json;
-using train::Algorithm;
-using train::AlgorithmContext;
-using train::Step;
 
-const train::AlgorithmEntry& row(const std::string& name) {
-    return *base::find_row(train::algorithm_table(), name);
+const algorithms::AlgorithmEntry& row(const std::string& name) {
+    return *base::find_row(algorithms::algorithm_table(), name);
 }
 
 Json spec(const char* text) { return Json::parse(text); }
@@ -23,7 +23,7 @@ Json spec(const char* text) { return Json::parse(text); }
 /// The report on `algorithm` made by `make` instead of its own code.
 template <class Mutant>
 conform::Report mutated(const Json& algorithm, const Json& optimizer = "sgd") {
-    train::AlgorithmEntry entry = row(algorithm.at("type"));
+    algorithms::AlgorithmEntry entry = row(algorithm.at("type"));
     entry.make = [](const Json&, const AlgorithmContext& context) {
         return std::unique_ptr<Algorithm>(std::make_unique<Mutant>(context.schedule));
     };
@@ -34,7 +34,7 @@ conform::Report mutated(const Json& algorithm, const Json& optimizer = "sgd") {
 /// The report on `algorithm`, taken for another.
 conform::Report taken_for(const Json& algorithm, const Json& other) {
     comm::World alone{comm::Alone{}};
-    const Json reference = train::resolve_algorithm(other);
+    const Json reference = algorithms::resolve_algorithm(other);
     return conform::conform(alone, {algorithm, "sgd", &row(algorithm.at("type"))},
                             {.thorough = false}, &reference);
 }
@@ -53,7 +53,7 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-struct Ascent final : train::AdaptThenCombine {
+struct Ascent final : algorithms::AdaptThenCombine {
     using AdaptThenCombine::AdaptThenCombine;
     void adapt(Step& step, arena::Columns columns) override {
         step.combine(step.x, {{1, step.x}, {step.numbers.lr, step.g}}, columns);
@@ -61,7 +61,7 @@ struct Ascent final : train::AdaptThenCombine {
 };
 
 /// Neighbours' parameters are those of the iteration before.
-struct Stale final : train::AdaptThenCombine {
+struct Stale final : algorithms::AdaptThenCombine {
     using AdaptThenCombine::AdaptThenCombine;
     void declare(arena::StateTable& state) override {
         before = state.rows("algorithm/before");
@@ -84,7 +84,7 @@ struct Stale final : train::AdaptThenCombine {
 };
 
 /// Gradient tracking without the correction: y <- W (y + g).
-struct NoCorrection final : train::Mixed {
+struct NoCorrection final : algorithms::Mixed {
     using Mixed::Mixed;
     void declare(arena::StateTable& state) override { y = state.rows("algorithm/tracker"); }
     void after_backward(Step& step) override {
@@ -98,7 +98,7 @@ struct NoCorrection final : train::Mixed {
 };
 
 /// Gradient tracking whose tracker stays at home.
-struct UnmixedTracker final : train::Mixed {
+struct UnmixedTracker final : algorithms::Mixed {
     using Mixed::Mixed;
     void declare(arena::StateTable& state) override {
         y = state.rows("algorithm/tracker");
@@ -115,7 +115,7 @@ struct UnmixedTracker final : train::Mixed {
 };
 
 /// D2 as published codes have it: the present learning rate for both gradients.
-struct OneRate final : train::AdaptThenCombine {
+struct OneRate final : algorithms::AdaptThenCombine {
     using AdaptThenCombine::AdaptThenCombine;
     void declare(arena::StateTable& state) override {
         x_before = state.rows("algorithm/x");
@@ -140,7 +140,7 @@ struct OneRate final : train::AdaptThenCombine {
 };
 
 /// DecentLaM that keeps its momentum to itself.
-struct HiddenState final : train::AdaptThenCombine {
+struct HiddenState final : algorithms::AdaptThenCombine {
     using AdaptThenCombine::AdaptThenCombine;
     void declare(arena::StateTable& state) override {
         m = state.scratch();
@@ -227,7 +227,7 @@ TEST_CASE("an order, a momentum or a form taken for another is caught") {
 }
 
 TEST_CASE("a new row without a reference gets what applies") {
-    train::AlgorithmEntry mine = row("dsgd");
+    algorithms::AlgorithmEntry mine = row("dsgd");
     mine.name = "mine";
     comm::World alone{comm::Alone{}};
     const auto good = conform::conform(alone, {spec(R"({"type": "mine"})"), "sgd", &mine}, {});

@@ -5,8 +5,8 @@
 
 #include "base/error.hpp"
 #include "catch.hpp"
-#include "graphs/certificate.hpp"
-#include "graphs/staged.hpp"
+#include "graphs/proof/certificate.hpp"
+#include "graphs/schedules/staged.hpp"
 
 using namespace dbench;
 using namespace dbench::graphs;

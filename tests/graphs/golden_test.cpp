@@ -1,7 +1,7 @@
 // rho = ||W - J/n||_2 against numbers computed elsewhere with NumPy (six digits).
 
 #include "dense.hpp"
-#include "graphs/certificate.hpp"
+#include "graphs/proof/certificate.hpp"
 
 using namespace dbench::graphs;
 using namespace dbench::graphs::testing;

@@ -4,10 +4,10 @@
 #include <numbers>
 
 #include "dense.hpp"
-#include "graphs/certificate.hpp"
-#include "graphs/lanczos.hpp"
-#include "graphs/long_chain.hpp"
-#include "graphs/spectral.hpp"
+#include "graphs/matrix/lanczos.hpp"
+#include "graphs/matrix/long_chain.hpp"
+#include "graphs/matrix/spectral.hpp"
+#include "graphs/proof/certificate.hpp"
 
 using namespace dbench;
 using namespace dbench::graphs;

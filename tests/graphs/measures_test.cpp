@@ -1,9 +1,9 @@
 // Effective neighbours, limits, message counts.
 
-#include "graphs/measures.hpp"
+#include "graphs/proof/measures.hpp"
 #include "dense.hpp"
-#include "graphs/certificate.hpp"
-#include "graphs/matrix.hpp"
+#include "graphs/matrix/matrix.hpp"
+#include "graphs/proof/certificate.hpp"
 
 using namespace dbench;
 using namespace dbench::graphs;

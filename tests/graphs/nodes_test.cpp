@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "dense.hpp"
-#include "graphs/certificate.hpp"
+#include "graphs/proof/certificate.hpp"
 
 using namespace dbench;
 using namespace dbench::graphs;

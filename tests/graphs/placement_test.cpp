@@ -4,10 +4,10 @@
 #include <numeric>
 
 #include "dense.hpp"
-#include "graphs/certificate.hpp"
-#include "graphs/matrix.hpp"
+#include "graphs/matrix/matrix.hpp"
 #include "graphs/placement.hpp"
-#include "graphs/sequence.hpp"
+#include "graphs/proof/certificate.hpp"
+#include "graphs/schedules/sequence.hpp"
 
 using namespace dbench::graphs;
 using namespace dbench::graphs::testing;

@@ -5,8 +5,8 @@
 
 #include "base/error.hpp"
 #include "dense.hpp"
-#include "graphs/base_graph.hpp"
-#include "graphs/certificate.hpp"
+#include "graphs/proof/certificate.hpp"
+#include "graphs/types/base_graph.hpp"
 
 using namespace dbench;
 using namespace dbench::graphs;

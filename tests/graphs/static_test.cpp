@@ -4,8 +4,8 @@
 
 #include "base/error.hpp"
 #include "dense.hpp"
-#include "graphs/certificate.hpp"
-#include "graphs/regular.hpp"
+#include "graphs/proof/certificate.hpp"
+#include "graphs/types/regular.hpp"
 
 using namespace dbench;
 using namespace dbench::graphs;

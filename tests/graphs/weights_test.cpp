@@ -1,10 +1,10 @@
 // The rules that weigh edges.
 
-#include "graphs/weights.hpp"
+#include "graphs/matrix/weights.hpp"
 #include "base/error.hpp"
 #include "dense.hpp"
-#include "graphs/certificate.hpp"
-#include "graphs/topology.hpp"
+#include "graphs/matrix/topology.hpp"
+#include "graphs/proof/certificate.hpp"
 
 using namespace dbench;
 using namespace dbench::graphs;

@@ -100,8 +100,8 @@ struct SyntheticRun {
         return o;
     }
 
-    train::IterationRecord record(int64_t t, int64_t first, int64_t count, int rank) const {
-        train::IterationRecord r;
+    algorithms::IterationRecord record(int64_t t, int64_t first, int64_t count, int rank) const {
+        algorithms::IterationRecord r;
         const bool bad = t >= nan_from;
         r.iteration = t;
         r.epoch = (t + 1) / 8.0;
@@ -140,8 +140,8 @@ struct SyntheticRun {
         return r;
     }
 
-    train::Scores scores(int64_t completed, double offset) const {
-        train::Scores s;
+    algorithms::Scores scores(int64_t completed, double offset) const {
+        algorithms::Scores s;
         for (int64_t j = 0; j < evaluated; ++j) {
             s.local_accuracy.push_back(offset + 0.01 * completed + 0.001 * j);
             s.local_loss.push_back(offset + 3 - 0.0625 * j);
@@ -151,8 +151,8 @@ struct SyntheticRun {
         return s;
     }
 
-    train::EvaluationRecord evaluation(int64_t completed) const {
-        train::EvaluationRecord e;
+    algorithms::EvaluationRecord evaluation(int64_t completed) const {
+        algorithms::EvaluationRecord e;
         e.iteration = completed;
         e.epoch = completed / 8.0;
         e.elapsed = 0.25 * static_cast<double>(completed);

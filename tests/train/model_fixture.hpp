@@ -37,15 +37,16 @@ inline Weights draw_weights(const Model& model, torch::ScalarType type, uint64_t
 struct RandomBatch {
     torch::Tensor inputs, labels, targets;  ///< inputs in logical order
     torch::Tensor stored;                   ///< inputs in the batch's memory order
-    Batch batch;
+    data::Batch batch;
 
-    RandomBatch(int64_t count, const ModelContext& context, Order order, torch::ScalarType type,
-                uint64_t seed) {
+    RandomBatch(int64_t count, const ModelContext& context, data::Order order,
+                torch::ScalarType type, uint64_t seed) {
         torch::manual_seed(seed);
         std::vector<int64_t> shape = {count};
         shape.insert(shape.end(), context.input_shape.begin(), context.input_shape.end());
         inputs = torch::randn(shape, type);
-        stored = order == Order::channels_last ? inputs.permute({0, 2, 3, 1}).contiguous() : inputs;
+        stored = order == data::Order::channels_last ? inputs.permute({0, 2, 3, 1}).contiguous()
+                                                     : inputs;
         batch.count = count;
         batch.shape = shape;
         batch.order = order;

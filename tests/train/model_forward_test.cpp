@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 
+using namespace dbench;
 using namespace dbench::train;
 
 namespace {
@@ -15,7 +16,7 @@ const ModelContext kThree{{4}, 3};
 
 double correct(std::vector<float> logits, std::vector<int64_t> labels) {
     const auto model = make_model(R"("softmax_regression")", kThree);
-    Batch batch;
+    data::Batch batch;
     batch.count = static_cast<int64_t>(labels.size());
     batch.labels = labels.data();
     return model->correct(torch::tensor(logits).reshape({batch.count, -1}), batch);
@@ -59,8 +60,8 @@ TEST_CASE("a batch means the same in either memory order") {
         CAPTURE(spec);
         const auto model = make_model(spec, context);
         const Weights weights = draw_weights(*model, torch::kFloat64, 1);
-        const RandomBatch plain(4, context, Order::contiguous, torch::kFloat64, 2);
-        const RandomBatch last(4, context, Order::channels_last, torch::kFloat64, 2);
+        const RandomBatch plain(4, context, data::Order::contiguous, torch::kFloat64, 2);
+        const RandomBatch last(4, context, data::Order::channels_last, torch::kFloat64, 2);
         CHECK(input_tensor(last.batch).equal(plain.inputs));
         CHECK(torch::allclose(model->forward(weights, input_tensor(plain.batch), false),
                               model->forward(weights, input_tensor(last.batch), false)));

@@ -6,21 +6,23 @@
 
 #include "catch.hpp"
 
+using namespace dbench;
 using namespace dbench::train;
 
 namespace {
 
-double loss_at(const Model& model, const Weights& weights, const Batch& batch) {
+double loss_at(const Model& model, const Weights& weights, const data::Batch& batch) {
     const torch::NoGradGuard no_grad;
     return model.loss(model.forward(weights, input_tensor(batch), true), batch).item<double>();
 }
 
-void backward(const Model& model, const Weights& weights, const Batch& batch) {
+void backward(const Model& model, const Weights& weights, const data::Batch& batch) {
     model.loss(model.forward(weights, input_tensor(batch), true), batch).backward();
 }
 
 /// Whether the loss rises along a random direction of tensor `k` as its gradient says.
-bool slope_is_gradient(const Model& model, const Weights& weights, const Batch& batch, size_t k) {
+bool slope_is_gradient(const Model& model, const Weights& weights, const data::Batch& batch,
+                       size_t k) {
     const double h = 1e-7;
     const torch::Tensor& parameter = weights.parameters[k];
     const torch::Tensor direction = torch::randn_like(parameter) / std::sqrt(parameter.numel());

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <iostream>
 
+#include "algorithms/optimizers/optimizer.hpp"
 #include "model_fixture.hpp"
-#include "train/optimizers/optimizer.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 
@@ -67,9 +67,9 @@ void run(const Json& spec, const std::string& path) {
     Replicas replica(*model, {1, 1}, 0, type, Init::same, seed);
     const auto& layout = replica.layout();
 
-    const Json chosen = resolve_optimizer(spec.at("optimizer"), "/optimizer");
+    const Json chosen = algorithms::resolve_optimizer(spec.at("optimizer"), "/optimizer");
     const auto optimizer =
-        base::find_row(optimizer_table(), chosen.at("type"))->make(chosen, layout);
+        base::find_row(algorithms::optimizer_table(), chosen.at("type"))->make(chosen, layout);
     optimizer->declare(replica.state());
 
     Weights weights{views(layout, replica.x(), 0),

@@ -29,7 +29,7 @@ public:
         return fc_(w, global_average(x));          // (B, classes)
     }
 
-    Order order() const override { return Order::channels_last; }
+    data::Order order() const override { return data::Order::channels_last; }
 
 private:
     Conv3x3 conv1_;

@@ -41,11 +41,11 @@ int Declaration::buffer(BufferInfo info) {
     return static_cast<int>(buffers.size()) - 1;
 }
 
-torch::Tensor Model::loss(const torch::Tensor& output, const Batch& batch) const {
+torch::Tensor Model::loss(const torch::Tensor& output, const data::Batch& batch) const {
     return torch::cross_entropy_loss(output, view(batch.labels, {batch.count}, torch::kInt64));
 }
 
-double Model::correct(const torch::Tensor& output, const Batch& batch) const {
+double Model::correct(const torch::Tensor& output, const data::Batch& batch) const {
     if (batch.labels == nullptr) return std::numeric_limits<double>::quiet_NaN();
     const torch::Tensor logits = output.detach().to(torch::kCPU);
     return static_cast<double>(logits.scalar_type() == torch::kFloat64
@@ -53,9 +53,9 @@ double Model::correct(const torch::Tensor& output, const Batch& batch) const {
                                    : count_correct<float>(logits, batch.labels));
 }
 
-torch::Tensor input_tensor(const Batch& batch) {
+torch::Tensor input_tensor(const data::Batch& batch) {
     const auto type = scalar_type(batch.type);
-    if (batch.order == Order::contiguous || batch.shape.size() != 4) {
+    if (batch.order == data::Order::contiguous || batch.shape.size() != 4) {
         return view(batch.inputs, batch.shape, type);
     }
     const int64_t channels = batch.shape[1], height = batch.shape[2], width = batch.shape[3];
@@ -63,7 +63,7 @@ torch::Tensor input_tensor(const Batch& batch) {
                             {height * width * channels, 1, width * channels, channels}, type);
 }
 
-torch::Tensor target_tensor(const Batch& batch) {
+torch::Tensor target_tensor(const data::Batch& batch) {
     return view(batch.targets, {batch.count}, scalar_type(batch.type));
 }
 

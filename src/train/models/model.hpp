@@ -11,8 +11,8 @@
 
 #include "arena/layout.hpp"
 #include "base/family.hpp"
-#include "train/data/dataset.hpp"
-#include "train/data/loader.hpp"
+#include "data/dataset.hpp"
+#include "data/loader.hpp"
 
 namespace dbench::train {
 
@@ -50,10 +50,10 @@ public:
     virtual torch::Tensor forward(const Weights& weights, const torch::Tensor& input,
                                   bool training) const = 0;
     /// Mean loss over the batch: cross-entropy of logits; real targets override it.
-    virtual torch::Tensor loss(const torch::Tensor& output, const Batch& batch) const;
+    virtual torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch) const;
     /// Number of right predictions (of equal logits the first class wins); NaN for real targets.
-    virtual double correct(const torch::Tensor& output, const Batch& batch) const;
-    virtual Order order() const { return Order::contiguous; }  ///< of image batches
+    virtual double correct(const torch::Tensor& output, const data::Batch& batch) const;
+    virtual data::Order order() const { return data::Order::contiguous; }  ///< of image batches
 
     const Declaration& declaration() const { return declaration_; }
 
@@ -62,9 +62,9 @@ protected:
 };
 
 /// A batch's inputs as a tensor over its memory (no copy), logical shape.
-torch::Tensor input_tensor(const Batch& batch);
+torch::Tensor input_tensor(const data::Batch& batch);
 /// A batch's real targets as a tensor over its memory, [count].
-torch::Tensor target_tensor(const Batch& batch);
+torch::Tensor target_tensor(const data::Batch& batch);
 torch::ScalarType scalar_type(arena::DType type);
 
 struct ModelContext {

@@ -55,7 +55,7 @@ public:
         return fc_(w, global_average(x));                              // (B, classes)
     }
 
-    Order order() const override { return Order::channels_last; }
+    data::Order order() const override { return data::Order::channels_last; }
 
 private:
     static std::vector<Block> blocks(Declaration& declaration) {

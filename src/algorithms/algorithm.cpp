@@ -1,0 +1,77 @@
+#include "algorithms/algorithm.hpp"
+
+namespace dbench::algorithms {
+
+void Step::update(arena::Rows out, arena::Rows base, arena::Rows at, arena::Columns columns) {
+    const TimedScope scope(timers, Phase::update);
+    optimizer.step(out, base, at, g, columns, numbers, probe.squared_update());
+}
+
+void Step::decay(arena::Columns columns) {
+    const TimedScope scope(timers, Phase::update);
+    optimizer.add_decay(g, x, columns);
+}
+
+void Step::descend(arena::Rows out, arena::Rows base, arena::Rows direction,
+                   arena::Columns columns) {
+    const TimedScope scope(timers, Phase::update);
+    const std::vector<double> none(layout.tensors().size());
+    arena::sgd_update(layout, out, base, base, direction, {}, columns,
+                      {numbers.lr, 0.0, false, none}, probe.squared_update());
+}
+
+void Step::combine(arena::Rows out, std::initializer_list<Scaled> terms, arena::Columns columns) {
+    std::vector<std::vector<arena::Term>> sums(out.count);
+    for (int64_t i = 0; i < out.count; ++i) {
+        for (const Scaled& term : terms) sums[i].push_back({term.rows.at(i, 0), term.factor});
+    }
+    combine(out, sums, columns);
+}
+
+void Step::combine(arena::Rows out, const std::vector<std::vector<arena::Term>>& terms,
+                   arena::Columns columns) {
+    const TimedScope scope(timers, Phase::update);
+    arena::weighted_sums(terms, out, columns);
+}
+
+void Step::copy(arena::Rows from, arena::Rows to, arena::Columns columns) {
+    const TimedScope scope(timers, Phase::update);
+    arena::copy(from, to, columns);
+}
+
+comm::Token Step::start_mix(arena::Rows rows, arena::Columns columns) {
+    const TimedScope scope(timers, Phase::exchange);
+    return exchange.start_mix(round, rows, columns);
+}
+
+void Step::finish_mix(const comm::Token& token, arena::Rows out) {
+    const TimedScope scope(timers, Phase::exchange);
+    exchange.finish_mix(token, out);
+}
+
+void Step::mix(arena::Rows rows, arena::Rows out) {
+    const TimedScope scope(timers, Phase::exchange);
+    exchange.mix(round, rows, layout.all(), out);
+}
+
+void Step::mix_again(arena::Rows rows) {
+    if (!control.may_repeat(t)) return;
+    while (control.mix_again(t, 1 + more_rounds, probe.distance(), rows)) {
+        mix(rows, rows);
+        ++more_rounds;
+    }
+}
+
+const comm::RoundCost& MixingCost::of(graphs::Round round) const {
+    if (!round.repeats) {
+        last_ = comm::round_cost(*schedule_, round);
+        return last_;
+    }
+    for (const auto& [matrix, cost] : known_) {
+        if (matrix == round.matrix) return cost;
+    }
+    known_.emplace_back(round.matrix, comm::round_cost(*schedule_, round));
+    return known_.back().second;
+}
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,166 @@
+#pragma once
+// Training algorithms: what happens around the gradient of one iteration. Each is one file that
+// reads like its paper.
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/optimizers/optimizer.hpp"
+#include "algorithms/step/control.hpp"
+#include "algorithms/step/probe.hpp"
+#include "algorithms/step/timers.hpp"
+#include "arena/state.hpp"
+#include "comm/exchange.hpp"
+
+namespace dbench::algorithms {
+
+/// A term of a linear combination of rows.
+struct Scaled {
+    double factor;
+    arena::Rows rows;
+};
+
+/// One iteration as an algorithm sees it. x and g are the local replicas' parameters and gradients;
+/// the round is the schedule's for this iteration.
+struct Step {
+    int64_t t;
+    StepNumbers numbers;
+    graphs::Round round;
+    arena::Rows x, g;
+    const arena::Layout& layout;
+    comm::Exchange& exchange;
+    Optimizer& optimizer;
+    Timers& timers;
+    Probe& probe;
+    Control& control;
+    int more_rounds = 0;  ///< averagings beside the first, see mix_again
+
+    /// out = base - lr d(g, at), in `columns`.
+    void update(arena::Rows out, arena::Rows base, arena::Rows at, arena::Columns columns);
+
+    // For algorithms that make the direction themselves, with plain SGD as the optimizer:
+    /// g += weight decay times x.
+    void decay(arena::Columns columns);
+    /// out = base - lr direction, the iteration's local update (its norm is recorded).
+    void descend(arena::Rows out, arena::Rows base, arena::Rows direction, arena::Columns columns);
+    /// out = sum of the terms; out may be among them. One pass.
+    void combine(arena::Rows out, std::initializer_list<Scaled> terms, arena::Columns columns);
+    void combine(arena::Rows out, const std::vector<std::vector<arena::Term>>& terms,
+                 arena::Columns columns);  ///< terms per row
+    void copy(arena::Rows from, arena::Rows to, arena::Columns columns);
+
+    comm::Token start_mix(arena::Rows rows, arena::Columns columns);
+    void finish_mix(const comm::Token& token, arena::Rows out);
+    void mix(arena::Rows rows, arena::Rows out);  ///< blocking, all columns
+    /// After the iteration's averaging into `rows`: averages again, in place, for as long as the
+    /// schedule's controller asks for it.
+    void mix_again(arena::Rows rows);
+};
+
+/// What one iteration sent (design.md, section 7), over all replicas.
+struct Sent {
+    bool averaged = false;  ///< parameters were averaged with the round's matrix
+    int64_t rounds = 0;     ///< averagings of parameters
+    double degree = 0;
+    int64_t messages = 0;
+    double rows = 0;  ///< rows of parameters sent
+};
+
+/// What an algorithm needs of W for its promises to hold.
+enum class GraphNeed { none, doubly_stochastic, symmetric, tree };
+/// The optimizers that it can be combined with: any; SGD without momentum, where its own momentum
+/// or correction takes the momentum's place.
+enum class OptimizerNeed { any, plain_sgd };
+struct Accepts {
+    GraphNeed graph = GraphNeed::doubly_stochastic;
+    OptimizerNeed optimizer = OptimizerNeed::any;
+    bool sequences = true;       ///< graphs that change from round to round
+    double lambda_min = -1;      ///< smallest eigenvalue of W must be above
+    bool divides_by_lr = false;  ///< no learning rate of the run may be 0
+};
+
+/// How the mean over replicas moves, whatever doubly stochastic W is, for plain SGD; g is the mean
+/// gradient, beta, mu, nesterov are keys of the algorithm.
+enum class MeanRule {
+    none,             ///< nothing is promised
+    gradient,         ///< x - lr g
+    momentum,         ///< m <- beta m + g;  x - lr m
+    momentum_before,  ///< the same with the m from before
+    quasi_global      ///< m = beta m^ + g;  x - lr m;  m^ <- mu m^ + (1 - mu) m
+};
+/// The distance from the common minimiser under heterogeneous data at a constant learning rate.
+enum class Bias { none, halves, vanishes };  ///< nothing promised; O(lr); exact
+/// What conformance checks (`dbench conform`) hold an algorithm to, with its default keys.
+struct Promises {
+    MeanRule mean = MeanRule::gradient;
+    Bias bias = Bias::halves;
+    bool plain_alone = true;        ///< with one replica it is the plain optimizer
+    bool any_rate = true;           ///< these hold for rates that change, too
+    const char* tracker = nullptr;  ///< state whose mean over replicas is that of the gradients
+};
+
+class Algorithm {
+public:
+    virtual ~Algorithm() = default;
+    /// Declares its state; called once, before the first step.
+    virtual void declare(arena::StateTable&) {}
+    /// Before the gradient is taken at x.
+    virtual void before_forward(Step&) {}
+    /// Inside the last local replica's backward: the gradients in `columns` are complete on all
+    /// local replicas, and backward will not read these columns of x again.
+    virtual void ready(Step&, arena::Columns) {}
+    virtual void after_backward(Step&) {}
+    virtual Sent sent(int64_t t, graphs::Round round) const = 0;
+    /// Rows of parameter size it keeps per replica beside x and g, for memory estimates.
+    virtual int extra_rows() const { return 0; }
+    /// Whether it calls Step::mix_again; its averagings of an iteration are then alike.
+    virtual bool mixes_again() const { return false; }
+    /// Whether its state belongs to a replica's neighbours one by one, so that it cannot become
+    /// that of another number of replicas.
+    virtual bool keeps_messages() const { return false; }
+    /// Whether whole received rows stay in memory while the gradient is taken (AWC).
+    virtual bool keeps_received_rows() const { return false; }
+};
+
+struct AlgorithmContext {
+    int64_t replicas;
+    const graphs::Schedule* schedule;  ///< null for those that need none
+    graphs::RunFacts run = {};
+    double lr_max = 0;  ///< largest learning rate of the run
+};
+
+/// What algorithms with local steps, or with several averagings, make of the spec's graph.
+using MakeSchedule = std::unique_ptr<graphs::Schedule> (*)(
+    const base::Json& spec, std::shared_ptr<const graphs::Schedule> graph,
+    const graphs::RunFacts& run);
+
+struct AlgorithmEntry : base::Entry {
+    std::unique_ptr<Algorithm> (*make)(const base::Json& spec, const AlgorithmContext& context);
+    Accepts accepts = {};
+    Promises promises = {};
+    MakeSchedule schedule = nullptr;  ///< null: the graph as it is
+    /// Rules that concern more than one key; may complete nested objects. Throws UserError.
+    void (*check)(base::Json& spec, const std::string& pointer) = nullptr;
+};
+
+/// All algorithms, in the order of documentation.
+const std::vector<AlgorithmEntry>& algorithm_table();
+
+/// The spec's `algorithm`, checked and completed. Throws UserError.
+base::Json resolve_algorithm(const base::Json& given, const std::string& pointer = "/algorithm");
+
+/// What mixing with the schedule's rounds sends; remembers rounds that repeat.
+class MixingCost {
+public:
+    explicit MixingCost(const graphs::Schedule* schedule) : schedule_(schedule) {}
+    const comm::RoundCost& of(graphs::Round round) const;
+
+private:
+    const graphs::Schedule* schedule_;
+    mutable std::vector<std::pair<uint64_t, comm::RoundCost>> known_;
+    mutable comm::RoundCost last_{};
+};
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,54 @@
+#include <nlohmann/json.hpp>
+
+#include "algorithms/optimizers/common.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+/// torch.optim.Adam (decay coupled: g += wd x) and AdamW (decoupled: part of d is wd x, taken at
+/// the point of the gradient). Kingma and Ba 2015, algorithm 1; Loshchilov and Hutter 2019,
+/// algorithm 2.
+class Adam : public Optimizer {
+public:
+    Adam(const base::Json& spec, const arena::Layout& layout, bool decoupled)
+        : layout_(layout),
+          decay_(decay_per_tensor(spec, layout)),
+          beta1_(spec.at("betas").at(0).get<double>()),
+          beta2_(spec.at("betas").at(1).get<double>()),
+          eps_(spec.at("eps").get<double>()),
+          decoupled_(decoupled) {}
+
+    void declare(arena::StateTable& state) override {
+        first_ = state.rows("optimizer/first_moment");
+        second_ = state.rows("optimizer/second_moment");
+    }
+
+    void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
+              arena::Columns columns, const StepNumbers& numbers, double* squared_update) override {
+        arena::adam_update(layout_, out, base, at, gradient, matching(first_, out),
+                           matching(second_, out), columns,
+                           {numbers.lr, beta1_, beta2_, eps_, numbers.step, decoupled_, decay_},
+                           squared_update);
+    }
+
+    int state_rows() const override { return 2; }
+
+private:
+    arena::Layout layout_;
+    std::vector<double> decay_;
+    double beta1_, beta2_, eps_;
+    bool decoupled_;
+    arena::Rows first_, second_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_adam(const base::Json& spec, const arena::Layout& layout) {
+    return std::make_unique<Adam>(spec, layout, false);
+}
+
+std::unique_ptr<Optimizer> make_adamw(const base::Json& spec, const arena::Layout& layout) {
+    return std::make_unique<Adam>(spec, layout, true);
+}
+
+}  // namespace dbench::algorithms

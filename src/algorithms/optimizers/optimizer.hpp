@@ -1,0 +1,74 @@
+#pragma once
+// Local optimizers: out = base - lr d(g, at), one fused pass over any range of columns.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "arena/kernels.hpp"
+#include "arena/layout.hpp"
+#include "arena/rows.hpp"
+#include "arena/state.hpp"
+#include "base/family.hpp"
+
+namespace dbench::algorithms {
+
+/// What changes from step to step.
+struct StepNumbers {
+    double lr;
+    int64_t step;  ///< 1 for the first update of the run
+};
+
+class Optimizer {
+public:
+    virtual ~Optimizer() = default;
+    /// Declares the state it keeps per replica. Called once, before the first step.
+    virtual void declare(arena::StateTable& state) = 0;
+    /// out = base - lr d(g, at) in `columns`; the rows may be the same. `squared_update`, where not
+    /// null, receives ||lr d||^2 per row and segment [R * S].
+    virtual void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
+                      arena::Columns columns, const StepNumbers& numbers,
+                      double* squared_update) = 0;
+    /// gradient += weight decay times at, in `columns` (whole tensors): for algorithms that take
+    /// plain SGD and make the direction themselves. Others never ask.
+    virtual void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns);
+    /// Rows of state per replica, for memory estimates.
+    virtual int state_rows() const = 0;
+};
+
+struct OptimizerEntry : base::Entry {
+    std::unique_ptr<Optimizer> (*make)(const base::Json& spec, const arena::Layout& layout);
+};
+const std::vector<OptimizerEntry>& optimizer_table();
+
+/// The learning rate over a run (constant, multistep, cosine; warm-up; scaling by the global
+/// batch): design.md, section 5.
+class LearningRate {
+public:
+    struct Run {
+        int64_t iterations;     ///< T
+        int64_t per_epoch;      ///< L
+        int64_t global_batch;   ///< samples of all replicas in an iteration
+        int64_t train_samples;  ///< N: samples of one epoch over all replicas
+    };
+    LearningRate(const base::Json& schedule, double lr, const Run& run);
+    double at(int64_t t) const;
+    double base() const { return lr_; }  ///< after scaling
+
+private:
+    enum class Kind { constant, multistep, cosine };
+    Kind kind_ = Kind::constant;
+    double lr_, lr_min_ = 0, gamma_ = 1;
+    int64_t warmup_ = 0, iterations_, per_epoch_;
+    std::vector<double> milestones_;
+};
+const std::vector<base::Entry>& schedule_table();
+
+/// /optimizer and /schedule of a spec with defaults. Throw UserError.
+base::Json resolve_optimizer(const base::Json& given, const std::string& pointer);
+base::Json resolve_schedule(const base::Json& given, const std::string& pointer);
+
+/// A duration of a spec ({"epochs": x}, ...) in whole iterations, rounded up.
+int64_t to_iterations(const base::Json& duration, const LearningRate::Run& run);
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,58 @@
+#include <nlohmann/json.hpp>
+
+#include "algorithms/optimizers/common.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+/// torch.optim.SGD: g += wd x; v = mu v + g; x -= lr v, with Nesterov x -= lr (g + mu v).
+class Sgd : public Optimizer {
+public:
+    Sgd(const base::Json& spec, const arena::Layout& layout)
+        : layout_(layout),
+          decay_(decay_per_tensor(spec, layout)),
+          momentum_(spec.at("momentum").get<double>()),
+          nesterov_(spec.at("nesterov").get<bool>()) {}
+
+    void declare(arena::StateTable& state) override {
+        if (momentum_ != 0) velocity_ = state.rows("optimizer/velocity");
+    }
+
+    void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
+              arena::Columns columns, const StepNumbers& numbers, double* squared_update) override {
+        const arena::Rows velocity = momentum_ != 0 ? matching(velocity_, out) : arena::Rows{};
+        arena::sgd_update(layout_, out, base, at, gradient, velocity, columns,
+                          {numbers.lr, momentum_, nesterov_, decay_}, squared_update);
+    }
+
+    void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns) override {
+        for (size_t k = 0; k < decay_.size(); ++k) {
+            const arena::Columns tensor = layout_.tensors()[k].columns();
+            if (decay_[k] == 0 || tensor.begin < columns.begin || tensor.end > columns.end) {
+                continue;
+            }
+            std::vector<std::vector<arena::Term>> terms;
+            for (int64_t i = 0; i < gradient.count; ++i) {
+                terms.push_back({{gradient.at(i, 0), 1.0}, {at.at(i, 0), decay_[k]}});
+            }
+            arena::weighted_sums(terms, gradient, tensor);
+        }
+    }
+
+    int state_rows() const override { return momentum_ != 0 ? 1 : 0; }
+
+private:
+    arena::Layout layout_;
+    std::vector<double> decay_;
+    double momentum_;
+    bool nesterov_;
+    arena::Rows velocity_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_sgd(const base::Json& spec, const arena::Layout& layout) {
+    return std::make_unique<Sgd>(spec, layout);
+}
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,109 @@
+#include <nlohmann/json.hpp>
+
+#include "algorithms/optimizers/common.hpp"
+#include "base/error.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+using base::Parameter;
+
+Parameter lr(std::string standard) {
+    return Parameter::number("lr", std::move(standard), "learning rate, before scaling")
+        .at_least(0);
+}
+
+Parameter decay(std::string standard) {
+    return Parameter::number("weight_decay", std::move(standard), "L2 penalty's coefficient")
+        .at_least(0);
+}
+
+Parameter decayed() {
+    return Parameter::choice("decay", R"("all")", {"all", "weights"},
+                             "tensors that decay: all, or neither biases nor norms");
+}
+
+Parameter clip_norm() {
+    return Parameter::number("clip_norm", "null",
+                             "c: g *= min(1, c / ||g||), each replica's global norm; null: never")
+        .greater_than(0)
+        .or_null();
+}
+
+/// Defaults are torch.optim's.
+std::vector<Parameter> adam_parameters(std::string weight_decay) {
+    return {lr("0.001"),
+            Parameter::numbers("betas", "[0.9, 0.999]", "decay rates of the two moments")
+                .at_least(0)
+                .at_most(1),
+            Parameter::number("eps", "1e-8", "added to the root of the second moment").at_least(0),
+            decay(std::move(weight_decay)),
+            decayed(),
+            clip_norm()};
+}
+
+/// The default is Decent-DP's.
+std::vector<Parameter> accum_adam_parameters(std::string weight_decay) {
+    std::vector<Parameter> out = adam_parameters(std::move(weight_decay));
+    out.push_back(
+        Parameter::integer("window", "4", "updates whose mean gradient changes the moments once")
+            .at_least(1));
+    return out;
+}
+
+/// Rules that concern more than one key, or that a range cannot say.
+void check_together(const base::Json& spec, const std::string& pointer) {
+    if (spec.value("nesterov", false) && spec.at("momentum") == 0) {
+        throw base::UserError(pointer +
+                              "/nesterov: needs momentum (it looks ahead along the velocity, and "
+                              "momentum is 0): set momentum, such as 0.9, or nesterov to false");
+    }
+    if (!spec.contains("betas")) return;
+    const auto& betas = spec.at("betas");
+    if (betas.size() != 2) {
+        throw base::UserError(pointer + "/betas: must be two numbers (found " +
+                              base::short_text(betas) + "), such as [0.9, 0.999]");
+    }
+    for (size_t i = 0; i < 2; ++i) {
+        if (betas[i] < 1) continue;
+        throw base::UserError(pointer + "/betas/" + std::to_string(i) +
+                              ": must be less than 1 (the moment would never change)");
+    }
+}
+
+}  // namespace
+
+const std::vector<OptimizerEntry>& optimizer_table() {
+    static const std::vector<OptimizerEntry> table = {
+        {{"sgd",
+          "stochastic gradient descent, optionally with momentum",
+          {lr("0.1"),
+           Parameter::number("momentum", "0", "share of the velocity that is kept")
+               .at_least(0)
+               .at_most(1),
+           Parameter::flag("nesterov", "false", "the gradient's momentum looks one step ahead"),
+           decay("0"), decayed(), clip_norm()}},
+         make_sgd},
+        {{"adam", "Adam (Kingma and Ba 2015), decay coupled", adam_parameters("0")}, make_adam},
+        {{"adamw", "AdamW (Loshchilov and Hutter 2019), decay decoupled", adam_parameters("0.01")},
+         make_adamw},
+        {{"accum_adam",
+          "Adam, its moments changed by means over a window (Decent-DP), decay coupled",
+          accum_adam_parameters("0")},
+         make_accum_adam},
+        {{"accum_adamw",
+          "AdamW, its moments changed by means over a window (Decent-DP), decay decoupled",
+          accum_adam_parameters("0.01")},
+         make_accum_adamw},
+    };
+    return table;
+}
+
+base::Json resolve_optimizer(const base::Json& given, const std::string& pointer) {
+    base::Json out =
+        base::resolve_member(given, pointer, "optimizer", base::entries_of(optimizer_table()));
+    check_together(out, pointer);
+    return out;
+}
+
+}  // namespace dbench::algorithms

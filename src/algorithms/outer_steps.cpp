@@ -1,0 +1,16 @@
+#include "algorithms/outer_steps.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "graphs/schedules/chosen.hpp"
+
+namespace dbench::algorithms {
+
+std::unique_ptr<graphs::Schedule> after_local_steps(const base::Json& spec,
+                                                    std::shared_ptr<const graphs::Schedule> graph,
+                                                    const graphs::RunFacts&) {
+    const int n = graph->size();
+    return graphs::every_so_often(std::move(graph), graphs::no_exchange(n), spec.at("period"));
+}
+
+}  // namespace dbench::algorithms

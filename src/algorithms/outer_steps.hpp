@@ -1,0 +1,49 @@
+#pragma once
+// The shape of algorithms with H local steps between exchanges and an outer optimizer at them.
+
+#include "algorithms/forms.hpp"
+
+namespace dbench::algorithms {
+
+/// x takes H local steps from the anchor (each replica's parameters after the last exchange), with
+/// any local optimizer, whose state goes on; then `outer` takes x to the next anchor.
+class OuterSteps : public Mixed {
+public:
+    OuterSteps(const graphs::Schedule* schedule, int64_t period)
+        : Mixed(schedule), period_(period) {}
+
+    void declare(arena::StateTable& state) override { anchor_ = state.rows("algorithm/anchor"); }
+    void before_forward(Step& step) override {
+        if (step.t == 0) step.copy(step.x, anchor_, step.layout.all());
+    }
+    void ready(Step& step, arena::Columns columns) override {
+        step.update(step.x, step.x, step.x, columns);
+    }
+    void after_backward(Step& step) override {
+        if ((step.t + 1) % period_ != 0) {
+            step.probe.about_to_average(step.x);
+            step.probe.averaged(step.x);
+            return;
+        }
+        outer(step);
+        step.copy(anchor_, step.x, step.layout.all());
+    }
+
+protected:
+    /// From x after H local steps and the anchor before them to the next anchor; the averaging is
+    /// reported to the probe. Leaves anything in x.
+    virtual void outer(Step& step) = 0;
+    bool first(const Step& step) const { return step.t + 1 == period_; }
+
+    arena::Rows anchor_;
+
+private:
+    int64_t period_;
+};
+
+/// The graph after every H-th iteration, nothing between.
+std::unique_ptr<graphs::Schedule> after_local_steps(const base::Json& spec,
+                                                    std::shared_ptr<const graphs::Schedule> graph,
+                                                    const graphs::RunFacts& run);
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,186 @@
+#include "algorithms/step/control.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "arena/dispersion.hpp"
+#include "base/error.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+using graphs::Measure;
+
+/// Whether `text` fits `pattern`, in which * stands for any text.
+bool fits(const std::string& pattern, const std::string& text, size_t p = 0, size_t s = 0) {
+    for (; p < pattern.size(); ++p, ++s) {
+        if (pattern[p] == '*') {
+            for (size_t next = s; next <= text.size(); ++next) {
+                if (fits(pattern, text, p + 1, next)) return true;
+            }
+            return false;
+        }
+        if (s >= text.size() || pattern[p] != text[s]) return false;
+    }
+    return s == text.size();
+}
+
+std::string bytes_of(const std::vector<double>& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
+}
+
+std::vector<double> numbers_of(const std::string& bytes) {
+    std::vector<double> values(bytes.size() / sizeof(double));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+}
+
+double measure(const arena::Dispersion& d, Measure which) {
+    switch (which) {
+        case Measure::gini:
+            return d.gini;
+        case Measure::index_of_dispersion:
+            return d.index_of_dispersion;
+        case Measure::quartile_coefficient:
+            return d.quartile_coefficient;
+        default:
+            return d.coefficient_of_variation;
+    }
+}
+
+// A plan with more changes than this, such as two graphs in turn, is not reported one by one.
+constexpr size_t kReported = 100;
+
+bool needs_variance(Measure which) {
+    return which == Measure::variance || which == Measure::consensus_distance;
+}
+
+}  // namespace
+
+std::vector<size_t> wished_tensors(const graphs::Wish& wish, const arena::Layout& layout) {
+    std::vector<size_t> chosen;
+    const auto& tensors = layout.tensors();
+    std::vector<bool> used(wish.tensors.size(), false);
+    for (size_t k = 0; k < tensors.size(); ++k) {
+        bool wanted = wish.tensors.empty() &&
+                      (!wish.weights_only || tensors[k].kind == arena::TensorKind::weight);
+        for (size_t p = 0; p < wish.tensors.size(); ++p) {
+            if (!fits(wish.tensors[p], tensors[k].name)) continue;
+            wanted = used[p] = true;
+        }
+        if (wanted) chosen.push_back(k);
+    }
+    for (size_t p = 0; p < used.size(); ++p) {
+        if (used[p]) continue;
+        std::vector<std::string> names;
+        for (const auto& tensor : tensors) names.push_back(tensor.name);
+        throw base::UserError("/graph/tensors: the model has no tensor '" + wish.tensors[p] + "'" +
+                              base::nearest(wish.tensors[p], names));
+    }
+    return chosen;
+}
+
+Control::Control(graphs::Staged* staged, comm::World& world, const comm::Placement& placement,
+                 const arena::Layout& layout, comm::Exchange& exchange, Timers& timers)
+    : staged_(staged),
+      world_(world),
+      placement_(placement),
+      layout_(layout),
+      exchange_(exchange),
+      timers_(timers) {}
+
+void Control::go_on_at(int64_t t) {
+    if (!staged_) return;
+    for (const auto& stage : staged_->stages()) reported_ += stage.first < t;
+}
+
+Needs Control::begin(int64_t t, Observer& observer) {
+    bytes_ = 0;
+    if (!staged_) return {};
+    if (const auto stages = staged_->stages(); reported_ < stages.size()) {
+        const auto& stage = stages[reported_];
+        if (stage.first <= t) {
+            ++reported_;
+            if (world_.rank() == 0 && (staged_->wish() || stages.size() <= kReported)) {
+                observer.event(t, "graph", staged_->name(stage.graph) + ": " + stage.reason);
+            }
+        }
+    }
+    wish_ = staged_->due(t) ? staged_->wish() : std::nullopt;
+    if (!wish_) return {};
+    if (needs_variance(wish_->measure)) return {.variance = true};
+    return {.norms = wish_->measure != Measure::step_time};
+}
+
+void Control::end(int64_t t, const Probe& probe) {
+    if (!wish_) return;
+    const TimedScope scope(timers_, Phase::control);
+    const auto n = static_cast<double>(placement_.replicas);
+    std::vector<double> values;
+    if (wish_->measure == Measure::step_time) {
+        values = step_times();
+        bytes_ += n * (n - 1) * 8;
+    } else if (wish_->measure == Measure::consensus_distance) {
+        values = {probe.distance()};
+        bytes_ += 2 * (n - 1) * 8 * static_cast<double>(layout_.numel());
+    } else {
+        if (tensors_.empty()) tensors_ = wished_tensors(*wish_, layout_);
+        values = of_tensors(probe);
+        bytes_ += wish_->measure == Measure::variance
+                      ? 2 * (n - 1) * 8 * static_cast<double>(layout_.numel())
+                      : n * (n - 1) * 8 * static_cast<double>(tensors_.size());
+    }
+    staged_->decide(t, from_first_rank(std::move(values)));
+}
+
+bool Control::mix_again(int64_t t, int rounds, double before, arena::Rows rows) {
+    const TimedScope scope(timers_, Phase::control);
+    const auto n = static_cast<double>(placement_.replicas);
+    const comm::Spread spread = exchange_.moments(rows, nullptr);
+    bytes_ += 2 * (n - 1) * 8 * static_cast<double>(layout_.numel());
+    double total = 0;
+    for (const double m2 : spread.m2) total += m2;
+    const auto both = from_first_rank({before, std::sqrt(total / n)});
+    return staged_->mix_again(t, rounds, both[0], both[1]);
+}
+
+std::vector<double> Control::of_tensors(const Probe& probe) const {
+    std::vector<double> values;
+    if (wish_->measure == Measure::variance) {
+        for (const size_t k : tensors_) values.push_back(probe.variance()[k]);
+        return values;
+    }
+    const size_t count = layout_.tensors().size();
+    const std::vector<double> norms = of_all_replicas(probe.norms());
+    std::vector<double> of_tensor;
+    for (const size_t k : tensors_) {
+        of_tensor.clear();
+        for (size_t at = k; at < norms.size(); at += count) of_tensor.push_back(norms[at]);
+        values.push_back(measure(arena::dispersion(of_tensor), wish_->measure));
+    }
+    return values;
+}
+
+std::vector<double> Control::of_all_replicas(const std::vector<double>& local) const {
+    std::vector<double> all;
+    for (const std::string& part : world_.all_gather(bytes_of(local))) {
+        const auto values = numbers_of(part);
+        all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+}
+
+std::vector<double> Control::step_times() const {
+    const double local = timers_.seconds(Phase::data) + timers_.seconds(Phase::gradient) +
+                         timers_.seconds(Phase::update);
+    const auto count = static_cast<size_t>(placement_.count(world_.rank()));
+    return of_all_replicas(std::vector<double>(count, local / static_cast<double>(count)));
+}
+
+std::vector<double> Control::from_first_rank(std::vector<double> values) const {
+    std::string bytes = bytes_of(values);
+    world_.broadcast(bytes);
+    return numbers_of(bytes);
+}
+
+}  // namespace dbench::algorithms

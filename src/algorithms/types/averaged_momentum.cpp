@@ -1,0 +1,62 @@
+// Decentralized momentum SGD with averaged momentum (DmSGD as Ying et al. 2021, arXiv 2110.13363,
+// algorithm 1, has it):
+//
+//     m <- W (beta m + g(x));   x <- W (x - lr m)      with the m from before
+//
+// Two rows per neighbour and iteration; keeps m.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/forms.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class AveragedMomentum final : public Mixed {
+public:
+    AveragedMomentum(const graphs::Schedule* schedule, double beta)
+        : Mixed(schedule), beta_(beta) {}
+
+    void declare(arena::StateTable& state) override { m_ = state.rows("algorithm/momentum"); }
+    void ready(Step& step, arena::Columns columns) override {
+        step.decay(columns);
+        step.descend(step.x, step.x, m_, columns);
+        step.combine(m_, {{beta_, m_}, {1, step.g}}, columns);
+        if (!averages(step.round)) return;
+        parameters_.push_back(step.start_mix(step.x, columns));
+        momenta_.push_back(step.start_mix(m_, columns));
+    }
+    void after_backward(Step& step) override {
+        step.probe.about_to_average(step.x);
+        for (const auto& token : parameters_) step.finish_mix(token, step.x);
+        for (const auto& token : momenta_) step.finish_mix(token, m_);
+        parameters_.clear();
+        momenta_.clear();
+        step.probe.averaged(step.x);
+    }
+    Sent sent(int64_t, graphs::Round round) const override { return rows_sent(round, 2); }
+    int extra_rows() const override { return 1; }
+
+private:
+    double beta_;
+    arena::Rows m_;
+    std::vector<comm::Token> parameters_, momenta_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<AveragedMomentum>(context.schedule, spec.at("beta"));
+}
+
+}  // namespace
+
+AlgorithmEntry averaged_momentum_entry() {
+    return {{"averaged_momentum",
+             "momentum SGD that averages momenta and parameters (DmSGD)",
+             {base::Parameter::number("beta", "0.9", "momentum").at_least(0).at_most(1)}},
+            make,
+            {.optimizer = OptimizerNeed::plain_sgd},
+            {.mean = MeanRule::momentum_before, .plain_alone = false}};
+}
+
+}  // namespace dbench::algorithms

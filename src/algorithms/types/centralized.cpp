@@ -1,0 +1,59 @@
+// Centralized data-parallel SGD: the mean of all gradients, the same update everywhere.
+//
+//     x_i <- x_i - lr d((1/n) sum_j g_j)
+//
+// Buckets of the gradient are all-reduced as soon as backward has completed them. One row sent as
+// 2 (n - 1) messages of 1/n row per replica: 2 (n - 1) / n rows. Needs no graph.
+
+#include "algorithms/entries.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class Centralized final : public Algorithm {
+public:
+    explicit Centralized(int64_t replicas) : cost_(comm::all_reduce_cost(replicas)) {}
+
+    void ready(Step& step, arena::Columns columns) override {
+        const TimedScope scope(step.timers, Phase::exchange);
+        pending_.push_back({step.exchange.start_all_reduce(step.g, columns), columns});
+    }
+
+    void after_backward(Step& step) override {
+        for (const auto& [token, columns] : pending_) {
+            {
+                const TimedScope scope(step.timers, Phase::exchange);
+                step.exchange.finish_all_reduce(token);
+            }
+            step.update(step.x, step.x, step.x, columns);
+        }
+        pending_.clear();
+        step.probe.about_to_average(step.x);
+    }
+
+    Sent sent(int64_t, graphs::Round) const override {
+        return {false, 0, cost_.degree, cost_.messages, cost_.rows};
+    }
+
+private:
+    struct Bucket {
+        comm::Token token;
+        arena::Columns columns;
+    };
+    comm::RoundCost cost_;
+    std::vector<Bucket> pending_;
+};
+
+}  // namespace
+
+AlgorithmEntry centralized_entry() {
+    const auto make = [](const base::Json&, const AlgorithmContext& context) {
+        return std::unique_ptr<Algorithm>(std::make_unique<Centralized>(context.replicas));
+    };
+    return {{"centralized", "gradient all-reduce, the same update everywhere (takes no graph)", {}},
+            make,
+            {.graph = GraphNeed::none},
+            {.bias = Bias::vanishes}};
+}
+
+}  // namespace dbench::algorithms

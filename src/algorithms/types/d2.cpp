@@ -1,0 +1,90 @@
+// D2 (Tang et al. 2018, arXiv 1803.07068, algorithm 1): a correction that removes the bias of
+// heterogeneous data,
+//
+//     x_1 = W (x_0 - lr g_0);   x_{t+1} = W (2 x_t - x_{t-1} - lr_t g_t + lr_{t-1} g_{t-1})
+//
+// held in one of two forms, equal but for rounding:
+//
+//     standard   h_t = x_t - lr_t g_t;   x_{t+1} = W (x_t + h_t - h_{t-1}),  h_{-1} = x_0
+//     relay      c_0 = 0;   x_{t+1} = W (h_t + c_t),   c_{t+1} = x_{t+1} - h_t
+//                                                            (Vogels et al. 2021, arXiv 2110.04175)
+//
+// One row per neighbour and iteration; keeps h_{t-1} or c, and h_t. Needs lambda_n(W) > -1/3.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/forms.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class Standard final : public AdaptThenCombine {
+public:
+    using AdaptThenCombine::AdaptThenCombine;
+
+    void declare(arena::StateTable& state) override {
+        h_before_ = state.rows("algorithm/previous_step");
+        h_ = state.scratch();
+    }
+    int extra_rows() const override { return 2; }
+
+protected:
+    void adapt(Step& step, arena::Columns columns) override {
+        if (step.t == 0) step.copy(step.x, h_before_, columns);
+        step.decay(columns);
+        step.descend(h_.rows(), step.x, step.g, columns);
+        step.combine(step.x, {{1, step.x}, {1, h_.rows()}, {-1, h_before_}}, columns);
+        step.copy(h_.rows(), h_before_, columns);
+    }
+
+private:
+    arena::Rows h_before_;
+    arena::Buffer h_;
+};
+
+class Relay final : public AdaptThenCombine {
+public:
+    using AdaptThenCombine::AdaptThenCombine;
+
+    void declare(arena::StateTable& state) override {
+        correction_ = state.rows("algorithm/correction");
+        h_ = state.scratch();
+    }
+    int extra_rows() const override { return 2; }
+
+protected:
+    void adapt(Step& step, arena::Columns columns) override {
+        step.decay(columns);
+        step.descend(h_.rows(), step.x, step.g, columns);
+        step.combine(step.x, {{1, h_.rows()}, {1, correction_}}, columns);
+    }
+    void combined(Step& step) override {
+        step.combine(correction_, {{1, step.x}, {-1, h_.rows()}}, step.layout.all());
+    }
+
+private:
+    arena::Rows correction_;
+    arena::Buffer h_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    if (spec.at("form") == "relay") return std::make_unique<Relay>(context.schedule);
+    return std::make_unique<Standard>(context.schedule);
+}
+
+}  // namespace
+
+AlgorithmEntry d2_entry() {
+    return {{"d2",
+             "D2: no bias under heterogeneous data (symmetric W, lambda_n > -1/3)",
+             {base::Parameter::choice("form", "\"standard\"", {"standard", "relay"},
+                                      "what is kept: the step before, or a correction")}},
+            make,
+            {.graph = GraphNeed::symmetric,
+             .optimizer = OptimizerNeed::plain_sgd,
+             .lambda_min = -1.0 / 3 + 1e-9},
+            {.bias = Bias::vanishes}};
+}
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,61 @@
+// DecentLaM (Yuan et al. 2021, arXiv 2104.11981): momentum over the direction that averaging and
+// gradient give together, which removes the momentum's part of the bias under heterogeneous data:
+//
+//     g~ = (x - W (x - lr g(x))) / lr;   m <- beta m + g~;   x <- x - lr m
+//
+// One row per neighbour and iteration; keeps m, and the message.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/forms.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class DecentLaM final : public AdaptThenCombine {
+public:
+    DecentLaM(const graphs::Schedule* schedule, double beta)
+        : AdaptThenCombine(schedule), beta_(beta) {}
+
+    void declare(arena::StateTable& state) override {
+        m_ = state.rows("algorithm/momentum");
+        message_ = state.scratch();
+    }
+    int extra_rows() const override { return 2; }
+
+protected:
+    void adapt(Step& step, arena::Columns columns) override {
+        step.decay(columns);
+        step.descend(message_.rows(), step.x, step.g, columns);
+    }
+    arena::Rows message(Step&) override { return message_.rows(); }
+    void combined(Step& step) override {
+        const double lr = step.numbers.lr;
+        const arena::Columns all = step.layout.all();
+        step.combine(m_, {{beta_, m_}, {1 / lr, step.x}, {-1 / lr, message_.rows()}}, all);
+        step.combine(step.x, {{1, step.x}, {-lr, m_}}, all);
+    }
+
+private:
+    double beta_;
+    arena::Rows m_;
+    arena::Buffer message_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<DecentLaM>(context.schedule, spec.at("beta"));
+}
+
+}  // namespace
+
+AlgorithmEntry decentlam_entry() {
+    return {{"decentlam",
+             "momentum over averaging and gradient together (DecentLaM)",
+             {base::Parameter::number("beta", "0.9", "momentum").at_least(0).at_most(1)}},
+            make,
+            {.optimizer = OptimizerNeed::plain_sgd, .divides_by_lr = true},
+            {.mean = MeanRule::momentum, .plain_alone = false}};
+}
+
+}  // namespace dbench::algorithms

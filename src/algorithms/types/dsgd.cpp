@@ -1,0 +1,102 @@
+// Decentralized SGD (D-PSGD: Lian et al. 2017, arXiv 1705.09056; diffusion: Chen and Sayed 2012) in
+// its three orders, with any local optimizer d:
+//
+//     adapt_then_combine (ATC)   x <- W (x - lr d(g(x)))    exchange by bucket, during backward
+//     combine_while_adapt (AWC)  x <- W x - lr d(g(x))      exchange during forward and backward
+//     combine_then_adapt (CTA)   p = W x;  x <- p - lr d(g(p))
+//
+// One row per neighbour and iteration; AWC keeps W x and the received rows, the others nothing.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/forms.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class Atc final : public AdaptThenCombine {
+public:
+    Atc(const graphs::Schedule* schedule, bool again) : AdaptThenCombine(schedule), again_(again) {}
+    bool mixes_again() const override { return again_; }
+
+protected:
+    void adapt(Step& step, arena::Columns columns) override {
+        step.update(step.x, step.x, step.x, columns);
+    }
+
+private:
+    bool again_;
+};
+
+class CombineWhileAdapt final : public Mixed {
+public:
+    using Mixed::Mixed;
+
+    void declare(arena::StateTable& state) override { mixed_ = state.scratch(); }
+    void before_forward(Step& step) override {
+        step.probe.about_to_average(step.x);
+        token_ = step.start_mix(step.x, step.layout.all());
+    }
+    void after_backward(Step& step) override {
+        step.finish_mix(token_, mixed_.rows());
+        token_.reset();
+        step.mix_again(mixed_.rows());
+        step.probe.averaged(mixed_.rows());
+        step.update(step.x, mixed_.rows(), step.x, step.layout.all());
+    }
+    bool mixes_again() const override { return true; }
+    int extra_rows() const override { return 1; }
+    bool keeps_received_rows() const override { return true; }
+
+private:
+    arena::Buffer mixed_;
+    comm::Token token_;
+};
+
+class CombineThenAdapt final : public Mixed {
+public:
+    using Mixed::Mixed;
+
+    void before_forward(Step& step) override {
+        step.probe.about_to_average(step.x);
+        step.mix(step.x, step.x);
+        step.mix_again(step.x);
+        step.probe.averaged(step.x);
+    }
+    void ready(Step& step, arena::Columns columns) override {
+        step.update(step.x, step.x, step.x, columns);
+    }
+    bool mixes_again() const override { return true; }
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    const std::string order = spec.at("order");
+    if (order == "combine_while_adapt") {
+        return std::make_unique<CombineWhileAdapt>(context.schedule);
+    }
+    if (order == "combine_then_adapt") return std::make_unique<CombineThenAdapt>(context.schedule);
+    return adapt_then_combine(context.schedule, true);
+}
+
+}  // namespace
+
+std::unique_ptr<Algorithm> adapt_then_combine(const graphs::Schedule* schedule, bool again) {
+    return std::make_unique<Atc>(schedule, again);
+}
+
+std::unique_ptr<Algorithm> make_over_schedule(const base::Json&, const AlgorithmContext& context) {
+    return adapt_then_combine(context.schedule, false);
+}
+
+AlgorithmEntry dsgd_entry() {
+    return {{"dsgd",
+             "decentralized SGD: parameters averaged with neighbours",
+             {base::Parameter::choice(
+                 "order", "\"adapt_then_combine\"",
+                 {"adapt_then_combine", "combine_while_adapt", "combine_then_adapt"},
+                 "when the exchange happens: after, during or before the update")}},
+            make};
+}
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,88 @@
+// Decentralized SGD with an adaptive consensus factor (DSGD-AC: arXiv 2602.02899, and the code of
+// Decent-DP), in the order combine_while_adapt:
+//
+//     x <- (1 - a_t) x + a_t W x - lr d(g(x))
+//     a_t = 1 before start_epoch;  a_min + (a_max - a_min) (lr_t / lr_max)^p  from then on
+//
+// lr_max is the largest learning rate of the run (in the authors' later code, the rate at
+// start_epoch). One row per neighbour and iteration; keeps W x,
+// and the received rows.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/forms.hpp"
+#include "base/error.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class DsgdAc final : public Mixed {
+public:
+    DsgdAc(const base::Json& spec, const AlgorithmContext& context)
+        : Mixed(context.schedule),
+          start_(spec.at("start_epoch").get<int64_t>() * context.run.per_epoch),
+          a_min_(spec.at("a_min")),
+          a_max_(spec.at("a_max")),
+          p_(spec.at("p")),
+          lr_max_(context.lr_max) {}
+
+    void declare(arena::StateTable& state) override { mixed_ = state.scratch(); }
+    void before_forward(Step& step) override {
+        step.probe.about_to_average(step.x);
+        token_ = step.start_mix(step.x, step.layout.all());
+    }
+    void after_backward(Step& step) override {
+        const arena::Rows mixed = mixed_.rows();
+        step.finish_mix(token_, mixed);
+        token_.reset();
+        step.probe.averaged(mixed);
+        const double a = factor(step.t, step.numbers.lr);
+        if (a != 1) step.combine(mixed, {{1 - a, step.x}, {a, mixed}}, step.layout.all());
+        step.update(step.x, mixed, step.x, step.layout.all());
+    }
+    int extra_rows() const override { return 1; }
+    bool keeps_received_rows() const override { return true; }
+
+private:
+    double factor(int64_t t, double lr) const {
+        if (t < start_ || lr_max_ == 0) return 1;
+        return a_min_ + (a_max_ - a_min_) * std::pow(lr / lr_max_, p_);
+    }
+
+    int64_t start_;
+    double a_min_, a_max_, p_, lr_max_;
+    arena::Buffer mixed_;
+    comm::Token token_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<DsgdAc>(spec, context);
+}
+
+void check(base::Json& spec, const std::string& pointer) {
+    if (spec.at("a_min").get<double>() <= spec.at("a_max").get<double>()) return;
+    throw base::UserError(pointer + "/a_min: is above a_max (" +
+                          base::short_text(spec.at("a_max")) + "): lower it");
+}
+
+}  // namespace
+
+AlgorithmEntry dsgd_ac_entry() {
+    using P = base::Parameter;
+    return {
+        {"dsgd_ac",
+         "decentralized SGD whose averaging weakens with the learning rate",
+         {P::integer("start_epoch", "10", "full averaging before this epoch").at_least(0),
+          P::number("a_min", "0", "share of averaging at learning rate 0").at_least(0).at_most(1),
+          P::number("a_max", "1", "share of averaging at the largest rate").at_least(0).at_most(1),
+          P::number("p", "3", "power of lr / lr_max").at_least(0)}},
+        make,
+        {},
+        {},
+        nullptr,
+        check};
+}
+
+}  // namespace dbench::algorithms

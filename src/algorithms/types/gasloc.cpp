@@ -1,0 +1,65 @@
+// GASLoC (arXiv 2606.11081): H local steps from theta_i, then an accelerated gossip step over the
+// graph's Laplacian, W = I - alpha L:
+//
+//     u_i = theta_i + eta (x_i - theta_i);   theta_i <- (W u)_i + gamma (u_i - u_before_i)
+//
+// u_before is u in the first exchange. H = 1, eta = 1, gamma = 0 with SGD is dsgd
+// (adapt_then_combine). One row per neighbour and exchange; keeps theta and u_before, and W u.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/outer_steps.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class GasLoC final : public OuterSteps {
+public:
+    GasLoC(const graphs::Schedule* schedule, const base::Json& spec)
+        : OuterSteps(schedule, spec.at("period")), eta_(spec.at("eta")), gamma_(spec.at("gamma")) {}
+
+    void declare(arena::StateTable& state) override {
+        OuterSteps::declare(state);
+        u_before_ = state.rows("algorithm/previous_message");
+    }
+    int extra_rows() const override { return 2; }
+
+protected:
+    void outer(Step& step) override {
+        const arena::Rows u = step.x, theta = anchor_;
+        const arena::Columns all = step.layout.all();
+        step.combine(u, {{1 - eta_, theta}, {eta_, u}}, all);
+        step.probe.about_to_average(u);
+        step.mix(u, theta);
+        step.probe.averaged(theta);
+        if (!first(step)) {
+            step.combine(theta, {{1, theta}, {gamma_, u}, {-gamma_, u_before_}}, all);
+        }
+        step.copy(u, u_before_, all);
+    }
+
+private:
+    double eta_, gamma_;
+    arena::Rows u_before_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<GasLoC>(context.schedule, spec);
+}
+
+}  // namespace
+
+AlgorithmEntry gasloc_entry() {
+    using P = base::Parameter;
+    return {{"gasloc",
+             "local steps, then an accelerated gossip step",
+             {period_parameter("8"), P::number("eta", "1", "step along the local change"),
+              P::number("gamma", "0", "weight of the acceleration")}},
+            make,
+            {},
+            {},
+            after_local_steps};
+}
+
+}  // namespace dbench::algorithms

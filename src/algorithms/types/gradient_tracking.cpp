@@ -1,0 +1,127 @@
+// Gradient tracking: y follows the mean gradient of all replicas (y_0 = g_0), and the parameters
+// go along y. One W_t for parameters and trackers of iteration t.
+//
+//     atc      y_t = W_t (y_{t-1} + g_t - g_{t-1});   x_{t+1} = W_t (x_t - lr y_t)
+//                                          (Di Lorenzo and Scutari 2016, arXiv 1602.00591; NEXT)
+//     diging   y_t = W_{t-1} y_{t-1} + g_t - g_{t-1};   x_{t+1} = W_t x_t - lr y_t
+//                                          (Nedic, Olshevsky and Shi 2017, arXiv 1607.03218;
+//                                          DIGing)
+//
+// Two rows per neighbour and iteration (atc: the tracker from iteration 1 on); keeps y and g_{t-1},
+// DIGing W x and the received rows too, since its parameters move during forward and backward.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/forms.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class Tracking : public Mixed {
+public:
+    using Mixed::Mixed;
+
+    void declare(arena::StateTable& state) override {
+        y_ = state.rows("algorithm/tracker");
+        g_before_ = state.rows("algorithm/previous_gradient");
+    }
+    int extra_rows() const override { return 2; }
+
+protected:
+    /// y <- y + g_t - g_{t-1}, in iteration 0 g_0.
+    void track(Step& step, arena::Columns columns) {
+        step.decay(columns);
+        if (step.t == 0) {
+            step.copy(step.g, y_, columns);
+        } else {
+            step.combine(y_, {{1, y_}, {1, step.g}, {-1, g_before_}}, columns);
+        }
+        step.copy(step.g, g_before_, columns);
+    }
+
+    struct Bucket {
+        comm::Token token;  // null where nothing is exchanged
+        arena::Columns columns;
+    };
+    arena::Rows y_, g_before_;
+    std::vector<Bucket> trackers_;
+};
+
+class Atc final : public Tracking {
+public:
+    using Tracking::Tracking;
+
+    void ready(Step& step, arena::Columns columns) override {
+        track(step, columns);
+        const bool sends = step.t > 0 && averages(step.round);
+        trackers_.push_back({sends ? step.start_mix(y_, columns) : nullptr, columns});
+    }
+    void after_backward(Step& step) override {
+        std::vector<comm::Token> parameters;
+        for (const auto& [token, columns] : trackers_) {
+            if (token) step.finish_mix(token, y_);
+            step.descend(step.x, step.x, y_, columns);
+            if (averages(step.round)) parameters.push_back(step.start_mix(step.x, columns));
+        }
+        trackers_.clear();
+        step.probe.about_to_average(step.x);
+        for (const auto& token : parameters) step.finish_mix(token, step.x);
+        step.probe.averaged(step.x);
+    }
+    Sent sent(int64_t t, graphs::Round round) const override {
+        return rows_sent(round, t == 0 ? 1 : 2);
+    }
+};
+
+class Diging final : public Tracking {
+public:
+    using Tracking::Tracking;
+
+    void declare(arena::StateTable& state) override {
+        Tracking::declare(state);
+        mixed_ = state.scratch();
+    }
+    void before_forward(Step& step) override {
+        step.probe.about_to_average(step.x);
+        token_ = step.start_mix(step.x, step.layout.all());
+    }
+    void ready(Step& step, arena::Columns columns) override {
+        track(step, columns);
+        trackers_.push_back({step.start_mix(y_, columns), columns});
+    }
+    void after_backward(Step& step) override {
+        step.finish_mix(token_, mixed_.rows());
+        token_.reset();
+        step.probe.averaged(mixed_.rows());
+        step.descend(step.x, mixed_.rows(), y_, step.layout.all());  // y as it was sent
+        for (const auto& [token, columns] : trackers_) step.finish_mix(token, y_);
+        trackers_.clear();
+    }
+    Sent sent(int64_t, graphs::Round round) const override { return rows_sent(round, 2); }
+    int extra_rows() const override { return 3; }
+    bool keeps_received_rows() const override { return true; }
+
+private:
+    arena::Buffer mixed_;
+    comm::Token token_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    if (spec.at("form") == "diging") return std::make_unique<Diging>(context.schedule);
+    return std::make_unique<Atc>(context.schedule);
+}
+
+}  // namespace
+
+AlgorithmEntry gradient_tracking_entry() {
+    return {{"gradient_tracking",
+             "parameters go along a tracker of the mean gradient: no bias",
+             {base::Parameter::choice("form", "\"atc\"", {"atc", "diging"},
+                                      "averaging after or beside the update")}},
+            make,
+            {.optimizer = OptimizerNeed::plain_sgd},
+            {.bias = Bias::vanishes, .tracker = "algorithm/tracker"}};
+}
+
+}  // namespace dbench::algorithms

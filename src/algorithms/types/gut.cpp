@@ -1,0 +1,134 @@
+// Global Update Tracking (GUT: Aketi, Hashemi and Roy 2023, arXiv 2305.04792) and its form with
+// momentum, QG-GUTm, as the authors' training code has it (github.com/aparna-aketi/
+// global_update_tracking): tracks the mean update without sending more than D-PSGD does. With g at
+// p = W x:
+//
+//     delta = g - (p - x) / lr
+//     y     = delta - mu ((p - x_before + (b - 1) (p_before - x_before)) / lr + delta_before)
+//     m    <- beta m + y;   x <- x - lr m
+//
+// y is delta in iteration 0; the Nesterov form takes y + beta m in the place of m. b = 1 + beta, of
+// the Nesterov form 1 + beta + beta^2. beta = 0 is GUT, mu = 0 besides is dsgd in the order
+// combine_then_adapt; mean(y) = mean(g) for beta = 0 and a constant lr, and beta > 0 is stable for
+// mu < 1 - beta only. One row per neighbour and iteration; keeps b x_before - (b - 1) p_before,
+// delta_before, m if beta is not 0, and x.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/forms.hpp"
+#include "base/error.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class Gut final : public Mixed {
+public:
+    Gut(const graphs::Schedule* schedule, double mu, double beta, bool nesterov)
+        : Mixed(schedule),
+          mu_(mu),
+          beta_(beta),
+          b_(nesterov ? 1 + beta + beta * beta : 1 + beta),
+          nesterov_(nesterov) {}
+
+    void declare(arena::StateTable& state) override {
+        before_ = state.rows("algorithm/previous_parameters");
+        delta_before_ = state.rows("algorithm/previous_update");
+        if (beta_ != 0) m_ = state.rows("algorithm/momentum");
+        own_ = state.scratch();
+    }
+    int extra_rows() const override { return beta_ != 0 ? 4 : 3; }
+
+    void before_forward(Step& step) override {
+        step.probe.about_to_average(step.x);
+        step.copy(step.x, own_.rows(), step.layout.all());
+        step.mix(step.x, step.x);
+        step.probe.averaged(step.x);
+    }
+    void ready(Step& step, arena::Columns columns) override {
+        const arena::Rows mixed = step.x, own = own_.rows(), y = before_;
+        const double by = 1 / step.numbers.lr;
+        step.decay(columns);
+        step.combine(step.g, {{1, step.g}, {-by, mixed}, {by, own}}, columns);  // delta
+        if (step.t == 0) {
+            step.copy(step.g, y, columns);
+        } else {
+            step.combine(
+                y, {{1, step.g}, {-mu_ * by, mixed}, {mu_ * by, before_}, {-mu_, delta_before_}},
+                columns);
+        }
+        step.copy(step.g, delta_before_, columns);
+        const arena::Rows direction = with_momentum(step, y, columns);
+        if (beta_ == 0) {
+            step.descend(step.x, own, direction, columns);
+            step.copy(own, before_, columns);
+        } else {
+            step.copy(mixed, step.g, columns);
+            step.descend(step.x, own, direction, columns);
+            step.combine(before_, {{b_, own}, {1 - b_, step.g}}, columns);
+        }
+    }
+
+private:
+    /// The direction of the step: y, m, or y + beta m (which is left in y).
+    arena::Rows with_momentum(Step& step, arena::Rows y, arena::Columns columns) {
+        if (beta_ == 0) return y;
+        step.combine(m_, {{beta_, m_}, {1, y}}, columns);
+        if (!nesterov_) return m_;
+        step.combine(y, {{1, y}, {beta_, m_}}, columns);
+        return y;
+    }
+
+    double mu_, beta_, b_;
+    bool nesterov_;
+    arena::Rows before_, delta_before_, m_;
+    arena::Buffer own_;
+};
+
+std::unique_ptr<Algorithm> make_gut(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<Gut>(context.schedule, spec.at("mu"), 0.0, false);
+}
+
+std::unique_ptr<Algorithm> make_qg_gutm(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<Gut>(context.schedule, spec.at("mu"), spec.at("beta"),
+                                 spec.at("nesterov"));
+}
+
+void check_stable(base::Json& spec, const std::string& pointer) {
+    const double mu = spec.at("mu"), beta = spec.at("beta");
+    if (mu < 1 - beta || mu == 0) return;
+    throw base::UserError(
+        pointer + "/mu: must be below 1 - beta = " + base::short_text(base::Json(1 - beta)) +
+        " (the mean of the replicas runs away else): choose a smaller one, such "
+        "as the authors' 0.06 with beta 0.9");
+}
+
+base::Parameter mu_parameter(const char* standard) {
+    return base::Parameter::number("mu", standard, "weight of the tracked difference")
+        .at_least(0)
+        .at_most(1);
+}
+
+}  // namespace
+
+AlgorithmEntry gut_entry() {
+    return {{"gut", "global update tracking, one row per neighbour", {mu_parameter("0.9")}},
+            make_gut,
+            {.optimizer = OptimizerNeed::plain_sgd, .divides_by_lr = true},
+            {.any_rate = false}};
+}
+
+AlgorithmEntry qg_gutm_entry() {
+    using P = base::Parameter;
+    return {{"qg_gutm",
+             "global update tracking with quasi-global momentum",
+             {P::number("beta", "0.9", "momentum").at_least(0).at_most(1), mu_parameter("0.06"),
+              P::flag("nesterov", "false", "applies y + beta m")}},
+            make_qg_gutm,
+            {.optimizer = OptimizerNeed::plain_sgd, .sequences = false, .divides_by_lr = true},
+            {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
+            nullptr,
+            check_stable};
+}
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,77 @@
+// NoLoCo (Kolehmainen et al. 2025, arXiv 2506.10911): H local steps from slow weights phi_i, then
+// momentum on the change, in which small groups take part; no all-reduce:
+//
+//     D_i = x_i - phi_i
+//     d_i <- alpha d_i + beta (W D)_i - gamma (phi_i - (W phi)_i);   phi_i <- phi_i + d_i
+//
+// (the authors' code, github.com/jkolehm/noloco: alpha 0.5, beta = gamma = 0.7, H 50). W of random
+// pairs (graph random_matching) is the paper's mean over groups of two. Two rows, D and
+// phi, per neighbour and exchange; keeps phi and d, and what is averaged.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/outer_steps.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class NoLoCo final : public OuterSteps {
+public:
+    NoLoCo(const graphs::Schedule* schedule, const base::Json& spec)
+        : OuterSteps(schedule, spec.at("period")),
+          alpha_(spec.at("alpha")),
+          beta_(spec.at("beta")),
+          gamma_(spec.at("gamma").is_null() ? beta_ : spec.at("gamma").get<double>()) {}
+
+    void declare(arena::StateTable& state) override {
+        OuterSteps::declare(state);
+        d_ = state.rows("algorithm/outer_momentum");
+        mixed_ = state.scratch();
+    }
+    Sent sent(int64_t, graphs::Round round) const override { return rows_sent(round, 2); }
+    int extra_rows() const override { return 3; }
+
+protected:
+    void outer(Step& step) override {
+        const arena::Rows x = step.x, phi = anchor_, mixed = mixed_.rows();
+        const arena::Columns all = step.layout.all();
+        step.probe.about_to_average(x);
+        step.combine(x, {{1, x}, {-1, phi}}, all);  // D
+        step.mix(x, x);
+        step.mix(phi, mixed);
+        step.combine(d_, {{alpha_, d_}, {beta_, x}, {-gamma_, phi}, {gamma_, mixed}}, all);
+        step.combine(x, {{1, x}, {1, mixed}}, all);  // W times the parameters
+        step.probe.averaged(x);
+        step.combine(phi, {{1, phi}, {1, d_}}, all);
+    }
+
+private:
+    double alpha_, beta_, gamma_;
+    arena::Rows d_;
+    arena::Buffer mixed_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<NoLoCo>(context.schedule, spec);
+}
+
+}  // namespace
+
+AlgorithmEntry noloco_entry() {
+    using P = base::Parameter;
+    return {{"noloco",
+             "local steps, then an outer momentum step with neighbours (no all-reduce)",
+             {period_parameter("50"),
+              P::number("alpha", "0.5", "outer momentum").at_least(0).at_most(1),
+              P::number("beta", "0.7", "weight of the averaged change").at_least(0),
+              P::number("gamma", "null", "pull of slow weights to their average; null: beta")
+                  .at_least(0)
+                  .or_null()}},
+            make,
+            {},
+            {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
+            after_local_steps};
+}
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,101 @@
+// QG-Adam: Adam whose moments follow the change of the averaged parameters, normalised (Lin et al.
+// 2021, arXiv 2102.04761, as the authors' code has it: github.com/epfml/quasi-global-momentum,
+// decentralized_qg_adam.py; the factor of g is 1 there, not 1 - beta1, on purpose: its issue 1):
+//
+//     m = beta1 m^ + g(x);   v = beta2 v^ + (1 - beta2) g^2                       (not kept)
+//     x+ = W (x - lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps)),   t = 1, 2, ...
+//     d = (x - x+) / (||x - x+|| + norm_eps)                 one norm over all of the replica's x
+//     m^ <- beta1 m^ + (1 - beta1) d;   v^ <- beta2 v^ + (1 - beta2) d^2
+//
+// One row per neighbour and iteration; keeps m^ and v^, and the message.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/forms.hpp"
+#include "arena/qg_adam.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class QgAdam final : public AdaptThenCombine {
+public:
+    QgAdam(const graphs::Schedule* schedule, const base::Json& spec)
+        : AdaptThenCombine(schedule),
+          beta1_(spec.at("beta1")),
+          beta2_(spec.at("beta2")),
+          eps_(spec.at("eps")),
+          norm_eps_(spec.at("norm_eps")) {}
+
+    void declare(arena::StateTable& state) override {
+        m_hat_ = state.rows("algorithm/first_moment");
+        v_hat_ = state.rows("algorithm/second_moment");
+        message_ = state.scratch();
+    }
+    int extra_rows() const override { return 3; }
+
+protected:
+    void adapt(Step& step, arena::Columns columns) override {
+        step.decay(columns);
+        const TimedScope scope(step.timers, Phase::update);
+        arena::qg_adam_update(step.layout, message_.rows(), step.x, step.g, m_hat_, v_hat_, columns,
+                              numbers(step), step.probe.squared_update());
+    }
+    arena::Rows message(Step&) override { return message_.rows(); }
+    void combined(Step& step) override {
+        const arena::Columns all = step.layout.all();
+        const arena::Rows next = message_.rows();
+        step.combine(step.g, {{1, step.x}, {-1, next}}, all);
+        const TimedScope scope(step.timers, Phase::update);
+        const size_t segments = step.layout.segments().size();
+        squares_.resize(static_cast<size_t>(next.count) * segments);
+        arena::squares(step.layout, step.g, all, squares_.data());
+        std::vector<double> factor(next.count), tensors(step.layout.tensors().size());
+        for (int64_t i = 0; i < next.count; ++i) {
+            step.layout.sum_segments(squares_.data() + i * segments, tensors.data());
+            double sum = 0;
+            for (const double tensor : tensors) sum += tensor;
+            factor[i] = 1 / (std::sqrt(sum) + norm_eps_);
+        }
+        arena::qg_adam_moments(step.layout, step.x, next, factor, m_hat_, v_hat_, all,
+                               numbers(step));
+        arena::copy(next, step.x, all);
+    }
+
+private:
+    arena::QgAdamNumbers numbers(const Step& step) const {
+        return {step.numbers.lr, beta1_, beta2_, eps_, step.numbers.step};
+    }
+
+    double beta1_, beta2_, eps_, norm_eps_;
+    arena::Rows m_hat_, v_hat_;
+    arena::Buffer message_;
+    std::vector<double> squares_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<QgAdam>(context.schedule, spec);
+}
+
+// Below 1, a moment that never changes would be divided by 0.
+base::Parameter rate(const char* name, const char* standard, const char* help) {
+    return base::Parameter::number(name, standard, help).at_least(0).at_most(1 - 1e-12);
+}
+
+}  // namespace
+
+AlgorithmEntry qg_adam_entry() {
+    using P = base::Parameter;
+    return {{"qg_adam",
+             "Adam whose moments follow the averaged parameters (quasi-global)",
+             {rate("beta1", "0.9", "decay of the first moment"),
+              rate("beta2", "0.999", "decay of the second moment"),
+              P::number("eps", "1e-8", "added to the root of the second moment").at_least(0),
+              P::number("norm_eps", "1e-8", "added to the norm of the change").greater_than(0)}},
+            make,
+            {.optimizer = OptimizerNeed::plain_sgd},
+            {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false}};
+}
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,77 @@
+// Quasi-global momentum (QG-DSGDm: Lin et al. 2021, arXiv 2102.04761, algorithm 2): the momentum
+// follows the change of the averaged parameters, an estimate of the global direction:
+//
+//     m = beta m^ + g(x);   x+ = W (x - lr m);   m^ <- mu m^ + (1 - mu) (x - x+) / lr
+//
+// The Nesterov form takes g + beta m in the place of m. One row per neighbour and iteration; keeps
+// m^, and the message.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/forms.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class QgDsgdm final : public AdaptThenCombine {
+public:
+    QgDsgdm(const graphs::Schedule* schedule, double beta, double mu, bool nesterov)
+        : AdaptThenCombine(schedule), beta_(beta), mu_(mu), nesterov_(nesterov) {}
+
+    void declare(arena::StateTable& state) override {
+        m_hat_ = state.rows("algorithm/momentum");
+        message_ = state.scratch();
+    }
+    int extra_rows() const override { return 2; }
+
+protected:
+    void adapt(Step& step, arena::Columns columns) override {
+        step.decay(columns);
+        if (nesterov_) {  // g + beta m
+            step.combine(step.g, {{1 + beta_, step.g}, {beta_ * beta_, m_hat_}}, columns);
+        } else {
+            step.combine(step.g, {{1, step.g}, {beta_, m_hat_}}, columns);
+        }
+        step.descend(message_.rows(), step.x, step.g, columns);
+    }
+    arena::Rows message(Step&) override { return message_.rows(); }
+    void combined(Step& step) override {
+        const arena::Columns all = step.layout.all();
+        const arena::Rows next = message_.rows();
+        const double change = (1 - mu_) / step.numbers.lr;
+        step.combine(m_hat_, {{mu_, m_hat_}, {change, step.x}, {-change, next}}, all);
+        step.copy(next, step.x, all);
+    }
+
+private:
+    double beta_, mu_;
+    bool nesterov_;
+    arena::Rows m_hat_;
+    arena::Buffer message_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    const double beta = spec.at("beta");
+    const double mu = spec.at("mu").is_null() ? beta : spec.at("mu").get<double>();
+    return std::make_unique<QgDsgdm>(context.schedule, beta, mu, spec.at("nesterov"));
+}
+
+}  // namespace
+
+AlgorithmEntry qg_dsgdm_entry() {
+    using P = base::Parameter;
+    return {{"qg_dsgdm",
+             "momentum that follows the averaged parameters (quasi-global)",
+             {P::number("beta", "0.9", "momentum").at_least(0).at_most(1),
+              P::number("mu", "null", "share of the momentum that is kept; null: beta")
+                  .at_least(0)
+                  .at_most(1)
+                  .or_null(),
+              P::flag("nesterov", "false", "applies g + beta m")}},
+            make,
+            {.optimizer = OptimizerNeed::plain_sgd, .divides_by_lr = true},
+            {.mean = MeanRule::quasi_global, .plain_alone = false}};
+}
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,164 @@
+// RelaySGD (Vogels et al. 2021, arXiv 2110.04175): on a tree, every update reaches every replica
+// with the same weight, relayed from neighbour to neighbour, a step later per edge. h_i is the
+// replica's parameters after its local update (model), or that update itself (grad):
+//
+//     M_{i->j} = h_i + sum over other neighbours k of M_{k->i} of the iteration before
+//     model   x_i <- (h_i (n - c_i) + sum_k M_{k->i}) / n,   c_i replicas being heard of so far
+//     grad    x_i <- x_i + (h_i + sum_k M_{k->i}) / n
+//
+// Counts follow from the tree and t and are not sent. One row per edge and direction; keeps the
+// last message of every neighbour, and those that are sent; the grad form x too.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "graphs/types/tree_exchanges.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class RelaySgd final : public Algorithm {
+public:
+    RelaySgd(const graphs::TreeExchanges& tree, bool model) : tree_(tree), model_(model) {}
+
+    void declare(arena::StateTable& state) override {
+        for (int k = 0; k < tree_.swaps(); ++k) {
+            received_.push_back(state.rows("algorithm/message_" + std::to_string(k)));
+            sent_.push_back(state.scratch());
+        }
+        if (!model_) before_ = state.scratch();
+    }
+
+    bool keeps_messages() const override { return true; }
+
+    void before_forward(Step& step) override {
+        if (!model_) step.copy(step.x, before_.rows(), step.layout.all());
+    }
+    void ready(Step& step, arena::Columns columns) override {
+        step.update(step.x, step.x, step.x, columns);
+        for (int k = 0; k < tree_.swaps(); ++k) {
+            step.combine(sent_[k].rows(), messages(step, k), columns);
+        }
+        for (int k = 0; k < tree_.swaps(); ++k) {
+            pending_.push_back(
+                {step.exchange.start_mix(tree_.swap(k), sent_[k].rows(), columns), k});
+        }
+    }
+    void after_backward(Step& step) override {
+        step.probe.about_to_average(step.x);
+        for (const auto& [token, k] : pending_) step.finish_mix(token, received_[k]);
+        pending_.clear();
+        hear(step.t);
+        step.combine(step.x, averages(step), step.layout.all());
+        step.probe.averaged(step.x);
+    }
+    Sent sent(int64_t, graphs::Round) const override {
+        const int64_t n = tree_.size(), edges = n - 1;
+        const double rows = 2.0 * static_cast<double>(edges);
+        return {n > 1, n > 1 ? 1 : 0, rows / static_cast<double>(n), 2 * edges, rows};
+    }
+    int extra_rows() const override { return 2 * tree_.swaps() + (model_ ? 0 : 1); }
+
+private:
+    using Terms = std::vector<std::vector<arena::Term>>;
+    struct Bucket {
+        comm::Token token;
+        int swap;
+    };
+
+    /// h of local row i, times `factor`.
+    void add_own(std::vector<arena::Term>& terms, const Step& step, int64_t i,
+                 double factor) const {
+        terms.push_back({step.x.at(i, 0), factor});
+        if (!model_) terms.push_back({before_.rows().at(i, 0), -factor});
+    }
+
+    /// What is sent in swap k; nothing by those who have no partner in it.
+    Terms messages(const Step& step, int k) const {
+        Terms terms(step.x.count);
+        for (int64_t i = 0; i < step.x.count; ++i) {
+            const auto replica = static_cast<int>(step.x.first + i);
+            if (tree_.partner(k, replica) < 0) continue;
+            add_own(terms[i], step, i, 1);
+            for (int other = 0; other < tree_.swaps(); ++other) {
+                if (other == k || tree_.partner(other, replica) < 0) continue;
+                terms[i].push_back({received_[other].at(i, 0), 1});
+            }
+        }
+        return terms;
+    }
+
+    /// The next x.
+    Terms averages(const Step& step) const {
+        const double n = tree_.size();
+        Terms terms(step.x.count);
+        for (int64_t i = 0; i < step.x.count; ++i) {
+            const auto replica = static_cast<int>(step.x.first + i);
+            double heard = 0;
+            for (int k = 0; k < tree_.swaps(); ++k) {
+                if (tree_.partner(k, replica) < 0) continue;
+                heard += heard_[k][replica];
+                terms[i].push_back({received_[k].at(i, 0), 1 / n});
+            }
+            add_own(terms[i], step, i, model_ ? (n - heard) / n : 1 / n);
+            if (!model_) terms[i].push_back({before_.rows().at(i, 0), 1});
+        }
+        return terms;
+    }
+
+    /// Replicas that the message over swap k to i tells of, after the exchange of iteration t.
+    void hear(int64_t t) {
+        if (heard_.empty()) {
+            heard_.assign(tree_.swaps(), std::vector<double>(tree_.size(), 0));
+            for (int64_t s = 0; s < std::min<int64_t>(t, tree_.size()); ++s) hear_once();
+        }
+        hear_once();
+    }
+    void hear_once() {
+        const auto before = heard_;
+        for (int k = 0; k < tree_.swaps(); ++k) {
+            for (int i = 0; i < tree_.size(); ++i) {
+                const int from = tree_.partner(k, i);
+                if (from < 0) continue;
+                heard_[k][i] = 1;
+                for (int other = 0; other < tree_.swaps(); ++other) {
+                    if (other != k) heard_[k][i] += before[other][from];
+                }
+            }
+        }
+    }
+
+    const graphs::TreeExchanges& tree_;
+    bool model_;
+    std::vector<arena::Rows> received_;       // by swap
+    std::vector<arena::Buffer> sent_;         // by swap
+    std::vector<std::vector<double>> heard_;  // by swap and replica
+    arena::Buffer before_;
+    std::vector<Bucket> pending_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<RelaySgd>(dynamic_cast<const graphs::TreeExchanges&>(*context.schedule),
+                                      spec.at("form") == "model");
+}
+
+std::unique_ptr<graphs::Schedule> schedule(const base::Json&,
+                                           std::shared_ptr<const graphs::Schedule> graph,
+                                           const graphs::RunFacts&) {
+    return std::make_unique<graphs::TreeExchanges>(std::move(graph));
+}
+
+}  // namespace
+
+AlgorithmEntry relaysgd_entry() {
+    return {{"relaysgd",
+             "on a tree: parameters or updates relayed from neighbour to neighbour",
+             {base::Parameter::choice("form", "\"model\"", {"model", "grad"},
+                                      "what is relayed: parameters, or updates")}},
+            make,
+            {.graph = GraphNeed::tree, .sequences = false},
+            {.mean = MeanRule::none, .bias = Bias::vanishes},
+            schedule};
+}
+
+}  // namespace dbench::algorithms

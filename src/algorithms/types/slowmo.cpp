@@ -1,0 +1,109 @@
+// SlowMo (Wang et al. 2019, arXiv 1910.00643, algorithm 1): every H iterations of a base algorithm
+// all replicas are averaged, and momentum acts on the change since the last time:
+//
+//     x_a = mean_j x_j;   u <- beta u + (x_0 - x_a) / lr;   x_0 <- x_0 - alpha lr u;   x_i <- x_0
+//
+// lr is that of the last inner step; when due, the mean takes the place of the base algorithm's W.
+// The base algorithm's state goes on. Its rows, and an all-reduce when due; keeps x_0 and u.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "base/error.hpp"
+#include "graphs/schedules/chosen.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class SlowMo final : public Algorithm {
+public:
+    SlowMo(const base::Json& spec, std::unique_ptr<Algorithm> base)
+        : base_(std::move(base)),
+          period_(spec.at("period")),
+          beta_(spec.at("beta")),
+          alpha_(spec.at("alpha")) {}
+
+    void declare(arena::StateTable& state) override {
+        base_->declare(state);
+        anchor_ = state.rows("algorithm/anchor");
+        u_ = state.rows("algorithm/slow_momentum");
+    }
+    void before_forward(Step& step) override {
+        if (step.t == 0) step.copy(step.x, anchor_, step.layout.all());
+        base_->before_forward(step);
+    }
+    void ready(Step& step, arena::Columns columns) override { base_->ready(step, columns); }
+    void after_backward(Step& step) override {
+        base_->after_backward(step);
+        if ((step.t + 1) % period_ != 0) return;
+        const arena::Columns all = step.layout.all();
+        const double lr = step.numbers.lr;
+        step.combine(u_, {{beta_, u_}, {1 / lr, anchor_}, {-1 / lr, step.x}}, all);
+        step.combine(anchor_, {{1, anchor_}, {-alpha_ * lr, u_}}, all);
+        step.copy(anchor_, step.x, all);
+    }
+    Sent sent(int64_t t, graphs::Round round) const override { return base_->sent(t, round); }
+    int extra_rows() const override { return 2 + base_->extra_rows(); }
+    bool keeps_received_rows() const override { return base_->keeps_received_rows(); }
+
+private:
+    std::unique_ptr<Algorithm> base_;
+    int64_t period_;
+    double beta_, alpha_;
+    arena::Rows anchor_, u_;
+};
+
+const AlgorithmEntry& base_of(const base::Json& spec) {
+    return *base::find_row(algorithm_table(), spec.at("base").at("type").get<std::string>());
+}
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<SlowMo>(spec, base_of(spec).make(spec.at("base"), context));
+}
+
+// The base algorithm's iterations end in an averaging of x that may be made global.
+void check(base::Json& spec, const std::string& pointer) {
+    const std::string here = pointer + "/base";
+    base::Json& base = spec["base"];
+    if (base == "local_sgd") base = {{"type", "local_sgd"}};
+    if (base.is_object() && base.value("type", "") == "local_sgd" && !base.contains("period")) {
+        base["period"] = spec.at("period");
+    }
+    base = resolve_algorithm(base, here);
+    const bool in_order = base.value("order", "adapt_then_combine") == "adapt_then_combine";
+    for (const char* good : {"dsgd", "averaged_momentum", "qg_dsgdm", "local_sgd"}) {
+        if (base.at("type") == good && in_order) return;
+    }
+    throw base::UserError(here + ": slowmo does not go over " + base.at("type").get<std::string>() +
+                          (in_order ? "" : " in this order") +
+                          " (its iterations must end in an averaging of the parameters, and it "
+                          "must not correct for them): choose local_sgd, dsgd in the order "
+                          "adapt_then_combine, averaged_momentum or qg_dsgdm");
+}
+
+std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
+                                           std::shared_ptr<const graphs::Schedule> graph,
+                                           const graphs::RunFacts& run) {
+    if (base_of(spec).schedule) graph = base_of(spec).schedule(spec.at("base"), graph, run);
+    return graphs::averaged_globally(std::move(graph), spec.at("period"));
+}
+
+}  // namespace
+
+AlgorithmEntry slowmo_entry() {
+    using P = base::Parameter;
+    return {
+        {"slowmo",
+         "slow momentum over a base algorithm, at a global average after every H iterations",
+         {P::any("base", "\"local_sgd\"",
+                 "the inner algorithm: local_sgd (its period: this one's), dsgd, ..."),
+          period_parameter("12"), P::number("beta", "0.5", "slow momentum").at_least(0).at_most(1),
+          P::number("alpha", "1", "slow learning rate").at_least(0)}},
+        make,
+        {.divides_by_lr = true},
+        {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
+        schedule,
+        check};
+}
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,115 @@
+#include "data/files.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/error.hpp"
+
+namespace dbench::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CloseGz {
+    void operator()(gzFile file) const { gzclose_r(file); }
+};
+using GzFile = std::unique_ptr<gzFile_s, CloseGz>;
+
+[[noreturn]] void unreadable(const std::string& path, const std::string& why,
+                             const std::string& source) {
+    throw base::UserError(path + ": cannot be read (" + why +
+                          "): check the file and its permissions, or get it again from " + source);
+}
+
+}  // namespace
+
+DataFile read_data_file(const std::string& path, int64_t limit, const std::string& source) {
+    // zlib hands plain files through as they are, so both kinds take one way.
+    if (fs::is_directory(path)) unreadable(path, "it is a folder", source);
+    errno = 0;
+    const GzFile gz(gzopen(path.c_str(), "rb"));
+    if (!gz) unreadable(path, std::strerror(errno != 0 ? errno : ENOMEM), source);
+    gzbuffer(gz.get(), 1U << 18);
+
+    DataFile file{path, std::vector<uint8_t>(static_cast<size_t>(limit) + 1), 0};
+    const auto wanted = static_cast<int64_t>(file.bytes.size());
+    while (file.size < wanted) {
+        const auto piece = static_cast<unsigned>(std::min<int64_t>(wanted - file.size, 1 << 24));
+        const int got = gzread(gz.get(), file.bytes.data() + file.size, piece);
+        int code = Z_OK;
+        const char* reason = gzerror(gz.get(), &code);
+        if (code != Z_OK && code != Z_STREAM_END) {
+            if (code == Z_ERRNO) reason = std::strerror(errno);
+            if (code == Z_BUF_ERROR) reason = "the compressed file ends too early";
+            unreadable(path, reason, source);
+        }
+        if (got <= 0) break;
+        file.size += got;
+    }
+    file.bytes.resize(static_cast<size_t>(file.size));
+    if (gzdirect(gz.get()) != 0) {
+        std::error_code ignored;
+        const auto size = fs::file_size(path, ignored);
+        if (!ignored) file.size = std::max(file.size, static_cast<int64_t>(size));
+    }
+    return file;
+}
+
+void check_size(const DataFile& file, int64_t expected, const std::string& layout,
+                const std::string& source) {
+    if (file.size == expected) return;
+    throw base::UserError(file.path + ": is too " + (file.size < expected ? "short" : "long") +
+                          " (found " + std::to_string(file.size) + " bytes" +
+                          (file.path.ends_with(".gz") ? " unpacked" : "") + ", expected " +
+                          std::to_string(expected) + ", " + layout + "): get it again from " +
+                          source);
+}
+
+std::string digest(const std::vector<uint8_t>& bytes) {
+    const auto sum = crc32_z(crc32_z(0, nullptr, 0), bytes.data(), bytes.size());
+    char text[16];
+    std::snprintf(text, sizeof text, "crc32:%08lx", sum);
+    return text;
+}
+
+std::string data_root(const base::Json& spec, const std::string& folder,
+                      const std::string& source) {
+    if (spec.contains("root") && spec.at("root").is_string()) {
+        return spec.at("root").get<std::string>();
+    }
+    const char* variable = std::getenv("DBENCH_DATA");
+    if (variable != nullptr && *variable != '\0') return variable;
+    throw base::UserError(
+        "/data/root: is not set (nor is the environment variable DBENCH_DATA): set "
+        "one of them to the folder that holds " +
+        folder + "; the files are at " + source);
+}
+
+std::string find_file(const std::string& folder, const std::vector<std::string>& names) {
+    std::error_code ignored;
+    for (const auto& name : names) {
+        const fs::path path = fs::path(folder) / name;
+        if (fs::exists(path, ignored)) return path.string();
+    }
+    return "";
+}
+
+std::string find_folder(const std::string& root, const std::vector<std::string>& folders,
+                        const std::vector<std::string>& names) {
+    for (const auto& each : folders) {
+        const std::string folder = each.empty() ? root : (fs::path(root) / each).string();
+        if (!find_file(folder, names).empty()) return folder;
+    }
+    return "";
+}
+
+}  // namespace dbench::data

@@ -1,0 +1,154 @@
+#include "data/loader.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace dbench::data {
+namespace {
+
+// Two rounds of the local replicas hide any unevenness; beyond these bounds memory is only wasted.
+int64_t default_queue(const Dataset& data, int64_t batch, const Loader::Options& options) {
+    constexpr int64_t kMost = 64, kMostBytes = int64_t{256} << 20;
+    const std::vector<int64_t> shape = data.shape();
+    const int64_t bytes = std::accumulate(shape.begin(), shape.end(), batch * size_of(options.type),
+                                          std::multiplies<>());
+    const int64_t wanted = std::min(kMost, 2 * (options.end - options.begin));
+    return std::max<int64_t>(1, std::min(wanted, kMostBytes / std::max<int64_t>(1, bytes)));
+}
+
+}  // namespace
+
+struct Loader::Impl {
+    std::shared_ptr<const Dataset> data;
+    std::shared_ptr<const Partition> partition;
+    BatchPlan plan;
+    Options options;
+
+    // Buffers go round: free -> the thread fills -> ready -> the consumer holds -> free.
+    std::vector<BatchBuffer> buffers;
+    std::mutex mutex;
+    std::condition_variable has_free, has_ready;
+    std::vector<BatchBuffer*> free;
+    std::deque<BatchBuffer*> ready;
+    BatchBuffer* held = nullptr;
+    bool finished = false;
+    std::exception_ptr failure;
+    std::atomic<bool> stop{false};
+    std::thread thread;
+
+    Impl(std::shared_ptr<const Dataset> d, std::shared_ptr<const Partition> p, const BatchPlan& pl,
+         const Options& o)
+        : data(std::move(d)), partition(std::move(p)), plan(pl), options(o) {
+        const int64_t queue =
+            options.queue > 0 ? options.queue : default_queue(*data, plan.batch_size, options);
+        // One more is in the consumer's hands; the one being filled counts as part of the queue.
+        for (int64_t k = 0; k < queue + 1; ++k) buffers.emplace_back(options.type, options.order);
+        for (BatchBuffer& each : buffers) free.push_back(&each);
+        thread = std::thread([this] { work(); });
+    }
+
+    ~Impl() {
+        {
+            const std::lock_guard lock(mutex);
+            stop = true;
+        }
+        has_free.notify_all();
+        thread.join();
+    }
+
+    BatchBuffer* take_free() {
+        std::unique_lock lock(mutex);
+        has_free.wait(lock, [this] { return stop || !free.empty(); });
+        if (stop) return nullptr;
+        BatchBuffer* buffer = free.back();
+        free.pop_back();
+        return buffer;
+    }
+
+    void work() {
+        std::exception_ptr thrown;
+        try {
+            make_batches();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        const std::lock_guard lock(mutex);
+        failure = thrown;
+        finished = true;
+        has_ready.notify_all();
+    }
+
+    void make_batches() {
+        int64_t epoch = -1;
+        std::vector<std::vector<int64_t>> orders(options.end - options.begin);
+        for (int64_t t = options.first_iteration; t < options.last_iteration; ++t) {
+            if (t / plan.per_epoch != epoch) {
+                epoch = t / plan.per_epoch;
+                for (int64_t i = options.begin; i < options.end; ++i) {
+                    orders[i - options.begin] = partition->epoch(i, epoch);
+                }
+            }
+            for (const auto& order : orders) {
+                BatchBuffer* buffer = take_free();
+                if (buffer == nullptr || !fill(*buffer, order, epoch, t % plan.per_epoch)) return;
+                const std::lock_guard lock(mutex);
+                ready.push_back(buffer);
+                has_ready.notify_one();
+            }
+        }
+    }
+
+    // False where it was stopped half-way (a full batch can take long).
+    bool fill(BatchBuffer& buffer, const std::vector<int64_t>& order, int64_t epoch,
+              int64_t position) {
+        const int64_t count = plan.full ? static_cast<int64_t>(order.size()) : plan.batch_size;
+        const int64_t first = position * count;
+        DBENCH_EXPECT(first + count <= static_cast<int64_t>(order.size()));
+        buffer.start(*data, count);
+        for (int64_t k = 0; k < count; ++k) {
+            if (stop.load(std::memory_order_relaxed)) return false;
+            const int64_t sample = order[first + k];
+            const uint64_t key =
+                options.augment ? augment_key(options.augment_seed, epoch, sample) : 0;
+            buffer.put(k, *data, sample, key);
+        }
+        return true;
+    }
+
+    const Batch& next() {
+        std::unique_lock lock(mutex);
+        if (held != nullptr) {
+            free.push_back(std::exchange(held, nullptr));
+            has_free.notify_one();
+        }
+        has_ready.wait(lock, [this] { return finished || !ready.empty(); });
+        if (ready.empty()) {
+            if (failure) std::rethrow_exception(failure);
+            throw std::logic_error("a batch was asked for after the loader's last iteration");
+        }
+        held = ready.front();
+        ready.pop_front();
+        return held->batch();
+    }
+};
+
+Loader::Loader(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partition> partition,
+               const BatchPlan& plan, const Options& options)
+    : impl_(std::make_unique<Impl>(std::move(data), std::move(partition), plan, options)) {}
+
+Loader::~Loader() = default;
+
+const Batch& Loader::next() { return impl_->next(); }
+
+}  // namespace dbench::data

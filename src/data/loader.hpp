@@ -1,0 +1,92 @@
+#pragma once
+// Batches in the order in which they are consumed, made ahead by one thread with a bounded queue.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "arena/rows.hpp"
+#include "data/dataset.hpp"
+
+namespace dbench::data {
+
+/// One replica's minibatch in host memory.
+struct Batch {
+    int64_t count = 0;
+    std::vector<int64_t> shape;  ///< logical: {count, C, H, W} or {count, features}
+    Order order = Order::contiguous;
+    arena::DType type = arena::DType::float32;
+    void* inputs = nullptr;
+    const int64_t* labels = nullptr;  ///< [count]; null for real targets
+    const void* targets = nullptr;    ///< [count] of `type`; null for classes
+};
+
+/// How an epoch is cut into batches (docs/data.md): L = floor(min_i m_i / batch).
+struct BatchPlan {
+    int64_t batch_size;  ///< per replica; of a full batch the smallest partition's size
+    bool full;           ///< one iteration is one pass over the replica's whole partition
+    int64_t per_epoch;   ///< L
+    double left_out;     ///< share of samples left out each epoch
+    int64_t samples_per_iteration;  ///< of all replicas
+};
+/// Throws UserError where a batch is larger than the smallest partition or a global batch cannot be
+/// dealt to n replicas. `batch_size` is /data/batch_size of the resolved spec.
+BatchPlan plan_batches(const base::Json& batch_size, const Partition& partition, int64_t replicas);
+
+/// The memory of one batch, kept from batch to batch; inputs start at a multiple of 64 bytes.
+class BatchBuffer {
+public:
+    BatchBuffer(arena::DType type, Order order);
+    /// Makes room for `count` samples of `data`; earlier contents are lost.
+    void start(const Dataset& data, int64_t count);
+    /// Writes sample `index` at `position`; `augment_key` as for Dataset::input.
+    void put(int64_t position, const Dataset& data, int64_t index, uint64_t augment_key);
+    const Batch& batch() const { return batch_; }
+
+private:
+    Batch batch_;
+    int64_t numel_ = 0;  ///< elements of one input
+    arena::Buffer inputs_, targets_;
+    std::vector<int64_t> labels_;
+};
+
+/// The key of a sample's augmentation in an epoch: never 0, the same whoever makes the batch.
+uint64_t augment_key(uint64_t augment_seed, int64_t epoch, int64_t sample);
+
+/// Serves batches of iterations first, first + 1, ... and in each of local replicas begin .. end-1.
+class Loader {
+public:
+    struct Options {
+        int64_t first_iteration = 0, last_iteration = 0;  ///< half-open
+        int64_t begin = 0, end = 1;                       ///< replicas of this rank
+        arena::DType type = arena::DType::float32;
+        Order order = Order::contiguous;
+        bool augment = false;
+        uint64_t augment_seed = 0;
+        int queue = 0;  ///< batches made ahead; 0: two rounds of the local replicas, in bounds
+    };
+    Loader(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partition> partition,
+           const BatchPlan& plan, const Options& options);
+    ~Loader();  ///< stops the thread
+
+    /// The next batch, valid until the following call. Rethrows what the thread threw; after the
+    /// last iteration it throws std::logic_error.
+    const Batch& next();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Batches of consecutive samples, not augmented; for evaluation.
+class PlainBatches {
+public:
+    PlainBatches(arena::DType type, Order order) : buffer_(type, order) {}
+    /// Samples first .. first + count - 1 of `data`; valid until the following call.
+    const Batch& fill(const Dataset& data, int64_t first, int64_t count);
+
+private:
+    BatchBuffer buffer_;
+};
+
+}  // namespace dbench::data

@@ -1,0 +1,57 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/error.hpp"
+#include "data/loader.hpp"
+
+namespace dbench::data {
+namespace {
+
+using base::UserError;
+
+int64_t per_replica(const base::Json& batch_size, int64_t replicas) {
+    if (batch_size.is_number()) return batch_size.get<int64_t>();
+    const auto global = batch_size.at("global").get<int64_t>();
+    if (global % replicas == 0) return global / replicas;
+    const int64_t below = global / replicas * replicas;
+    std::string near = std::to_string(below + replicas);
+    if (below > 0) near = std::to_string(below) + " or " + near;
+    throw UserError("/data/batch_size/global: " + std::to_string(global) +
+                    " samples cannot be dealt evenly to " + std::to_string(replicas) +
+                    " replicas: the nearest that can is " + near);
+}
+
+}  // namespace
+
+BatchPlan plan_batches(const base::Json& batch_size, const Partition& partition, int64_t replicas) {
+    DBENCH_EXPECT(replicas >= 1);
+    int64_t smallest = partition.size(0), total = 0, poorest = 0;
+    for (int64_t i = 0; i < replicas; ++i) {
+        const int64_t size = partition.size(i);
+        total += size;
+        if (size < smallest) {
+            smallest = size;
+            poorest = i;
+        }
+    }
+    if (smallest == 0) {
+        throw UserError("/replicas: replica " + std::to_string(poorest) +
+                        " gets no training samples (" + std::to_string(total) + " for " +
+                        std::to_string(replicas) + " replicas): use fewer replicas or more data");
+    }
+    if (batch_size.is_string()) return {smallest, true, 1, 0.0, total};
+
+    const int64_t batch = per_replica(batch_size, replicas);
+    if (batch > smallest) {
+        throw UserError("/data/batch_size: a batch of " + std::to_string(batch) +
+                        " is more than the " + std::to_string(smallest) +
+                        " training samples of replica " + std::to_string(poorest) +
+                        ": use at most " + std::to_string(smallest) + ", or \"full\"");
+    }
+    const int64_t epoch = smallest / batch;
+    const double used = static_cast<double>(epoch * batch * replicas);
+    return {batch, false, epoch, 1.0 - used / static_cast<double>(total), batch * replicas};
+}
+
+}  // namespace dbench::data

@@ -1,0 +1,131 @@
+// MNIST (LeCun, Cortes, Burges) and Fashion-MNIST (Xiao, Rasul, Vollgraf 2017): the same four IDX
+// files under the same names.
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.hpp"
+#include "data/files.hpp"
+#include "data/sets/idx.hpp"
+#include "data/sets/sets.hpp"
+
+namespace dbench::data {
+namespace {
+
+struct Kind {
+    const char* name;
+    const char* title;
+    std::vector<std::string> folders;  // of the root, where the files may lie
+    const char* source;
+    Normalization published;
+};
+
+const Kind& mnist() {
+    static const Kind kind = {"mnist",
+                              "MNIST",
+                              {"mnist", "MNIST/raw", ""},
+                              "https://ossci-datasets.s3.amazonaws.com/mnist/",
+                              {{0.1307}, {0.3081}}};
+    return kind;
+}
+
+const Kind& fashion_mnist() {
+    static const Kind kind = {"fashion_mnist",
+                              "Fashion-MNIST",
+                              {"fashion-mnist", "FashionMNIST/raw", ""},
+                              "https://github.com/zalandoresearch/fashion-mnist",
+                              {{0.2860}, {0.3530}}};
+    return kind;
+}
+
+// The usual names of one file; the dotted one is what some unpackers make of it.
+std::vector<std::string> names_of(const std::string& split, const std::string& content) {
+    const std::string rank = content == "images" ? "idx3" : "idx1";
+    const std::string plain = split + "-" + content + "-" + rank + "-ubyte";
+    const std::string dotted = split + "-" + content + "." + rank + "-ubyte";
+    return {plain, plain + ".gz", dotted, dotted + ".gz"};
+}
+
+std::string folder_of(const Kind& kind, const std::string& root) {
+    return find_folder(root, kind.folders, names_of("train", "images"));
+}
+
+std::string missing(const Kind& kind, const std::string& root) {
+    return "no train-images-idx3-ubyte, plain or .gz, in " + root + " or its folder " +
+           kind.folders.front();
+}
+
+DataStatus status(const Kind& kind, const std::string& root) {
+    if (root.empty()) return {kind.name, false, "DBENCH_DATA is not set"};
+    const std::string folder = folder_of(kind, root);
+    if (folder.empty()) {
+        return {kind.name, false, missing(kind, root) + "; get them from " + kind.source};
+    }
+    for (const char* split : {"train", "t10k"}) {
+        for (const char* content : {"images", "labels"}) {
+            const auto names = names_of(split, content);
+            if (find_file(folder, names).empty()) {
+                return {kind.name, false, names.front() + " missing in " + folder};
+            }
+        }
+    }
+    return {kind.name, true, folder};
+}
+
+std::shared_ptr<const Dataset> read_split(const Kind& kind, const std::string& folder,
+                                          const std::string& split, int64_t count,
+                                          const Normalization& normalization, DataSets& sets) {
+    const auto path = [&](const std::string& content) {
+        const auto names = names_of(split, content);
+        const std::string found = find_file(folder, names);
+        if (!found.empty()) return found;
+        throw base::UserError(folder + ": " + names.front() +
+                              " is missing (plain or .gz): get it " + "from " + kind.source);
+    };
+    const IdxFiles files = {path("images"), path("labels"), kind.source};
+    std::string digests[2];
+    Images images = read_idx(files, count, digests);
+    for (int k = 0; k < 2; ++k) {
+        const std::filesystem::path file = k == 0 ? files.images : files.labels;
+        sets.checksums.emplace_back(file.filename().string(), digests[k]);
+    }
+    return image_set(std::move(images), 10, normalization);
+}
+
+DataSets make(const Kind& kind, const base::Json& spec) {
+    const std::string root = data_root(spec, kind.folders.front(), kind.source);
+    const std::string folder = folder_of(kind, root);
+    if (folder.empty()) {
+        throw base::UserError(std::string("/data/root: no ") + kind.title + " here (" +
+                              missing(kind, root) + "): get the four files from " + kind.source);
+    }
+    const auto normalization =
+        chosen_normalization(spec.at("normalize").get<std::string>(), kind.published);
+    DataSets sets;
+    sets.train = read_split(kind, folder, "train", 60000, normalization, sets);
+    sets.test = read_split(kind, folder, "t10k", 10000, normalization, sets);
+    return sets;
+}
+
+}  // namespace
+
+DataEntry mnist_data() {
+    return {{"mnist",
+             "handwritten digits, 1x28x28: 60000 for training, 10000 for testing",
+             {root_parameter()}},
+            true,
+            [](const base::Json& spec, const DataContext&) { return make(mnist(), spec); },
+            [](const std::string& root) { return status(mnist(), root); }};
+}
+
+DataEntry fashion_mnist_data() {
+    return {{"fashion_mnist",
+             "articles of clothing, 1x28x28: 60000 for training, 10000 for testing",
+             {root_parameter()}},
+            true,
+            [](const base::Json& spec, const DataContext&) { return make(fashion_mnist(), spec); },
+            [](const std::string& root) { return status(fashion_mnist(), root); }};
+}
+
+}  // namespace dbench::data

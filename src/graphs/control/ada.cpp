@@ -1,0 +1,96 @@
+// Ada in its epoch form: a ring lattice (or another family) that thins out during the run,
+//
+//     k(e) = max(k0 - floor(gamma_k e), k_min),    e = floor(t / iterations per epoch),
+//
+// rounded up to the next k of the family. The mechanism is the DBench paper's (arXiv 2509.12213);
+// formula and constants are this project's choice.
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "graphs/control/degree_family.hpp"
+#include "graphs/schedules/staged.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+constexpr int64_t kMostEpochs = 1'000'000;
+
+class Ada final : public Staged {
+public:
+    Ada(const base::Json& spec, const GraphContext& context, const std::string& pointer)
+        : Staged(context.n) {
+        const bool large = context.n > 96;
+        const auto number = [&](const char* key, double standard) {
+            return spec.at(key).is_null() ? standard : spec.at(key).get<double>();
+        };
+        const double gamma = number("gamma_k", large ? 1 : 0.02);
+        const auto k0 = static_cast<int64_t>(number("k0", large ? 112 : 10));
+        const auto k_min = spec.at("k_min").get<int64_t>();
+        if (k_min > k0) {
+            throw base::UserError(pointer + "/k_min: " + std::to_string(k_min) +
+                                  " is above k0 = " + std::to_string(k0) + ": lower it");
+        }
+        const DegreeFamily family(spec.at("family"), context, pointer);
+        const auto degree = [&](int64_t epoch) {
+            const double k = static_cast<double>(k0) - std::floor(gamma * double(epoch) + 1e-9);
+            return family.at_least(static_cast<int64_t>(std::max(k, double(k_min))));
+        };
+        const auto [iterations, per_epoch, samples, row_bytes] = context.run;
+        epochs_ = iterations > 0 ? (iterations + per_epoch - 1) / per_epoch
+                                 : std::min(kMostEpochs, to_floor(double(k0 - k_min), gamma));
+        const bool reversed = spec.at("reversed");
+        std::map<int64_t, size_t> known;
+        for (int64_t epoch = 0; epoch < epochs_; ++epoch) {
+            const int64_t k = degree(reversed ? epochs_ - 1 - epoch : epoch);
+            if (!known.contains(k)) known[k] = add(family.title(k), family.make(k));
+            go_to(epoch * per_epoch, known[k], "epoch " + std::to_string(epoch));
+        }
+        first_change_ = gamma > 0 ? to_floor(1, gamma) - 1 : -1;
+    }
+
+    std::vector<std::string> warnings() const override {
+        if (stages().size() > 1 || epochs_ == 0) return {};
+        std::string text = "/graph: ada never changes its graph (" + name(0) + ") in " +
+                           std::to_string(epochs_) + " epochs";
+        if (first_change_ > 0) {
+            text += ": with this gamma_k, k falls for the first time in epoch " +
+                    std::to_string(first_change_) +
+                    "; raise /graph/gamma_k, about (k0 - k_min) / epochs";
+        }
+        return {text};
+    }
+
+private:
+    // Epochs until gamma * epoch reaches `amount`, and one more.
+    static int64_t to_floor(double amount, double gamma) {
+        return gamma > 0 ? static_cast<int64_t>(std::ceil(amount / gamma - 1e-9)) + 1 : 1;
+    }
+
+    int64_t epochs_ = 0, first_change_ = -1;
+};
+
+std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
+                               const std::string& pointer) {
+    return std::make_unique<Ada>(spec, context, pointer);
+}
+
+}  // namespace
+
+GraphEntry ada_entry() {
+    using P = base::Parameter;
+    return for_runs(graph_entry(
+        "ada", "degree k(e) = max(k0 - floor(gamma_k e), k_min) in epoch e",
+        {P::integer("k0", "null", "at the start; null: 10, 112 for more than 96 replicas")
+             .at_least(1)
+             .or_null(),
+         P::number("gamma_k", "null", "decrease per epoch; null: 0.02, 1 above 96 replicas")
+             .at_least(0)
+             .or_null(),
+         P::integer("k_min", "2", "never less").at_least(1), family_parameter(),
+         P::flag("reversed", "false", "the same graphs in the opposite order: a control")},
+        make));
+}
+
+}  // namespace dbench::graphs

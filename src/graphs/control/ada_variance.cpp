@@ -1,0 +1,169 @@
+// Ada in its variance form: the degree follows the measured dispersion of parameter tensors.
+//
+//     v = aggregate of the measure over tensors, in iterations t with (t + 1) mod every = 0
+//     s = v, or v / (largest v so far)
+//     s > high in `patience` checks in a row: k up `step` rungs;   s < low likewise: down
+//
+// That the degree falls as variances settle is the DBench paper's (arXiv 2509.12213); the band, its
+// hysteresis and all constants are this project's choice.
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "graphs/control/degree_family.hpp"
+#include "graphs/number_text.hpp"
+#include "graphs/schedules/staged.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+double aggregate(std::vector<double> values, const std::string& how) {
+    if (values.empty()) return 0;
+    if (how == "max") return *std::max_element(values.begin(), values.end());
+    if (how == "median") {
+        const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
+        std::nth_element(values.begin(), middle, values.end());
+        return *middle;
+    }
+    double sum = 0;
+    for (const double v : values) sum += v;
+    return sum / static_cast<double>(values.size());
+}
+
+Measure measure_of(const std::string& name) {
+    if (name == "gini") return Measure::gini;
+    if (name == "index_of_dispersion") return Measure::index_of_dispersion;
+    if (name == "coefficient_of_variation") return Measure::coefficient_of_variation;
+    if (name == "quartile_coefficient") return Measure::quartile_coefficient;
+    if (name == "variance") return Measure::variance;
+    return Measure::consensus_distance;
+}
+
+Wish wish_of(const base::Json& spec, const std::string& pointer) {
+    Wish wish{measure_of(spec.at("measure"))};
+    const base::Json& tensors = spec.at("tensors");
+    const auto refuse = [&] {
+        throw base::UserError(pointer + "/tensors: must be \"all\", \"weights\", or a list of " +
+                              "names (* stands for any text); found " + base::short_text(tensors));
+    };
+    if (tensors.is_array() && !tensors.empty()) {
+        for (const auto& name : tensors) {
+            if (!name.is_string()) refuse();
+            wish.tensors.push_back(name);
+        }
+    } else if (tensors == "weights") {
+        wish.weights_only = true;
+    } else if (tensors != "all") {
+        refuse();
+    }
+    return wish;
+}
+
+class AdaVariance final : public Staged {
+public:
+    AdaVariance(const base::Json& spec, const GraphContext& context, const std::string& pointer)
+        : Staged(context.n),
+          wish_(wish_of(spec, pointer)),
+          measure_(spec.at("measure")),
+          aggregate_(spec.at("aggregate")),
+          relative_(spec.at("relative")),
+          low_(spec.at("low")),
+          high_(spec.at("high")),
+          patience_(spec.at("patience")),
+          step_(spec.at("step")),
+          every_(to_iterations(spec.at("every"), context.run)) {
+        if (low_ > high_) {
+            throw base::UserError(pointer + "/low: " + number_text(low_) + " is above high = " +
+                                  number_text(high_) + ": a band has low <= high");
+        }
+        const auto k_min = spec.at("k_min").get<int64_t>();
+        const auto k_max = spec.at("k_max").get<int64_t>();
+        const int64_t k0 = spec.at("k0").is_null() ? k_max : spec.at("k0").get<int64_t>();
+        if (k_min > k_max || k0 < k_min || k0 > k_max) {
+            throw base::UserError(pointer + "/k0: k_min <= k0 <= k_max is needed (found " +
+                                  std::to_string(k_min) + ", " + std::to_string(k0) + ", " +
+                                  std::to_string(k_max) + ")");
+        }
+        const DegreeFamily family(spec.at("family"), context, pointer);
+        for (const int64_t k : family.between(k_min, k_max)) {
+            const size_t rung = add(family.title(k), family.make(k));
+            if (k == family.at_least(k0)) rung_ = rung;
+        }
+        go_to(0, rung_, "start");
+    }
+
+    std::optional<Wish> wish() const override { return wish_; }
+    bool due(int64_t t) const override { return (t + 1) % every_ == 0; }
+
+    void decide(int64_t t, std::span<const double> measured) override {
+        const double value = aggregate({measured.begin(), measured.end()}, aggregate_);
+        if (!std::isfinite(value)) return;
+        largest_ = std::max(largest_, value);
+        const double seen = !relative_ ? value : largest_ > 0 ? value / largest_ : 0;
+        above_ = seen > high_ ? above_ + 1 : 0;
+        below_ = seen < low_ ? below_ + 1 : 0;
+        if (above_ < patience_ && below_ < patience_) return;
+        const auto rungs = static_cast<int64_t>(graphs());
+        const int64_t wanted = static_cast<int64_t>(rung_) + (above_ >= patience_ ? step_ : -step_);
+        const std::string reason =
+            measure_ + " " + number_text(value) +
+            (relative_ ? ", " + number_text(seen) + " of its maximum," : std::string()) +
+            (above_ >= patience_ ? " above " + number_text(high_) : " below " + number_text(low_));
+        above_ = below_ = 0;
+        rung_ = static_cast<size_t>(std::clamp<int64_t>(wanted, 0, rungs - 1));
+        go_to(t + 1, rung_, reason);
+    }
+
+protected:
+    std::vector<double> numbers() const override {
+        return {largest_, double(above_), double(below_), double(rung_)};
+    }
+    void set_numbers(const std::vector<double>& saved) override {
+        largest_ = saved.at(0);
+        above_ = static_cast<int64_t>(saved.at(1));
+        below_ = static_cast<int64_t>(saved.at(2));
+        rung_ = static_cast<size_t>(saved.at(3));
+    }
+
+private:
+    Wish wish_;
+    std::string measure_, aggregate_;
+    bool relative_;
+    double low_, high_;
+    int64_t patience_, step_, every_;
+    double largest_ = 0;
+    int64_t above_ = 0, below_ = 0;  // checks in a row outside of the band
+    size_t rung_ = 0;
+};
+
+std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
+                               const std::string& pointer) {
+    return std::make_unique<AdaVariance>(spec, context, pointer);
+}
+
+}  // namespace
+
+GraphEntry ada_variance_entry() {
+    using P = base::Parameter;
+    return for_runs(graph_entry(
+        "ada_variance", "degree follows the measured dispersion of parameter tensors",
+        {P::choice("measure", "\"coefficient_of_variation\"",
+                   {"gini", "index_of_dispersion", "coefficient_of_variation",
+                    "quartile_coefficient", "variance", "consensus_distance"},
+                   "what is measured just before averaging"),
+         P::any("tensors", "\"weights\"", "all, weights, or a list of names (* for any text)"),
+         P::choice("aggregate", "\"mean\"", {"mean", "median", "max"}, "of the tensors' values"),
+         P::flag("relative", "true", "as a share of the largest value so far"),
+         P::number("low", "0.25", "below: fewer neighbours").at_least(0),
+         P::number("high", "0.5", "above: more neighbours").at_least(0),
+         P::integer("patience", "2", "checks in a row before k changes").at_least(1),
+         P::integer("step", "1", "degrees of the family that k changes by").at_least(1),
+         P::duration("every", R"({"iterations": 20})", "between checks").greater_than(0),
+         P::integer("k0", "null", "at the start; null: k_max").at_least(1).or_null(),
+         P::integer("k_min", "2", "never less").at_least(1),
+         P::integer("k_max", "10", "never more").at_least(1), family_parameter()},
+        make));
+}
+
+}  // namespace dbench::graphs

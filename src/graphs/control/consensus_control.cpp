@@ -1,0 +1,148 @@
+// Consensus control (Kong et al., ICML 2021): the consensus distance is kept under a target, fixed
+// or a fraction of its running maximum, by
+//
+//     rounds:  averaging again with the same W until the distance is under it, at most max_rounds
+//     degree:  more neighbours while it is above, fewer while it is below slack * target
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "graphs/control/degree_family.hpp"
+#include "graphs/number_text.hpp"
+#include "graphs/schedules/staged.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+/// What both forms share: the target, and what it may rest on.
+class ConsensusControl : public Staged {
+public:
+    ConsensusControl(const base::Json& spec, int n, const RunFacts& run)
+        : Staged(n),
+          target_(spec.at("target").is_null() ? -1 : spec.at("target").get<double>()),
+          fraction_(spec.at("fraction")),
+          every_(to_iterations(spec.at("every"), run)) {}
+
+    std::optional<Wish> wish() const override { return Wish{Measure::consensus_distance}; }
+    bool due(int64_t t) const override { return (t + 1) % every_ == 0; }
+    void decide(int64_t, std::span<const double> measured) override { note(measured.front()); }
+
+protected:
+    void note(double distance) {
+        if (std::isfinite(distance)) largest_ = std::max(largest_, distance);
+    }
+    double target() const { return target_ >= 0 ? target_ : fraction_ * largest_; }
+    std::vector<double> numbers() const override { return {largest_}; }
+    void set_numbers(const std::vector<double>& saved) override { largest_ = saved.at(0); }
+
+private:
+    double target_, fraction_;
+    int64_t every_;
+    double largest_ = 0;
+};
+
+class ByRounds final : public ConsensusControl {
+public:
+    ByRounds(const base::Json& spec, std::string label, std::shared_ptr<const Schedule> graph,
+             const RunFacts& run, const std::string& pointer)
+        : ConsensusControl(spec, graph->size(), run), max_rounds_(spec.at("max_rounds")) {
+        if (graph->period() != 1) {
+            throw base::UserError(
+                pointer +
+                ": is a sequence (one of its matrices again would not bring replicas "
+                "closer): use a static graph, or the graph consensus_control with \"by\": "
+                "\"degree\"");
+        }
+        add(std::move(label), std::move(graph));
+        go_to(0, 0, "start");
+    }
+
+    bool may_repeat(int64_t t) const override { return due(t); }
+    bool mix_again(int64_t, int rounds, double before, double after) override {
+        note(before);
+        return rounds < max_rounds_ && after > target();
+    }
+
+private:
+    int64_t max_rounds_;
+};
+
+class ByDegree final : public ConsensusControl {
+public:
+    ByDegree(const base::Json& spec, const GraphContext& context, const std::string& pointer)
+        : ConsensusControl(spec, context.n, context.run), slack_(spec.at("slack")) {
+        const auto k_min = spec.at("k_min").get<int64_t>();
+        const auto k_max = spec.at("k_max").get<int64_t>();
+        if (k_min > k_max) {
+            throw base::UserError(pointer + "/k_min: " + std::to_string(k_min) +
+                                  " is above k_max = " + std::to_string(k_max));
+        }
+        const DegreeFamily family(spec.at("family"), context, pointer);
+        for (const int64_t k : family.between(k_min, k_max)) add(family.title(k), family.make(k));
+        go_to(0, 0, "start");
+    }
+
+    void decide(int64_t t, std::span<const double> measured) override {
+        const double distance = measured.front();
+        if (!std::isfinite(distance)) return;
+        note(distance);
+        const bool up = distance > target(), down = distance < slack_ * target();
+        if (!up && !down) return;
+        const auto most = static_cast<int64_t>(graphs()) - 1;
+        const int64_t wanted = static_cast<int64_t>(last_graph()) + (up ? 1 : -1);
+        go_to(t + 1, static_cast<size_t>(std::clamp<int64_t>(wanted, 0, most)),
+              "consensus distance " + number_text(distance) + (up ? " above " : " well below ") +
+                  number_text(target()));
+    }
+
+private:
+    double slack_;
+};
+
+std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
+                               const std::string& pointer) {
+    if (spec.at("by") == "degree") return std::make_unique<ByDegree>(spec, context, pointer);
+    auto graph = make_graph(spec.at("graph"), context, pointer + "/graph");
+    return std::make_unique<ByRounds>(spec, graph_label(resolve_graph(spec.at("graph"), pointer)),
+                                      std::move(graph), context.run, pointer + "/graph");
+}
+
+}  // namespace
+
+std::unique_ptr<Schedule> control_consensus(const base::Json& spec,
+                                            std::shared_ptr<const Schedule> graph,
+                                            const RunFacts& run) {
+    return std::make_unique<ByRounds>(spec, "the graph", std::move(graph), run, "/graph");
+}
+
+std::vector<base::Parameter> consensus_control_parameters() {
+    using P = base::Parameter;
+    return {P::number("target", "null", "consensus distance; null: fraction of its running maximum")
+                .at_least(0)
+                .or_null(),
+            P::number("fraction", "0.5", "of the largest distance before averaging so far")
+                .greater_than(0),
+            P::duration("every", R"({"iterations": 1})", "between measurements").greater_than(0),
+            P::integer("max_rounds", "8", "rounds: most averagings in an iteration").at_least(1)};
+}
+
+GraphEntry consensus_control_entry() {
+    using P = base::Parameter;
+    std::vector<P> parameters = consensus_control_parameters();
+    parameters.insert(parameters.begin(), P::choice("by", "\"rounds\"", {"rounds", "degree"},
+                                                    "averaging again, or more neighbours"));
+    for (const P& own :
+         {P::any("graph", "\"ring\"", "rounds: the static graph that averages"), family_parameter(),
+          P::integer("k_min", "2", "degree: never less").at_least(1),
+          P::integer("k_max", "10", "degree: never more").at_least(1),
+          P::number("slack", "0.5", "degree: fewer neighbours below slack * target")
+              .at_least(0)
+              .at_most(1)}) {
+        parameters.push_back(own);
+    }
+    return for_runs(graph_entry("consensus_control", "keeps the consensus distance under a target",
+                                std::move(parameters), make));
+}
+
+}  // namespace dbench::graphs

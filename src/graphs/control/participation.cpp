@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/random.hpp"
+#include "graphs/matrix/sparse.hpp"
+#include "graphs/schedules/staged.hpp"
+#include "graphs/types/families.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+constexpr int64_t kLongest = 4096;
+
+// A symmetric W without the links of idle replicas, whose weight stays with their peers: symmetric
+// and doubly stochastic again.
+class Masked final : public Matrix {
+public:
+    Masked(MatrixPtr matrix, std::vector<bool> active)
+        : matrix_(std::move(matrix)), active_(std::move(active)) {}
+
+    int size() const override { return matrix_->size(); }
+    std::vector<Link> in(int i) const override {
+        if (!active_[i]) return {{i, 1.0}};
+        std::vector<Link> links;
+        double kept = 0;
+        size_t self = 0;
+        for (const Link& link : matrix_->in(i)) {
+            if (link.peer == i) self = links.size();
+            if (link.peer != i && !active_[link.peer]) kept += link.weight;
+            if (link.peer == i || active_[link.peer]) links.push_back(link);
+        }
+        links[self].weight += kept;
+        return links;
+    }
+    std::vector<Link> out(int i) const override { return in(i); }
+
+private:
+    MatrixPtr matrix_;
+    std::vector<bool> active_;
+};
+
+/// The graph in which only `active` replicas exchange, for ever.
+std::unique_ptr<Schedule> masked(const std::shared_ptr<const Schedule>& graph,
+                                 const std::vector<bool>& active) {
+    const auto at = [graph, active](int64_t t) -> MatrixPtr {
+        return std::make_shared<Masked>(graph->matrix(graph->at(t)), active);
+    };
+    const int64_t period = graph->period();
+    if (period == 0 || period > kLongest) return redrawn(graph->size(), at, -1);
+    std::vector<MatrixPtr> matrices;
+    for (int64_t t = 0; t < period; ++t) matrices.push_back(at(t));
+    return in_turn(std::move(matrices));
+}
+
+/// Those left out are the slowest, by the time of their last measured step.
+class SlowestOut final : public Staged {
+public:
+    SlowestOut(std::shared_ptr<const Schedule> graph, int64_t count, int64_t every)
+        : Staged(graph->size()), graph_(std::move(graph)), count_(count), every_(every) {
+        go_to(0, number(std::vector<bool>(size(), true)), "start: no step measured yet");
+    }
+
+    std::optional<Wish> wish() const override { return Wish{Measure::step_time}; }
+    bool due(int64_t t) const override { return (t + 1) % every_ == 0; }
+    void decide(int64_t t, std::span<const double> seconds) override {
+        std::vector<int> order(seconds.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(),
+                         [&](int a, int b) { return seconds[a] < seconds[b]; });
+        std::vector<bool> active(order.size(), false);
+        std::string left_out;
+        for (int64_t k = 0; k < static_cast<int64_t>(order.size()); ++k) {
+            if (k < count_) active[order[k]] = true;
+        }
+        for (size_t i = 0; i < active.size(); ++i) {
+            if (!active[i]) left_out.append(" ").append(std::to_string(i));
+        }
+        go_to(t + 1, number(active), "left out as slowest:" + left_out);
+    }
+
+protected:
+    std::vector<double> numbers() const override {
+        std::vector<double> all;
+        for (const auto& active : sets_) all.insert(all.end(), active.begin(), active.end());
+        return all;
+    }
+    void set_numbers(const std::vector<double>& saved) override {
+        for (size_t at = 0; at < saved.size(); at += static_cast<size_t>(size())) {
+            std::vector<bool> active;
+            for (int i = 0; i < size(); ++i) active.push_back(saved.at(at + size_t(i)) != 0);
+            number(active);
+        }
+    }
+
+private:
+    /// The number of the graph in which these exchange; made where it is new.
+    size_t number(const std::vector<bool>& active) {
+        const auto known = std::find(sets_.begin(), sets_.end(), active);
+        if (known != sets_.end()) return static_cast<size_t>(known - sets_.begin());
+        sets_.push_back(active);
+        const auto some = std::count(active.begin(), active.end(), true);
+        return add(std::to_string(some) + " of " + std::to_string(size()) + " replicas",
+                   masked(graph_, active));
+    }
+
+    std::shared_ptr<const Schedule> graph_;
+    int64_t count_, every_;
+    std::vector<std::vector<bool>> sets_;  // of the graphs, by number
+};
+
+std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
+                               const std::string& pointer) {
+    const int n = context.n;
+    const std::shared_ptr<const Schedule> graph =
+        make_graph(spec.at("graph"), context, pointer + "/graph");
+    for (int64_t t = 0; t < std::clamp<int64_t>(graph->period(), 1, 64); ++t) {
+        if (is_symmetric(*graph->matrix(graph->at(t)))) continue;
+        throw base::UserError(pointer +
+                              "/graph: participation needs symmetric matrices (leaving "
+                              "replicas out of a directed graph would bias the average): use an "
+                              "undirected graph such as ring or torus");
+    }
+    const auto count =
+        std::clamp<int64_t>(std::llround(spec.at("fraction").get<double>() * n), 1, n);
+    if (spec.at("policy") == "slowest") {
+        return std::make_unique<SlowestOut>(graph, count,
+                                            to_iterations(spec.at("every"), context.run));
+    }
+    const bool in_order = spec.at("policy").get<std::string>() == "round_robin";
+    const auto draw = [=, seed = context.seed](int64_t t) -> MatrixPtr {
+        std::vector<bool> active(n, false);
+        if (in_order) {
+            for (int64_t k = 0; k < count; ++k) active[(t % n * count + k) % n] = true;
+        } else {
+            base::Random random(seed, base::Purpose::participation, {static_cast<uint64_t>(t)});
+            const auto order = base::permutation(n, random);
+            for (int64_t k = 0; k < count; ++k) active[order[k]] = true;
+        }
+        return std::make_shared<Masked>(graph->matrix(graph->at(t)), std::move(active));
+    };
+    const int64_t turn = n / std::gcd<int64_t>(n, count);
+    const int64_t period = in_order && graph->period() > 0 ? std::lcm(turn, graph->period()) : 0;
+    if (period == 0 || period > kLongest) return redrawn(n, draw, -1);
+    std::vector<MatrixPtr> matrices;
+    for (int64_t t = 0; t < period; ++t) matrices.push_back(draw(t));
+    return in_turn(std::move(matrices));
+}
+
+}  // namespace
+
+GraphEntry participation_entry() {
+    return for_runs(graph_entry(
+        "participation",
+        "a graph in which only some replicas exchange per iteration, the others idle",
+        {base::Parameter::any("graph", "\"ring\"", "the graph that is thinned out; undirected"),
+         base::Parameter::number("fraction", "0.5", "share of replicas that exchange")
+             .greater_than(0)
+             .at_most(1),
+         base::Parameter::choice(
+             "policy", "\"random\"", {"random", "round_robin", "slowest"},
+             "which: drawn anew, the next ones in order, or all but the slowest"),
+         base::Parameter::duration("every", R"({"iterations": 10})",
+                                   "slowest: between measurements of the step")
+             .greater_than(0)},
+        make));
+}
+
+}  // namespace dbench::graphs

@@ -1,0 +1,76 @@
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "graphs/matrix/matrix.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+struct Lines {
+    std::vector<size_t> begin;
+    std::vector<Link> links;
+
+    // `entries` sorted by (line, peer) and merged; every line gets its diagonal entry, even 0.
+    Lines(int n, const std::vector<Entry3>& entries) : begin(n + 1, 0) {
+        links.reserve(entries.size());
+        for (const Entry3& entry : entries) {
+            ++begin[entry.to + 1];
+            links.push_back({entry.from, entry.weight});
+        }
+        for (int i = 0; i < n; ++i) begin[i + 1] += begin[i];
+    }
+    std::vector<Link> line(int i) const {
+        return {links.begin() + begin[i], links.begin() + begin[i + 1]};
+    }
+};
+
+std::vector<Entry3> merged(int n, std::vector<Entry3> entries) {
+    for (int i = 0; i < n; ++i) entries.push_back({i, i, 0.0});
+    std::stable_sort(entries.begin(), entries.end(), [](const Entry3& a, const Entry3& b) {
+        return a.to != b.to ? a.to < b.to : a.from < b.from;
+    });
+    std::vector<Entry3> out;
+    for (const Entry3& entry : entries) {
+        if (!out.empty() && out.back().to == entry.to && out.back().from == entry.from) {
+            out.back().weight += entry.weight;
+        } else {
+            out.push_back(entry);
+        }
+    }
+    std::erase_if(out, [](const Entry3& e) { return e.to != e.from && e.weight == 0; });
+    return out;
+}
+
+std::vector<Entry3> transposed(std::vector<Entry3> entries) {
+    for (Entry3& entry : entries) std::swap(entry.to, entry.from);
+    std::sort(entries.begin(), entries.end(), [](const Entry3& a, const Entry3& b) {
+        return a.to != b.to ? a.to < b.to : a.from < b.from;
+    });
+    return entries;
+}
+
+class Explicit final : public Matrix {
+public:
+    Explicit(int n, const std::vector<Entry3>& entries)
+        : n_(n), rows_(n, entries), columns_(n, transposed(entries)) {}
+
+    int size() const override { return n_; }
+    std::vector<Link> in(int i) const override { return rows_.line(i); }
+    std::vector<Link> out(int i) const override { return columns_.line(i); }
+
+private:
+    int n_;
+    Lines rows_;
+    Lines columns_;
+};
+
+}  // namespace
+
+MatrixPtr explicit_matrix(int n, std::vector<Entry3> entries) {
+    DBENCH_EXPECT(std::all_of(entries.begin(), entries.end(), [n](const Entry3& entry) {
+        return entry.to >= 0 && entry.to < n && entry.from >= 0 && entry.from < n;
+    }));
+    return std::make_shared<Explicit>(n, merged(n, std::move(entries)));
+}
+
+}  // namespace dbench::graphs

@@ -1,0 +1,70 @@
+#include "graphs/proof/measures.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+#include "graphs/matrix/sparse.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+constexpr int kSymmetricDense = 1536;
+constexpr int kGeneralDense = 300;  // Hessenberg and QR cost ten times as much
+constexpr int kPowerSteps = 20000;
+
+// |lambda_i|^2 of all eigenvalues of W.
+std::optional<std::vector<double>> squared_moduli(const MatrixPtr& matrix) {
+    const int n = matrix->size();
+    std::vector<double> squares;
+    if (const auto closed = matrix->spectrum()) {
+        for (const auto mu : closed->values) squares.push_back(std::norm(1.0 - mu));
+        return squares;
+    }
+    if (is_symmetric(*matrix) && n <= kSymmetricDense) {
+        for (const double value : matrix->eigenvalues()) squares.push_back(value * value);
+        return squares;
+    }
+    if (n > kGeneralDense) return std::nullopt;
+    Eigen::EigenSolver<Eigen::MatrixXd> solver(Eigen::MatrixXd(sparse(*matrix)), false);
+    if (solver.info() != Eigen::Success) return std::nullopt;
+    for (const auto& value : solver.eigenvalues()) squares.push_back(std::norm(value));
+    return squares;
+}
+
+}  // namespace
+
+std::optional<double> effective_neighbours(const MatrixPtr& matrix, double gamma) {
+    const auto squares = squared_moduli(matrix);
+    if (!squares) return std::nullopt;
+    double sum = 0;
+    for (const double square : *squares) {
+        if (gamma * square >= 1) return std::nullopt;  // not a contraction
+        sum += square / (1 - gamma * square);
+    }
+    return static_cast<double>(squares->size()) / ((1 - gamma) * sum);
+}
+
+std::optional<std::vector<double>> stationary(const std::vector<MatrixPtr>& chain, bool of_rows) {
+    const int n = chain.front()->size();
+    std::vector<SparseRows> steps;  // applied in order; the left eigenvector goes backwards
+    for (const MatrixPtr& matrix : chain) {
+        const SparseRows rows = sparse(*matrix);
+        steps.push_back(of_rows ? SparseRows(rows.transpose()) : rows);
+    }
+    if (of_rows) std::reverse(steps.begin(), steps.end());
+    // From two starts: where they end apart the limit is not unique.
+    Eigen::MatrixXd x = Eigen::MatrixXd::Ones(n, 2);
+    for (int i = 0; i < n; ++i) x(i, 1) = i % 2 == 0 ? 1.5 : 0.5;
+    x.col(1) *= n / x.col(1).sum();
+    for (int step = 0; step < kPowerSteps; ++step) {
+        const Eigen::MatrixXd before = x;
+        for (const SparseRows& factor : steps) x = factor * x;
+        if ((x - before).cwiseAbs().maxCoeff() > 1e-14) continue;
+        if ((x.col(0) - x.col(1)).cwiseAbs().maxCoeff() > 1e-9) return std::nullopt;
+        return std::vector<double>(x.col(0).begin(), x.col(0).end());
+    }
+    return std::nullopt;
+}
+
+}  // namespace dbench::graphs

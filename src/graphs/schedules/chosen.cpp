@@ -1,0 +1,113 @@
+#include "graphs/schedules/chosen.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "graphs/schedules/sequence.hpp"
+#include "graphs/schedules/staged.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+class Chosen final : public Schedule {
+public:
+    Chosen(std::vector<std::shared_ptr<const Schedule>> schedules,
+           std::function<Choice(int64_t)> choose, int64_t period)
+        : schedules_(std::move(schedules)), choose_(std::move(choose)), period_(period) {
+        DBENCH_EXPECT(schedules_.size() <= 16);
+        for (const auto& schedule : schedules_) {
+            const auto* nested = dynamic_cast<const Chosen*>(schedule.get());
+            if (nested) shift_ = std::max(shift_, nested->shift_ + 4);
+        }
+    }
+
+    int size() const override { return schedules_.front()->size(); }
+    Round at(int64_t t) const override {
+        const Choice choice = choose_(t);
+        const Round inner = schedules_.at(choice.schedule)->at(choice.t);
+        DBENCH_EXPECT(inner.matrix >> shift_ == 0);
+        return {inner.matrix | (static_cast<uint64_t>(choice.schedule) << shift_), inner.repeats};
+    }
+    std::vector<Link> in(Round round, int i) const override {
+        return of(round).in(inner(round), i);
+    }
+    std::vector<Link> out(Round round, int i) const override {
+        return of(round).out(inner(round), i);
+    }
+    std::vector<std::vector<int>> groups(Round round) const override {
+        return of(round).groups(inner(round));
+    }
+    std::shared_ptr<const Matrix> matrix(Round round) const override {
+        return of(round).matrix(inner(round));
+    }
+    int64_t period() const override { return period_; }
+
+private:
+    const Schedule& of(Round round) const { return *schedules_.at(round.matrix >> shift_); }
+    Round inner(Round round) const {
+        return {round.matrix & ((uint64_t{1} << shift_) - 1), round.repeats};
+    }
+
+    std::vector<std::shared_ptr<const Schedule>> schedules_;
+    std::function<Choice(int64_t)> choose_;
+    int64_t period_;
+    int shift_ = 52;  // a round's matrix: the schedule's number above, its own matrix below
+};
+
+}  // namespace
+
+std::unique_ptr<Schedule> chosen(std::vector<std::shared_ptr<const Schedule>> schedules,
+                                 std::function<Choice(int64_t)> choose, int64_t period) {
+    return std::make_unique<Chosen>(std::move(schedules), std::move(choose), period);
+}
+
+std::unique_ptr<Schedule> no_exchange(int n) {
+    std::vector<Entry3> diagonal;
+    for (int i = 0; i < n; ++i) diagonal.push_back({i, i, 1.0});
+    return always(explicit_matrix(n, std::move(diagonal)));
+}
+
+std::unique_ptr<Schedule> node_average(int n, int64_t gpus_per_node) {
+    std::vector<Entry3> entries;
+    for (int64_t begin = 0; begin < n; begin += gpus_per_node) {
+        const auto end = static_cast<int>(std::min<int64_t>(begin + gpus_per_node, n));
+        const double share = 1.0 / static_cast<double>(end - begin);
+        for (auto i = static_cast<int>(begin); i < end; ++i) {
+            for (auto j = static_cast<int>(begin); j < end; ++j) entries.push_back({i, j, share});
+        }
+    }
+    return always(explicit_matrix(n, std::move(entries)));
+}
+
+std::unique_ptr<Schedule> averaged_globally(std::shared_ptr<const Schedule> graph, int64_t period) {
+    const int n = graph->size();
+    const int64_t repeats = graph->period() == 0 ? 0 : std::lcm(period, graph->period());
+    std::shared_ptr<const Schedule> everyone = make_graph(base::Json("complete"), {n, 0}, "");
+    return chosen(
+        {std::move(graph), std::move(everyone)},
+        [period](int64_t t) {
+            return Choice{(t + 1) % period == 0 ? 1u : 0u, t};
+        },
+        repeats);
+}
+
+std::unique_ptr<Schedule> every_so_often(std::shared_ptr<const Schedule> graph,
+                                         std::shared_ptr<const Schedule> between, int64_t period,
+                                         int64_t from) {
+    DBENCH_EXPECT(period >= 1);
+    const bool by_iteration = dynamic_cast<const Staged*>(graph.get()) != nullptr;
+    const auto choose = [=](int64_t t) -> Choice {
+        if (t < from) return {0, t};
+        if ((t + 1) % period != 0) return {1, t};
+        if (by_iteration) return {0, t};
+        return {0, from + t / period - from / period};  // uses before this one
+    };
+    const int64_t repeats = from > 0 || graph->period() == 0 || between->period() == 0
+                                ? 0
+                                : std::lcm(period * graph->period(), between->period());
+    return chosen({std::move(graph), std::move(between)}, choose, repeats);
+}
+
+}  // namespace dbench::graphs

@@ -1,0 +1,193 @@
+#include "graphs/schedules/staged.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/duration.hpp"
+#include "base/error.hpp"
+#include "graphs/matrix/matrix.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+// A round's matrix: the graph's number above, its own matrix below.
+constexpr int kGraphShift = 40;
+constexpr uint64_t kMatrixMask = (uint64_t{1} << kGraphShift) - 1;
+
+}  // namespace
+
+Round Staged::at(int64_t t) const {
+    const std::lock_guard lock(mutex_);
+    const auto after =
+        std::upper_bound(stages_.begin(), stages_.end(), t,
+                         [](int64_t when, const Stage& stage) { return when < stage.first; });
+    DBENCH_EXPECT(after != stages_.begin());
+    const Stage& stage = *std::prev(after);
+    const Schedule& graph = *graphs_[stage.graph].schedule;
+    const Round inner = graph.at(stage.before + t - stage.first);
+    DBENCH_EXPECT(inner.matrix <= kMatrixMask);
+    return {inner.matrix | (static_cast<uint64_t>(stage.graph) << kGraphShift), inner.repeats};
+}
+
+Staged::Found Staged::find(Round round) const {
+    const std::lock_guard lock(mutex_);
+    return {*graphs_.at(round.matrix >> kGraphShift).schedule,
+            {round.matrix & kMatrixMask, round.repeats}};
+}
+
+std::vector<Link> Staged::in(Round round, int i) const {
+    const Found found = find(round);
+    return found.schedule.in(found.round, i);
+}
+
+std::vector<Link> Staged::out(Round round, int i) const {
+    const Found found = find(round);
+    return found.schedule.out(found.round, i);
+}
+
+std::vector<std::vector<int>> Staged::groups(Round round) const {
+    const Found found = find(round);
+    return found.schedule.groups(found.round);
+}
+
+std::shared_ptr<const Matrix> Staged::matrix(Round round) const {
+    const Found found = find(round);
+    return found.schedule.matrix(found.round);
+}
+
+std::vector<Staged::Stage> Staged::stages() const {
+    const std::lock_guard lock(mutex_);
+    return stages_;
+}
+
+std::string Staged::name(size_t graph) const {
+    const std::lock_guard lock(mutex_);
+    return graphs_.at(graph).name;
+}
+
+const Schedule& Staged::graph(size_t graph) const {
+    const std::lock_guard lock(mutex_);
+    return *graphs_.at(graph).schedule;
+}
+
+size_t Staged::graphs() const {
+    const std::lock_guard lock(mutex_);
+    return graphs_.size();
+}
+
+size_t Staged::last_graph() const {
+    const std::lock_guard lock(mutex_);
+    return stages_.back().graph;
+}
+
+size_t Staged::add(std::string name, std::shared_ptr<const Schedule> graph) {
+    DBENCH_EXPECT(graph->size() == n_);
+    const std::lock_guard lock(mutex_);
+    graphs_.push_back({std::move(name), std::move(graph)});
+    used_.push_back(0);
+    return graphs_.size() - 1;
+}
+
+void Staged::go_to(int64_t t, size_t graph, const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    DBENCH_EXPECT(graph < graphs_.size() && (stages_.empty() ? t == 0 : t > stages_.back().first));
+    if (!stages_.empty() && stages_.back().graph == graph) return;
+    append({t, graph, reason});
+}
+
+void Staged::append(Stage stage) {
+    if (!stages_.empty()) {
+        const Stage& ended = stages_.back();
+        used_[ended.graph] += stage.first - ended.first;
+    }
+    stage.before = used_[stage.graph];
+    stages_.push_back(std::move(stage));
+}
+
+std::string Staged::save() const {
+    base::Json saved{{"stages", base::Json::array()}, {"numbers", numbers()}};
+    for (const Stage& stage : stages()) {
+        saved["stages"].push_back({stage.first, stage.graph, stage.reason});
+    }
+    return saved.dump();
+}
+
+void Staged::restore(const std::string& text) {
+    const base::Json saved = base::Json::parse(text);
+    set_numbers(saved.at("numbers"));
+    {
+        const std::lock_guard lock(mutex_);
+        stages_.clear();
+        std::fill(used_.begin(), used_.end(), 0);
+        for (const base::Json& stage : saved.at("stages")) {
+            DBENCH_EXPECT(stage.at(1).get<size_t>() < graphs_.size());
+            append({stage.at(0), stage.at(1), stage.at(2)});
+        }
+    }
+}
+
+namespace {
+
+class List final : public Staged {
+public:
+    List(const base::Json& entries, const GraphContext& context, const std::string& pointer)
+        : Staged(context.n) {
+        int64_t first = 0;
+        for (size_t k = 0; k < entries.size(); ++k) {
+            const std::string here = pointer + "/" + std::to_string(k);
+            base::Json spec = entries[k];
+            const base::Json until = spec.value("until", base::Json(nullptr));
+            spec.erase("until");
+            go_to(first, add(graph_label(spec), make_graph(spec, context, here)), "planned");
+            if (until.is_null()) continue;
+            const int64_t end = to_iterations(until, context.run);
+            if (end <= first) {
+                throw base::UserError(here + "/until: iteration " + std::to_string(end) +
+                                      " is not after the graph's first, " + std::to_string(first) +
+                                      " (until counts from the start of the run): let it rise "
+                                      "from entry to entry");
+            }
+            first = end;
+        }
+    }
+
+    std::vector<std::string> warnings() const override { return {}; }
+};
+
+}  // namespace
+
+std::unique_ptr<Schedule> make_list(const base::Json& entries, const GraphContext& context,
+                                    const std::string& pointer) {
+    return std::make_unique<List>(entries, context, pointer);
+}
+
+int64_t to_iterations(const base::Json& duration, const RunFacts& run) {
+    return base::to_iterations(duration, run.per_epoch, run.samples_per_iteration);
+}
+
+std::string graph_title(const base::Json& spec) {
+    if (!spec.is_array()) return spec.at("type");
+    std::string title;
+    for (const base::Json& entry : spec) {
+        title += (title.empty() ? "" : ", ") + entry.at("type").get<std::string>();
+    }
+    return title;
+}
+
+std::string graph_label(const base::Json& spec) {
+    std::string label = spec.at("type");
+    const auto* entry = base::find_row(graph_table(), label);
+    for (const base::Parameter& parameter : entry->parameters) {
+        const base::Json& value = spec.at(parameter.name);
+        const bool plain = value.is_number() || value.is_string();
+        const bool standard =
+            !parameter.standard.empty() && value == base::Json::parse(parameter.standard);
+        if (plain && !standard) {
+            label += " " + parameter.name + "=" +
+                     (value.is_string() ? value.get<std::string>() : value.dump());
+        }
+    }
+    return label;
+}
+
+}  // namespace dbench::graphs

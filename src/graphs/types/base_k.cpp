@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "graphs/types/base_graph.hpp"
+#include "graphs/types/families.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+MatrixPtr round_matrix(int n, const WeightedRound& round) {
+    std::vector<Entry3> entries;
+    std::vector<double> rest(n, 1.0);
+    for (const auto& [a, b, weight] : round) {
+        entries.push_back({a, b, weight});
+        entries.push_back({b, a, weight});
+        rest[a] -= weight;
+        rest[b] -= weight;
+    }
+    for (int i = 0; i < n; ++i) {
+        // Of a group's 1/m each, 1 - (m-1)/m is 1/m but for rounding; an exact 0 stays one.
+        entries.push_back({i, i, std::abs(rest[i]) < 1e-15 ? 0.0 : rest[i]});
+    }
+    return explicit_matrix(n, std::move(entries));
+}
+
+std::unique_ptr<Schedule> sequence(int n, const std::vector<WeightedRound>& rounds,
+                                   const base::Json& spec) {
+    std::vector<MatrixPtr> matrices;
+    for (const auto& round : rounds) matrices.push_back(slowed(round_matrix(n, round), spec));
+    if (matrices.empty()) matrices.push_back(round_matrix(n, {}));  // n = 1
+    return in_turn(std::move(matrices));
+}
+
+int64_t peers(const base::Json& spec, int n) {
+    return std::min<int64_t>(spec.at("k").get<int64_t>(), std::max(1, n - 1));
+}
+
+std::vector<int> everyone(int n) {
+    std::vector<int> nodes(n);
+    std::iota(nodes.begin(), nodes.end(), 0);
+    return nodes;
+}
+
+std::unique_ptr<Schedule> make_simple(const base::Json& spec, const GraphContext& context,
+                                      const std::string&) {
+    return sequence(context.n, simple_base(everyone(context.n), peers(spec, context.n)), spec);
+}
+
+std::unique_ptr<Schedule> make_base(const base::Json& spec, const GraphContext& context,
+                                    const std::string&) {
+    return sequence(context.n, base_graph(context.n, peers(spec, context.n)), spec);
+}
+
+std::unique_ptr<Schedule> make_hyper(const base::Json& spec, const GraphContext& context,
+                                     const std::string& pointer) {
+    const auto k = spec.at("k").get<int64_t>();
+    const auto admits = [k](int64_t n) { return smooth(n, k); };
+    if (!admits(context.n)) {
+        refuse_size("hyper_hypercube with k = " + std::to_string(k),
+                    "no prime factor of n may exceed k + 1", context.n, admits, pointer);
+    }
+    return sequence(context.n, hyper_hypercube(everyone(context.n), k), spec);
+}
+
+base::Parameter k_parameter() {
+    return base::Parameter::integer("k", "1", "most peers in a round").at_least(1);
+}
+
+}  // namespace
+
+GraphEntry simple_base_k_entry() {
+    return graph_entry("simple_base_k", "Simple Base-(k+1): exact average in a few rounds, any n",
+                       {k_parameter(), lazy_parameter()}, make_simple);
+}
+
+GraphEntry base_k_entry() {
+    return graph_entry("base_k",
+                       "Base-(k+1): exact average in at most 2 log_{k+1} n + 2 rounds, any n",
+                       {k_parameter(), lazy_parameter()}, make_base);
+}
+
+GraphEntry hyper_hypercube_entry() {
+    return graph_entry("hyper_hypercube",
+                       "averages in groups of up to k+1, mixed radix: exact; no prime factor of n "
+                       "above k+1",
+                       {k_parameter(), lazy_parameter()}, make_hyper);
+}
+
+}  // namespace dbench::graphs

@@ -1,0 +1,141 @@
+#include "graphs/types/equitopo.hpp"
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/random.hpp"
+#include "graphs/types/families.hpp"
+#include "graphs/types/matching.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+constexpr int kTries = 1000;
+
+// a_1 .. a_M, each uniform in 1..n-1, drawn again until their circulant is connected.
+std::vector<int> draw_offsets(const base::Json& spec, const GraphContext& context,
+                              const std::string& pointer) {
+    const int n = context.n;
+    if (n == 1) return {0};
+    const auto count =
+        spec.at("degree").is_null() ? int64_t{ceil_log2(n)} : spec.at("degree").get<int64_t>();
+    for (uint64_t attempt = 0; attempt < kTries; ++attempt) {
+        base::Random random(context.seed, base::Purpose::graph, {9, attempt});
+        std::vector<int> offsets(count);
+        int common = n;
+        for (int& offset : offsets) {
+            offset = 1 + static_cast<int>(random.below(static_cast<uint64_t>(n - 1)));
+            common = std::gcd(common, offset);
+        }
+        if (common == 1) return offsets;
+    }
+    throw base::UserError(pointer + "/degree: " + std::to_string(count) +
+                          " drawn offsets gave no connected graph in 1000 tries: use " +
+                          std::to_string(count + 1));
+}
+
+base::Parameter degree_parameter() {
+    return base::Parameter::integer("degree", "null",
+                                    "M, the number of drawn offsets; null: ceil(log2 n)")
+        .at_least(1)
+        .at_most(1e6)
+        .or_null();
+}
+
+base::Parameter eta_parameter() {
+    return base::Parameter::number("eta", "0.5", "W <- (1 - eta) I + eta W")
+        .greater_than(0)
+        .at_most(1);
+}
+
+// W = (1/M) sum over u of ((n-1)/n) P^{a_u} + (1/n) I; undirected: averaged with its transpose.
+std::unique_ptr<Schedule> make_static(const base::Json& spec, const GraphContext& context,
+                                      const std::string& pointer, bool directed) {
+    const int n = context.n;
+    const auto offsets = draw_offsets(spec, context, pointer);
+    const double each = (n - 1.0) / n / static_cast<double>(offsets.size());
+    std::map<int, double> weights{{0, 1.0 / n}};
+    for (const int offset : offsets) {
+        weights[offset] += directed ? each : each / 2;
+        if (!directed) weights[(n - offset) % n] += each / 2;
+    }
+    return always(slowed(circulant_matrix(n, std::move(weights)), spec));
+}
+
+std::unique_ptr<Schedule> make_directed(const base::Json& spec, const GraphContext& context,
+                                        const std::string& pointer) {
+    return make_static(spec, context, pointer, true);
+}
+
+std::unique_ptr<Schedule> make_undirected(const base::Json& spec, const GraphContext& context,
+                                          const std::string& pointer) {
+    return make_static(spec, context, pointer, false);
+}
+
+// One of the offsets per iteration: W = (1 - eta) I + eta (((n-1)/n) P^a + (1/n) I).
+std::unique_ptr<Schedule> make_od(const base::Json& spec, const GraphContext& context,
+                                  const std::string& pointer) {
+    const int n = context.n;
+    const double moved = spec.at("eta").get<double>() * (n - 1.0) / n;
+    std::vector<MatrixPtr> matrices;
+    for (const int offset : draw_offsets(spec, context, pointer)) {
+        std::map<int, double> weights{{0, 1 - moved}};
+        weights[offset] += moved;
+        matrices.push_back(circulant_matrix(n, std::move(weights)));
+    }
+    const auto count = matrices.size();
+    return drawn_from(std::move(matrices), [seed = context.seed, count](int64_t t) {
+        base::Random random(seed, base::Purpose::graph, {10, static_cast<uint64_t>(t)});
+        return static_cast<size_t>(random.below(count));
+    });
+}
+
+// Scanning from a random start, i is matched with i + a where both are free.
+std::unique_ptr<Schedule> make_ou(const base::Json& spec, const GraphContext& context,
+                                  const std::string& pointer) {
+    const int n = context.n;
+    const double weight = spec.at("eta").get<double>() * (n - 1.0) / n;
+    const auto offsets = draw_offsets(spec, context, pointer);
+    const auto draw = [n, weight, offsets, seed = context.seed](int64_t t) {
+        base::Random random(seed, base::Purpose::graph, {11, static_cast<uint64_t>(t)});
+        const int64_t offset = offsets[random.below(offsets.size())];
+        const auto start = static_cast<int>(random.below(static_cast<uint64_t>(n)));
+        std::vector<int> partner(n);
+        std::iota(partner.begin(), partner.end(), 0);
+        for (int step = 0; step < n; ++step) {
+            const int i = (start + step) % n;
+            const auto j = static_cast<int>((i + offset) % n);
+            if (i == j || partner[i] != i || partner[j] != j) continue;
+            partner[i] = j;
+            partner[j] = i;
+        }
+        return matching_matrix(std::move(partner), weight);
+    };
+    return redrawn(n, draw, -1);
+}
+
+}  // namespace
+
+GraphEntry u_equistatic_entry() {
+    return graph_entry("u_equistatic", "EquiTopo: circulant of random offsets, both directions",
+                       {degree_parameter(), lazy_parameter()}, make_undirected);
+}
+
+GraphEntry d_equistatic_entry() {
+    return graph_entry("d_equistatic", "EquiTopo: circulant of random offsets (directed)",
+                       {degree_parameter(), lazy_parameter()}, make_directed);
+}
+
+GraphEntry od_equidyn_entry() {
+    return graph_entry("od_equidyn",
+                       "EquiTopo, one peer: a random one of the offsets per iteration (directed)",
+                       {degree_parameter(), eta_parameter()}, make_od);
+}
+
+GraphEntry ou_equidyn_entry() {
+    return graph_entry("ou_equidyn",
+                       "EquiTopo, one peer: pairs at a random one of the offsets per iteration",
+                       {degree_parameter(), eta_parameter()}, make_ou);
+}
+
+}  // namespace dbench::graphs

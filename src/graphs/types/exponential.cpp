@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/random.hpp"
+#include "graphs/types/families.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+std::unique_ptr<Schedule> make_static(const base::Json& spec, const GraphContext& context,
+                                      const std::string& pointer) {
+    std::vector<int64_t> offsets;
+    for (int k = 0; k < ceil_log2(context.n); ++k) offsets.push_back(int64_t{1} << k);
+    return weighted_graph(circulant(context.n, offsets), spec, pointer);
+}
+
+// Round t of the sequence uses offset 2^pick(t); what `order` means for it.
+std::unique_ptr<Schedule> ordered(std::vector<MatrixPtr> matrices, const std::string& order,
+                                  uint64_t seed) {
+    const auto tau = matrices.size();
+    if (order == "cyclic") return in_turn(std::move(matrices));
+    if (order == "sampled") {
+        return drawn_from(std::move(matrices), [seed, tau](int64_t t) {
+            base::Random random(seed, base::Purpose::graph, {1, static_cast<uint64_t>(t)});
+            return static_cast<size_t>(random.below(tau));
+        });
+    }
+    // permuted: every tau iterations a new permutation of the tau rounds
+    return drawn_from(std::move(matrices), [seed, tau](int64_t t) {
+        base::Random random(seed, base::Purpose::graph, {2, static_cast<uint64_t>(t) / tau});
+        const auto order = base::permutation(static_cast<int64_t>(tau), random);
+        return static_cast<size_t>(order[static_cast<size_t>(t) % tau]);
+    });
+}
+
+std::unique_ptr<Schedule> make_one_peer(const base::Json& spec, const GraphContext& context,
+                                        const std::string&) {
+    std::vector<MatrixPtr> matrices;
+    const double theta = spec.at("lazy").get<double>();
+    for (int k = 0; k < std::max(1, ceil_log2(context.n)); ++k) {
+        const auto topology = circulant(context.n, {int64_t{1} << k});
+        matrices.push_back(lazy_matrix(uniform_weights(topology), theta));
+    }
+    return ordered(std::move(matrices), spec.at("order").get<std::string>(), context.seed);
+}
+
+// Round r: distances j (p+1)^r, j = 1..p (Assran et al. 2019), as many rounds as (p+1)^r < n
+// allows, by integers: a logarithm would drop the last one at some n.
+std::unique_ptr<Schedule> make_p_peer(const base::Json& spec, const GraphContext& context,
+                                      const std::string&) {
+    const auto p = spec.at("p").get<int64_t>();
+    std::vector<MatrixPtr> matrices;
+    for (int64_t power = 1; power == 1 || power < context.n; power *= p + 1) {
+        std::vector<int64_t> offsets;
+        for (int64_t j = 1; j <= std::min<int64_t>(p, context.n); ++j) offsets.push_back(j * power);
+        matrices.push_back(slowed(uniform_weights(circulant(context.n, offsets)), spec));
+    }
+    return in_turn(std::move(matrices));
+}
+
+}  // namespace
+
+GraphEntry p_peer_exponential_entry() {
+    return graph_entry(
+        "p_peer_exponential",
+        "round r sends to the distances j (p+1)^r, j = 1..p; exact where n is a power of p+1",
+        {base::Parameter::integer("p", "2", "peers per round").at_least(1).at_most(1e6),
+         lazy_parameter()},
+        make_p_peer);
+}
+
+GraphEntry exponential_entry() {
+    return graph_entry("exponential", "i sends to i + 2^k for every 2^k < n (directed)",
+                       with_weights({}), make_static);
+}
+
+GraphEntry one_peer_exponential_entry() {
+    return graph_entry(
+        "one_peer_exponential",
+        "i sends to i + 2^k, one k per round; exact after log2 n rounds where n is a power of 2",
+        {base::Parameter::choice("order", "\"cyclic\"", {"cyclic", "permuted", "sampled"},
+                                 "how the rounds follow each other"),
+         lazy_parameter()},
+        make_one_peer);
+}
+
+}  // namespace dbench::graphs

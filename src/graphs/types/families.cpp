@@ -1,0 +1,72 @@
+#include "graphs/types/families.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace dbench::graphs {
+
+GraphEntry graph_entry(std::string name, std::string help, std::vector<base::Parameter> parameters,
+                       Make make) {
+    GraphEntry entry;
+    entry.name = std::move(name);
+    entry.help = std::move(help);
+    entry.parameters = std::move(parameters);
+    entry.make = make;
+    return entry;
+}
+
+GraphEntry for_runs(GraphEntry entry) {
+    entry.depends_on_run = true;
+    return entry;
+}
+
+std::vector<base::Parameter> with_weights(std::vector<base::Parameter> parameters) {
+    for (auto& parameter : weight_parameters()) parameters.push_back(std::move(parameter));
+    return parameters;
+}
+
+std::unique_ptr<Schedule> weighted_graph(const TopologyPtr& topology, const base::Json& spec,
+                                         const std::string& pointer) {
+    return always(weighted(topology, spec, pointer));
+}
+
+int ceil_log2(int64_t n) {
+    int bits = 0;
+    while ((int64_t{1} << bits) < n) ++bits;
+    return bits;
+}
+
+int near_square_divisor(int n) {
+    int rows = 1;
+    for (int r = 1; static_cast<int64_t>(r) * r <= n; ++r) {
+        if (n % r == 0) rows = r;
+    }
+    return rows;
+}
+
+void refuse_size(const std::string& name, const std::string& reason, int n,
+                 const std::function<bool(int64_t)>& admits, const std::string& pointer) {
+    int64_t below = n - 1;
+    while (below > 1 && !admits(below)) --below;
+    int64_t above = n + 1;
+    while (!admits(above)) ++above;
+    throw base::UserError(pointer + ": " + name + " is not defined for " + std::to_string(n) +
+                          " replicas (" + reason + "): the nearest that work are " +
+                          std::to_string(below) + " and " + std::to_string(above));
+}
+
+MatrixPtr slowed(MatrixPtr matrix, const base::Json& spec) {
+    return lazy_matrix(std::move(matrix), spec.at("lazy").get<double>());
+}
+
+double squares(double weight, int degree) {
+    const double self = 1 - degree * weight;
+    return self * self + degree * weight * weight;
+}
+
+double exchangeable_rho(int n, double row_squares) {
+    if (n <= 1) return 0;
+    const double square = (n * row_squares - 1) / (n - 1);
+    return square < 1e-14 ? 0 : std::sqrt(square);
+}
+
+}  // namespace dbench::graphs

@@ -1,0 +1,183 @@
+// MATCHA (Wang et al. 2019, arXiv 1905.09435): a graph cut into matchings, of which every iteration
+// activates some.
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/random.hpp"
+#include "graphs/types/families.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr int kMostReplicas = 512;   // n x n eigenvalues, some hundred times
+constexpr int kMostOptimised = 128;  // ... with eigenvectors; equal probabilities beyond
+constexpr int kSteps = 200;
+
+// Edges coloured first-fit: each colour is a matching, fewer than two degrees of them.
+std::vector<std::vector<Edge>> matchings_of(const Schedule& graph) {
+    std::vector<std::vector<Edge>> matchings;
+    std::vector<std::vector<bool>> busy;
+    for (int i = 0; i < graph.size(); ++i) {
+        for (const Link& link : graph.out(graph.at(0), i)) {
+            if (link.peer <= i) continue;
+            size_t colour = 0;
+            while (colour < busy.size() && (busy[colour][i] || busy[colour][link.peer])) ++colour;
+            if (colour == busy.size()) {
+                matchings.emplace_back();
+                busy.emplace_back(graph.size(), false);
+            }
+            matchings[colour].emplace_back(i, link.peer);
+            busy[colour][i] = busy[colour][link.peer] = true;
+        }
+    }
+    return matchings;
+}
+
+void add_laplacian(MatrixXd& sum, const std::vector<Edge>& matching, double scale) {
+    for (const auto& [i, j] : matching) {
+        sum(i, i) += scale;
+        sum(j, j) += scale;
+        sum(i, j) -= scale;
+        sum(j, i) -= scale;
+    }
+}
+
+// The nearest p in [0, 1]^M with sum `total`.
+VectorXd projected(const VectorXd& p, double total) {
+    double low = p.minCoeff() - 1;
+    double high = p.maxCoeff();
+    for (int k = 0; k < 60; ++k) {
+        const double middle = (low + high) / 2;
+        const double sum = (p.array() - middle).max(0.0).min(1.0).sum();
+        (sum > total ? low : high) = middle;
+    }
+    return (p.array() - high).max(0.0).min(1.0);
+}
+
+// Probabilities of the matchings that maximise the algebraic connectivity of the expected graph
+// (eq. 3), by projected supergradient steps from equal ones.
+VectorXd probabilities(const std::vector<std::vector<Edge>>& matchings, int n, double budget) {
+    const auto count = static_cast<Eigen::Index>(matchings.size());
+    VectorXd p = VectorXd::Constant(count, budget);
+    if (n > kMostOptimised || budget >= 1) return p;
+    VectorXd best = p;
+    double most = -1;
+    for (int step = 0; step < kSteps; ++step) {
+        MatrixXd mean = MatrixXd::Zero(n, n);
+        for (Eigen::Index m = 0; m < count; ++m) add_laplacian(mean, matchings[m], p(m));
+        Eigen::SelfAdjointEigenSolver<MatrixXd> solver(mean);
+        if (solver.eigenvalues()(1) > most + 1e-9) {
+            most = solver.eigenvalues()(1);
+            best = p;
+        }
+        const VectorXd fiedler = solver.eigenvectors().col(1);
+        VectorXd up = VectorXd::Zero(count);
+        for (Eigen::Index m = 0; m < count; ++m) {
+            for (const auto& [i, j] : matchings[m]) {
+                up(m) += (fiedler(i) - fiedler(j)) * (fiedler(i) - fiedler(j));
+            }
+        }
+        p = projected(p + up / (up.norm() + 1e-300) * 0.5 / std::sqrt(step + 1.0),
+                      budget * static_cast<double>(count));
+    }
+    return best;
+}
+
+// ||E[W'W] - J/n|| of W = I - alpha sum of active L_m, minimised over alpha (eq. 6): E[L^2] is the
+// square of the mean plus the variances, and L_m^2 = 2 L_m. Returns (alpha, the minimum).
+std::pair<double, double> best_alpha(const std::vector<std::vector<Edge>>& matchings, int n,
+                                     const VectorXd& p) {
+    MatrixXd mean = MatrixXd::Zero(n, n);
+    MatrixXd square = MatrixXd::Zero(n, n);
+    for (size_t m = 0; m < matchings.size(); ++m) {
+        add_laplacian(mean, matchings[m], p(m));
+        add_laplacian(square, matchings[m], 2 * p(m) * (1 - p(m)));
+    }
+    square += mean * mean;
+    const auto contraction = [&](double alpha) {
+        MatrixXd w = MatrixXd::Identity(n, n) - 2 * alpha * mean + alpha * alpha * square;
+        w.array() -= 1.0 / n;
+        Eigen::SelfAdjointEigenSolver<MatrixXd> solver(w, Eigen::EigenvaluesOnly);
+        return solver.eigenvalues().cwiseAbs().maxCoeff();
+    };
+    // Golden section: convex, and from alpha = 1 on a single edge diverges.
+    const double golden = (std::sqrt(5.0) - 1) / 2;
+    double low = 0;
+    double high = 1;
+    double left = high - golden * (high - low);
+    double right = low + golden * (high - low);
+    double at_left = contraction(left);
+    double at_right = contraction(right);
+    for (int k = 0; k < 35; ++k) {
+        if (at_left < at_right) {
+            high = right;
+            right = left;
+            at_right = at_left;
+            left = high - golden * (high - low);
+            at_left = contraction(left);
+        } else {
+            low = left;
+            left = right;
+            at_left = at_right;
+            right = low + golden * (high - low);
+            at_right = contraction(right);
+        }
+    }
+    return {(low + high) / 2, contraction((low + high) / 2)};
+}
+
+std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
+                               const std::string& pointer) {
+    const int n = context.n;
+    const auto graph = make_graph(spec.at("graph"), context, pointer + "/graph");
+    if (n == 1) return always(constant_weights(complete_topology(1), 1.0));
+    if (n > kMostReplicas) {
+        throw base::UserError(pointer + ": matcha computes its probabilities and weight up to " +
+                              std::to_string(kMostReplicas) + " replicas (there are " +
+                              std::to_string(n) + "): use random_matching or participation");
+    }
+    for (int i = 0; i < n; ++i) {
+        const auto in = graph->in(graph->at(0), i);
+        const auto out = graph->out(graph->at(0), i);
+        const bool same = std::equal(in.begin(), in.end(), out.begin(), out.end(),
+                                     [](const Link& a, const Link& b) { return a.peer == b.peer; });
+        if (graph->period() != 1 || !same) {
+            throw base::UserError(pointer +
+                                  "/graph: matcha samples a static undirected graph: use "
+                                  "ring, torus or erdos_renyi");
+        }
+    }
+    const auto matchings = matchings_of(*graph);
+    const VectorXd p = probabilities(matchings, n, spec.at("budget").get<double>());
+    const auto [alpha, square] = best_alpha(matchings, n, p);
+    const auto draw = [n, matchings, p, alpha = alpha, seed = context.seed](int64_t t) {
+        base::Random random(seed, base::Purpose::graph, {12, static_cast<uint64_t>(t)});
+        std::vector<Edge> active;
+        for (size_t m = 0; m < matchings.size(); ++m) {
+            if (random.uniform() >= p(m)) continue;
+            active.insert(active.end(), matchings[m].begin(), matchings[m].end());
+        }
+        return constant_weights(from_edges(n, active, false), alpha);
+    };
+    return redrawn(n, draw, std::sqrt(square < 1e-14 ? 0 : square));
+}
+
+}  // namespace
+
+GraphEntry matcha_entry() {
+    return graph_entry(
+        "matcha", "matchings of a graph, activated at random within a budget (n <= 512)",
+        {base::Parameter::any("graph", "\"torus\"", "the graph whose matchings are sampled"),
+         base::Parameter::number("budget", "0.5", "expected share of the matchings per iteration")
+             .greater_than(0)
+             .at_most(1)},
+        make);
+}
+
+}  // namespace dbench::graphs

@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "graphs/types/families.hpp"
+#include "graphs/types/regular.hpp"
+
+namespace dbench::graphs {
+namespace {
+
+constexpr int kTries = 1000;
+
+// The degree asked for, or 4 made feasible; refused where n d is odd or d >= n.
+int feasible_degree(const base::Json& spec, int n, const std::string& pointer) {
+    if (spec.at("degree").is_null()) return std::min(4, n - 1);
+    const auto degree = spec.at("degree").get<int64_t>();
+    if (n == 1) return 0;
+    if (degree >= n) {
+        throw base::UserError(pointer + "/degree: " + std::to_string(degree) + " is too much (" +
+                              std::to_string(n) + " replicas have at most " +
+                              std::to_string(n - 1) + " others): use " + std::to_string(n - 1));
+    }
+    if (degree % 2 == 1 && n % 2 == 1) {
+        throw base::UserError(pointer + "/degree: " + std::to_string(degree) +
+                              " is impossible with " + std::to_string(n) +
+                              " replicas (n times degree must be even): use " +
+                              (degree > 1 ? std::to_string(degree - 1) + " or " : std::string()) +
+                              std::to_string(degree + 1));
+    }
+    return static_cast<int>(degree);
+}
+
+base::Parameter degree_parameter() {
+    return base::Parameter::integer("degree", "null",
+                                    "neighbours of every replica; null: 4, or what n allows")
+        .at_least(1)
+        .or_null();
+}
+
+std::unique_ptr<Schedule> make_static(const base::Json& spec, const GraphContext& context,
+                                      const std::string& pointer) {
+    const int n = context.n;
+    const int degree = feasible_degree(spec, n, pointer);
+    for (uint64_t attempt = 0; attempt < kTries && (degree > 1 || n <= 2); ++attempt) {
+        base::Random random(context.seed, base::Purpose::graph, {4, attempt});
+        const auto edges = random_regular(n, degree, random);
+        if (connects(n, edges)) return weighted_graph(from_edges(n, edges, false), spec, pointer);
+    }
+    const int more = degree + (n % 2 == 1 && degree > 1 ? 2 : 1);
+    throw base::UserError(pointer + "/degree: no connected graph of degree " +
+                          std::to_string(degree) + " on " + std::to_string(n) +
+                          " replicas was found in 1000 tries (sparse ones fall apart): use " +
+                          std::to_string(more));
+}
+
+std::unique_ptr<Schedule> make_epidemic(const base::Json& spec, const GraphContext& context,
+                                        const std::string& pointer) {
+    const int n = context.n;
+    const int degree = feasible_degree(spec, n, pointer);
+    const double theta = spec.at("lazy").get<double>();
+    const auto draw = [n, degree, theta, seed = context.seed](int64_t t) {
+        base::Random random(seed, base::Purpose::graph, {5, static_cast<uint64_t>(t)});
+        const auto topology = from_edges(n, random_regular(n, degree, random), false);
+        return lazy_matrix(constant_weights(topology, 1.0 / (degree + 1)), theta);
+    };
+    return redrawn(n, draw, exchangeable_rho(n, squares(theta / (degree + 1.0), degree)));
+}
+
+}  // namespace
+
+GraphEntry random_regular_entry() {
+    return graph_entry("random_regular", "a connected random graph of equal degrees",
+                       with_weights({degree_parameter()}), make_static);
+}
+
+GraphEntry epidemic_entry() {
+    return graph_entry("epidemic", "a new random regular graph in every iteration",
+                       {degree_parameter(), lazy_parameter()}, make_epidemic);
+}
+
+}  // namespace dbench::graphs

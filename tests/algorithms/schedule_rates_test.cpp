@@ -1,0 +1,107 @@
+// Learning rates against the formulas of docs (design: "Learning rate"), and durations.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/optimizers/optimizer.hpp"
+#include "base/error.hpp"
+#include "catch.hpp"
+
+using namespace dbench;
+using namespace dbench::algorithms;
+using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const LearningRate::Run kRun{100, 10, 512, 5120};  // T, L, global batch, N
+
+LearningRate rate(const std::string& spec, double lr = 0.4) {
+    return {resolve_schedule(base::Json::parse(spec), "/schedule"), lr, kRun};
+}
+
+int64_t iterations(const std::string& duration) {
+    return to_iterations(base::Json::parse(duration), kRun);
+}
+
+std::string refusal(const std::string& spec) {
+    try {
+        resolve_schedule(base::Json::parse(spec), "/schedule");
+    } catch (const base::UserError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("constant") {
+    const auto lr = rate(R"("constant")");
+    CHECK(lr.at(0) == 0.4);
+    CHECK(lr.at(99) == 0.4);
+}
+
+TEST_CASE("multistep changes with the first iteration of a milestone epoch") {
+    const auto lr = rate(R"({"type": "multistep", "milestones": [3, 5], "gamma": 0.5})");
+    CHECK(lr.at(29) == 0.4);
+    CHECK(lr.at(30) == Approx(0.2));
+    CHECK(lr.at(49) == Approx(0.2));
+    CHECK(lr.at(50) == Approx(0.1));
+    CHECK(lr.at(99) == Approx(0.1));
+    CHECK(rate(R"({"type": "multistep", "milestones": [1]})").at(10) == Approx(0.04));
+}
+
+TEST_CASE("cosine from the rate to lr_min") {
+    const auto lr = rate(R"({"type": "cosine", "lr_min": 0.1})");
+    CHECK(lr.at(0) == Approx(0.4));
+    CHECK(lr.at(50) == Approx(0.25));
+    CHECK(lr.at(99) == Approx(0.1 + 0.3 * (1 + std::cos(M_PI * 0.99)) / 2));
+}
+
+TEST_CASE("warm-up grows to the rate in U iterations, then the schedule runs") {
+    const auto lr = rate(R"({"type": "cosine", "warmup": {"epochs": 2}})");
+    CHECK(lr.at(0) == Approx(0.4 / 20));
+    CHECK(lr.at(9) == Approx(0.4 / 2));
+    CHECK(lr.at(19) == Approx(0.4));
+    CHECK(lr.at(20) == Approx(0.4));
+    CHECK(lr.at(60) == Approx(0.2));
+
+    const auto whole = rate(R"({"type": "cosine", "warmup": {"epochs": 10}})");
+    CHECK(whole.at(99) == Approx(0.4));
+    const auto longer = rate(R"({"type": "constant", "warmup": {"iterations": 400}})");
+    CHECK(longer.at(99) == Approx(0.1));
+}
+
+TEST_CASE("the rate scales with the global batch, lr_min does not") {
+    CHECK(rate(R"({"type": "constant", "scale": {"rule": "linear"}})").base() == Approx(0.8));
+    CHECK(rate(R"({"type": "constant", "scale": {"rule": "sqrt"}})").at(5) ==
+          Approx(0.4 * std::sqrt(2)));
+    CHECK(
+        rate(R"({"type": "constant", "scale": {"rule": "linear", "reference_batch": 64}})").at(0) ==
+        Approx(3.2));
+    const auto lr = rate(R"({"type": "cosine", "lr_min": 0.1, "scale": {"rule": "linear"}})");
+    CHECK(lr.at(50) == Approx((0.8 + 0.1) / 2));
+}
+
+TEST_CASE("durations are rounded up to whole iterations") {
+    CHECK(iterations(R"({"epochs": 2})") == 20);
+    CHECK(iterations(R"({"epochs": 0.25})") == 3);
+    CHECK(iterations(R"({"epochs": 0})") == 0);
+    CHECK(iterations(R"({"epochs": 0.1})") == 1);
+    CHECK(to_iterations(base::Json::parse(R"({"epochs": 0.1})"), {100, 30, 1, 30}) == 3);
+    CHECK(iterations(R"({"iterations": 7})") == 7);
+    CHECK(iterations(R"({"samples": 512})") == 1);
+    CHECK(iterations(R"({"samples": 513})") == 2);
+    CHECK(iterations(R"({"epochs": 1e300})") > int64_t{1} << 40);
+}
+
+TEST_CASE("schedules that cannot be are refused") {
+    CHECK_THAT(refusal(R"("multistep")"), ContainsSubstring("/schedule/milestones"));
+    CHECK_THAT(refusal(R"({"type": "multistep", "milestones": [1, 2.5]})"),
+               ContainsSubstring("/schedule/milestones/1"));
+    CHECK_THAT(refusal(R"({"type": "constant", "scale": {"rule": "square"}})"),
+               ContainsSubstring("/schedule/scale/rule"));
+    CHECK_THAT(refusal(R"({"type": "constant", "warmup": {"epoch": 1}})"),
+               ContainsSubstring("epochs"));
+    CHECK_THAT(refusal(R"("cosin")"), ContainsSubstring("cosine"));
+}

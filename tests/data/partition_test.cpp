@@ -1,0 +1,123 @@
+#include <numeric>
+#include <set>
+
+#include "base/random.hpp"
+#include "catch.hpp"
+#include "data/loader.hpp"
+#include "data/numbered_set.hpp"
+#include "data/support.hpp"
+
+using namespace dbench;
+using base::Json;
+using test::refusal;
+using Samples = std::vector<int64_t>;
+
+namespace {
+
+std::unique_ptr<data::Partition> make(const base::Json& spec, int64_t samples, int64_t replicas,
+                                      uint64_t seed = 1) {
+    return test::partition_of(spec, test::ten_labels(samples), replicas, seed);
+}
+
+// Whether samples beyond n floor(N/n) belong to nobody.
+bool equal_sizes(const std::string& type) { return type == "dirichlet" || type == "by_label"; }
+
+}  // namespace
+
+TEST_CASE("in every partition an epoch holds each sample once") {
+    for (const auto& row : data::partition_table()) {
+        Json spec = {{"type", row.name}};
+        if (row.name == "by_label") spec["labels_per_replica"] = 1;
+        for (const auto& [samples, replicas] : {std::pair{103, 8}, {16, 16}, {5, 7}, {10, 1}}) {
+            const auto partition = make(spec, samples, replicas);
+            const int64_t least = samples / replicas;
+            for (const int64_t epoch : {0, 3}) {
+                std::set<int64_t> seen;
+                int64_t taken = 0;
+                for (int64_t i = 0; i < replicas; ++i) {
+                    const Samples mine = partition->epoch(i, epoch);
+                    CHECK(static_cast<int64_t>(mine.size()) == partition->size(i));
+                    const int64_t more = partition->size(i) - least;
+                    CHECK((more == 0 || (more == 1 && !equal_sizes(row.name))));
+                    seen.insert(mine.begin(), mine.end());
+                    taken += partition->size(i);
+                }
+                CHECK(static_cast<int64_t>(seen.size()) == taken);
+                CHECK((seen.empty() || (*seen.begin() >= 0 && *seen.rbegin() < samples)));
+                CHECK(taken == (equal_sizes(row.name) ? replicas * least : samples));
+            }
+        }
+    }
+}
+
+TEST_CASE("contiguous: floor(iN/n) .. floor((i+1)N/n)-1 in file order") {
+    const auto partition = make("contiguous", 10, 4);
+    CHECK(partition->epoch(0, 0) == Samples{0, 1});
+    CHECK(partition->epoch(1, 0) == Samples{2, 3, 4});
+    CHECK(partition->epoch(2, 5) == Samples{5, 6});
+    CHECK(partition->epoch(3, 5) == Samples{7, 8, 9});
+}
+
+TEST_CASE("shuffled: positions i, i+n, ... of one permutation per epoch") {
+    const auto partition = make("shuffled", 11, 3, 42);
+    for (const int64_t epoch : {4, 0, 4}) {
+        base::Random random(42, base::Purpose::shuffle, {static_cast<uint64_t>(epoch)});
+        const Samples order = base::permutation(11, random);
+        CHECK(partition->epoch(0, epoch) == Samples{order[0], order[3], order[6], order[9]});
+        CHECK(partition->epoch(2, epoch) == Samples{order[2], order[5], order[8]});
+    }
+    CHECK(partition->epoch(0, 0) != partition->epoch(0, 1));
+    CHECK(partition->epoch(0, 0) != make("shuffled", 11, 3, 43)->epoch(0, 0));
+}
+
+TEST_CASE("iid: the split stays, the order changes") {
+    const auto partition = make("iid", 1000, 4);
+    const auto as_set = [](const Samples& s) { return std::set<int64_t>(s.begin(), s.end()); };
+    const Samples first = partition->epoch(1, 0), second = partition->epoch(1, 1);
+    CHECK(first != second);
+    CHECK(as_set(first) == as_set(second));
+    CHECK(first == make("iid", 1000, 4)->epoch(1, 0));
+    CHECK(as_set(first) != as_set(make("iid", 1000, 4, 2)->epoch(1, 0)));
+    // Random, not a block of the file: the mean sample number is that of the whole.
+    const double mean = std::accumulate(first.begin(), first.end(), 0.0) / 250;
+    CHECK(std::abs(mean - 499.5) < 80);  // four standard deviations
+}
+
+TEST_CASE("a batch plan cuts the smallest partition") {
+    const auto partition = make("contiguous", 103, 4);  // 25, 26, 26, 26
+    const auto plan = data::plan_batches(Json(8), *partition, 4);
+    CHECK(plan.batch_size == 8);
+    CHECK_FALSE(plan.full);
+    CHECK(plan.per_epoch == 3);
+    CHECK(plan.samples_per_iteration == 32);
+    CHECK(plan.left_out == Catch::Approx(1 - 96.0 / 103));
+
+    const auto global = data::plan_batches(Json{{"global", 40}}, *partition, 4);
+    CHECK(global.batch_size == 10);
+    CHECK(global.per_epoch == 2);
+
+    const auto full = data::plan_batches(Json("full"), *partition, 4);
+    CHECK(full.full);
+    CHECK(full.batch_size == 25);
+    CHECK(full.per_epoch == 1);
+    CHECK(full.left_out == 0);
+    CHECK(full.samples_per_iteration == 103);
+}
+
+TEST_CASE("batches that cannot be are refused") {
+    const auto partition = make("contiguous", 103, 4);
+    const auto refused = [&](const Json& size) {
+        return refusal([&] { data::plan_batches(size, *partition, 4); });
+    };
+    CHECK(refused(26) ==
+          "/data/batch_size: a batch of 26 is more than the 25 training samples of replica 0: "
+          "use at most 25, or \"full\"");
+    CHECK(refused(Json{{"global", 42}}) ==
+          "/data/batch_size/global: 42 samples cannot be dealt evenly to 4 replicas: "
+          "the nearest that can is 40 or 44");
+    CHECK(refused(Json{{"global", 2}}).ends_with("the nearest that can is 4"));
+    const auto empty = make("contiguous", 3, 4);
+    CHECK(refusal([&] { data::plan_batches(Json("full"), *empty, 4); }) ==
+          "/replicas: replica 0 gets no training samples (3 for 4 replicas): "
+          "use fewer replicas or more data");
+}

@@ -7,9 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "algorithms/step/iteration.hpp"
+#include "algorithms/step/stepper.hpp"
 #include "base/clock.hpp"
-#include "graphs/schedules/staged.hpp"
 
 namespace {
 
@@ -58,6 +57,13 @@ const Subject kSubjects[] = {
      "update, (combine 2, W, combine 3, copy twice) / 10"},
 };
 
+class Silent final : public algorithms::Observer {
+public:
+    void iteration(const algorithms::IterationRecord&) override {}
+    void evaluation(const algorithms::EvaluationRecord&) override {}
+    void event(int64_t, const std::string&, const std::string&) override {}
+};
+
 class Bench {
 public:
     explicit Bench(const Subject& subject)
@@ -71,20 +77,14 @@ public:
         const auto& row =
             *base::find_row(algorithms::algorithm_table(), spec.at("type").get<std::string>());
         const graphs::RunFacts run{kSteps, kSteps, kReplicas, 4.0 * kParameters};
-        schedule_ = graphs::make_graph({{"type", "ring"}, {"lazy", 0.5}}, {kReplicas, 1, run});
-        if (row.schedule) schedule_ = row.schedule(spec, schedule_, run);
+        algorithms::RunSchedule schedule(
+            graphs::make_graph({{"type", "ring"}, {"lazy", 0.5}}, {kReplicas, 1, run}), row, spec,
+            run);
         const Json sgd = algorithms::resolve_optimizer("sgd", "/optimizer");
-        optimizer_ = base::find_row(algorithms::optimizer_table(), "sgd")->make(sgd, layout_);
-        algorithm_ = row.make(spec, {kReplicas, schedule_.get(), run, kRate});
-        optimizer_->declare(table_);
-        algorithm_->declare(table_);
-        exchange_ = std::make_unique<comm::Exchange>(world_, placement_, layout_, schedule_.get(),
-                                                     comm::Reduction::reproducible);
-        const algorithms::ProfilePlan nothing;
-        probe_ = std::make_unique<algorithms::Probe>(nothing, layout_, kReplicas, kReplicas,
-                                                     *exchange_, timers_);
-        control_ = std::make_unique<algorithms::Control>(nullptr, world_, placement_, layout_,
-                                                         *exchange_, timers_);
+        stepper_ = std::make_unique<algorithms::Stepper>(
+            world_, placement_, layout_, algorithms::StepSpec{row, spec, sgd, run, kRate},
+            std::move(schedule));
+        stepper_->attach(table_, x_, g_.rows());
     }
 
     /// Seconds per step, of kSteps of them; the gradient is there.
@@ -92,13 +92,8 @@ public:
         const double start = base::now();
         for (int k = 0; k < kSteps; ++k, ++t_) {
             algorithms::IterationRecord record;
-            probe_->begin(t_, record);
-            timers_.start();
-            algorithms::Step step{t_,        {kRate, t_ + 1}, schedule_->at(t_), x_,
-                                  g_.rows(), layout_,         *exchange_,        *optimizer_,
-                                  timers_,   *probe_,         *control_};
-            algorithms::iterate(step, *algorithm_, std::nullopt,
-                                [&](const auto& ready) { ready(layout_.all()); });
+            stepper_->step(
+                t_, kRate, [&](const auto& ready) { ready(layout_.all()); }, record, silent_);
         }
         return (base::now() - start) / kSteps;
     }
@@ -117,13 +112,8 @@ private:
     arena::StateTable table_;
     arena::Rows x_;
     arena::Buffer g_;
-    std::shared_ptr<const graphs::Schedule> schedule_;
-    std::unique_ptr<algorithms::Optimizer> optimizer_;
-    std::unique_ptr<algorithms::Algorithm> algorithm_;
-    std::unique_ptr<comm::Exchange> exchange_;
-    algorithms::Timers timers_;
-    std::unique_ptr<algorithms::Probe> probe_;
-    std::unique_ptr<algorithms::Control> control_;
+    std::unique_ptr<algorithms::Stepper> stepper_;
+    Silent silent_;
     int64_t t_ = 0;
 };
 

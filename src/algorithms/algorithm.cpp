@@ -3,18 +3,18 @@
 namespace dbench::algorithms {
 
 void Step::update(arena::Rows out, arena::Rows base, arena::Rows at, arena::Columns columns) {
-    const TimedScope scope(timers, Phase::update);
+    const TimedScope scope(timers, Time::update);
     optimizer.step(out, base, at, g, columns, numbers, probe.squared_update());
 }
 
 void Step::decay(arena::Columns columns) {
-    const TimedScope scope(timers, Phase::update);
+    const TimedScope scope(timers, Time::update);
     optimizer.add_decay(g, x, columns);
 }
 
 void Step::descend(arena::Rows out, arena::Rows base, arena::Rows direction,
                    arena::Columns columns) {
-    const TimedScope scope(timers, Phase::update);
+    const TimedScope scope(timers, Time::update);
     const std::vector<double> none(layout.tensors().size());
     arena::sgd_update(layout, out, base, base, direction, {}, columns,
                       {numbers.lr, 0.0, false, none}, probe.squared_update());
@@ -30,27 +30,27 @@ void Step::combine(arena::Rows out, std::initializer_list<Scaled> terms, arena::
 
 void Step::combine(arena::Rows out, const std::vector<std::vector<arena::Term>>& terms,
                    arena::Columns columns) {
-    const TimedScope scope(timers, Phase::update);
+    const TimedScope scope(timers, Time::update);
     arena::weighted_sums(terms, out, columns);
 }
 
 void Step::copy(arena::Rows from, arena::Rows to, arena::Columns columns) {
-    const TimedScope scope(timers, Phase::update);
+    const TimedScope scope(timers, Time::update);
     arena::copy(from, to, columns);
 }
 
 comm::Token Step::start_mix(arena::Rows rows, arena::Columns columns) {
-    const TimedScope scope(timers, Phase::exchange);
+    const TimedScope scope(timers, Time::exchange);
     return exchange.start_mix(round, rows, columns);
 }
 
 void Step::finish_mix(const comm::Token& token, arena::Rows out) {
-    const TimedScope scope(timers, Phase::exchange);
+    const TimedScope scope(timers, Time::exchange);
     exchange.finish_mix(token, out);
 }
 
 void Step::mix(arena::Rows rows, arena::Rows out) {
-    const TimedScope scope(timers, Phase::exchange);
+    const TimedScope scope(timers, Time::exchange);
     exchange.mix(round, rows, layout.all(), out);
 }
 

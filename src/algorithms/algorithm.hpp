@@ -113,8 +113,6 @@ public:
     virtual void ready(Step&, arena::Columns) {}
     virtual void after_backward(Step&) {}
     virtual Sent sent(int64_t t, graphs::Round round) const = 0;
-    /// Rows of parameter size it keeps per replica beside x and g, for memory estimates.
-    virtual int extra_rows() const { return 0; }
     /// Whether it calls Step::mix_again; its averagings of an iteration are then alike.
     virtual bool mixes_again() const { return false; }
     /// Whether its state belongs to a replica's neighbours one by one, so that it cannot become

@@ -4,30 +4,36 @@
 
 namespace dbench::algorithms {
 
+// In the order of documentation; each row, NAME_entry(), is in the file of its algorithm.
+#define DBENCH_ALGORITHMS(ROW)  \
+    ROW(centralized)            \
+    ROW(dsgd)                   \
+    ROW(averaged_momentum)      \
+    ROW(decentlam)              \
+    ROW(qg_dsgdm)               \
+    ROW(qg_adam)                \
+    ROW(d2)                     \
+    ROW(exact_diffusion)        \
+    ROW(gradient_tracking)      \
+    ROW(gut)                    \
+    ROW(qg_gutm)                \
+    ROW(relaysgd)               \
+    ROW(local_sgd)              \
+    ROW(gossip_pga)             \
+    ROW(hierarchical_averaging) \
+    ROW(slowmo)                 \
+    ROW(consensus_control)      \
+    ROW(dsgd_ac)                \
+    ROW(diloco)                 \
+    ROW(noloco)                 \
+    ROW(gasloc)
+
+#define ROW_DECLARED(name) AlgorithmEntry name##_entry();
+#define ROW_MADE(name) name##_entry(),
+DBENCH_ALGORITHMS(ROW_DECLARED)
+
 const std::vector<AlgorithmEntry>& algorithm_table() {
-    static const std::vector<AlgorithmEntry> table = {
-        centralized_entry(),
-        dsgd_entry(),
-        averaged_momentum_entry(),
-        decentlam_entry(),
-        qg_dsgdm_entry(),
-        qg_adam_entry(),
-        d2_entry(),
-        exact_diffusion_entry(),
-        gradient_tracking_entry(),
-        gut_entry(),
-        qg_gutm_entry(),
-        relaysgd_entry(),
-        local_sgd_entry(),
-        gossip_pga_entry(),
-        hierarchical_averaging_entry(),
-        slowmo_entry(),
-        consensus_control_algorithm_entry(),
-        dsgd_ac_entry(),
-        diloco_entry(),
-        noloco_entry(),
-        gasloc_entry(),
-    };
+    static const std::vector<AlgorithmEntry> table = {DBENCH_ALGORITHMS(ROW_MADE)};
     return table;
 }
 

@@ -18,10 +18,17 @@ StateTable::StateTable(DType type, int64_t first, int64_t count, int64_t stride)
 
 Rows StateTable::rows(const std::string& name, int64_t stride) {
     refuse_second(entries_, name);
-    Buffer buffer(type_, first_, count_, stride == 0 ? stride_ : stride);
+    if (stride == 0) stride = stride_;
+    elements_ += stride;
+    Buffer buffer(type_, first_, count_, stride);
     const size_t size = static_cast<size_t>(buffer.bytes());
     entries_.push_back({name, std::move(buffer), nullptr, size});
     return entries_.back().buffer.rows();
+}
+
+Buffer StateTable::scratch() {
+    elements_ += stride_;
+    return {type_, first_, count_, stride_};
 }
 
 void StateTable::bytes(const std::string& name, void* data, size_t bytes) {

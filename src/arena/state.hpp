@@ -15,6 +15,9 @@ public:
     /// Rows declared later have this type, replicas and default stride.
     StateTable(DType type, int64_t first, int64_t count, int64_t stride);
 
+    /// A table without replicas: declaring in it allocates nothing, and tells what would be.
+    static StateTable dry(DType type, int64_t stride) { return {type, 0, 0, stride}; }
+
     /// Declares and allocates zeroed rows, one per local replica. Rows keep their address for the
     /// table's life. `stride` 0: that of the parameters. Throws std::logic_error on a second
     /// `name`.
@@ -22,7 +25,7 @@ public:
 
     /// Rows of the parameters' shape that are no state: written anew in every iteration before they
     /// are read.
-    Buffer scratch() const { return {type_, first_, count_, stride_}; }
+    Buffer scratch();
 
     /// Declares `bytes` bytes that live elsewhere (a counter, a cursor, a generator's state).
     void bytes(const std::string& name, void* data, size_t bytes);
@@ -39,10 +42,13 @@ public:
     };
     const std::deque<Entry>& entries() const { return entries_; }
     size_t total_bytes() const;
+    /// Elements of all that was declared, scratch included, for each replica.
+    int64_t elements_per_replica() const { return elements_; }
 
 private:
     DType type_;
     int64_t first_, count_, stride_;
+    int64_t elements_ = 0;
     std::deque<Entry> entries_;
 };
 

@@ -94,7 +94,7 @@ void print_text(const Setup& s, const train::Estimates& e) {
                            " an iteration");
     row("output", s.spec.output);
     if (s.certificate) std::cout << "\n" << graphs::to_text(*s.certificate);
-    if (s.staged) print_stages(*s.staged);
+    if (const auto* staged = s.session->staged()) print_stages(*staged);
 }
 
 Json stages_json(const graphs::Staged& staged) {
@@ -128,7 +128,7 @@ int command_check(comm::World& world, const RunArguments& arguments, bool json) 
         const auto labels = s.session->heterogeneity();
         out["partition"] = labels ? json_of(*labels) : Json(nullptr);
         out["graph"] = s.certificate ? graphs::to_json(*s.certificate) : Json(nullptr);
-        if (s.staged) out["stages"] = stages_json(*s.staged);
+        if (const auto* staged = s.session->staged()) out["stages"] = stages_json(*staged);
         out["warnings"] = warnings;
         std::cout << out.dump(2) << "\n";
     } else {

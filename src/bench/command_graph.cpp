@@ -82,7 +82,7 @@ Looked look(const std::string& name, const Json& spec, const GraphArguments& a) 
         l.json["traffic"]["best"] = to_json(between.best, a.model_bytes);
         l.json["traffic"]["best"]["slots"] = between.slots;
     }
-    if (const auto* staged = dynamic_cast<const graphs::Staged*>(l.schedule.get())) {
+    if (const graphs::Staged* staged = std::as_const(*l.schedule).staged()) {
         l.json["stages"] = Json::array();
         for (const auto& stage : staged->stages()) {
             l.json["stages"].push_back(

@@ -49,7 +49,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.every = plan.profile.rows.mean_interval(plan.iterations);
     o.variance_every = plan.profile.variance.mean_interval(plan.iterations);
     if (s.graph) o.certified = s.graph->at(0).matrix;
-    o.schedule = s.schedule.get();
+    o.schedule = s.session->schedule();
     o.graphs = s.spec.resolved.at("profile").at("graphs");
     o.iterations = plan.iterations;
     o.samples_per_iteration = static_cast<double>(plan.samples_per_iteration);

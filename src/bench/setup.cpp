@@ -71,26 +71,15 @@ void check_graph(const graphs::Schedule& graph, const std::string& name, const S
 void certify(Setup& s) {
     const std::string type = graphs::graph_title(s.spec.graph);
     s.certificate = graphs::certify(*s.graph, type);
-    if (!s.staged) {
+    const graphs::Staged* staged = s.graph->staged();
+    if (!staged) {
         return check_graph(
             *s.graph, type + " with " + std::to_string(s.placement.replicas) + " replicas", s.spec);
     }
     if (!algorithm_of(s.spec).accepts.sequences) return check_graph(*s.graph, type, s.spec);
-    for (size_t k = 0; k < s.staged->graphs(); ++k) {
-        check_graph(s.staged->graph(k), s.staged->name(k), s.spec);
+    for (size_t k = 0; k < staged->graphs(); ++k) {
+        check_graph(staged->graph(k), staged->name(k), s.spec);
     }
-}
-
-// What the algorithm makes of the graph.
-train::RunSchedule schedule_for(Setup& s, const graphs::RunFacts& run) {
-    const auto over = algorithm_of(s.spec).schedule;
-    s.schedule = s.graph;
-    if (over) {
-        std::shared_ptr<graphs::Schedule> made = over(s.spec.algorithm, s.graph, run);
-        if (auto* staged = dynamic_cast<graphs::Staged*>(made.get())) s.staged = staged;
-        s.schedule = std::move(made);
-    }
-    return {s.schedule.get(), s.staged};
 }
 
 }  // namespace
@@ -134,7 +123,6 @@ Setup set_up(comm::World& world, const RunArguments& arguments) {
     const auto make = [&](const graphs::RunFacts& run) {
         const auto size = static_cast<int>(n);
         s.graph = graphs::make_graph(s.spec.graph, {size, seeds.graph, run}, "/graph");
-        s.staged = dynamic_cast<graphs::Staged*>(s.graph.get());
         if (world.rank() == 0) certify(s);
     };
     const bool planned = graphs::depends_on_run(s.spec.graph);
@@ -144,9 +132,9 @@ Setup set_up(comm::World& world, const RunArguments& arguments) {
     train::SessionOptions options{s.spec.resolved, s.spec.algorithm, seeds.init,
                                   seeds.data,      seeds.augment,    nullptr};
     if (!s.spec.graph.is_null()) {
-        options.schedule = [&](const graphs::RunFacts& run) {
+        options.graph = [&](const graphs::RunFacts& run) {
             if (planned) make(run);
-            return schedule_for(s, run);
+            return s.graph;
         };
     }
     everywhere(world,

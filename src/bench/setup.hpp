@@ -34,9 +34,7 @@ struct Setup {
     Spec spec;
     comm::Placement placement;
     std::shared_ptr<graphs::Schedule> graph;  ///< the spec's; null for algorithms without one
-    std::shared_ptr<const graphs::Schedule> schedule;  ///< what the algorithm makes of it
-    graphs::Staged* staged = nullptr;                  ///< what goes from graph to graph, or null
-    std::optional<graphs::Certificate> certificate;    ///< of the first graph; rank 0 only
+    std::optional<graphs::Certificate> certificate;  ///< of the first graph; rank 0 only
     std::unique_ptr<train::Session> session;
 };
 

@@ -3,44 +3,48 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "algorithms/algorithm.hpp"
 #include "conform/families.hpp"
 
 namespace dbench::conform {
-namespace {
+// Algorithms that have a reference; each, make_NAME(), is in the file of its kind: dsgd.cpp,
+// momentum.cpp, corrections.cpp (exact under heterogeneity), local_steps.cpp, outer.cpp (an outer
+// optimizer), ...
+#define DBENCH_REFERENCES(ROW)  \
+    ROW(dsgd)                   \
+    ROW(centralized)            \
+    ROW(averaged_momentum)      \
+    ROW(decentlam)              \
+    ROW(qg_dsgdm)               \
+    ROW(qg_adam)                \
+    ROW(d2)                     \
+    ROW(exact_diffusion)        \
+    ROW(gradient_tracking)      \
+    ROW(gut)                    \
+    ROW(qg_gutm)                \
+    ROW(relaysgd)               \
+    ROW(local_sgd)              \
+    ROW(gossip_pga)             \
+    ROW(hierarchical_averaging) \
+    ROW(slowmo)                 \
+    ROW(consensus_control)      \
+    ROW(dsgd_ac)                \
+    ROW(diloco)                 \
+    ROW(noloco)                 \
+    ROW(gasloc)
 
-/// Which optimizers an algorithm goes with: any (its direction is what is averaged), or plain SGD
-/// only (it makes a direction of its own from gradients).
-enum class Takes { any, plain };
+#define ROW_DECLARED(name) std::unique_ptr<Reference> make_##name(Parts parts);
+#define ROW_MADE(name) {#name, make_##name},
+DBENCH_REFERENCES(ROW_DECLARED)
+
+namespace {
 
 struct Row {
     const char* name;
-    Takes takes;
     Factory make;
 };
 
-constexpr Row kReferences[] = {
-    {"dsgd", Takes::any, make_dsgd},
-    {"centralized", Takes::any, make_centralized},
-    {"averaged_momentum", Takes::plain, make_averaged_momentum},
-    {"decentlam", Takes::plain, make_decentlam},
-    {"qg_dsgdm", Takes::plain, make_qg_dsgdm},
-    {"qg_adam", Takes::plain, make_qg_adam},
-    {"d2", Takes::plain, make_d2},
-    {"exact_diffusion", Takes::plain, make_exact_diffusion},
-    {"gradient_tracking", Takes::plain, make_gradient_tracking},
-    {"gut", Takes::plain, make_gut},
-    {"qg_gutm", Takes::plain, make_qg_gutm},
-    {"relaysgd", Takes::any, make_relaysgd},
-    {"local_sgd", Takes::any, make_local_sgd},
-    {"gossip_pga", Takes::any, make_gossip_pga},
-    {"hierarchical_averaging", Takes::any, make_hierarchical_averaging},
-    {"slowmo", Takes::any, make_slowmo},
-    {"consensus_control", Takes::any, make_consensus_control},
-    {"dsgd_ac", Takes::any, make_dsgd_ac},
-    {"diloco", Takes::any, make_diloco},
-    {"noloco", Takes::any, make_noloco},
-    {"gasloc", Takes::any, make_gasloc},
-};
+constexpr Row kReferences[] = {DBENCH_REFERENCES(ROW_MADE)};
 
 }  // namespace
 
@@ -49,7 +53,9 @@ std::unique_ptr<Reference> make_reference(const base::Json& algorithm, const bas
     const std::string type = algorithm.at("type").get<std::string>();
     for (const Row& row : kReferences) {
         if (type != row.name) continue;
-        if (row.takes == Takes::plain && !is_plain(optimizer)) return nullptr;
+        const auto& accepts = base::find_row(algorithms::algorithm_table(), type)->accepts;
+        const bool plain = accepts.optimizer == algorithms::OptimizerNeed::plain_sgd;
+        if (plain && !is_plain(optimizer)) return nullptr;
         auto local = make_local_optimizer(optimizer);
         if (!local) return nullptr;
         return row.make({algorithm, optimizer, std::move(local), context});

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "algorithms/step/iteration.hpp"
+#include "algorithms/step/stepper.hpp"
 #include "base/error.hpp"
 #include "graphs/schedules/staged.hpp"
 
@@ -40,16 +40,7 @@ struct Trainee::Impl {
     arena::Rows x;
     arena::Buffer gradient;
     arena::Buffer drawn;  // the gradients of the last iteration: algorithms write into theirs
-    std::shared_ptr<graphs::Schedule> graph;
-    std::shared_ptr<const graphs::Schedule> schedule;
-    graphs::Staged* staged = nullptr;
-    std::unique_ptr<algorithms::Optimizer> optimizer;
-    std::unique_ptr<algorithms::Algorithm> algorithm;
-    std::unique_ptr<comm::Exchange> exchange;
-    std::unique_ptr<algorithms::Probe> probe;
-    std::unique_ptr<algorithms::Control> control;
-    algorithms::Timers timers;
-    algorithms::IterationRecord record;
+    std::unique_ptr<algorithms::Stepper> stepper;
     Silent observer;
     int64_t t = 0;
 
@@ -67,32 +58,19 @@ struct Trainee::Impl {
           drawn(table.scratch()) {
         const graphs::RunFacts run{how.iterations, how.per_epoch, how.replicas,
                                    8.0 * static_cast<double>(layout.numel())};
+        std::shared_ptr<graphs::Schedule> graph;
         if (row.accepts.graph != algorithms::GraphNeed::none) {
             graph = graphs::make_graph(how.graph, {static_cast<int>(how.replicas), how.seed, run},
                                        "graph");
-            staged = dynamic_cast<graphs::Staged*>(graph.get());
-            schedule = graph;
-            if (row.schedule) {
-                std::shared_ptr<graphs::Schedule> made = row.schedule(how.algorithm, graph, run);
-                if (auto* s = dynamic_cast<graphs::Staged*>(made.get())) staged = s;
-                schedule = std::move(made);
-            }
         }
         double lr_max = 0;
         for (int64_t k = 0; k < how.iterations; ++k) lr_max = std::max(lr_max, how.lr(k));
-        optimizer = base::find_row(algorithms::optimizer_table(),
-                                   how.optimizer.at("type").get<std::string>())
-                        ->make(how.optimizer, layout);
-        algorithm = row.make(how.algorithm, {how.replicas, schedule.get(), run, lr_max});
-        optimizer->declare(table);
-        algorithm->declare(table);
-        exchange = std::make_unique<comm::Exchange>(world, placement, layout, schedule.get(),
-                                                    comm::Reduction::reproducible);
-        const algorithms::ProfilePlan nothing;
-        probe = std::make_unique<algorithms::Probe>(nothing, layout, how.replicas, x.count,
-                                                    *exchange, timers);
-        control = std::make_unique<algorithms::Control>(staged, world, placement, layout, *exchange,
-                                                        timers);
+        algorithms::StepSpec spec{row, how.algorithm, how.optimizer, run, lr_max};
+        spec.type = arena::DType::float64;
+        stepper = std::make_unique<algorithms::Stepper>(
+            world, placement, layout, spec,
+            algorithms::RunSchedule(std::move(graph), row, how.algorithm, run));
+        stepper->attach(table, x, gradient.rows());
     }
 
     // Column p of the problem is column place(p) of a row.
@@ -142,32 +120,15 @@ struct Trainee::Impl {
     }
 
     void step() {
-        timers.start();
-        record = {};
-        probe->begin(t, record, control->begin(t, observer));
-        algorithms::Step step{t,
-                              {training.lr(t), t + 1},
-                              schedule ? schedule->at(t) : graphs::Round{0, true},
-                              x,
-                              gradient.rows(),
-                              layout,
-                              *exchange,
-                              *optimizer,
-                              timers,
-                              *probe,
-                              *control};
-        const Json clip = training.optimizer.value("clip_norm", Json(nullptr));
-        const auto clip_norm =
-            clip.is_null() ? std::nullopt : std::optional<double>(clip.get<double>());
-        algorithms::iterate(step, *algorithm, clip_norm, [&](const auto& ready) {
+        algorithms::IterationRecord record;
+        const auto gradients = [&](const auto& ready) {
             fill_gradients();
             const int64_t bias =
                 layout.tensors()[1].offset;  // last tensors first, as backward does
             ready({bias, layout.columns()});
             ready({0, bias});
-        });
-        probe->finish();
-        control->end(t, *probe);
+        };
+        stepper->step(t, training.lr(t), gradients, record, observer);
         ++t;
     }
 };
@@ -194,7 +155,7 @@ std::vector<std::string> Trainee::save() const {
         const void* data = entry.data ? entry.data : entry.buffer.rows().data;
         out.emplace_back(static_cast<const char*>(data), entry.size);
     }
-    out.push_back(impl_->staged ? impl_->staged->save() : "");
+    out.push_back(impl_->stepper->staged() ? impl_->stepper->staged()->save() : "");
     return out;
 }
 
@@ -205,7 +166,7 @@ void Trainee::restore(const std::vector<std::string>& saved, int64_t t) {
         std::memcpy(data, saved.at(k).data(), entry.size);
         ++k;
     }
-    if (impl_->staged) impl_->staged->restore(saved.at(k));
+    if (auto* staged = impl_->stepper->staged()) staged->restore(saved.at(k));
     impl_->t = t;
 }
 

@@ -7,6 +7,19 @@
 #include "data/slice.hpp"
 
 namespace dbench::data {
+
+// In the order of documentation; each row, NAME_data(), is in the file of its set.
+#define DBENCH_DATA_SETS(ROW) \
+    ROW(shapes)               \
+    ROW(regression)           \
+    ROW(cifar10)              \
+    ROW(mnist)                \
+    ROW(fashion_mnist)
+
+#define ROW_DECLARED(name) DataEntry name##_data();
+#define ROW_MADE(name) name##_data(),
+DBENCH_DATA_SETS(ROW_DECLARED)
+
 namespace {
 
 using base::Json;
@@ -47,9 +60,7 @@ void apply_limit(std::shared_ptr<const Dataset>& set, const Json& limit, const s
 }  // namespace
 
 const std::vector<DataEntry>& data_table() {
-    static const std::vector<DataEntry> table = {
-        shapes_data(), regression_data(), cifar10_data(), mnist_data(), fashion_mnist_data(),
-    };
+    static const std::vector<DataEntry> table = {DBENCH_DATA_SETS(ROW_MADE)};
     return table;
 }
 

@@ -24,6 +24,7 @@ struct Round {
 };
 
 class Matrix;
+class Staged;
 
 /// A sequence W_0, W_1, ... of n x n mixing matrices. Every rank holds its own copy and builds only
 /// the rows it asks for. Pure and deterministic: same arguments, same answer, on every rank.
@@ -49,6 +50,9 @@ public:
     virtual std::shared_ptr<const Matrix> matrix(Round) const { return nullptr; }
     /// Every round that the sequence can come to, where those are few; else empty.
     virtual std::vector<Round> rounds() const { return {}; }
+    /// This schedule where it goes from graph to graph, by a plan or by decisions; null for others.
+    virtual Staged* staged() { return nullptr; }
+    const Staged* staged() const { return const_cast<Schedule*>(this)->staged(); }
     /// sqrt(||E[W'W] - J/n||_2) of a random sequence, where it is known; a negative number else.
     virtual double rho_expected() const { return -1; }
 };

@@ -5,50 +5,56 @@
 
 namespace dbench::graphs {
 
+// In the order of documentation; each row, NAME_entry(), is in the file of its graph.
+#define DBENCH_GRAPHS(ROW)    \
+    ROW(ring)                 \
+    ROW(one_way_ring)         \
+    ROW(path)                 \
+    ROW(torus)                \
+    ROW(grid)                 \
+    ROW(exponential)          \
+    ROW(complete)             \
+    ROW(star)                 \
+    ROW(ring_lattice)         \
+    ROW(hypercube)            \
+    ROW(erdos_renyi)          \
+    ROW(random_regular)       \
+    ROW(watts_strogatz)       \
+    ROW(margulis)             \
+    ROW(chordal_cycle)        \
+    ROW(u_equistatic)         \
+    ROW(d_equistatic)         \
+    ROW(od_equidyn)           \
+    ROW(ou_equidyn)           \
+    ROW(tree)                 \
+    ROW(double_binary_tree)   \
+    ROW(file)                 \
+    ROW(one_peer_exponential) \
+    ROW(one_peer_hypercube)   \
+    ROW(p_peer_exponential)   \
+    ROW(alternating_ring)     \
+    ROW(shift_one)            \
+    ROW(simple_base_k)        \
+    ROW(base_k)               \
+    ROW(hyper_hypercube)      \
+    ROW(random_matching)      \
+    ROW(epidemic)             \
+    ROW(random_pairs)         \
+    ROW(matcha)               \
+    ROW(aer)                  \
+    ROW(hierarchical)         \
+    ROW(participation)        \
+    ROW(ada)                  \
+    ROW(ada_variance)         \
+    ROW(consensus_control)    \
+    ROW(budget)
+
+#define ROW_DECLARED(name) GraphEntry name##_entry();
+#define ROW_MADE(name) name##_entry(),
+DBENCH_GRAPHS(ROW_DECLARED)
+
 const std::vector<GraphEntry>& graph_table() {
-    static const std::vector<GraphEntry> table = {
-        ring_entry(),
-        one_way_ring_entry(),
-        path_entry(),
-        torus_entry(),
-        grid_entry(),
-        exponential_entry(),
-        complete_entry(),
-        star_entry(),
-        ring_lattice_entry(),
-        hypercube_entry(),
-        erdos_renyi_entry(),
-        random_regular_entry(),
-        watts_strogatz_entry(),
-        margulis_entry(),
-        chordal_cycle_entry(),
-        u_equistatic_entry(),
-        d_equistatic_entry(),
-        od_equidyn_entry(),
-        ou_equidyn_entry(),
-        tree_entry(),
-        double_binary_tree_entry(),
-        file_entry(),
-        one_peer_exponential_entry(),
-        one_peer_hypercube_entry(),
-        p_peer_exponential_entry(),
-        alternating_ring_entry(),
-        shift_one_entry(),
-        simple_base_k_entry(),
-        base_k_entry(),
-        hyper_hypercube_entry(),
-        random_matching_entry(),
-        epidemic_entry(),
-        random_pairs_entry(),
-        matcha_entry(),
-        aer_entry(),
-        hierarchical_entry(),
-        participation_entry(),
-        ada_entry(),
-        ada_variance_entry(),
-        consensus_control_entry(),
-        budget_entry(),
-    };
+    static const std::vector<GraphEntry> table = {DBENCH_GRAPHS(ROW_MADE)};
     return table;
 }
 

@@ -1,5 +1,6 @@
 #include "profile/packing.hpp"
 
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -8,7 +9,9 @@
 namespace dbench::profile {
 namespace {
 
-constexpr int64_t kScalars = 8;
+using algorithms::kTimeColumns;
+constexpr size_t kTimes = kTimeColumns.size();
+constexpr int64_t kScalars = static_cast<int64_t>(kTimes) + 1;
 
 void put(std::span<const double> values, std::string& bytes) {
     bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
@@ -25,9 +28,9 @@ void put_sized(const std::vector<double>& values, int64_t count, std::string& by
 
 void pack(const algorithms::IterationRecord& r, int64_t replicas, int64_t tensors,
           std::string& bytes) {
-    const double scalars[kScalars] = {r.step_time,    r.time_data,     r.time_gradient,
-                                      r.time_update,  r.time_exchange, r.time_control,
-                                      r.time_profile, r.profile_bytes};
+    std::array<double, kScalars> scalars;
+    for (size_t k = 0; k < kTimes; ++k) scalars[k] = r.times[kTimeColumns[k].time];
+    scalars[kTimes] = r.profile_bytes;
     put(scalars, bytes);
     put_sized(r.loss, replicas, bytes);
     put_sized(r.accuracy, replicas, bytes);
@@ -57,8 +60,9 @@ std::span<const double> Unpacker::take(int64_t count) {
 
 RankRow Unpacker::next(bool profiled) {
     const std::span<const double> scalars = take(kScalars);
-    RankRow row{scalars[0], scalars[1], scalars[2], scalars[3], scalars[4], scalars[5], scalars[6],
-                scalars[7], {},         {},         {},         {},         {}};
+    RankRow row{};
+    for (size_t k = 0; k < kTimes; ++k) row.times[kTimeColumns[k].time] = scalars[k];
+    row.profile_bytes = scalars[kTimes];
     row.loss = take(replicas_);
     row.accuracy = take(replicas_);
     if (!profiled) return row;

@@ -12,8 +12,7 @@ namespace dbench::profile {
 
 /// Of one iteration on one rank, with R local replicas and T tensors.
 struct RankRow {
-    double step_time, time_data, time_gradient, time_update, time_exchange, time_control,
-        time_profile;
+    algorithms::Times times;
     double profile_bytes;
     std::span<const double> loss, accuracy;              ///< [R]
     std::span<const double> norm;                        ///< [R, T], empty if not profiled

@@ -180,7 +180,7 @@ void Recorder::Impl::flush() {
 double Recorder::Impl::note_progress(const std::vector<std::string>& all) {
     double seconds = 0;
     for (const algorithms::IterationRecord& record : records) {
-        seconds += record.step_time + record.time_profile;
+        seconds += record.times[algorithms::Time::step] + record.times[algorithms::Time::profile];
         if (record.has_variance) progress.consensus_distance = record.consensus_distance;
     }
     seconds /= static_cast<double>(records.size());

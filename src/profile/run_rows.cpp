@@ -1,9 +1,7 @@
 #include "profile/run_rows.hpp"
 
-#include <array>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "arena/dispersion.hpp"
 #include "base/error.hpp"
@@ -13,16 +11,6 @@ namespace dbench::profile {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-constexpr std::array<std::pair<const char*, double RankRow::*>, 7> kTimes{{
-    {"step_time", &RankRow::step_time},
-    {"time_data", &RankRow::time_data},
-    {"time_gradient", &RankRow::time_gradient},
-    {"time_update", &RankRow::time_update},
-    {"time_exchange", &RankRow::time_exchange},
-    {"time_control", &RankRow::time_control},
-    {"time_profile", &RankRow::time_profile},
-}};
 
 /// Ranks hold consecutive replicas: their parts one after the other are the row.
 void add_parts(Column& column, const std::vector<RankRow>& ranks,
@@ -45,9 +33,9 @@ void append_iteration(Table& table, const algorithms::IterationRecord& record, i
     double profile_bytes = 0;
     for (const RankRow& rank : ranks) profile_bytes += rank.profile_bytes;
     table["profile_bytes"].add(static_cast<int64_t>(std::llround(profile_bytes)));
-    for (const auto& [name, time] : kTimes) {
-        Column& column = table[name];
-        for (const RankRow& rank : ranks) column.add(rank.*time);
+    for (const algorithms::TimeColumn& measured : algorithms::kTimeColumns) {
+        Column& column = table[measured.name];
+        for (const RankRow& rank : ranks) column.add(rank.times[measured.time]);
         column.complete_row();  // a run that goes on may have had more ranks
     }
     table["iteration"].add(record.iteration);

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "algorithms/step/timers.hpp"
+
 namespace dbench::profile {
 namespace {
 
@@ -72,7 +74,7 @@ std::vector<ColumnSpec> rank_columns() {
 }
 
 std::vector<ColumnSpec> iteration_columns() {
-    return {
+    std::vector<ColumnSpec> columns = {
         {"epoch", Kind::float64, "I", "epochs", "samples consumed by all replicas at the end of the iteration, over the training set's size"},
         {"lr", Kind::float64, "I", "1", "learning rate"},
         {"train_loss", Kind::real, "I,n", "1", "minibatch loss where the gradient is taken, before the update"},
@@ -82,17 +84,15 @@ std::vector<ColumnSpec> iteration_columns() {
         {"degree", Kind::float64, "I", "neighbours", "mean out-degree without self"},
         {"messages", Kind::int64, "I", "messages", "sent by all replicas, as if each had a rank"},
         {"bytes_sent", Kind::int64, "I", "bytes", "true parameters sent by all replicas, as if each had a rank"},
-        {"step_time", Kind::float64, "I,r", "s", "time of the iteration without profiling and evaluation"},
-        {"time_data", Kind::float64, "I,r", "s", "part of step_time: waiting for data"},
-        {"time_gradient", Kind::float64, "I,r", "s", "part of step_time: forward and backward"},
-        {"time_update", Kind::float64, "I,r", "s", "part of step_time: optimizer"},
-        {"time_exchange", Kind::float64, "I,r", "s", "part of step_time: what of the exchange was exposed"},
-        {"time_control", Kind::float64, "I,r", "s", "part of step_time: measuring for a controller of the graph"},
         {"control_bytes", Kind::int64, "I", "bytes", "sent to measure for a controller of the graph, as if each replica had a rank"},
-        {"time_profile", Kind::float64, "I,r", "s", "profiling, beside step_time"},
         {"profile_bytes", Kind::int64, "I", "bytes", "sent for profiling, all ranks"},
-        {"iteration", Kind::int64, "I", "iteration", "number of the iteration, from 0"},
     };
+    for (const algorithms::TimeColumn& measured : algorithms::kTimeColumns) {
+        columns.push_back({measured.name, Kind::float64, "I,r", "s", measured.help});
+    }
+    // Last: a row is there when its number is.
+    columns.push_back({"iteration", Kind::int64, "I", "iteration", "number of the iteration, from 0"});
+    return columns;
 }
 
 std::vector<ColumnSpec> profile_columns(const Features& features) {

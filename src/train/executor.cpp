@@ -132,12 +132,12 @@ void Executor::gradients(arena::Rows x, data::Loader& loader, algorithms::Timers
                          const std::function<void(arena::Columns)>& ready, double* loss,
                          double* accuracy) {
     Impl::Bound& bound = impl_->bind(x);
-    const algorithms::TimedScope scope(timers, algorithms::Phase::gradient);
+    const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     const arena::Rows g = impl_->replicas.g();
     for (int64_t i = 0; i < x.count; ++i) {
         const data::Batch* batch;
         {
-            const algorithms::TimedScope waiting(timers, algorithms::Phase::data);
+            const algorithms::TimedScope waiting(timers, algorithms::Time::data);
             batch = &loader.next();
         }
         arena::fill_zero(g.only(i), impl_->replicas.layout().all());

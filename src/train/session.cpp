@@ -38,17 +38,13 @@ struct Session::Impl {
     data::BatchPlan batches;
     std::unique_ptr<Model> model;
     arena::Layout layout;
-    std::unique_ptr<algorithms::Optimizer> optimizer;
-    std::unique_ptr<algorithms::Algorithm> algorithm;
     algorithms::LearningRate::Run run{};
-    const graphs::Schedule* schedule = nullptr;
-    graphs::Staged* staged = nullptr;  // what in it goes from graph to graph
     TrainerPlan plan;
     EvaluationPlan evaluation;
     std::unique_ptr<algorithms::LearningRate> learning_rate;
 
     std::unique_ptr<Replicas> replicas;
-    std::unique_ptr<comm::Exchange> exchange;  // ends before the rows that it may be moving
+    std::unique_ptr<algorithms::Stepper> stepper;  // ends before the rows that it may be moving
     std::unique_ptr<Executor> executor;
     std::unique_ptr<Evaluator> evaluator;
     std::unique_ptr<data::Loader> loader;
@@ -65,24 +61,28 @@ struct Session::Impl {
         model = row_of(model_table(), spec.at("model"))
                     .make(spec.at("model"), {data.train->shape(), data.train->classes()});
         layout = layout_of(model->declaration());
-        optimizer = row_of(algorithms::optimizer_table(), spec.at("optimizer"))
-                        .make(spec.at("optimizer"), layout);
         make_plan();
+        make_stepper();
+    }
+
+    void make_stepper() {
         const graphs::RunFacts facts{run.iterations, run.per_epoch, batches.samples_per_iteration,
                                      static_cast<double>(layout.numel() * arena::size_of(dtype))};
-        if (options.schedule) {
-            const RunSchedule made = options.schedule(facts);
-            schedule = made.schedule;
-            staged = made.staged;
+        const auto& row = row_of(algorithms::algorithm_table(), options.algorithm);
+        algorithms::RunSchedule schedule;
+        if (options.graph) {
+            schedule = algorithms::RunSchedule(options.graph(facts), row, options.algorithm, facts);
         }
-        const algorithms::AlgorithmEntry& row = row_of(algorithms::algorithm_table(), o.algorithm);
-        algorithm = row.make(o.algorithm, {placement.replicas, schedule, facts, largest_rate()});
         if (row.accepts.divides_by_lr) check_rates(row.name);
+        algorithms::StepSpec step{row, options.algorithm, spec.at("optimizer"), facts,
+                                  largest_rate()};
+        step.type = dtype;
+        step.reduction = spec.at("reduction") == "library" ? comm::Reduction::library
+                                                           : comm::Reduction::reproducible;
+        step.profile = plan.profile;
+        stepper = std::make_unique<algorithms::Stepper>(world, placement, layout, step,
+                                                        std::move(schedule));
         check_controller();
-        exchange = std::make_unique<comm::Exchange>(world, placement, layout, schedule,
-                                                    spec.at("reduction") == "library"
-                                                        ? comm::Reduction::library
-                                                        : comm::Reduction::reproducible);
     }
 
     double largest_rate() const {
@@ -101,12 +101,11 @@ struct Session::Impl {
         }
     }
 
-    // What a controller asks for must be there.
+    // A controller may average again only where the algorithm can.
     void check_controller() const {
-        if (!staged) return;
-        if (const auto wish = staged->wish()) algorithms::wished_tensors(*wish, layout);
-        for (int64_t t = 0; t < run.iterations && !algorithm->mixes_again(); ++t) {
-            if (!staged->may_repeat(t)) continue;
+        if (!stepper->staged()) return;
+        for (int64_t t = 0; t < run.iterations && !stepper->algorithm().mixes_again(); ++t) {
+            if (!stepper->staged()->may_repeat(t)) continue;
             throw UserError("/graph: averages several times in an iteration, which " +
                             options.algorithm.at("type").get<std::string>() +
                             " cannot: choose \"by\": \"degree\", or the algorithm dsgd");
@@ -133,12 +132,7 @@ struct Session::Impl {
         plan.checkpoint_every = save.is_null() ? 0 : iterations(save);
         plan.train_samples = run.train_samples;
         plan.samples_per_iteration = run.global_batch;
-        plan.numel = layout.numel();
-        plan.type = dtype;
         plan.stop_on_nonfinite = spec.at("nonfinite") == "stop";
-        if (const Json& clip = spec.at("optimizer").at("clip_norm"); !clip.is_null()) {
-            plan.clip_norm = clip.get<double>();
-        }
         const auto cadence = [&](const Json& every, const char* pointer) {
             return base::to_cadence(every, pointer, run.per_epoch, run.global_batch);
         };
@@ -162,23 +156,26 @@ struct Session::Impl {
         const double row_bytes = static_cast<double>(layout.numel() * element);
         // One period, or as many iterations all over the run.
         constexpr int64_t kSample = 64;
+        const graphs::Schedule* schedule = stepper->schedule();
+        const algorithms::Algorithm& algorithm = stepper->algorithm();
         const int64_t period = schedule ? schedule->period() : 1;
         const int64_t rounds =
             period > 0 ? std::min(kSample, period) : std::min(kSample, e.iterations);
         for (int64_t k = 0; k < rounds; ++k) {
             const int64_t t = period > 0 ? k : k * e.iterations / rounds;
-            const auto round = schedule ? schedule->at(t) : graphs::Round{0, true};
+            const graphs::Round round = stepper->round(t);
             // In the long run: what only the first iteration does is left out.
             e.bytes_per_step +=
-                algorithm->sent(t + 1, round).rows * row_bytes / static_cast<double>(rounds);
-            if (algorithm->keeps_received_rows()) {
-                e.received_bytes = std::max(e.received_bytes, exchange->receive_bytes(round));
+                algorithm.sent(t + 1, round).rows * row_bytes / static_cast<double>(rounds);
+            if (algorithm.keeps_received_rows()) {
+                e.received_bytes =
+                    std::max(e.received_bytes, stepper->exchange().receive_bytes(round));
             }
         }
-        const int64_t rows = 2 + optimizer->state_rows() + algorithm->extra_rows();
         const int64_t buffers = buffer_layout_of(*model).columns();
-        e.memory_bytes = local * element * (rows * layout.columns() + buffers) +
-                         layout.columns() * (element + 8) + e.received_bytes;
+        e.memory_bytes =
+            local * element * (2 * layout.columns() + buffers + stepper->state_elements()) +
+            layout.columns() * (element + 8) + e.received_bytes;
         const int64_t r = placement.ranks;
         if (r > 1 && plan.profile.variance.ever()) {
             // Each rank sends its maximal subtrees' float64 means to the owners of the columns.
@@ -212,9 +209,9 @@ struct Session::Impl {
 
     /// Local steps only, although there are others to exchange with.
     bool never_exchanges() const {
-        if (placement.replicas == 1 || !schedule) return false;
+        if (placement.replicas == 1 || !stepper->schedule()) return false;
         for (int64_t t = 0; t < run.iterations; ++t) {
-            if (algorithm->sent(t, schedule->at(t)).rows > 0) return false;
+            if (stepper->sent(t).rows > 0) return false;
         }
         return true;
     }
@@ -228,11 +225,10 @@ struct Session::Impl {
     void prepare() {
         replicas = std::make_unique<Replicas>(*model, placement, world.rank(), dtype, init(),
                                               options.init_seed);
-        optimizer->declare(replicas->state());
-        algorithm->declare(replicas->state());
+        stepper->attach(replicas->state(), replicas->x(), replicas->g());
         executor = std::make_unique<Executor>(*model, *replicas);
-        evaluator = std::make_unique<Evaluator>(world, placement, *model, *replicas, *exchange,
-                                                data, evaluation);
+        evaluator = std::make_unique<Evaluator>(world, placement, *model, *replicas,
+                                                stepper->exchange(), data, evaluation);
     }
 
     void make_loader() {
@@ -257,6 +253,8 @@ Session::~Session() = default;
 const arena::Layout& Session::layout() const { return impl_->layout; }
 arena::DType Session::type() const { return impl_->dtype; }
 const TrainerPlan& Session::plan() const { return impl_->plan; }
+const graphs::Schedule* Session::schedule() const { return impl_->stepper->schedule(); }
+const graphs::Staged* Session::staged() const { return impl_->stepper->staged(); }
 const std::vector<int64_t>& Session::evaluated() const { return impl_->evaluation.replicas; }
 bool Session::has_validation() const { return impl_->data.validation != nullptr; }
 const std::vector<std::pair<std::string, std::string>>& Session::data_checksums() const {
@@ -287,10 +285,10 @@ std::vector<std::string> Session::warnings(const Estimates& e) const {
                       std::to_string(impl_->run.iterations) +
                       " iterations (a shorter period, or a longer /length, would change that)");
     }
-    if (impl_->staged) {
-        for (const auto& text : impl_->staged->warnings()) out.push_back(text);
-        bool due = !impl_->staged->wish();
-        for (int64_t t = 0; t < impl_->run.iterations && !due; ++t) due = impl_->staged->due(t);
+    if (const graphs::Staged* staged = impl_->stepper->staged()) {
+        for (const auto& text : staged->warnings()) out.push_back(text);
+        bool due = !staged->wish();
+        for (int64_t t = 0; t < impl_->run.iterations && !due; ++t) due = staged->due(t);
         if (!due) {
             out.push_back("/graph/every: nothing is measured in " +
                           std::to_string(impl_->run.iterations) +
@@ -315,7 +313,7 @@ std::string Session::cannot_change_replicas(const CheckpointHead& head) const {
     if (head.replicas == s.placement.replicas) return "";
     const std::string change = std::to_string(head.replicas) + " replicas cannot become " +
                                std::to_string(s.placement.replicas);
-    if (s.algorithm->keeps_messages()) {
+    if (s.stepper->algorithm().keeps_messages()) {
         return "/replicas: " + change + " with " +
                s.options.algorithm.at("type").get<std::string>() +
                ", which keeps messages of its neighbours: set it back";
@@ -334,7 +332,7 @@ void Session::resume(Checkpoints& checkpoints, const CheckpointHead& head) {
     checkpoints.read(head.iteration, s.replicas->state());
     // A controller that decided for another graph's replicas begins anew.
     const bool same = head.replicas == s.placement.replicas;
-    if (s.staged && same) s.staged->restore(head.controller);
+    if (auto* staged = s.stepper->staged(); staged && same) staged->restore(head.controller);
     s.plan.first = head.iteration;
 }
 
@@ -342,13 +340,12 @@ std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoi
     Impl& s = *impl_;
     s.make_loader();
     const auto checkpoint = [&](int64_t completed) {
-        checkpoints.write({completed, s.spec.dump(), s.staged ? s.staged->save() : ""},
+        const graphs::Staged* staged = s.stepper->staged();
+        checkpoints.write({completed, s.spec.dump(), staged ? staged->save() : ""},
                           s.replicas->state());
     };
-    const TrainerParts parts{s.world,      s.placement,      *s.replicas,  *s.executor,
-                             *s.loader,    *s.optimizer,     *s.algorithm, *s.exchange,
-                             *s.evaluator, *s.learning_rate, s.schedule,   s.staged,
-                             observer,     checkpoint};
+    const TrainerParts parts{s.world,      *s.replicas,      *s.executor, *s.loader, *s.stepper,
+                             *s.evaluator, *s.learning_rate, observer,    checkpoint};
     return dbench::train::train(parts, s.plan);
 }
 

@@ -24,18 +24,12 @@
 
 namespace dbench::train {
 
-/// The graph of a run as the exchange is to follow it; null for algorithms that take none.
-struct RunSchedule {
-    const graphs::Schedule* schedule = nullptr;
-    graphs::Staged* staged = nullptr;  ///< what in it goes from graph to graph, or null
-};
-
 struct SessionOptions {
     const base::Json& spec;       ///< resolved (design.md, section 5)
     const base::Json& algorithm;  ///< resolved /algorithm, also where an implementation names it
     uint64_t init_seed, data_seed, augment_seed;
-    /// Makes the schedule for this run; called once. Empty for algorithms that take no graph.
-    std::function<RunSchedule(const graphs::RunFacts&)> schedule;
+    /// Makes the spec's graph for this run; called once. Empty for algorithms that take none.
+    std::function<std::shared_ptr<graphs::Schedule>(const graphs::RunFacts&)> graph;
 };
 
 /// What a run will take, before it starts.
@@ -58,6 +52,8 @@ public:
     const arena::Layout& layout() const;
     arena::DType type() const;
     const TrainerPlan& plan() const;
+    const graphs::Schedule* schedule() const;  ///< null for algorithms that take no graph
+    const graphs::Staged* staged() const;      ///< what in it goes from graph to graph, or null
     const std::vector<int64_t>& evaluated() const;  ///< replicas whose local models are evaluated
     bool has_validation() const;
     const std::vector<std::pair<std::string, std::string>>& data_checksums() const;

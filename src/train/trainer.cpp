@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/step/iteration.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -65,16 +64,10 @@ private:
 }  // namespace
 
 std::string train(const TrainerParts& p, const TrainerPlan& plan) {
-    const arena::Rows x = p.replicas.x(), g = p.replicas.g();
-    const arena::Layout& layout = p.replicas.layout();
-    const double row_bytes = static_cast<double>(plan.numel * arena::size_of(plan.type));
+    const arena::Rows x = p.replicas.x();
     const double epochs_per_iteration =
         static_cast<double>(plan.samples_per_iteration) / static_cast<double>(plan.train_samples);
     const base::Stopwatch elapsed;
-    algorithms::Timers timers;
-    algorithms::Probe probe(plan.profile, layout, p.placement.replicas, x.count, p.exchange,
-                            timers);
-    algorithms::Control control(p.staged, p.world, p.placement, layout, p.exchange, timers);
     FiniteWatch finite(x.first, x.count, plan.stop_on_nonfinite);
 
     const auto evaluate = [&](int64_t completed) {
@@ -98,7 +91,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         }
     };
 
-    control.go_on_at(plan.first);
+    p.stepper.go_on_at(plan.first);
     if (plan.first == 0) evaluate(0);
     StopWish stop(p.world, plan.first);
     double recording = 0;  // seconds of the observer, charged to the next iteration's profiling
@@ -110,42 +103,16 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
             const std::string signal = base::noted_signal();
             return signal.empty() ? "a signal to another rank" : signal;
         }
-        timers.start();
         algorithms::IterationRecord record;
-        record.iteration = t;
         record.epoch = static_cast<double>(t + 1) * epochs_per_iteration;
-        record.lr = p.learning_rate.at(t);
-        record.round = p.schedule ? p.schedule->at(t) : graphs::Round{0, true};
         record.loss.resize(x.count);
         record.accuracy.resize(x.count);
-        probe.begin(t, record, control.begin(t, p.observer));
-
-        algorithms::Step step{t,          {record.lr, t + 1}, record.round, x,     g,      layout,
-                              p.exchange, p.optimizer,        timers,       probe, control};
-        algorithms::iterate(step, p.algorithm, plan.clip_norm, [&](const auto& ready) {
-            p.executor.gradients(x, p.loader, timers, ready, record.loss.data(),
+        const auto gradients = [&](const auto& ready) {
+            p.executor.gradients(x, p.loader, p.stepper.timers(), ready, record.loss.data(),
                                  record.accuracy.data());
-        });
-        probe.finish();
-        control.end(t, probe);
-
-        const algorithms::Sent sent = p.algorithm.sent(t, record.round);
-        const int64_t times = 1 + step.more_rounds;
-        record.averaged = sent.averaged;
-        record.rounds = sent.rounds * times;
-        record.degree = sent.degree;
-        record.messages = sent.messages * times;
-        record.bytes_sent = sent.rows * row_bytes * static_cast<double>(times);
-        record.control_bytes = control.bytes();
-        timers.stop();
-
-        record.step_time = timers.step_seconds();
-        record.time_data = timers.seconds(algorithms::Phase::data);
-        record.time_gradient = timers.seconds(algorithms::Phase::gradient);
-        record.time_update = timers.seconds(algorithms::Phase::update);
-        record.time_exchange = timers.seconds(algorithms::Phase::exchange);
-        record.time_control = timers.seconds(algorithms::Phase::control);
-        record.time_profile = timers.seconds(algorithms::Phase::profile) + recording;
+        };
+        p.stepper.step(t, p.learning_rate.at(t), gradients, record, p.observer);
+        record.times[algorithms::Time::profile] += recording;
         finite.look(t, record.loss);
 
         const base::Stopwatch observer_time;

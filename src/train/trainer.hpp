@@ -6,9 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "algorithms/algorithm.hpp"
 #include "algorithms/step/observer.hpp"
-#include "algorithms/step/probe.hpp"
+#include "algorithms/step/stepper.hpp"
 #include "comm/exchange.hpp"
 #include "data/loader.hpp"
 #include "train/evaluation.hpp"
@@ -24,28 +23,19 @@ struct TrainerPlan {
     int64_t checkpoint_every = 0;  ///< iterations; 0: only when a signal ends the run
     int64_t train_samples = 0;     ///< N
     int64_t samples_per_iteration = 0;
-    int64_t numel = 0;  ///< true parameters of one replica
-    arena::DType type = arena::DType::float32;
     bool stop_on_nonfinite = false;
-    std::optional<double> clip_norm;  ///< of each replica's gradient
     algorithms::ProfilePlan profile;
 };
 
-/// What a run is made of; everything outlives the trainer. `schedule` is null for algorithms that
-/// take no graph.
+/// What a run is made of; everything outlives the trainer.
 struct TrainerParts {
     comm::World& world;
-    const comm::Placement& placement;
     Replicas& replicas;
     Executor& executor;
     data::Loader& loader;
-    algorithms::Optimizer& optimizer;
-    algorithms::Algorithm& algorithm;
-    comm::Exchange& exchange;
+    algorithms::Stepper& stepper;
     Evaluator& evaluator;
     const algorithms::LearningRate& learning_rate;
-    const graphs::Schedule* schedule;
-    graphs::Staged* staged;  ///< what in it goes from graph to graph, or null
     algorithms::Observer& observer;
     /// Writes a checkpoint after so many iterations. Collective; throws RunError.
     std::function<void(int64_t completed)> checkpoint;

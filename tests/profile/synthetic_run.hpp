@@ -112,12 +112,10 @@ struct SyntheticRun {
         r.degree = r.averaged ? 1 : 0;
         r.messages = r.averaged ? replicas : 0;
         r.bytes_sent = 40.0 * static_cast<double>(r.messages);
-        r.step_time = time(t, rank, 0);
-        r.time_data = time(t, rank, 1);
-        r.time_gradient = time(t, rank, 2);
-        r.time_update = time(t, rank, 3);
-        r.time_exchange = time(t, rank, 4);
-        r.time_profile = time(t, rank, 5);
+        using algorithms::Time;
+        const Time parts[] = {Time::step,   Time::data,     Time::gradient,
+                              Time::update, Time::exchange, Time::profile};
+        for (int part = 0; part < 6; ++part) r.times[parts[part]] = time(t, rank, part);
         r.profile_bytes = 100.0 + static_cast<double>(t);
         r.profiled = norms && t % every == 0;
         for (int64_t i = first; i < first + count; ++i) {

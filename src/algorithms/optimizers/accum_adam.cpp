@@ -36,8 +36,6 @@ public:
                                  {adam, window_}, squared_update);
     }
 
-    int state_rows() const override { return 3; }
-
 private:
     arena::Layout layout_;
     std::vector<double> decay_;

@@ -31,8 +31,6 @@ public:
                            squared_update);
     }
 
-    int state_rows() const override { return 2; }
-
 private:
     arena::Layout layout_;
     std::vector<double> decay_;

@@ -32,8 +32,6 @@ public:
     /// gradient += weight decay times at, in `columns` (whole tensors): for algorithms that take
     /// plain SGD and make the direction themselves. Others never ask.
     virtual void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns);
-    /// Rows of state per replica, for memory estimates.
-    virtual int state_rows() const = 0;
 };
 
 struct OptimizerEntry : base::Entry {

@@ -39,8 +39,6 @@ public:
         }
     }
 
-    int state_rows() const override { return momentum_ != 0 ? 1 : 0; }
-
 private:
     arena::Layout layout_;
     std::vector<double> decay_;

@@ -1,5 +1,7 @@
 #include "algorithms/step/control.hpp"
 
+#include <fnmatch.h>
+
 #include <cmath>
 #include <cstring>
 
@@ -10,20 +12,6 @@ namespace dbench::algorithms {
 namespace {
 
 using graphs::Measure;
-
-/// Whether `text` fits `pattern`, in which * stands for any text.
-bool fits(const std::string& pattern, const std::string& text, size_t p = 0, size_t s = 0) {
-    for (; p < pattern.size(); ++p, ++s) {
-        if (pattern[p] == '*') {
-            for (size_t next = s; next <= text.size(); ++next) {
-                if (fits(pattern, text, p + 1, next)) return true;
-            }
-            return false;
-        }
-        if (s >= text.size() || pattern[p] != text[s]) return false;
-    }
-    return s == text.size();
-}
 
 std::string bytes_of(const std::vector<double>& values) {
     return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
@@ -65,7 +53,7 @@ std::vector<size_t> wished_tensors(const graphs::Wish& wish, const arena::Layout
         bool wanted = wish.tensors.empty() &&
                       (!wish.weights_only || tensors[k].kind == arena::TensorKind::weight);
         for (size_t p = 0; p < wish.tensors.size(); ++p) {
-            if (!fits(wish.tensors[p], tensors[k].name)) continue;
+            if (fnmatch(wish.tensors[p].c_str(), tensors[k].name.c_str(), 0) != 0) continue;
             wanted = used[p] = true;
         }
         if (wanted) chosen.push_back(k);
@@ -114,7 +102,7 @@ Needs Control::begin(int64_t t, Observer& observer) {
 
 void Control::end(int64_t t, const Probe& probe) {
     if (!wish_) return;
-    const TimedScope scope(timers_, Phase::control);
+    const TimedScope scope(timers_, Time::control);
     const auto n = static_cast<double>(placement_.replicas);
     std::vector<double> values;
     if (wish_->measure == Measure::step_time) {
@@ -134,7 +122,7 @@ void Control::end(int64_t t, const Probe& probe) {
 }
 
 bool Control::mix_again(int64_t t, int rounds, double before, arena::Rows rows) {
-    const TimedScope scope(timers_, Phase::control);
+    const TimedScope scope(timers_, Time::control);
     const auto n = static_cast<double>(placement_.replicas);
     const comm::Spread spread = exchange_.moments(rows, nullptr);
     bytes_ += 2 * (n - 1) * 8 * static_cast<double>(layout_.numel());
@@ -171,8 +159,8 @@ std::vector<double> Control::of_all_replicas(const std::vector<double>& local) c
 }
 
 std::vector<double> Control::step_times() const {
-    const double local = timers_.seconds(Phase::data) + timers_.seconds(Phase::gradient) +
-                         timers_.seconds(Phase::update);
+    const double local = timers_.seconds(Time::data) + timers_.seconds(Time::gradient) +
+                         timers_.seconds(Time::update);
     const auto count = static_cast<size_t>(placement_.count(world_.rank()));
     return of_all_replicas(std::vector<double>(count, local / static_cast<double>(count)));
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/step/timers.hpp"
 #include "graphs/schedule.hpp"
 
 namespace dbench::algorithms {
@@ -24,10 +25,7 @@ struct IterationRecord {
 
     std::vector<double> loss, accuracy;  ///< [R] minibatch, where the gradient was taken
 
-    // Seconds of this rank. step = data + gradient + update + exchange + rest.
-    double step_time = 0, time_data = 0, time_gradient = 0, time_update = 0, time_exchange = 0;
-    double time_control = 0;  ///< of the rest: measuring for a controller, and its decision
-    double time_profile = 0;
+    Times times;  ///< of this rank
     double profile_bytes = 0;
     double control_bytes = 0;  ///< for a controller, all replicas, as if each had a rank
 

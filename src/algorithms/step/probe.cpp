@@ -40,7 +40,7 @@ void Probe::begin(int64_t t, IterationRecord& record, Needs needs) {
 
 void Probe::finish() {
     if (!profiled_) return;
-    const TimedScope scope(timers_, Phase::profile);
+    const TimedScope scope(timers_, Time::profile);
     const size_t segments = layout_.segments().size();
     const auto row_norm = [&](const std::vector<double>& squares, int64_t i) {
         double sum = 0;
@@ -57,13 +57,13 @@ void Probe::finish() {
 
 void Probe::gradient(arena::Rows g, arena::Columns columns) {
     if (!profiled_) return;
-    const TimedScope scope(timers_, Phase::profile);
+    const TimedScope scope(timers_, Time::profile);
     arena::squares(layout_, g, columns, gradient_.data());
 }
 
 void Probe::about_to_average(arena::Rows x) {
     if (profiled_ || needs_.norms) {
-        const TimedScope scope(timers_, profiled_ ? Phase::profile : Phase::control);
+        const TimedScope scope(timers_, profiled_ ? Time::profile : Time::control);
         const size_t segments = layout_.segments().size(), tensors = layout_.tensors().size();
         arena::squares(layout_, x, layout_.all(), squares_.data());
         norms_.resize(local_ * tensors);
@@ -75,7 +75,7 @@ void Probe::about_to_average(arena::Rows x) {
         if (profiled_) record_->norm = norms_;
     }
     if (variance_due_ || needs_.variance) {
-        const TimedScope scope(timers_, variance_due_ ? Phase::profile : Phase::control);
+        const TimedScope scope(timers_, variance_due_ ? Time::profile : Time::control);
         const uint64_t bytes = spread(x, variance_, distance_);
         if (variance_due_) {
             record_->profile_bytes += static_cast<double>(bytes);
@@ -87,7 +87,7 @@ void Probe::about_to_average(arena::Rows x) {
 
 void Probe::averaged(arena::Rows x) {
     if (!wants_after()) return;
-    const TimedScope scope(timers_, Phase::profile);
+    const TimedScope scope(timers_, Time::profile);
     const uint64_t bytes = spread(x, record_->variance_after, record_->consensus_distance_after);
     record_->profile_bytes += static_cast<double>(bytes);
 }

@@ -3,58 +3,90 @@
 // one's time is not counted in the outer.
 
 #include <array>
+#include <cstdint>
 
 #include "base/clock.hpp"
 
 namespace dbench::algorithms {
 
-enum class Phase { data, gradient, update, exchange, control, profile, rest };
+/// What a rank measures in an iteration: `step`, or a phase of it. `rest` is what no other
+/// explains.
+enum class Time : uint8_t { step, data, gradient, update, exchange, control, profile, rest };
+
+/// A column [I, r] of the result file: one row here, and every rank's value is stored, in seconds.
+struct TimeColumn {
+    Time time;
+    const char* name;
+    const char* help;
+};
+inline constexpr std::array<TimeColumn, 7> kTimeColumns{{
+    {Time::step, "step_time", "time of the iteration without profiling and evaluation"},
+    {Time::data, "time_data", "part of step_time: waiting for data"},
+    {Time::gradient, "time_gradient", "part of step_time: forward and backward"},
+    {Time::update, "time_update", "part of step_time: optimizer"},
+    {Time::exchange, "time_exchange", "part of step_time: what of the exchange was exposed"},
+    {Time::control, "time_control", "part of step_time: measuring for a controller of the graph"},
+    {Time::profile, "time_profile", "profiling, beside step_time"},
+}};
+
+/// Seconds of one rank, in the order of kTimeColumns.
+class Times {
+public:
+    double& operator[](Time time) { return seconds_[static_cast<size_t>(time)]; }
+    double operator[](Time time) const { return seconds_[static_cast<size_t>(time)]; }
+
+private:
+    std::array<double, 8> seconds_{};
+};
 
 class Timers {
 public:
     /// Begins an iteration: all zero, current phase `rest`.
     void start() {
-        spent_.fill(0);
-        current_ = Phase::rest;
+        spent_ = {};
+        current_ = Time::rest;
         since_ = base::now();
     }
-    void stop() { enter(Phase::rest); }
+    void stop() { enter(Time::rest); }
 
     /// Makes `phase` current; returns the one that was.
-    Phase enter(Phase phase) {
+    Time enter(Time phase) {
         const double at = base::now();
-        spent_[static_cast<int>(current_)] += at - since_;
+        spent_[current_] += at - since_;
         since_ = at;
-        const Phase before = current_;
+        const Time before = current_;
         current_ = phase;
         return before;
     }
 
-    double seconds(Phase phase) const { return spent_[static_cast<int>(phase)]; }
-    /// Of the whole iteration without profiling.
-    double step_seconds() const {
-        double sum = 0;
-        for (const double s : spent_) sum += s;
-        return sum - seconds(Phase::profile);
+    double seconds(Time phase) const { return spent_[phase]; }
+    /// All phases, and as `step` the whole iteration without profiling.
+    Times all() const {
+        Times out = spent_;
+        for (const Time part : {Time::data, Time::gradient, Time::update, Time::exchange,
+                                Time::control, Time::rest}) {
+            out[Time::step] += spent_[part];
+        }
+        return out;
     }
 
 private:
-    std::array<double, 7> spent_{};
-    Phase current_ = Phase::rest;
+    Times spent_;
+    Time current_ = Time::rest;
     double since_ = 0;
 };
 
 /// The enclosed block belongs to `phase`.
 class TimedScope {
 public:
-    TimedScope(Timers& timers, Phase phase) : timers_(timers), before_(timers.enter(phase)) {}
+    TimedScope(Timers& timers, Time phase) : timers_(timers), before_(timers.enter(phase)) {}
     ~TimedScope() { timers_.enter(before_); }
     TimedScope(const TimedScope&) = delete;
     TimedScope& operator=(const TimedScope&) = delete;
 
 private:
     Timers& timers_;
-    Phase before_;
+    Time before_;
 };
 
 }  // namespace dbench::algorithms

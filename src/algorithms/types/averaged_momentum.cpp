@@ -36,7 +36,6 @@ public:
         step.probe.averaged(step.x);
     }
     Sent sent(int64_t, graphs::Round round) const override { return rows_sent(round, 2); }
-    int extra_rows() const override { return 1; }
 
 private:
     double beta_;

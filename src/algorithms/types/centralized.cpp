@@ -15,14 +15,14 @@ public:
     explicit Centralized(int64_t replicas) : cost_(comm::all_reduce_cost(replicas)) {}
 
     void ready(Step& step, arena::Columns columns) override {
-        const TimedScope scope(step.timers, Phase::exchange);
+        const TimedScope scope(step.timers, Time::exchange);
         pending_.push_back({step.exchange.start_all_reduce(step.g, columns), columns});
     }
 
     void after_backward(Step& step) override {
         for (const auto& [token, columns] : pending_) {
             {
-                const TimedScope scope(step.timers, Phase::exchange);
+                const TimedScope scope(step.timers, Time::exchange);
                 step.exchange.finish_all_reduce(token);
             }
             step.update(step.x, step.x, step.x, columns);

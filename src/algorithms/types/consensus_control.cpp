@@ -26,7 +26,7 @@ std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
 
 }  // namespace
 
-AlgorithmEntry consensus_control_algorithm_entry() {
+AlgorithmEntry consensus_control_entry() {
     return {{"consensus_control", "decentralized SGD that averages again until replicas are close",
              graphs::consensus_control_parameters()},
             make,

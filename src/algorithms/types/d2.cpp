@@ -27,7 +27,6 @@ public:
         h_before_ = state.rows("algorithm/previous_step");
         h_ = state.scratch();
     }
-    int extra_rows() const override { return 2; }
 
 protected:
     void adapt(Step& step, arena::Columns columns) override {
@@ -51,7 +50,6 @@ public:
         correction_ = state.rows("algorithm/correction");
         h_ = state.scratch();
     }
-    int extra_rows() const override { return 2; }
 
 protected:
     void adapt(Step& step, arena::Columns columns) override {

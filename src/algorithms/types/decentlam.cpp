@@ -22,7 +22,6 @@ public:
         m_ = state.rows("algorithm/momentum");
         message_ = state.scratch();
     }
-    int extra_rows() const override { return 2; }
 
 protected:
     void adapt(Step& step, arena::Columns columns) override {

@@ -26,7 +26,6 @@ public:
         OuterSteps::declare(state);
         v_ = state.rows("algorithm/outer_momentum");
     }
-    int extra_rows() const override { return 2; }
 
 protected:
     void outer(Step& step) override {

@@ -46,7 +46,6 @@ public:
         step.update(step.x, mixed_.rows(), step.x, step.layout.all());
     }
     bool mixes_again() const override { return true; }
-    int extra_rows() const override { return 1; }
     bool keeps_received_rows() const override { return true; }
 
 private:

@@ -42,7 +42,6 @@ public:
         if (a != 1) step.combine(mixed, {{1 - a, step.x}, {a, mixed}}, step.layout.all());
         step.update(step.x, mixed, step.x, step.layout.all());
     }
-    int extra_rows() const override { return 1; }
     bool keeps_received_rows() const override { return true; }
 
 private:

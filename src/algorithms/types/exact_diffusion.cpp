@@ -20,7 +20,6 @@ public:
         psi_ = state.rows("algorithm/psi");
         message_ = state.scratch();
     }
-    int extra_rows() const override { return 2; }
 
 protected:
     void adapt(Step& step, arena::Columns columns) override {

@@ -23,7 +23,6 @@ public:
         OuterSteps::declare(state);
         u_before_ = state.rows("algorithm/previous_message");
     }
-    int extra_rows() const override { return 2; }
 
 protected:
     void outer(Step& step) override {

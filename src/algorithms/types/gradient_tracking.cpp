@@ -26,7 +26,6 @@ public:
         y_ = state.rows("algorithm/tracker");
         g_before_ = state.rows("algorithm/previous_gradient");
     }
-    int extra_rows() const override { return 2; }
 
 protected:
     /// y <- y + g_t - g_{t-1}, in iteration 0 g_0.
@@ -99,7 +98,6 @@ public:
         trackers_.clear();
     }
     Sent sent(int64_t, graphs::Round round) const override { return rows_sent(round, 2); }
-    int extra_rows() const override { return 3; }
     bool keeps_received_rows() const override { return true; }
 
 private:

@@ -11,7 +11,7 @@
 // the Nesterov form 1 + beta + beta^2. beta = 0 is GUT, mu = 0 besides is dsgd in the order
 // combine_then_adapt; mean(y) = mean(g) for beta = 0 and a constant lr, and beta > 0 is stable for
 // mu < 1 - beta only. One row per neighbour and iteration; keeps b x_before - (b - 1) p_before,
-// delta_before, m if beta is not 0, and x.
+// delta_before and m if beta is not 0; x and y within an iteration.
 
 #include <nlohmann/json.hpp>
 
@@ -36,8 +36,8 @@ public:
         delta_before_ = state.rows("algorithm/previous_update");
         if (beta_ != 0) m_ = state.rows("algorithm/momentum");
         own_ = state.scratch();
+        y_ = state.scratch();
     }
-    int extra_rows() const override { return beta_ != 0 ? 4 : 3; }
 
     void before_forward(Step& step) override {
         step.probe.about_to_average(step.x);
@@ -46,27 +46,24 @@ public:
         step.probe.averaged(step.x);
     }
     void ready(Step& step, arena::Columns columns) override {
-        const arena::Rows mixed = step.x, own = own_.rows(), y = before_;
+        const arena::Rows p = step.x, x = own_.rows(), delta = step.g, y = y_.rows();
         const double by = 1 / step.numbers.lr;
         step.decay(columns);
-        step.combine(step.g, {{1, step.g}, {-by, mixed}, {by, own}}, columns);  // delta
+        step.combine(delta, {{1, step.g}, {-by, p}, {by, x}}, columns);
         if (step.t == 0) {
-            step.copy(step.g, y, columns);
+            step.copy(delta, y, columns);
         } else {
-            step.combine(
-                y, {{1, step.g}, {-mu_ * by, mixed}, {mu_ * by, before_}, {-mu_, delta_before_}},
-                columns);
+            step.combine(y,
+                         {{1, delta}, {-mu_ * by, p}, {mu_ * by, before_}, {-mu_, delta_before_}},
+                         columns);
         }
-        step.copy(step.g, delta_before_, columns);
-        const arena::Rows direction = with_momentum(step, y, columns);
+        step.copy(delta, delta_before_, columns);
         if (beta_ == 0) {
-            step.descend(step.x, own, direction, columns);
-            step.copy(own, before_, columns);
+            step.copy(x, before_, columns);
         } else {
-            step.copy(mixed, step.g, columns);
-            step.descend(step.x, own, direction, columns);
-            step.combine(before_, {{b_, own}, {1 - b_, step.g}}, columns);
+            step.combine(before_, {{b_, x}, {1 - b_, p}}, columns);
         }
+        step.descend(step.x, x, with_momentum(step, y, columns), columns);
     }
 
 private:
@@ -82,7 +79,7 @@ private:
     double mu_, beta_, b_;
     bool nesterov_;
     arena::Rows before_, delta_before_, m_;
-    arena::Buffer own_;
+    arena::Buffer own_, y_;  // x before averaging
 };
 
 std::unique_ptr<Algorithm> make_gut(const base::Json& spec, const AlgorithmContext& context) {

@@ -30,7 +30,6 @@ public:
         mixed_ = state.scratch();
     }
     Sent sent(int64_t, graphs::Round round) const override { return rows_sent(round, 2); }
-    int extra_rows() const override { return 3; }
 
 protected:
     void outer(Step& step) override {

@@ -33,12 +33,11 @@ public:
         v_hat_ = state.rows("algorithm/second_moment");
         message_ = state.scratch();
     }
-    int extra_rows() const override { return 3; }
 
 protected:
     void adapt(Step& step, arena::Columns columns) override {
         step.decay(columns);
-        const TimedScope scope(step.timers, Phase::update);
+        const TimedScope scope(step.timers, Time::update);
         arena::qg_adam_update(step.layout, message_.rows(), step.x, step.g, m_hat_, v_hat_, columns,
                               numbers(step), step.probe.squared_update());
     }
@@ -47,7 +46,7 @@ protected:
         const arena::Columns all = step.layout.all();
         const arena::Rows next = message_.rows();
         step.combine(step.g, {{1, step.x}, {-1, next}}, all);
-        const TimedScope scope(step.timers, Phase::update);
+        const TimedScope scope(step.timers, Time::update);
         const size_t segments = step.layout.segments().size();
         squares_.resize(static_cast<size_t>(next.count) * segments);
         arena::squares(step.layout, step.g, all, squares_.data());

@@ -23,7 +23,6 @@ public:
         m_hat_ = state.rows("algorithm/momentum");
         message_ = state.scratch();
     }
-    int extra_rows() const override { return 2; }
 
 protected:
     void adapt(Step& step, arena::Columns columns) override {

@@ -57,7 +57,6 @@ public:
         const double rows = 2.0 * static_cast<double>(edges);
         return {n > 1, n > 1 ? 1 : 0, rows / static_cast<double>(n), 2 * edges, rows};
     }
-    int extra_rows() const override { return 2 * tree_.swaps() + (model_ ? 0 : 1); }
 
 private:
     using Terms = std::vector<std::vector<arena::Term>>;

@@ -43,7 +43,6 @@ public:
         step.copy(anchor_, step.x, all);
     }
     Sent sent(int64_t t, graphs::Round round) const override { return base_->sent(t, round); }
-    int extra_rows() const override { return 2 + base_->extra_rows(); }
     bool keeps_received_rows() const override { return base_->keeps_received_rows(); }
 
 private:

@@ -2,11 +2,15 @@
 
 namespace dbench::data {
 
+// In the order of documentation; each row, NAME_partition(), is in the file of its partition.
+#define DBENCH_PARTITIONS(ROW) ROW(shuffled) ROW(contiguous) ROW(iid) ROW(dirichlet) ROW(by_label)
+
+#define ROW_DECLARED(name) PartitionEntry name##_partition();
+#define ROW_MADE(name) name##_partition(),
+DBENCH_PARTITIONS(ROW_DECLARED)
+
 const std::vector<PartitionEntry>& partition_table() {
-    static const std::vector<PartitionEntry> table = {
-        shuffled_partition(),  contiguous_partition(), iid_partition(),
-        dirichlet_partition(), by_label_partition(),
-    };
+    static const std::vector<PartitionEntry> table = {DBENCH_PARTITIONS(ROW_MADE)};
     return table;
 }
 

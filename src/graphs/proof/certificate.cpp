@@ -174,7 +174,7 @@ void find_stationary(const std::vector<MatrixPtr>& period, Certificate& c) {
 }  // namespace
 
 Certificate certify(const Schedule& schedule, const std::string& type, double gamma) {
-    if (const auto* staged = dynamic_cast<const Staged*>(&schedule)) {
+    if (const Staged* staged = schedule.staged()) {
         const size_t graph = staged->stages().front().graph;
         return certify(staged->graph(graph), staged->name(graph), gamma);
     }

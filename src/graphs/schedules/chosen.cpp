@@ -97,7 +97,7 @@ std::unique_ptr<Schedule> every_so_often(std::shared_ptr<const Schedule> graph,
                                          std::shared_ptr<const Schedule> between, int64_t period,
                                          int64_t from) {
     DBENCH_EXPECT(period >= 1);
-    const bool by_iteration = dynamic_cast<const Staged*>(graph.get()) != nullptr;
+    const bool by_iteration = graph->staged() != nullptr;
     const auto choose = [=](int64_t t) -> Choice {
         if (t < from) return {0, t};
         if ((t + 1) % period != 0) return {1, t};

@@ -57,6 +57,7 @@ public:
     std::vector<std::vector<int>> groups(Round round) const override;
     std::shared_ptr<const Matrix> matrix(Round round) const override;
     int64_t period() const override { return 0; }
+    Staged* staged() override { return this; }
 
     /// Stages so far, in order; the first begins at 0.
     std::vector<Stage> stages() const;

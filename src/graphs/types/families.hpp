@@ -1,5 +1,5 @@
 #pragma once
-// The rows of the graph table, one function per graph, defined in the graph's own file.
+// What the rows of the graph table share.
 
 #include <cmath>
 #include <functional>
@@ -53,48 +53,6 @@ double squares(double weight, int degree);
 /// the mean over replicas of their row's sum of squares a: E[W'W] = a on the diagonal, equal values
 /// elsewhere, hence (n a - 1)/(n - 1).
 double exchangeable_rho(int n, double row_squares);
-
-GraphEntry ring_entry();
-GraphEntry one_way_ring_entry();
-GraphEntry path_entry();
-GraphEntry torus_entry();
-GraphEntry grid_entry();
-GraphEntry exponential_entry();
-GraphEntry complete_entry();
-GraphEntry star_entry();
-GraphEntry ring_lattice_entry();
-GraphEntry hypercube_entry();
-GraphEntry erdos_renyi_entry();
-GraphEntry random_regular_entry();
-GraphEntry watts_strogatz_entry();
-GraphEntry margulis_entry();
-GraphEntry chordal_cycle_entry();
-GraphEntry u_equistatic_entry();
-GraphEntry d_equistatic_entry();
-GraphEntry od_equidyn_entry();
-GraphEntry ou_equidyn_entry();
-GraphEntry tree_entry();
-GraphEntry double_binary_tree_entry();
-GraphEntry one_peer_exponential_entry();
-GraphEntry one_peer_hypercube_entry();
-GraphEntry p_peer_exponential_entry();
-GraphEntry alternating_ring_entry();
-GraphEntry shift_one_entry();
-GraphEntry simple_base_k_entry();
-GraphEntry base_k_entry();
-GraphEntry hyper_hypercube_entry();
-GraphEntry random_matching_entry();
-GraphEntry epidemic_entry();
-GraphEntry random_pairs_entry();
-GraphEntry matcha_entry();
-GraphEntry aer_entry();
-GraphEntry hierarchical_entry();
-GraphEntry participation_entry();
-GraphEntry file_entry();
-GraphEntry ada_entry();
-GraphEntry ada_variance_entry();
-GraphEntry consensus_control_entry();
-GraphEntry budget_entry();
 
 /// Edges that others build on: cycle of n, all pairs, k neighbours on a circle (k even).
 TopologyPtr ring_topology(int n);

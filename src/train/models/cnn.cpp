@@ -41,12 +41,22 @@ private:
     Linear fc_;
 };
 
-}  // namespace
-
 MadeModel make_cnn(const base::Json& spec, const ModelContext& context) {
     require_classes("cnn", context);
     require_images("cnn", context, 8);
     return std::make_unique<Cnn>(spec.at("width").get<int64_t>(), context);
+}
+
+}  // namespace
+
+ModelEntry cnn_model() {
+    return {{"cnn",
+             "three 3x3 convolutions with BatchNorm, two poolings, a linear layer",
+             {base::Parameter::integer("width", "16",
+                                       "channels of the first layer; then twice, four times")
+                  .at_least(1)
+                  .at_most(4096)}},
+            make_cnn};
 }
 
 }  // namespace dbench::train

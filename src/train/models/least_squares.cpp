@@ -29,11 +29,16 @@ private:
     int weight_;
 };
 
-}  // namespace
-
 MadeModel make_least_squares(const base::Json&, const ModelContext& context) {
     require_targets("least_squares", context);
     return std::make_unique<LeastSquares>(input_features(context));
+}
+
+}  // namespace
+
+ModelEntry least_squares_model() {
+    return {{"least_squares", "1/2 ||A x - b||^2 / m; data with real targets only", {}},
+            make_least_squares};
 }
 
 }  // namespace dbench::train

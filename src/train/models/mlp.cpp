@@ -31,8 +31,6 @@ private:
     std::vector<Linear> layers_;
 };
 
-}  // namespace
-
 MadeModel make_mlp(const base::Json& spec, const ModelContext& context) {
     require_classes("mlp", context);
     std::vector<int64_t> hidden;
@@ -45,6 +43,18 @@ MadeModel make_mlp(const base::Json& spec, const ModelContext& context) {
         hidden.push_back(size.get<int64_t>());
     }
     return std::make_unique<Mlp>(hidden, context);
+}
+
+}  // namespace
+
+ModelEntry mlp_model() {
+    return {{"mlp",
+             "linear layers with ReLU between them, on the flattened input",
+             {base::Parameter::numbers("hidden", "[128, 64]",
+                                       "widths of the hidden layers, first to last")
+                  .at_least(1)
+                  .at_most(1 << 20)}},
+            make_mlp};
 }
 
 }  // namespace dbench::train

@@ -78,12 +78,19 @@ private:
     Linear fc_;
 };
 
-}  // namespace
-
 MadeModel make_resnet20(const base::Json&, const ModelContext& context) {
     require_classes("resnet20", context);
     require_images("resnet20", context, 8);
     return std::make_unique<ResNet20>(context);
+}
+
+}  // namespace
+
+ModelEntry resnet20_model() {
+    return {{"resnet20",
+             "ResNet-20 for small images (He et al. 2015), shortcuts without parameters",
+             {}},
+            make_resnet20};
 }
 
 }  // namespace dbench::train

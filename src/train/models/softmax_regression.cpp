@@ -20,11 +20,16 @@ private:
     Linear linear_;
 };
 
-}  // namespace
-
 MadeModel make_softmax_regression(const base::Json&, const ModelContext& context) {
     require_classes("softmax_regression", context);
     return std::make_unique<SoftmaxRegression>(context);
+}
+
+}  // namespace
+
+ModelEntry softmax_regression_model() {
+    return {{"softmax_regression", "logits = W x + b on the flattened input", {}},
+            make_softmax_regression};
 }
 
 }  // namespace dbench::train

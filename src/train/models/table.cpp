@@ -3,31 +3,20 @@
 
 namespace dbench::train {
 
-using base::Parameter;
+// In the order of documentation; each row, NAME_model(), is in the file of its model.
+#define DBENCH_MODELS(ROW)  \
+    ROW(softmax_regression) \
+    ROW(least_squares)      \
+    ROW(mlp)                \
+    ROW(cnn)                \
+    ROW(resnet20)
+
+#define ROW_DECLARED(name) ModelEntry name##_model();
+#define ROW_MADE(name) name##_model(),
+DBENCH_MODELS(ROW_DECLARED)
 
 const std::vector<ModelEntry>& model_table() {
-    static const std::vector<ModelEntry> table = {
-        {{"softmax_regression", "logits = W x + b on the flattened input", {}},
-         make_softmax_regression},
-        {{"least_squares", "1/2 ||A x - b||^2 / m; data with real targets only", {}},
-         make_least_squares},
-        {{"mlp",
-          "linear layers with ReLU between them, on the flattened input",
-          {Parameter::numbers("hidden", "[128, 64]", "widths of the hidden layers, first to last")
-               .at_least(1)
-               .at_most(1 << 20)}},
-         make_mlp},
-        {{"cnn",
-          "three 3x3 convolutions with BatchNorm, two poolings, a linear layer",
-          {Parameter::integer("width", "16", "channels of the first layer; then twice, four times")
-               .at_least(1)
-               .at_most(4096)}},
-         make_cnn},
-        {{"resnet20",
-          "ResNet-20 for small images (He et al. 2015), shortcuts without parameters",
-          {}},
-         make_resnet20},
-    };
+    static const std::vector<ModelEntry> table = {DBENCH_MODELS(ROW_MADE)};
     return table;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The constructors behind the model table. `spec` is the resolved /model object; each throws
-// UserError where the data do not suit the model.
+// What the rows of the model table share. A row's constructor gets the resolved /model object and
+// throws UserError where the data do not suit the model.
 
 #include <memory>
 
@@ -9,12 +9,6 @@
 namespace dbench::train {
 
 using MadeModel = std::unique_ptr<Model>;
-
-MadeModel make_softmax_regression(const base::Json& spec, const ModelContext& context);
-MadeModel make_least_squares(const base::Json& spec, const ModelContext& context);
-MadeModel make_mlp(const base::Json& spec, const ModelContext& context);
-MadeModel make_cnn(const base::Json& spec, const ModelContext& context);
-MadeModel make_resnet20(const base::Json& spec, const ModelContext& context);
 
 /// Elements of one input, logical order.
 int64_t input_features(const ModelContext& context);

@@ -1,0 +1,128 @@
+#include "algorithms/step/stepper.hpp"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "algorithms/step/clipping.hpp"
+#include "base/error.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+// What a controller asks for must be there.
+void check_controller(const graphs::Staged& staged, const arena::Layout& layout) {
+    if (const auto wish = staged.wish()) wished_tensors(*wish, layout);
+}
+
+std::optional<double> clip_norm_of(const base::Json& optimizer) {
+    const base::Json norm = optimizer.value("clip_norm", base::Json(nullptr));
+    if (norm.is_null()) return std::nullopt;
+    return norm.get<double>();
+}
+
+}  // namespace
+
+RunSchedule::RunSchedule(std::shared_ptr<graphs::Schedule> graph_in, const AlgorithmEntry& row,
+                         const base::Json& algorithm, const graphs::RunFacts& run)
+    : graph(std::move(graph_in)), schedule(graph) {
+    if (graph && row.schedule) schedule = row.schedule(algorithm, graph, run);
+}
+
+graphs::Staged* RunSchedule::staged() const {
+    if (!schedule) return nullptr;
+    graphs::Staged* own = schedule->staged();
+    return own ? own : graph->staged();
+}
+
+Stepper::Stepper(comm::World& world, const comm::Placement& placement, const arena::Layout& layout,
+                 const StepSpec& spec, RunSchedule schedule)
+    : placement_(placement),
+      layout_(layout),
+      row_bytes_(static_cast<double>(layout.numel() * arena::size_of(spec.type))),
+      schedule_(std::move(schedule)),
+      staged_(schedule_.staged()),
+      parts_(make(spec)),
+      clip_norm_(clip_norm_of(spec.optimizer)),
+      exchange_(std::make_unique<comm::Exchange>(world, placement, layout, this->schedule(),
+                                                 spec.reduction)),
+      probe_(spec.profile, layout, placement.replicas, placement.count(world.rank()), *exchange_,
+             timers_),
+      control_(staged_, world, placement, layout, *exchange_, timers_) {
+    if (staged_) check_controller(*staged_, layout);
+    auto table = arena::StateTable::dry(spec.type, layout.columns());
+    make(spec).declare(table);  // others than those of the run, which declare once
+    state_elements_ = table.elements_per_replica();
+}
+
+Stepper::Parts Stepper::make(const StepSpec& spec) const {
+    const auto name = spec.optimizer.at("type").get<std::string>();
+    return {
+        base::find_row(optimizer_table(), name)->make(spec.optimizer, layout_),
+        spec.row.make(spec.algorithm, {placement_.replicas, schedule(), spec.run, spec.lr_max})};
+}
+
+void Stepper::Parts::declare(arena::StateTable& table) {
+    optimizer->declare(table);
+    algorithm->declare(table);
+}
+
+graphs::Round Stepper::round(int64_t t) const {
+    return schedule() ? schedule()->at(t) : graphs::Round{0, true};
+}
+
+void Stepper::attach(arena::StateTable& table, arena::Rows x, arena::Rows g) {
+    parts_.declare(table);
+    x_ = x;
+    g_ = g;
+}
+
+void Stepper::step(int64_t t, double lr, const Gradients& gradients, IterationRecord& record,
+                   Observer& observer) {
+    timers_.start();
+    record.iteration = t;
+    record.lr = lr;
+    record.round = round(t);
+    probe_.begin(t, record, control_.begin(t, observer));
+    Step step{t,          {lr, t + 1},       record.round, x_,     g_,      layout_,
+              *exchange_, *parts_.optimizer, timers_,      probe_, control_};
+    around(gradients, step);
+    probe_.finish();
+    control_.end(t, probe_);
+
+    const Sent sent = parts_.algorithm->sent(t, record.round);
+    const int64_t times = 1 + step.more_rounds;
+    record.averaged = sent.averaged;
+    record.rounds = sent.rounds * times;
+    record.degree = sent.degree;
+    record.messages = sent.messages * times;
+    record.bytes_sent = sent.rows * row_bytes_ * static_cast<double>(times);
+    record.control_bytes = control_.bytes();
+    timers_.stop();
+    record.times = timers_.all();
+}
+
+// With a clipping norm the algorithm sees gradients only after the whole of backward.
+void Stepper::around(const Gradients& gradients, Step& step) {
+    Algorithm& algorithm = *parts_.algorithm;
+    std::vector<arena::Columns> complete;  // that wait for clipping
+    algorithm.before_forward(step);
+    gradients([&](arena::Columns columns) {
+        probe_.gradient(g_, columns);
+        if (clip_norm_) {
+            complete.push_back(columns);
+        } else {
+            algorithm.ready(step, columns);
+        }
+    });
+    if (clip_norm_) {
+        {
+            const TimedScope scope(timers_, Time::update);
+            clip(layout_, g_, *clip_norm_);
+        }
+        for (const arena::Columns columns : complete) algorithm.ready(step, columns);
+    }
+    algorithm.after_backward(step);
+}
+
+}  // namespace dbench::algorithms

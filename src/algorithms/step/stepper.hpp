@@ -1,0 +1,101 @@
+#pragma once
+// The one owner of a step: algorithm, optimizer, exchange, and what measures and decides around
+// them, put together from a resolved spec and a schedule.
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/step/control.hpp"
+#include "algorithms/step/observer.hpp"
+#include "algorithms/step/probe.hpp"
+#include "algorithms/step/timers.hpp"
+#include "base/json.hpp"
+
+namespace dbench::algorithms {
+
+/// The graph of a run, and what the algorithm makes of it (local steps, a global average now and
+/// then). Both null for algorithms that take no graph.
+struct RunSchedule {
+    std::shared_ptr<graphs::Schedule> graph;
+    std::shared_ptr<graphs::Schedule> schedule;  ///< that the exchange follows
+
+    RunSchedule() = default;
+    RunSchedule(std::shared_ptr<graphs::Schedule> graph, const AlgorithmEntry& row,
+                const base::Json& algorithm, const graphs::RunFacts& run);
+
+    /// What in it goes from graph to graph, or null.
+    graphs::Staged* staged() const;
+};
+
+struct StepSpec {
+    const AlgorithmEntry& row;    ///< of the algorithm
+    const base::Json& algorithm;  ///< resolved
+    const base::Json& optimizer;  ///< resolved
+    graphs::RunFacts run = {};
+    double lr_max = 0;  ///< largest learning rate of the run
+    arena::DType type = arena::DType::float32;
+    comm::Reduction reduction = comm::Reduction::reproducible;
+    ProfilePlan profile = {};
+};
+
+/// Calls its argument for each range of columns, once, when the gradients are complete there.
+using Gradients = std::function<void(const std::function<void(arena::Columns)>& ready)>;
+
+class Stepper {
+public:
+    /// Collective (the exchange is made); keeps references to world, placement and layout. Throws
+    /// UserError where the controller asks for what is not there.
+    Stepper(comm::World& world, const comm::Placement& placement, const arena::Layout& layout,
+            const StepSpec& spec, RunSchedule schedule);
+
+    const Algorithm& algorithm() const { return *parts_.algorithm; }
+    const graphs::Schedule* schedule() const { return schedule_.schedule.get(); }
+    graphs::Staged* staged() const { return staged_; }
+    comm::Exchange& exchange() { return *exchange_; }
+    Timers& timers() { return timers_; }
+    /// The round of iteration t.
+    graphs::Round round(int64_t t) const;
+    /// What iteration t sends.
+    Sent sent(int64_t t) const { return parts_.algorithm->sent(t, round(t)); }
+    /// Elements that a replica's optimizer and algorithm keep, beside parameters and gradients.
+    int64_t state_elements() const { return state_elements_; }
+
+    /// Declares the state of optimizer and algorithm in the table of the local replicas, whose
+    /// parameters are x and gradients g. Called once, before the first step.
+    void attach(arena::StateTable& table, arena::Rows x, arena::Rows g);
+    /// The run goes on at iteration t: graphs that began before it were reported.
+    void go_on_at(int64_t t) { control_.go_on_at(t); }
+
+    /// Iteration t at the learning rate lr, around `gradients`, which writes the gradients at x
+    /// into g. Tells `record` all but epoch, loss and accuracy, and `observer` of a graph that
+    /// begins here. Collective.
+    void step(int64_t t, double lr, const Gradients& gradients, IterationRecord& record,
+              Observer& observer);
+
+private:
+    struct Parts {
+        std::unique_ptr<Optimizer> optimizer;
+        std::unique_ptr<Algorithm> algorithm;
+        void declare(arena::StateTable& table);
+    };
+    Parts make(const StepSpec& spec) const;
+    void around(const Gradients& gradients, Step& step);
+
+    const comm::Placement& placement_;
+    const arena::Layout& layout_;
+    double row_bytes_;
+    RunSchedule schedule_;
+    graphs::Staged* staged_;
+    Parts parts_;
+    int64_t state_elements_ = 0;
+    std::optional<double> clip_norm_;
+    std::unique_ptr<comm::Exchange> exchange_;
+    Timers timers_;
+    Probe probe_;
+    Control control_;
+    arena::Rows x_, g_;
+};
+
+}  // namespace dbench::algorithms

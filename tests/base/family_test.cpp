@@ -130,6 +130,8 @@ TEST_CASE("Stages end one after the other, the last with the run") {
                               {"every": {"iterations": 5}}])")
               .dump() == R"([{"until":{"epochs":2},"every":null},)"
                          R"({"until":null,"every":{"iterations":5}}])");
+    CHECK(refused(every, R"([{"until": null, "every": {"epochs": 1}}])").empty());
+    CHECK_FALSE(refused(every, R"([{"until": null, "every": null}, {"every": null}])").empty());
     CHECK(refused(every, "[]") == "/model/every: has no stages: name one, or a duration");
     CHECK_THAT(refused(every, R"([{"every": {"epochs": 1}}, {"every": {"epochs": 2}}])"),
                ContainsSubstring("/model/every/0/until: is missing"));

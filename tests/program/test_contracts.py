@@ -1,4 +1,5 @@
-"""docs/spec.md has every key that a spec can hold, with its default."""
+"""The documents have every key of a spec with its default, every option, and every key of what
+--json prints."""
 
 import json
 import re
@@ -6,6 +7,8 @@ import re
 from conftest import ROOT, SMALL
 
 TEXT = (ROOT / "docs" / "spec.md").read_text()
+COMMANDS = (ROOT / "docs" / "command-line.md").read_text()
+GRAPHS = (ROOT / "docs" / "graphs.md").read_text()
 
 
 def table_rows():
@@ -69,4 +72,28 @@ def test_every_member_of_a_family_and_its_keys(dbench):
                 if isinstance(default, (int, float)) and not isinstance(default, bool):
                     number = rf"`{key}` ([0-9][0-9.e-]*[0-9]|[0-9])"
                     numbers = [float(n) for line in found for n in re.findall(number, line)]
-                    assert default in numbers, f"{name}: {key} is {default} by default, docs/spec.md says {numbers}"
+                    assert default in numbers, f"{name}: {key} is {default}, not {numbers}"
+
+
+def test_every_command_and_option(dbench):
+    known = set()
+    for command in ("run", "check", "graph", "list", "conform", "doctor", "version"):
+        assert f"| `dbench {command}" in COMMANDS
+        text = dbench(command, "--help").stdout
+        options = set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", text, re.M)) - {"--help"}
+        assert not {option for option in options if f"`{option}" not in COMMANDS}, command
+        known |= options
+    assert set(re.findall(r"^\| .*?`(--[a-z-]+)", COMMANDS, re.M)) <= known
+
+
+def test_every_key_of_check_and_graph_for_programs(dbench):
+    checked = json.loads(dbench("check", dbench.spec(), "--json").stdout)
+    assert all(f"`{key}`" in COMMANDS for key in checked)
+    described = set(re.findall(r"`([a-z_]+)`", "".join(
+        line.split(" | ")[0] for line in COMMANDS.split("`dbench check --json`:")[1]
+        .split("`dbench graph --json`")[0].splitlines())))
+    assert described <= {*checked, "stages"}
+    graph = json.loads(dbench("graph", "ring", "--n", 8, "--json", "--gpus-per-node", 4,
+                              "--model-bytes", 8).stdout)
+    unknown = [k for k in {*graph, *graph["traffic"]} if f"`{k}`" not in COMMANDS + GRAPHS]
+    assert not unknown

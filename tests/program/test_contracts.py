@@ -56,7 +56,7 @@ def test_every_key_and_its_default(dbench):
 def test_every_member_of_a_family_and_its_keys(dbench):
     rows = list(table_rows())
     for family, members in listed(dbench).items():
-        if family == "graphs":   # docs/graphs.md
+        if family == "graphs":
             continue
         for name, row in members.items():
             lines = [line for names, line in rows if name in names]
@@ -73,6 +73,14 @@ def test_every_member_of_a_family_and_its_keys(dbench):
                     number = rf"`{key}` ([0-9][0-9.e-]*[0-9]|[0-9])"
                     numbers = [float(n) for line in found for n in re.findall(number, line)]
                     assert default in numbers, f"{name}: {key} is {default}, not {numbers}"
+
+
+def test_every_graph_and_its_parameters(dbench):
+    graphs = listed(dbench)["graphs"]
+    named = {name for name in graphs if f"`{name}`" in GRAPHS}
+    assert named == set(graphs)
+    keys = {key for row in graphs.values() for key in row["parameters"]}
+    assert {key for key in keys if f"`{key}`" in GRAPHS} == keys
 
 
 def test_every_command_and_option(dbench):

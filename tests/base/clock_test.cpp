@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <regex>
+#include <string>
 #include <thread>
 
 #include "catch.hpp"
@@ -52,9 +52,10 @@ TEST_CASE("The calendar's time is UTC in ISO 8601, wherever the machine stands")
     const std::time_t after = std::time(nullptr);
     ::unsetenv("TZ");
     ::tzset();
-    REQUIRE(std::regex_match(text, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")));
+    REQUIRE(text.size() == std::string("2025-01-31T12:00:00Z").size());
     std::tm utc{};
-    REQUIRE(strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &utc) != nullptr);
+    const char* end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    REQUIRE((end != nullptr && *end == '\0'));
     const std::time_t told = timegm(&utc);
     CHECK(told >= before);
     CHECK(told <= after);

@@ -1,0 +1,64 @@
+#include "base/clock.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <thread>
+
+#include "catch.hpp"
+
+namespace dbench::base {
+namespace {
+
+void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+
+}  // namespace
+
+TEST_CASE("The clock counts seconds and never goes back") {
+    const double start = now();
+    pause();
+    const double passed = now() - start;
+    CHECK(passed >= 0.02);
+    CHECK(passed < 20);  // seconds, not milliseconds, on however busy a machine
+    double last = now();
+    for (int i = 0; i < 1000; ++i) {
+        const double next = now();
+        REQUIRE(next >= last);
+        last = next;
+    }
+}
+
+TEST_CASE("Laps are the time since the lap before, seconds that since without ending it") {
+    const double before = now();
+    Stopwatch watch;
+    pause();
+    const double seen = watch.seconds();
+    const double first = watch.lap();
+    pause();
+    const double second = watch.lap();
+    const double all = now() - before;
+    CHECK(seen >= 0.02);
+    CHECK(first >= seen);
+    CHECK(second >= 0.02);
+    CHECK(first + second <= all);
+}
+
+TEST_CASE("The calendar's time is UTC in ISO 8601, wherever the machine stands") {
+    ::setenv("TZ", "AWAY-5", 1);  // five hours east
+    ::tzset();
+    const std::time_t before = std::time(nullptr);
+    const std::string text = iso_time();
+    const std::time_t after = std::time(nullptr);
+    ::unsetenv("TZ");
+    ::tzset();
+    REQUIRE(text.size() == std::string("2025-01-31T12:00:00Z").size());
+    std::tm utc{};
+    const char* end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    REQUIRE((end != nullptr && *end == '\0'));
+    const std::time_t told = timegm(&utc);
+    CHECK(told >= before);
+    CHECK(told <= after);
+}
+
+}  // namespace dbench::base

@@ -1,0 +1,85 @@
+#include "base/json.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "catch.hpp"
+#include "message_of.hpp"
+
+namespace dbench::base {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("Comments are read over, and keys keep their order") {
+    const Json json = parse_json(
+        "// head\n{\"b\": 1, // tail\n \"a\": [2, 3], /* and */ \"c\": {}}", "spec.json");
+    CHECK(json.dump() == R"({"b":1,"a":[2,3],"c":{}})");
+    CHECK(parse_json(R"({"a": "no // comment"})", "x").at("a") == "no // comment");
+}
+
+TEST_CASE("A syntax error names the file, its line and its column") {
+    struct Case {
+        std::string text, place;
+    };
+    for (const auto& [text, place] :
+         std::vector<Case>{{"{\"a\": 1,\n \"b\": 2,,\n}", "line 2, column 9"},
+                           {"{\"a\" 1}", "line 1, column 6"},
+                           {"}", "line 1, column 1"},
+                           {"// only this\n\n\n  [1, 2", "line 4, column 8"},
+                           {"", "line 1, column 1"}}) {
+        CAPTURE(text);
+        const std::string message = message_of([&] { parse_json(text, "spec.json"); });
+        CHECK_THAT(message, ContainsSubstring("spec.json: not valid JSON at " + place + " ("));
+        CHECK(message.find("parse_error") == std::string::npos);  // the library's own prefix
+    }
+}
+
+TEST_CASE("A key may stand once in an object, and again in another one") {
+    CHECK_THAT(message_of([] { parse_json(R"({"a": 1, "b": {"c": 1, "c": 2}})", "spec.json"); }),
+               ContainsSubstring("spec.json: the key 'c' stands twice"));
+    CHECK_THAT(message_of([] { parse_json(R"({"a": {"b": 1}, "a": 2})", "spec.json"); }),
+               ContainsSubstring("the key 'a' stands twice"));
+    CHECK(parse_json(R"([{"a": {"a": 1}, "b": [{"a": 2}]}, {"a": 3}])", "x").size() == 2);
+}
+
+TEST_CASE("A file that cannot be read says which and why") {
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("dbench_json_test_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder);
+    const std::string path = folder / "spec.json";
+    CHECK_THAT(message_of([&] { read_json(path); }),
+               ContainsSubstring(path + ": cannot be read (No such file or directory)"));
+    CHECK_THAT(message_of([&] { read_text(folder); }), ContainsSubstring("Is a directory"));
+    const std::string text = "[1,\n2]\n\n";
+    std::ofstream(path) << text;
+    CHECK(read_text(path) == text);
+    CHECK(read_json(path) == Json::array({1, 2}));
+    std::ofstream(path) << "[1,\n";
+    CHECK_THAT(message_of([&] { read_json(path); }), ContainsSubstring(path + ": not valid JSON"));
+    std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("A value in a message is one line of at most 60 characters") {
+    CHECK(short_text(Json::parse("{\"a\":\n [1, \"b\\nc\"]}")) == R"({"a":[1,"b\nc"]})");
+    CHECK(short_text(Json(std::string(58, 'x'))) == '"' + std::string(58, 'x') + '"');
+    const std::string cut = short_text(Json(std::string(59, 'x')));
+    CHECK(cut == '"' + std::string(56, 'x') + "...");
+    CHECK(cut.size() == 60);
+}
+
+TEST_CASE("A near name is proposed, of others all are listed") {
+    const std::vector<std::string> names = {"ring", "torus", "one_peer_exponential"};
+    CHECK(nearest("rnig", names) == "; did you mean 'ring'?");
+    CHECK(nearest("tours", names) == "; did you mean 'torus'?");
+    CHECK(nearest("one_peer_exp", {"one_peer_expo", "ring"}) == "; did you mean 'one_peer_expo'?");
+    CHECK(nearest("complete", names) == "; there are: ring, torus, one_peer_exponential");
+    CHECK(nearest("ring", {}).empty());
+    // Long names may differ in a third of their letters, short ones in two.
+    CHECK(nearest("one_peer_hypertential", names) == "; did you mean 'one_peer_exponential'?");
+    CHECK(nearest("rats", {"ring"}) == "; there are: ring");
+}
+
+}  // namespace dbench::base

@@ -1,0 +1,36 @@
+#include "base/log.hpp"
+
+#include "catch.hpp"
+#include "in_child.hpp"
+
+namespace dbench::base {
+namespace {
+
+std::string said(int rank, bool quiet) {
+    return in_child([&] {
+               set_log_identity(rank, quiet);
+               notice("began");
+               warn("share of evaluation is 12 %");
+               report_error("disk full");
+               return 0;
+           })
+        .stderr_text;
+}
+
+}  // namespace
+
+TEST_CASE("Messages are marked with their kind, and with the rank beside rank 0") {
+    CHECK(said(0, false) ==
+          "dbench: began\ndbench: warning: share of evaluation is 12 %\n"
+          "dbench: error: disk full\n");
+    CHECK(said(3, false) ==
+          "dbench [rank 3]: began\ndbench [rank 3]: warning: share of evaluation is 12 %\n"
+          "dbench [rank 3]: error: disk full\n");
+}
+
+TEST_CASE("Quiet drops notices alone") {
+    CHECK(said(0, true) ==
+          "dbench: warning: share of evaluation is 12 %\ndbench: error: disk full\n");
+}
+
+}  // namespace dbench::base

@@ -1,0 +1,40 @@
+"""Links of documents to files and to headings lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def anchors(text):
+    """Of the headings, as GitHub makes them."""
+    outside = re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S)
+    for heading in re.findall(r"^#+ +(.*?) *$", outside, re.M):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def broken(document, text):
+    """Links in `text`, the contents of `document`, that lead nowhere."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        place = document.parent / path if path else document
+        if path and not place.exists():
+            yield target
+        elif anchor and anchor not in anchors(text if place == document else place.read_text()):
+            yield target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: str(d.relative_to(ROOT)))
+def test_links(document):
+    assert not list(broken(document, document.read_text()))
+
+
+def test_the_check_refuses():
+    text = ("# A b, `c`\n[ok](#a-b-c) [file](README.md) [web](https://a.b/c#d)\n"
+            "[no](#a-b) [gone](gone.md) [anchor](README.md#nonesuch)")
+    assert list(broken(ROOT / "X.md", text)) == ["#a-b", "gone.md", "README.md#nonesuch"]

@@ -37,6 +37,21 @@ BASE = {
 }
 
 
+# A program for sweeps that are not to run: it checks anything, notes how it is called, words ended by zero bytes,
+# in $DBENCH_NOTES/run.<process>, and like the real one clears a dead writer's mark when asked about a file.
+STAND_IN = """#!/bin/bash
+case $1 in
+    check)
+        echo x >>"$DBENCH_NOTES/asked"
+        id=$({ cat "$2"; printf '%s\\0' "${@:3}"; } | md5sum | cut -c 1-32)
+        echo '{"spec": {"replicas": 4, "id": "'$id'"}, "iterations": 9,'
+        echo '"memory_bytes_per_rank": 1, "bytes_per_step": 1, "result_bytes": 1}' ;;
+    run) printf '%s\\0' "$@" >"$DBENCH_NOTES/run.$BASHPID" ;;
+    doctor) touch "$2"; echo "  status           ${DBENCH_STATUS:-running}" ;;
+esac
+"""
+
+
 class Sweep:
     """One sweep file in a folder, and the tool run on it."""
 
@@ -146,6 +161,26 @@ def sweep(tmp_path, remembering):
     if not shutil.which(PROGRAM):
         pytest.fail(f"{PROGRAM}: no program (build it first)")
     return Sweep(tmp_path, {**plain_environment(), "DBENCH_PROGRAM": remembering})
+
+
+@pytest.fixture
+def quick(tmp_path):
+    """A sweep of a program that is not there: for what is decided before a run starts."""
+    (tmp_path / "notes").mkdir()
+    made = Sweep(tmp_path, {**plain_environment(), "DBENCH_NOTES": str(tmp_path / "notes")})
+    stand_in(made, "dbench", STAND_IN)
+    made.environment["DBENCH_PROGRAM"] = str(tmp_path / "bin" / "dbench")
+    return made
+
+
+def stand_in(sweep, name, body):
+    """A command, such as one of Slurm's, that does as `body` says."""
+    folder = sweep.folder / "bin"
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(body if body.startswith("#!") else "#!/bin/bash\n" + body)
+    path.chmod(0o755)
+    sweep.environment["PATH"] = f"{folder}:{os.environ['PATH']}"
 
 
 class Cluster:

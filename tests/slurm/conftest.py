@@ -3,7 +3,9 @@
 import contextlib
 import json
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,7 +17,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("DBENCH_PROGRAM", str(ROOT / "build" / "dbench"))
 CLUSTER = str(ROOT / "scripts" / "slurm" / "local-cluster")
-sys.path += [str(ROOT / "tests" / "program"), str(ROOT / "scripts" / "slurm")]  # for results.py, and the package sweeps
+# For results.py, and the package sweeps.
+sys.path += [str(ROOT / "tests" / "program"), str(ROOT / "scripts" / "slurm")]
+
+from sweeps import cli  # noqa: E402
 
 # For Sweep.program: a job's first start stands still once it has a checkpoint (so it is surely in mid-run,
 # and costs nothing), until it is told to stop; later starts are the program itself.
@@ -171,6 +176,29 @@ def quick(tmp_path):
     stand_in(made, "dbench", STAND_IN)
     made.environment["DBENCH_PROGRAM"] = str(tmp_path / "bin" / "dbench")
     return made
+
+
+@pytest.fixture
+def inside(monkeypatch, capfd):
+    """Calls a sweep's command in this process, which is quicker: (exit status, output, errors)."""
+    def call(sweep, command, *words):
+        monkeypatch.chdir(sweep.folder)
+        for key, value in sweep.environment.items():
+            monkeypatch.setenv(key, value)
+        signal.signal(signal.SIGALRM, signal.default_int_handler)  # it hangs: as if by Ctrl-C
+        signal.alarm(10)
+        memory = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, memory[1]))  # it reads without end
+        capfd.readouterr()
+        try:
+            status = cli.main([command, str(sweep.file), *map(str, words)])
+        except SystemExit as end:
+            status = end.code
+        finally:
+            signal.alarm(0)
+            resource.setrlimit(resource.RLIMIT_AS, memory)
+        return (status, *capfd.readouterr())
+    return call
 
 
 def stand_in(sweep, name, body):

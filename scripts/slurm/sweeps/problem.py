@@ -5,4 +5,4 @@ class Problem(Exception):
     """`where` is the key, file or command; the message says what and why, `remedy` what to do."""
 
     def __init__(self, where, reason, remedy=""):
-        super().__init__("{}: {}{}".format(where, reason, " ({})".format(remedy) if remedy else ""))
+        super().__init__("{}: {}{}".format(where, reason, f" ({remedy})" if remedy else ""))

@@ -37,7 +37,7 @@ def label(value):
 def check_axis(where, axis, values):
     pointing = axis.startswith("/") and len(axis) > 1 and axis.isprintable() and "=" not in axis
     if not pointing and axis not in SHORT:
-        raise Problem(f"{where}/{shown(axis)}", "no such axis", "there are: {}, zip, and any JSON "
+        raise Problem(f"{where}/{axis}", "no such axis", "there are: {}, zip, and any JSON "
                       "pointer such as /optimizer/lr".format(", ".join(SHORT)))
     if pointer(axis) in ("/name", "/output"):
         raise Problem(f"{where}/{axis}", "the sweep itself sets it", "use \"name\" and \"output\"")

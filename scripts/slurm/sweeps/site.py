@@ -5,7 +5,7 @@ import re
 
 from .jsonfile import read_object
 from .problem import Problem
-from .text import minutes_of, shown, whole
+from .text import minutes_of, whole
 
 # key: (default, what it is)
 KEYS = {
@@ -54,7 +54,7 @@ class Site:
         given = read_object(path) if path else {}
         for key, value in given.items():
             if key not in KEYS:
-                raise Problem(f"{path}: /{shown(key)}", "unknown key",
+                raise Problem(f"{path}: /{key}", "unknown key",
                               "there are: " + ", ".join(KEYS))
             if not good(key, value):
                 raise Problem(f"{path}: /{key}", f"not what it takes, in one line: {KEYS[key][1]}",

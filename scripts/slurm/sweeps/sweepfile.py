@@ -62,7 +62,7 @@ class Sweep:
         given = read_object(path)
         for key in given:
             if key not in KEYS:
-                raise Problem(f"{path}: /{shown(key)}", "unknown key",
+                raise Problem(f"{path}: /{key}", "unknown key",
                               "there are: " + ", ".join(KEYS))
         try:
             self._read(given)

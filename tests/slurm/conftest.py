@@ -3,7 +3,9 @@
 import contextlib
 import json
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,7 +17,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("DBENCH_PROGRAM", str(ROOT / "build" / "dbench"))
 CLUSTER = str(ROOT / "scripts" / "slurm" / "local-cluster")
-sys.path += [str(ROOT / "tests" / "program"), str(ROOT / "scripts" / "slurm")]  # for results.py, and the package sweeps
+# For results.py, and the package sweeps.
+sys.path += [str(ROOT / "tests" / "program"), str(ROOT / "scripts" / "slurm")]
+
+from sweeps import cli  # noqa: E402
 
 # For Sweep.program: a job's first start stands still once it has a checkpoint (so it is surely in mid-run,
 # and costs nothing), until it is told to stop; later starts are the program itself.
@@ -35,6 +40,21 @@ BASE = {
     "optimizer": {"type": "sgd", "lr": 0.05},
     "length": {"iterations": 6},
 }
+
+
+# A program for sweeps that are not to run: it checks anything, notes how it is called, words ended by zero bytes,
+# in $DBENCH_NOTES/run.<process>, and like the real one clears a dead writer's mark when asked about a file.
+STAND_IN = """#!/bin/bash
+case $1 in
+    check)
+        echo x >>"$DBENCH_NOTES/asked"
+        id=$({ cat "$2"; printf '%s\\0' "${@:3}"; } | md5sum | cut -c 1-32)
+        echo '{"spec": {"replicas": 4, "id": "'$id'"}, "iterations": 9,'
+        echo '"memory_bytes_per_rank": 1, "bytes_per_step": 1, "result_bytes": 1}' ;;
+    run) printf '%s\\0' "$@" >"$DBENCH_NOTES/run.$BASHPID" ;;
+    doctor) touch "$2"; echo "  status           ${DBENCH_STATUS:-running}" ;;
+esac
+"""
 
 
 class Sweep:
@@ -146,6 +166,49 @@ def sweep(tmp_path, remembering):
     if not shutil.which(PROGRAM):
         pytest.fail(f"{PROGRAM}: no program (build it first)")
     return Sweep(tmp_path, {**plain_environment(), "DBENCH_PROGRAM": remembering})
+
+
+@pytest.fixture
+def quick(tmp_path):
+    """A sweep of a program that is not there: for what is decided before a run starts."""
+    (tmp_path / "notes").mkdir()
+    made = Sweep(tmp_path, {**plain_environment(), "DBENCH_NOTES": str(tmp_path / "notes")})
+    stand_in(made, "dbench", STAND_IN)
+    made.environment["DBENCH_PROGRAM"] = str(tmp_path / "bin" / "dbench")
+    return made
+
+
+@pytest.fixture
+def inside(monkeypatch, capfd):
+    """Calls a sweep's command in this process, which is quicker: (exit status, output, errors)."""
+    def call(sweep, command, *words):
+        monkeypatch.chdir(sweep.folder)
+        for key, value in sweep.environment.items():
+            monkeypatch.setenv(key, value)
+        signal.signal(signal.SIGALRM, signal.default_int_handler)  # it hangs: as if by Ctrl-C
+        signal.alarm(10)
+        memory = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, memory[1]))  # it reads without end
+        capfd.readouterr()
+        try:
+            status = cli.main([command, str(sweep.file), *map(str, words)])
+        except SystemExit as end:
+            status = end.code
+        finally:
+            signal.alarm(0)
+            resource.setrlimit(resource.RLIMIT_AS, memory)
+        return (status, *capfd.readouterr())
+    return call
+
+
+def stand_in(sweep, name, body):
+    """A command, such as one of Slurm's, that does as `body` says."""
+    folder = sweep.folder / "bin"
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(body if body.startswith("#!") else "#!/bin/bash\n" + body)
+    path.chmod(0o755)
+    sweep.environment["PATH"] = f"{folder}:{os.environ['PATH']}"
 
 
 class Cluster:

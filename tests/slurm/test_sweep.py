@@ -5,14 +5,12 @@ import json
 import os
 import pty
 import re
-import stat
 import subprocess
 import time
 
 import h5py
 import pytest
-
-from conftest import BASE, ROOT
+from conftest import BASE, ROOT, stand_in
 from sweeps import axes, jsonfile
 
 PACKAGE = ROOT / "scripts" / "slurm" / "sweeps"
@@ -158,16 +156,6 @@ def test_examples_of_sites_and_sweeps_are_accepted(sweep):
         few = {"seed": 1, **({"replicas": 4} if "replicas" in given["axes"] else {})}
         sweep.file.write_text(json.dumps({**given, "only": [few]}))
         assert sweep.plan()["totals"]["needed"] > 1
-
-
-def stand_in(sweep, name, body):
-    """A command of Slurm's that does as `body` says."""
-    folder = sweep.folder / "bin"
-    folder.mkdir(exist_ok=True)
-    path = folder / name
-    path.write_text("#!/bin/bash\n" + body)
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    sweep.environment["PATH"] = f"{folder}:{os.environ['PATH']}"
 
 
 def test_refusals_that_pass_are_tried_again_and_others_not(sweep):

@@ -6,8 +6,13 @@ import json
 import re
 
 from .problem import Problem
+from .text import count_text, shown
 
 SHORT = ("graph", "implementation", "algorithm", "replicas", "seed", "model", "data")
+MOST_RUNS = 10000  # the program is asked about each: half a second of a processor
+MOST_AXES = 100
+MOST_COMPARISONS = 10 ** 7  # of a point's value with a condition's, a few seconds in all
+MOST_LETTERS = 200  # of a name; files beside a result have longer ones, and a file system takes 255
 
 
 def pointer(axis):
@@ -23,20 +28,21 @@ def label(value):
     elif isinstance(value, str):
         text = value
     elif isinstance(value, float):
-        text = "{:g}".format(value)
+        text = f"{value:g}"
     else:
         text = json.dumps(value)
     return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("_")
 
 
 def check_axis(where, axis, values):
-    if not (axis.startswith("/") and len(axis) > 1) and axis not in SHORT:
-        raise Problem("{}/{}".format(where, axis), "no such axis", "there are: {}, zip, and any JSON "
+    pointing = axis.startswith("/") and len(axis) > 1 and axis.isprintable() and "=" not in axis
+    if not pointing and axis not in SHORT:
+        raise Problem(f"{where}/{axis}", "no such axis", "there are: {}, zip, and any JSON "
                       "pointer such as /optimizer/lr".format(", ".join(SHORT)))
     if pointer(axis) in ("/name", "/output"):
-        raise Problem("{}/{}".format(where, axis), "the sweep itself sets it", "use \"name\" and \"output\"")
+        raise Problem(f"{where}/{axis}", "the sweep itself sets it", "use \"name\" and \"output\"")
     if not isinstance(values, list) or not values:
-        raise Problem("{}/{}".format(where, axis), "not a list of values", "such as [1, 2]")
+        raise Problem(f"{where}/{axis}", "not a list of values", "such as [1, 2]")
 
 
 def groups(axes):
@@ -46,7 +52,7 @@ def groups(axes):
     def add(where, axis, values):
         check_axis(where, axis, values)
         if pointer(axis) in seen:
-            raise Problem("{}/{}".format(where, axis), "this axis stands twice", "remove one of them")
+            raise Problem(f"{where}/{axis}", "this axis stands twice", "remove one of them")
         seen.add(pointer(axis))
 
     for axis, values in axes.items():
@@ -56,40 +62,70 @@ def groups(axes):
             continue
         zips = values if isinstance(values, list) else [values]
         for k, group in enumerate(zips):
-            where = "/axes/zip/{}".format(k)
+            where = f"/axes/zip/{k}"
             if not isinstance(group, dict) or not group:
-                raise Problem(where, "not an object of lists", "such as {\"replicas\": [4, 8], \"/optimizer/lr\": [0.1, 0.2]}")
+                raise Problem(where, "not an object of lists",
+                              "such as {\"replicas\": [4, 8], \"/optimizer/lr\": [0.1, 0.2]}")
             for inner, listed in group.items():
                 add(where, inner, listed)
             lengths = {inner: len(listed) for inner, listed in group.items()}
             if len(set(lengths.values())) > 1:
                 raise Problem(where, "lists of unlike length: {}".format(
-                    ", ".join("{} {}".format(*item) for item in lengths.items())), "zipped lists go in step")
-            found.append([collections.OrderedDict(zip(group, column)) for column in zip(*group.values())])
+                    ", ".join("{} {}".format(*item) for item in lengths.items())),
+                    "zipped lists go in step")
+            found.append([collections.OrderedDict(zip(group, column))
+                          for column in zip(*group.values())])
+    if len(seen) > MOST_AXES:
+        raise Problem("/axes", f"{len(seen)} axes, and {MOST_AXES} is the most",
+                      "what does not vary belongs into the base")
     return found
+
+
+def listed(wanted):
+    return wanted if isinstance(wanted, list) else [wanted]
 
 
 def matches(point, condition):
     """Whether every axis that the condition names has its value, or one of its list."""
     def same(value, wanted):
         return value == wanted or (isinstance(value, dict) and value.get("type") == wanted)
-    return all(any(same(point[axis], one) for one in (wanted if isinstance(wanted, list) else [wanted]))
+    return all(any(same(point[axis], one) for one in listed(wanted))
                for axis, wanted in condition.items())
+
+
+def require_bounded(partial, conditions):
+    """Refuses at once what would take hours, or never end."""
+    count = 1
+    for group in partial:
+        count *= len(group)
+    if count > MOST_RUNS:
+        raise Problem("/axes", "{} combinations ({}), and {} is the most: the program is asked "
+                      "about each".format(count_text(count), " x ".join(
+                          str(len(group)) for group in partial), count_text(MOST_RUNS)),
+                      "name those you want by \"zip\", or make several sweeps")
+    compared = sum(len(listed(wanted)) for condition in conditions for wanted in condition.values())
+    if count * compared > MOST_COMPARISONS:
+        raise Problem("/exclude and /only", f"{count_text(count)} combinations, each to be "
+                      f"compared with {count_text(compared)} values",
+                      "name the runs you want by \"zip\"")
 
 
 def points(axes, exclude=(), only=()):
     """Every point of the sweep: an axis -> value mapping in the order of the axes."""
     partial = groups(axes)
+    require_bounded(partial, list(exclude) + list(only))
     names = [axis for group in partial for axis in group[0]]
     for key, conditions in (("exclude", exclude), ("only", only)):
         for k, condition in enumerate(conditions):
             for axis in condition:
                 if axis not in names:
-                    raise Problem("/{}/{}/{}".format(key, k, axis), "not an axis of this sweep",
+                    raise Problem(f"/{key}/{k}/{axis}", "not an axis of this sweep",
                                   "there are: {}".format(", ".join(names) or "none"))
     for parts in itertools.product(*partial):
         point = collections.OrderedDict(item for part in parts for item in part.items())
-        if any(matches(point, c) for c in exclude) or (only and not any(matches(point, c) for c in only)):
+        if any(matches(point, c) for c in exclude):
+            continue
+        if only and not any(matches(point, c) for c in only):
             continue
         yield point
 
@@ -101,15 +137,19 @@ def default_template(axes):
 
 
 def name(template, point):
-    """The template with each {axis} filled in; {lr} stands for {/optimizer/lr} where that is clear."""
+    """The template with each {axis} filled in; {lr} is {/optimizer/lr} where that is clear."""
     def fill(match):
         field = match.group(1)
-        found = [a for a in point if a == field] or [a for a in point if a.rsplit("/", 1)[-1] == field]
+        found = [a for a in point if a == field] or [
+            a for a in point if a.rsplit("/", 1)[-1] == field]
         if len(found) != 1:
-            raise Problem("/name", "{{{}}} names {} axes".format(field, len(found) or "no"),
-                          "there are: {}".format(", ".join("{%s}" % a for a in point) or "none"))
+            raise Problem("/name", "{{{}}} names {} axes".format(shown(field), len(found) or "no"),
+                          "there are: {}".format(", ".join(f"{{{a}}}" for a in point) or "none"))
         return label(point[found[0]])
     text = re.sub(r"\{([^{}]*)\}", fill, template)
-    if not re.match(r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", text):
-        raise Problem("/name", "gives '{}'".format(text), "letters, digits, '.', '_' and '-' only")
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", text):
+        raise Problem("/name", f"gives '{shown(text)}'", "letters, digits, '.', '_' and '-' only")
+    if len(text) > MOST_LETTERS:
+        raise Problem("/name", f"gives '{text:.40}...' of {len(text)} letters, and {MOST_LETTERS} "
+                      "is the most", "name fewer axes in the template, or give it in short")
     return text

@@ -1,6 +1,7 @@
 """The text that sbatch gets: job arrays of runs of one size, and packs of many runs in one job."""
 
 import os
+import re
 import shlex
 
 from .program import find
@@ -10,61 +11,62 @@ HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
 def words(parts):
+    """As words of a shell's command line."""
     return " ".join(shlex.quote(str(part)) for part in parts)
 
 
+def option(text):
+    """A line for sbatch, which takes off quotes and backslashes in its own way, and ends at a #."""
+    return "#SBATCH " + re.sub(r"[^A-Za-z0-9_@%+=:,./-]", lambda sign: "\\" + sign.group(), text)
+
+
 def size(site, ranks, gpus):
-    """#SBATCH options for so many ranks. With GPUs, whole nodes are filled one after the other."""
-    options = ["--ntasks={}".format(ranks), "--cpus-per-task={}".format(site.cpus_per_task)]
+    """sbatch's options for so many ranks. With GPUs, whole nodes are filled one after the other."""
+    options = [f"--ntasks={ranks}", f"--cpus-per-task={site.cpus_per_task}"]
     if gpus:
         on_a_node = min(ranks, site.gpus_per_node)
-        options += ["--nodes={}".format(-(-ranks // site.gpus_per_node)),
-                    "--ntasks-per-node={}".format(on_a_node), "--gpus-per-node={}".format(on_a_node)]
+        options += [f"--nodes={-(-ranks // site.gpus_per_node)}",
+                    f"--ntasks-per-node={on_a_node}", f"--gpus-per-node={on_a_node}"]
     return options
 
 
 def head(site, name, folder, log, minutes, options):
-    lines = ["#!/bin/bash", "#SBATCH --job-name=" + name]
-    lines += ["#SBATCH --{}={}".format(key, getattr(site, key))
-              for key in ("partition", "account", "qos") if getattr(site, key)]
-    lines += ["#SBATCH " + option for option in options + list(site.sbatch)]
-    lines += ["#SBATCH --time=" + time_text(minutes),
-              "#SBATCH --signal=B:USR1@{}".format(site.signal_seconds),
-              "#SBATCH --requeue", "#SBATCH --open-mode=append",
-              "#SBATCH --output={}".format(os.path.join(folder, "logs", log)), ""]
-    lines += list(site.prologue)
-    lines += ["export DBENCH_PROGRAM=" + shlex.quote(find()), "export DBENCH_REQUEUE=yes"]
-    return lines
+    named = [f"--{key}={getattr(site, key)}" for key in ("partition", "account", "qos")
+             if getattr(site, key)]
+    options = ["--job-name=" + name, *named, *options, *site.sbatch,
+               "--time=" + time_text(minutes), f"--signal=B:USR1@{site.signal_seconds}",
+               "--requeue", "--open-mode=append", "--output=" + os.path.join(folder, "logs", log)]
+    return ["#!/bin/bash", *map(option, options), "", *site.prologue,
+            "export DBENCH_PROGRAM=" + shlex.quote(find()), "export DBENCH_REQUEUE=yes",
+            f"cd {shlex.quote(os.getcwd())} || exit"]
 
 
 def array(site, sweep, runs, throttle):
     """One job array: task k is runs[k]; all have the same size."""
     first = runs[0]
-    options = ["--array=0-{}{}".format(len(runs) - 1, "%{}".format(throttle) if throttle else "")]
+    options = ["--array=0-{}{}".format(len(runs) - 1, f"%{throttle}" if throttle else "")]
     options += size(site, first.ranks, first.gpus)
-    lines = head(site, "{}-{}".format(os.path.basename(sweep.output), first.ranks), sweep.folder, "slurm-%A_%a.out",
-                 site.minutes(first.minutes), options)
-    launch = site.launcher + ["-n", first.ranks]
-    lines += ["runs=(", *("    " + run.name for run in runs), ")",
+    lines = head(site, f"{os.path.basename(sweep.output)}-{first.ranks}", sweep.folder,
+                 "slurm-%A_%a.out", site.minutes(first.minutes), options)
+    lines += ["runs=(", *("    " + shlex.quote(run.name) for run in runs), ")",
               "name=${runs[$SLURM_ARRAY_TASK_ID]}",
-              "cd {}".format(shlex.quote(os.getcwd())),
-              "exec {} {}/specs/$name.json {}/$name.h5 {} >>{}/logs/$name.log 2>&1".format(
-                  shlex.quote(os.path.join(HERE, "run-one")), shlex.quote(sweep.folder), shlex.quote(sweep.output),
-                  words(launch), shlex.quote(sweep.folder))]
+              'exec {} {}/specs/"$name".json {}/"$name".h5 {} >>{}/logs/"$name".log 2>&1'.format(
+                  shlex.quote(os.path.join(HERE, "run-one")), shlex.quote(sweep.folder),
+                  shlex.quote(sweep.output), words(site.launcher + ["-n", first.ranks]),
+                  shlex.quote(sweep.folder))]
     return "\n".join(lines) + "\n"
 
 
 def pack(site, sweep, runs, ranks, minutes):
     """One job of `ranks` ranks for all these runs, side by side and one after the other."""
     gpus = runs[0].gpus
-    lines = head(site, os.path.basename(sweep.output) + "-pack", sweep.folder, "slurm-%j.out", site.minutes(minutes),
-                 size(site, ranks, gpus))
+    lines = head(site, os.path.basename(sweep.output) + "-pack", sweep.folder, "slurm-%j.out",
+                 site.minutes(minutes), size(site, ranks, gpus))
     launch = site.launcher + site.step + (site.gpu_step if gpus else []) + [
-        "--cpus-per-task={}".format(site.cpus_per_task)]
-    lines += ["cd {}".format(shlex.quote(os.getcwd())),
-              "exec {} {} {} {} 3<<'RUNS'".format(shlex.quote(os.path.join(HERE, "run-pack")), ranks,
-                                                  shlex.quote(sweep.output), words(launch)),
-              *("{} {}".format(run.ranks, run.name) for run in runs), "RUNS"]
+        f"--cpus-per-task={site.cpus_per_task}"]
+    lines += ["exec {} 3<<'RUNS'".format(
+                  words([os.path.join(HERE, "run-pack"), ranks, sweep.output] + launch)),
+              *(f"{run.ranks} {run.name}" for run in runs), "RUNS"]
     return "\n".join(lines) + "\n"
 
 
@@ -79,7 +81,7 @@ def split_by_size(runs, most):
 
 
 def makespan(runs, ranks):
-    """Minutes until all of them are done, each started as soon as its ranks are free, in this order."""
+    """Minutes until all are done, each started as soon as its ranks are free, in this order."""
     now, running, free = 0.0, [], ranks
     for run in runs:
         while free < run.ranks:
@@ -92,7 +94,7 @@ def makespan(runs, ranks):
 
 
 def split_by_time(site, runs, ranks):
-    """(runs, minutes) of each pack: as many runs as end within the site's limit; large runs first."""
+    """(runs, minutes) of each pack: as many as end within the site's limit; large runs first."""
     rest, packs = sorted(runs, key=lambda run: (-run.ranks, -run.minutes)), []
     while rest:
         count = len(rest)

@@ -1,15 +1,23 @@
-"""What a run leaves beside its result: OUTPUT.heartbeat while it runs, OUTPUT.crash-<rank>.log where it failed."""
+"""What a run leaves beside its result: OUTPUT.heartbeat while it runs, OUTPUT.crash-<rank>.log
+where it failed."""
 
 import calendar
 import glob
-import json
+import math
 import os
 import re
 import time
 
+from . import files, jsonfile
+from .problem import Problem
 from .text import duration_text
 
 STALE = 60  # seconds; the program writes one about every 10
+
+
+def number(value):
+    """A finite one, or None."""
+    return None if value is None or not math.isfinite(value) else value
 
 
 class Heartbeat:
@@ -18,7 +26,7 @@ class Heartbeat:
     def __init__(self, said):
         self.state = said["state"]
         self.done, self.total = int(said["iteration"]), int(said["iterations"])
-        self.left, self.speed = said["eta_seconds"], said["samples_per_second"]
+        self.left, self.speed = number(said["eta_seconds"]), number(said["samples_per_second"])
         self.updated = calendar.timegm(time.strptime(said["updated"][:19], "%Y-%m-%dT%H:%M:%S"))
 
     def age(self):
@@ -32,35 +40,35 @@ class Heartbeat:
         if not self.alive():
             return ", ".join(parts + ["no sign of life for " + duration_text(self.age())])
         if self.left is not None:
-            parts.append("about {} left".format(duration_text(self.left)))
+            parts.append(f"about {duration_text(self.left)} left")
         if self.speed is not None:
-            parts.append("{:.3g} samples/s".format(self.speed) if self.speed < 1000 else
-                         "{:.0f} samples/s".format(self.speed))
+            parts.append(f"{self.speed:.3g} samples/s" if self.speed < 1000 else
+                         f"{self.speed:.0f} samples/s")
         return ", ".join(parts)
 
 
 def progress_text(done, total):
-    return "{:.0f} % ({} of {})".format(100.0 * done / max(total, 1), done, total)
+    return f"{100.0 * done / max(total, 1):.0f} % ({done} of {total})"
 
 
 def read(output, since=0):
-    """The heartbeat of the run with this result file, None without one or with one from before `since`."""
+    """The heartbeat of the run with this result file, None without one or with one from before."""
     try:
-        with open(output + ".heartbeat") as file:
-            beat = Heartbeat(json.load(file))
-    except (OSError, ValueError, KeyError, TypeError):
+        beat = Heartbeat(jsonfile.read_object(output + ".heartbeat"))
+    except (Problem, ValueError, KeyError, TypeError, OverflowError):
         return None
     return beat if beat.updated >= int(since) else None
 
 
 def crash(output, since=0):
-    """First line of the earliest crash log, of the lowest rank among equals; '' without one since then."""
+    """First line of the earliest crash log since then, of the lowest rank among equals, or ''."""
     found = []
     for path in glob.glob(glob.escape(output) + ".crash-*.log"):
         rank = re.search(r"crash-(\d+)\.log$", path)
         try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                line, written = file.readline().strip(), os.fstat(file.fileno()).st_mtime
+            with files.reader(path) as file:
+                line = file.readline(1000).decode("utf-8", "replace").strip()
+                written = os.fstat(file.fileno()).st_mtime
         except OSError:
             continue
         if rank and line and written >= since:
@@ -69,8 +77,9 @@ def crash(output, since=0):
 
 
 def checkpoint(output):
-    """Iterations completed at the newest checkpoint, or None. Whether it is whole, the program finds out."""
+    """Iterations completed at the newest checkpoint, or None; the program looks if it is whole."""
     try:
-        return max((int(name) for name in os.listdir(output + ".checkpoints") if name.isdigit()), default=None)
+        names = os.listdir(output + ".checkpoints")
     except OSError:
         return None
+    return max((int(name) for name in names if re.fullmatch("[0-9]+", name)), default=None)

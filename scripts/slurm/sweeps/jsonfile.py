@@ -2,49 +2,116 @@
 
 import collections
 import json
+import math
 import os
 import re
 import tempfile
 
+from . import files
 from .problem import Problem
 
-# A string is matched first, so that a // in it is no comment.
-_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*')
+MOST_BYTES = 4 << 20
+DEEPEST = 100
+LONGEST_NUMBER = 100
+
+# A string is matched first, so that a // in it is no comment; one without an end takes the line.
+_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"?|//[^\n]*')
+
+
+def _text(path, most):
+    try:
+        with files.reader(path) as file:
+            data = file.read(most + 1)
+        if len(data) <= most:
+            return data.decode("utf-8")
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a path with a zero byte
+        raise Problem(path, f"cannot be read: {getattr(error, 'strerror', None) or error}",
+                      "name an existing JSON file") from error
+    raise Problem(path, f"larger than {most >> 20} MiB", "no file of this kind needs that much")
+
+
+def _require_shallow(path, plain):
+    level = 0
+    for mark in re.finditer(r"[\[{\]}]", _STRING_OR_COMMENT.sub("", plain)):
+        level += 1 if mark.group() in "[{" else -1
+        if level > DEEPEST:
+            raise Problem(path, f"nested more than {DEEPEST} levels deep", "make it flatter")
+
+
+def _once(pairs):
+    found = collections.OrderedDict(pairs)
+    if len(found) < len(pairs):
+        seen = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ValueError(f"the key \"{key}\" stands twice")
+            seen.add(key)
+    return found
+
+
+def _number(kind):
+    def read(digits):
+        value = kind(digits) if len(digits) <= LONGEST_NUMBER else math.inf
+        if math.isinf(value):
+            raise ValueError(f"the number {digits:.30} is too large")
+        return value
+    return read
+
+
+def _no_number(word):
+    raise ValueError(f"{word} is no number here")
+
+
+def parse(path, text):
+    """The value in `text`, keys in their order, all of it Unicode; `path` is for messages."""
+    plain = _STRING_OR_COMMENT.sub(lambda m: m.group() if m.group()[0] == '"' else "", text)
+    _require_shallow(path, plain)
+    try:
+        value = json.loads(plain, object_pairs_hook=_once, parse_int=_number(int),
+                           parse_float=_number(float), parse_constant=_no_number)
+    except ValueError as error:
+        raise Problem(path, f"not JSON: {error}", "mend it there") from error
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise Problem(path, f"{half} is half of a character", "write it whole") from error
+    return value
+
+
+def read(path, most=MOST_BYTES):
+    return parse(path, _text(path, most))
 
 
 def read_object(path):
-    """The object in the file at `path`, keys in their order; a key given twice is an error."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Problem(path, "cannot be read: {}".format(getattr(error, "strerror", None) or error),
-                      "name an existing JSON file")
-
-    def once(pairs):
-        found = collections.OrderedDict(pairs)
-        twice = [key for key in found if sum(other == key for other, _ in pairs) > 1]
-        if twice:
-            raise Problem(path, "the key \"{}\" stands twice".format(twice[0]), "remove one of them")
-        return found
-
-    plain = _STRING_OR_COMMENT.sub(lambda m: m.group() if m.group()[0] == '"' else "", text)
-    try:
-        value = json.loads(plain, object_pairs_hook=once)
-    except ValueError as error:
-        raise Problem(path, "not JSON: {}".format(error), "see the line it names")
+    """The object in the file at `path`."""
+    value = read(path)
     if not isinstance(value, dict):
         raise Problem(path, "not a JSON object", "it must start with {")
     return value
 
 
+def make_folder(path):
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise Problem(path, f"cannot be made: {error.strerror}",
+                      "make room or rights for it, or change \"output\"") from error
+
+
 def write(path, value):
     """Whole or not at all, whoever else writes it at the same time."""
-    folder = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".tmp-")
-    with os.fdopen(handle, "w") as file:
-        json.dump(value, file, indent=2)
-        file.write("\n")
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, path)
+    folder, temporary = os.path.dirname(path), None
+    make_folder(folder)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".tmp-")
+        with os.fdopen(handle, "w") as file:
+            json.dump(value, file, indent=2)
+            file.write("\n")
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise Problem(path, f"cannot be written: {error.strerror}",
+                      "make room or rights for it, or change \"output\"") from error

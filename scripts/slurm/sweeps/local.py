@@ -6,9 +6,10 @@ import subprocess
 import sys
 import time
 
-from . import log
+from . import files, log
 from .plan import Plan
 from .problem import Problem
+from .process import call
 from .program import cores, find
 from .text import Progress
 
@@ -19,14 +20,14 @@ def launcher(ranks):
     """The words before the program; Open MPI wants some more for many ranks, and in a container."""
     if ranks == 1:
         return []
-    try:
-        version = subprocess.Popen(["mpirun", "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   universal_newlines=True).communicate()[0]
-    except OSError:
-        raise Problem("mpirun", "not found, and a run has {} ranks".format(ranks), "load an MPI module, or set \"ranks\": 1")
+    status, version, errors = call(["mpirun", "--version"])
+    if status == 127:
+        raise Problem("mpirun", f"not found, and a run has {ranks} ranks",
+                      "load an MPI module, or set \"ranks\": 1")
     words = ["mpirun", "-n", str(ranks)]
-    if any(word in version for word in ("Open MPI", "OpenRTE", "prte")):
-        words += ["--oversubscribe", "--bind-to", "none"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
+    if any(word in version + errors for word in ("Open MPI", "OpenRTE", "prte")):
+        words += ["--oversubscribe", "--bind-to", "none"]
+        words += ["--allow-run-as-root"] if os.geteuid() == 0 else []
     return words
 
 
@@ -47,10 +48,11 @@ class Local:
 
     def start(self, run):
         run.write_spec()
-        with open(run.log, "w") as output:
+        with files.anew(run.log) as output:
             self.running[run] = subprocess.Popen(
-                [RUN_ONE, run.spec_file, run.output] + launcher(run.ranks), stdout=output, stderr=subprocess.STDOUT,
-                env=dict(os.environ, DBENCH_PROGRAM=self.program), start_new_session=True)
+                [RUN_ONE, run.spec_file, run.output] + launcher(run.ranks), stdout=output,
+                stderr=subprocess.STDOUT, env=dict(os.environ, DBENCH_PROGRAM=self.program),
+                start_new_session=True)
 
     def stop(self, *_):
         """First asks the runs to end at their next step, then insists."""
@@ -67,17 +69,19 @@ class Local:
             if process.returncode != 0:
                 self.failed.append(run)
             self.show.clear()
-            ended = "done" if process.returncode == 0 else "stopped" if self.stopped else "FAILED: {} ({})".format(
-                log.reason(run.log) or "status {}".format(process.returncode), run.log)
-            print("{:>3} of {}  {}  {}".format(self.done + len(self.failed), self.total, run.name, ended))
+            why = log.reason(run.log) or f"status {process.returncode}"
+            ended = ("done" if process.returncode == 0 else "stopped" if self.stopped else
+                     f"FAILED: {why} ({run.log})")
+            print(f"{self.done + len(self.failed):>3} of {self.total}  {run.name}  {ended}")
             sys.stdout.flush()
 
     def line(self):
         parts = []
         for run in self.running:
             at = log.progress(run.log)
-            parts.append("{} {:.0f} %".format(run.name, 100.0 * at[0] / max(at[1], 1)) if at else run.name)
-        return "{} of {} done, {:.0f} s  {}".format(self.done, self.total, time.time() - self.began, "  ".join(parts))
+            parts.append(f"{run.name} {100.0 * at[0] / max(at[1], 1):.0f} %" if at else run.name)
+        return "{} of {} done, {:.0f} s  {}".format(
+            self.done, self.total, time.time() - self.began, "  ".join(parts))
 
     def run(self):
         for one in (signal.SIGINT, signal.SIGTERM):
@@ -91,7 +95,7 @@ class Local:
         self.show.clear()
         print("{} runs done, {} {}{} in {:.0f} s; {} were complete before".format(
             self.done, len(self.failed), "stopped" if self.stopped else "failed",
-            ", {} not started".format(len(self.waiting)) if self.waiting else "",
+            f", {len(self.waiting)} not started" if self.waiting else "",
             time.time() - self.began, sum(1 for run in self.plan.runs if run.complete)))
         return 1 if self.failed or self.stopped else 0
 

@@ -3,12 +3,14 @@
 import os
 import re
 
+from . import files
+
 _PROGRESS = re.compile(r"dbench: +(\d+) % \((\d+) of (\d+)\)")
 
 
 def tail(path, size=20000):
     try:
-        with open(path, "rb") as file:
+        with files.reader(path) as file:
             file.seek(0, 2)
             file.seek(max(0, file.tell() - size))
             return file.read().decode("utf-8", "replace").splitlines()

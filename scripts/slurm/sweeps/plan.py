@@ -10,7 +10,7 @@ from .text import Progress, bytes_text, table
 
 
 class Run:
-    """One run: its `spec` is resolved, `said` is the program's word on it, `error` why it cannot run."""
+    """One run: its `spec` is resolved, `said` the program's word, `error` why it cannot run."""
 
     def __init__(self, sweep, name, point, said, error):
         self.name, self.point, self.error = name, point, error
@@ -29,8 +29,9 @@ class Run:
         self.file_bytes = file_bytes(said, self.ranks) if said else 0
         self.complete = None  # the path of its complete result file
         if said and self.ranks > self.replicas:
-            self.error = "{} ranks for {} replicas: a rank needs a replica (lower \"{}\" in the sweep file)".format(
-                self.ranks, self.replicas, "gpus" if sweep.on_gpus else "ranks")
+            self.error = ("{} ranks for {} replicas: a rank needs a replica (lower \"{}\" in the "
+                          "sweep file)").format(self.ranks, self.replicas,
+                                                "gpus" if sweep.on_gpus else "ranks")
 
     def needed(self):
         return not self.complete and not self.error
@@ -38,38 +39,41 @@ class Run:
     def write_spec(self):
         """The resolved spec, so that a base that changes while a run waits changes nothing."""
         jsonfile.write(self.spec_file, self.spec)
-        os.makedirs(os.path.dirname(self.log), exist_ok=True)
+        jsonfile.make_folder(os.path.dirname(self.log))
 
     def as_json(self):
-        keys = ("name", "point", "replicas", "ranks", "gpus", "minutes", "iterations", "sent", "file_bytes",
-                "output", "complete", "error", "spec")
+        keys = ("name", "point", "replicas", "ranks", "gpus", "minutes", "iterations", "sent",
+                "file_bytes", "output", "complete", "error", "spec")
         return {key: getattr(self, key) for key in keys}
 
 
 def file_bytes(said, ranks):
-    """About how large the result file becomes, before compression: what `dbench check` says for one rank, the times
-    of the other ranks, and what does not grow."""
+    """About how large the result file becomes, before compression: what `dbench check` says for
+    one rank, the times of the other ranks, and what does not grow."""
     return said["result_bytes"] + said["iterations"] * 56 * (ranks - 1) + 80000
 
 
 class Plan:
     def __init__(self, sweep, progress=None):
         self.sweep, self.runs, self.duplicates = sweep, [], []
-        first, names = {}, {}
-        for name, point, said, error in Checker(sweep).check_all(progress or Progress()):
+        first, names, checker = {}, {}, Checker(sweep)
+        for name, point, said, error in checker.check_all(progress or Progress()):
             run = Run(sweep, name, point, said, error)
             if run.experiment and run.experiment in first:
                 self.duplicates.append((name, first[run.experiment].name))
                 continue
             if name in names:
-                raise Problem("{}: /name".format(sweep.path), "two runs would be called '{}': {} and {}".format(
-                    name, dict(names[name].point), dict(point)), "name more axes in the template")
+                raise Problem(f"{sweep.path}: /name", f"two runs would be called '{name}': "
+                              f"{dict(names[name].point)} and {dict(point)}",
+                              "name more axes in the template")
             names[name] = run
             if run.experiment:
                 first[run.experiment] = run
             self.runs.append(run)
         self.results = Results(sweep.output)
         self.refresh()
+        if not self.refused():
+            checker.keep()
 
     def refresh(self):
         """Reads the result files again."""
@@ -77,9 +81,13 @@ class Plan:
         for run in self.runs:
             run.complete = self.results.complete(run.experiment) if run.experiment else None
             found = self.results.at(run.output)
-            other = found and found["status"] == "complete" and found.get("experiment") != run.experiment
-            if other and not run.complete and not run.error:
-                run.error = "{} is another experiment's complete result (move it, or change \"output\")".format(run.output)
+            if not found or run.complete or run.error:
+                continue
+            if found["status"] == "no file":
+                run.error = f"{run.output} is {found['error']} (move it, or change \"output\")"
+            elif found["status"] == "complete" and found.get("experiment") != run.experiment:
+                run.error = (f"{run.output} is another experiment's complete result (move it, or "
+                             "change \"output\")")
 
     def needed(self):
         return [run for run in self.runs if run.needed()]
@@ -90,17 +98,19 @@ class Plan:
     def require_sound(self):
         bad = self.refused()
         if bad:
-            raise Problem(self.sweep.path, "{} of {} runs would fail, nothing was started\n{}".format(
-                len(bad), len(self.runs), "\n".join("  {}: {}".format(r.name, r.error) for r in bad[:10])),
-                "`sweep plan` shows all")
+            shown = "\n".join(f"  {run.name}: {run.error}" for run in bad[:10])
+            raise Problem(self.sweep.path, f"{len(bad)} of {len(self.runs)} runs would fail, "
+                          f"nothing was started\n{shown}", "`sweep plan` shows all")
 
     def totals(self):
         todo = self.needed()
-        return {"runs": len(self.runs), "duplicates": len(self.duplicates), "refused": len(self.refused()),
+        return {"runs": len(self.runs), "duplicates": len(self.duplicates),
+                "refused": len(self.refused()),
                 "complete": sum(1 for run in self.runs if run.complete), "needed": len(todo),
                 "rank_hours": sum(run.ranks * run.minutes for run in todo) / 60.0,
                 "gpu_hours": sum(run.gpus * run.minutes for run in todo) / 60.0,
-                "sent_bytes": sum(run.sent for run in todo), "file_bytes": sum(run.file_bytes for run in todo)}
+                "sent_bytes": sum(run.sent for run in todo),
+                "file_bytes": sum(run.file_bytes for run in todo)}
 
     def as_json(self):
         return {"sweep": self.sweep.path, "output": self.sweep.output, "totals": self.totals(),
@@ -111,13 +121,17 @@ class Plan:
         def state(run):
             if run.complete and run.complete != run.output:
                 return "complete in " + os.path.basename(run.complete)
-            return "complete" if run.complete else "refused: " + run.error if run.error else "to do"
-        rows = [(run.name, run.replicas, run.ranks, run.iterations, bytes_text(run.memory), bytes_text(run.sent),
-                 bytes_text(run.file_bytes), state(run)) for run in self.runs]
-        lines = [table(("run", "replicas", "ranks", "iterations", "memory", "sent", "file", "state"), rows)]
+            if run.complete:
+                return "complete"
+            return "refused: " + run.error if run.error else "to do"
+        head = ("run", "replicas", "ranks", "iterations", "memory", "sent", "file", "state")
+        rows = [(run.name, run.replicas, run.ranks, run.iterations, bytes_text(run.memory),
+                 bytes_text(run.sent), bytes_text(run.file_bytes), state(run)) for run in self.runs]
+        lines = [table(head, rows)]
         lines += ["{} is the same run as {}: left out".format(*pair) for pair in self.duplicates]
         t = self.totals()
-        lines.append("{runs} runs: {complete} complete, {needed} to do, {refused} refused".format(**t))
+        lines.append("{} runs: {} complete, {} to do, {} refused".format(
+            t["runs"], t["complete"], t["needed"], t["refused"]))
         lines.append("to do: at most {:.1f} rank-hours{}, {} sent, about {} of result files".format(
             t["rank_hours"], ", {:.1f} GPU-hours".format(t["gpu_hours"]) if t["gpu_hours"] else "",
             bytes_text(t["sent_bytes"]), bytes_text(t["file_bytes"])))

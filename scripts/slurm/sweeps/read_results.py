@@ -1,7 +1,8 @@
-"""A helper process, in a Python that has h5py: paths on standard input, one JSON line each on output.
+"""A helper process, in a Python that has h5py: paths on its input, a JSON line each on its output.
 
-The standard library cannot read HDF5 and `dbench doctor` does not print the spec, so this reads both
-with the analysis package, which copes with files that are being written or whose writer died.
+Paths are JSON strings, since they may hold anything. The standard library cannot read HDF5 and
+`dbench doctor` does not print the spec, so this reads both with the analysis package, which copes
+with files that are being written or whose writer died.
 """
 
 import json
@@ -11,7 +12,8 @@ import types
 
 # The package without its __init__, which loads pandas: a second for what takes a tenth.
 package = types.ModuleType("dbench_analysis")
-package.__path__ = [os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "..", "analysis", "dbench_analysis")]
+HERE = os.path.dirname(os.path.realpath(__file__))
+package.__path__ = [os.path.join(HERE, "..", "..", "..", "analysis", "dbench_analysis")]
 sys.modules["dbench_analysis"] = package
 
 from dbench_analysis.hdf5 import open_file  # noqa: E402
@@ -25,13 +27,15 @@ def read(path):
     with open_file(path) as file:
         found = {key: text(file.attrs[key]) for key in ("status", "error", "started", "finished")}
         found["spec"] = json.loads(text(file["spec"][()]))
+        if not isinstance(found["spec"], dict):
+            raise ValueError("/spec is no JSON object")
         found["done"] = len(file["iterations/iteration"])
         return found
 
 
 for line in sys.stdin:
-    path = line.rstrip("\n")
     try:
-        print(json.dumps(read(path)), flush=True)
+        found = read(json.loads(line))
     except Exception as error:  # one bad file must not hide the others
-        print(json.dumps({"status": "unreadable", "error": str(error).replace("\n", " ")}), flush=True)
+        found = {"status": "unreadable", "error": str(error).replace("\n", " "), "done": 0}
+    print(json.dumps(found), flush=True)

@@ -1,11 +1,14 @@
-"""What is in the result files of a folder, asked of a Python that has h5py (see read_results.py)."""
+"""What is in a folder's result files, asked of a Python that has h5py (see read_results.py)."""
 
 import json
 import os
+import stat
 import subprocess
 import sys
 
+from .files import NOT_ORDINARY
 from .problem import Problem
+from .process import call, last_line
 from .program import ROOT, experiment
 
 HELPER = os.path.join(os.path.dirname(os.path.realpath(__file__)), "read_results.py")
@@ -23,8 +26,25 @@ def find_python():
                     return place
             except OSError:
                 pass
-    raise Problem("result files", "no Python with h5py here, which is needed to tell finished runs from others",
-                  "scripts/setup makes .venv, which has it; or set DBENCH_PYTHON to such a Python")
+    raise Problem("result files", "no Python with h5py here, which is needed to tell finished runs "
+                  "from others", "scripts/setup makes .venv, which has it; or set DBENCH_PYTHON to "
+                  "such a Python")
+
+
+def no_file(what):
+    """Of something that only has a result file's name."""
+    return {"status": "no file", "error": what, "done": 0, "written": 0}
+
+
+def understood(line):
+    """What the helper said of a file, its spec replaced by what makes the experiment."""
+    try:
+        found = json.loads(line)
+        if "spec" in found:
+            found["experiment"] = experiment(found.pop("spec"))
+        return found
+    except RecursionError:
+        return {"status": "unreadable", "error": "/spec is nested too deep", "done": 0}
 
 
 class Results:
@@ -34,33 +54,51 @@ class Results:
         self.folder, self.python, self.files, self.memory = folder, None, {}, {}
 
     def read(self):
-        try:
-            paths = sorted(entry.path for entry in os.scandir(self.folder) if entry.name.endswith(".h5"))
-        except FileNotFoundError:
-            paths = []
-        self.files = {}
-        stamps = {path: (os.stat(path).st_mtime, os.stat(path).st_size) for path in paths}
-        new = [path for path in paths if self.memory.get(path, (None,))[0] != stamps[path]]
-        for path, found in zip(new, self._ask(new)):
-            found["written"] = stamps[path][0]
-            if "spec" in found:
-                found["experiment"] = experiment(found.pop("spec"))
-            self.memory[path] = (stamps[path], found)
-        self.files = {path: self.memory[path][1] for path in paths}
+        self.files, new = {}, {}
+        for path in self._paths():
+            try:
+                status = os.stat(path)
+            except OSError:  # removed meanwhile, or
+                if os.path.islink(path):
+                    self.files[path] = no_file("a link to nothing")
+                continue
+            stamp = (status.st_mtime, status.st_size)
+            if not stat.S_ISREG(status.st_mode):
+                self.files[path] = no_file(NOT_ORDINARY)
+            elif self.memory.get(path, (None,))[0] != stamp:
+                new[path] = stamp
+            else:
+                self.files[path] = self.memory[path][1]
+        for (path, stamp), found in zip(new.items(), self._ask(list(new))):
+            found["written"] = stamp[0]
+            self.memory[path] = (stamp, found)
+            self.files[path] = found
         return self
+
+    def _paths(self):
+        try:
+            return sorted(os.path.join(self.folder, name) for name in os.listdir(self.folder)
+                          if name.endswith(".h5"))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise Problem(self.folder, f"cannot be read: {error.strerror}",
+                          "make it a folder of yours, or change \"output\"") from error
 
     def _ask(self, paths):
         if not paths:
             return []
         self.python = self.python or find_python()
-        helper = subprocess.Popen([self.python, "-B", HELPER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, universal_newlines=True)
-        out, errors = helper.communicate("".join(path + "\n" for path in paths))
+        asked = "".join(json.dumps(path) + "\n" for path in paths)
+        status, out, errors = call([self.python, "-B", HELPER], asked)
         lines = out.splitlines()
-        if len(lines) != len(paths):
-            raise Problem(self.python, "could not read the result files: " + (errors.strip().splitlines() or ["?"])[-1],
+        if status < 0 and len(lines) < len(paths):
+            raise Problem(paths[len(lines)], f"whoever reads it dies of signal {-status}",
+                          "move it away")
+        if status != 0 or len(lines) != len(paths):
+            raise Problem(self.python, "could not read the result files: " + last_line(errors),
                           "run scripts/setup, or set DBENCH_PYTHON")
-        return [json.loads(line) for line in lines]
+        return [understood(line) for line in lines]
 
     def at(self, path):
         return self.files.get(path)

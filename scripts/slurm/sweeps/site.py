@@ -1,20 +1,21 @@
 """The site file: what differs from cluster to cluster. Examples: scripts/slurm/sites/."""
 
 import os
+import re
 
 from .jsonfile import read_object
 from .problem import Problem
-from .text import minutes_of
+from .text import minutes_of, whole
 
 # key: (default, what it is)
 KEYS = {
     "partition": (None, "sbatch --partition"),
     "account": (None, "sbatch --account"),
     "qos": (None, "sbatch --qos"),
-    "sbatch": ([], "more words for #SBATCH lines, such as \"--exclusive\""),
-    "prologue": ([], "shell lines before the program starts: modules, exports"),
+    "sbatch": ([], "more options for #SBATCH lines, such as \"--exclusive\" or \"--mem=4G\""),
+    "prologue": ([], "shell lines, run before the program starts: modules, exports"),
     "launcher": (["srun", "--mpi=pmix"], "words that start ranks; -n RANKS follows"),
-    "step": (["--exact"], "more words for the launcher with --pack, where several steps share a job"),
+    "step": (["--exact"], "more words for the launcher with --pack, where steps share a job"),
     "gpu_step": (["--gpus-per-task=1"], "and these for runs on GPUs"),
     "gpus_per_node": (0, "GPUs of a node; 0: none"),
     "cpus_per_task": (1, "processors of a rank"),
@@ -25,15 +26,26 @@ KEYS = {
     "throttle": (None, "tasks of an array that run at once, at most"),
 }
 
+OPTION = re.compile(r"[^\s=]+(=.*)?")  # of sbatch: one word, so that its value goes behind a "="
+
+
+def good_text(key, value):
+    """One line of text: what stands in a batch script must not end its line."""
+    if not isinstance(value, str):
+        return False
+    plain = value.replace("\t", " ") if key == "prologue" else value
+    return plain.isprintable() and (key != "sbatch" or OPTION.fullmatch(value))
+
+
 def good(key, value):
     default = KEYS[key][0]
     if isinstance(default, list):
-        return isinstance(value, list) and all(isinstance(word, str) for word in value)
+        return isinstance(value, list) and all(good_text(key, word) for word in value)
+    if value is None and default is None:
+        return True
     if isinstance(default, int) or key in ("max_jobs", "throttle"):
-        least = 0 if key == "gpus_per_node" else 1
-        return (value is None and default is None) or (
-            isinstance(value, int) and not isinstance(value, bool) and value >= least)
-    return value is None or (minutes_of(value) if key == "time_limit" else isinstance(value, str))
+        return whole(value, 0 if key == "gpus_per_node" else 1)
+    return minutes_of(value) if key == "time_limit" else good_text(key, value)
 
 
 class Site:
@@ -42,10 +54,11 @@ class Site:
         given = read_object(path) if path else {}
         for key, value in given.items():
             if key not in KEYS:
-                raise Problem("{}: /{}".format(path, key), "unknown key", "there are: " + ", ".join(KEYS))
+                raise Problem(f"{path}: /{key}", "unknown key",
+                              "there are: " + ", ".join(KEYS))
             if not good(key, value):
-                raise Problem("{}: /{}".format(path, key), "not what it takes: {}".format(KEYS[key][1]),
-                              "the default is {!r}".format(KEYS[key][0]))
+                raise Problem(f"{path}: /{key}", f"not what it takes, in one line: {KEYS[key][1]}",
+                              f"the default is {KEYS[key][0]!r}")
         for key, (default, _) in KEYS.items():
             setattr(self, key, given.get(key, default))
         self.longest = minutes_of(self.time_limit) if self.time_limit else None
@@ -59,6 +72,6 @@ class Site:
         if run.gpus and not self.gpus_per_node:
             return "it wants GPUs and the site file has no \"gpus_per_node\""
         if self.longest and self.minutes(run.minutes) > self.longest:
-            return "it may take {:g} min, with the signal's {} s more than the site's limit of {:g} min".format(
-                run.minutes, self.signal_seconds, self.longest)
+            return (f"it may take {run.minutes:g} min, with the signal's {self.signal_seconds} s "
+                    f"more than the site's limit of {self.longest:g} min")
         return ""

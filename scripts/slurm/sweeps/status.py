@@ -1,4 +1,4 @@
-"""Where each run of a sweep stands: result files first, then the queue, then heartbeats, crash logs and logs."""
+"""Where each run of a sweep stands: result files first, then queue, heartbeats and logs."""
 
 import shutil
 
@@ -8,7 +8,8 @@ from .record import Record
 from .text import duration_text, table
 
 ORDER = ("complete", "running", "pending", "interrupted", "failed", "cancelled", "refused", "to do")
-FIRST = ("running", "failed", "interrupted", "refused", "cancelled", "pending", "to do", "complete")  # in a short table
+FIRST = ("running", "failed", "interrupted", "refused", "cancelled", "pending", "to do",
+         "complete")  # in a short table
 
 
 def joined(*parts):
@@ -17,7 +18,7 @@ def joined(*parts):
 
 def goes_on(run):
     at = heartbeat.checkpoint(run.output)
-    return "" if at is None else "goes on from iteration {} of {}".format(at, run.iterations)
+    return "" if at is None else f"goes on from iteration {at} of {run.iterations}"
 
 
 def in_its_job(run, found, state, entry, since):
@@ -36,12 +37,14 @@ def in_its_job(run, found, state, entry, since):
         if crash or not begun:
             return ("failed", crash) if crash else ("pending", "waits in its pack")
     at = log.progress(run.log)
-    return "running", progress_text(*at) if at and begun else "ends" if state == "COMPLETING" else "starts"
+    if at and begun:
+        return "running", progress_text(*at)
+    return "running", "ends" if state == "COMPLETING" else "starts"
 
 
 def of_run(run, found, job, entry):
-    """(state, what else is known). `found`: its result file; `job`: the queue's word, None without one;
-    `entry`: the record of its last submission, None without one."""
+    """(state, what else is known). `found`: its result file; `job`: the queue's word, None without
+    one; `entry`: the record of its last submission, None without one."""
     if run.complete:
         return "complete", ""
     if run.error:
@@ -60,21 +63,26 @@ def of_run(run, found, job, entry):
     status, error = (found["status"], found.get("error", "")) if found else ("", "")
     resumable = state in slurm.RESUMABLE
     if status == "preempted":
-        return "interrupted", "stopped at a checkpoint, " + progress_text(found["done"], run.iterations)
+        return "interrupted", "stopped at a checkpoint, " + progress_text(
+            found["done"], run.iterations)
     if status == "failed" and (not state or found["written"] >= since):
         stopped = resumable or "stopped by SIG" in error
-        return "interrupted" if stopped else "failed", joined(state if resumable else "", error or crash)
+        return "interrupted" if stopped else "failed", joined(
+            state if resumable else "", error or crash)
     if state in ("FAILED", "OUT_OF_MEMORY"):
         return "failed", joined("" if state == "FAILED" else state, crash or log.reason(run.log))
     if crash and not resumable:
         return "failed", crash
     if resumable or status == "running":
-        silent = "no sign of life for " + duration_text(beat.age()) if beat and not beat.alive() else "its writer is gone"
+        silent = "its writer is gone"
+        if beat and not beat.alive():
+            silent = "no sign of life for " + duration_text(beat.age())
         return "interrupted", joined(state or silent, goes_on(run) or "begins anew")
     if status == "unreadable":
         return "failed", error
     if state == "COMPLETED":
-        return "failed", "its job ended without a result: {}".format(log.reason(run.log) or "see " + run.log)
+        return "failed", "its job ended without a result: " + (
+            log.reason(run.log) or "see " + run.log)
     if entry:
         return "interrupted", joined("its job is gone from the queue", goes_on(run))
     return "to do", ""
@@ -90,15 +98,16 @@ class Status:
         self.of = {}
         for run in plan.runs:
             job, entry = latest.get(run.name, (None, None))
-            self.of[run.name] = of_run(run, plan.results.at(run.output), self.queue.get(job) if job else None,
-                                       entry)
+            self.of[run.name] = of_run(run, plan.results.at(run.output),
+                                       self.queue.get(job) if job else None, entry)
 
     def runs(self, *states):
         return [run for run in self.plan.runs if self.of[run.name][0] in states]
 
     def live_jobs(self):
         """Ids of jobs that wait or run, tasks counted one by one."""
-        return [job for job, (state, _) in self.queue.items() if state in slurm.WAITING | slurm.RUNNING]
+        live = slurm.WAITING | slurm.RUNNING
+        return [job for job, (state, _) in self.queue.items() if state in live]
 
     def counts(self):
         return {state: len(self.runs(state)) for state in ORDER if self.runs(state)}
@@ -107,7 +116,8 @@ class Status:
         latest = self.record.latest()
         return {"sweep": self.plan.sweep.path, "counts": self.counts(), "runs": [
             {"name": run.name, "state": self.of[run.name][0], "detail": self.of[run.name][1],
-             "job": latest.get(run.name, (None,))[0], "output": run.output, "log": run.log} for run in self.plan.runs]}
+             "job": latest.get(run.name, (None,))[0], "output": run.output, "log": run.log}
+            for run in self.plan.runs]}
 
     def as_text(self, most=None):
         """The table, of at most so many rows: those that one looks for first."""
@@ -119,8 +129,9 @@ class Status:
             runs, left = [run for run in runs if run.name in shown], len(runs) - most
         rows = [(run.name, latest.get(run.name, ("",))[0], *self.of[run.name]) for run in runs]
         return "{}\n{}{} runs: {}".format(
-            table(("run", "job", "state", ""), rows), "... and {} more\n".format(left) if left else "",
-            len(self.plan.runs), ", ".join("{} {}".format(count, state) for state, count in self.counts().items()))
+            table(("run", "job", "state", ""), rows), f"... and {left} more\n" if left else "",
+            len(self.plan.runs),
+            ", ".join(f"{count} {state}" for state, count in self.counts().items()))
 
     def on_terminal(self):
         """The table from the top of a cleared screen, cut to its size."""

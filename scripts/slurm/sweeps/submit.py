@@ -12,16 +12,17 @@ from .text import time_text
 
 
 def site_for(sweep, path):
-    """The site file named here, in DBENCH_SITE, or at the last submission; without any, plain Slurm."""
+    """The site file named here, in DBENCH_SITE, or at the last submission; else plain Slurm."""
     return Site(path or os.environ.get("DBENCH_SITE") or Record(sweep).site())
 
 
 def require_accepted(site, runs):
     refused = [(run, site.refuses(run)) for run in runs if site.refuses(run)]
     if refused:
-        raise Problem(site.path or "site", "{} of {} runs cannot be queued here, nothing was submitted; {}: {}".format(
-            len(refused), len(runs), refused[0][0].name, refused[0][1]),
-            "change \"time\", \"ranks\" or \"gpus\" in the sweep file, or the site file")
+        run, why = refused[0]
+        raise Problem(site.path or "site", f"{len(refused)} of {len(runs)} runs cannot be queued "
+                      f"here, nothing was submitted; {run.name}: {why}",
+                      "change \"time\", \"ranks\" or \"gpus\" in the sweep file, or the site file")
 
 
 def jobs_for(site, sweep, runs, options):
@@ -29,22 +30,34 @@ def jobs_for(site, sweep, runs, options):
     if options.pack:
         widest = max(run.ranks for run in runs)
         if options.pack < widest:
-            raise Problem("--pack", "{} ranks, but a run has {}".format(options.pack, widest), "give at least that many")
+            raise Problem("--pack", f"{options.pack} ranks, but a run has {widest}",
+                          "give at least that many")
         for part, minutes in batch.split_by_time(site, runs, options.pack):
-            yield "pack", part, batch.pack(site, sweep, part, options.pack, minutes), (
-                "one job of {} ranks for {} runs, {}".format(options.pack, len(part), time_text(site.minutes(minutes))))
+            text = batch.pack(site, sweep, part, options.pack, minutes)
+            limit = time_text(site.minutes(minutes))
+            about = f"one job of {options.pack} ranks for {len(part)} runs, {limit}"
+            yield "pack", part, text, about
         return
     throttle = options.throttle or site.throttle
     for part in batch.split_by_size(runs, site.max_array):
-        yield "array", part, batch.array(site, sweep, part, throttle), "an array of {} runs of {} ranks{}, {}".format(
-            len(part), part[0].ranks, ", {} at once".format(throttle) if throttle else "",
+        text = batch.array(site, sweep, part, throttle)
+        yield "array", part, text, "an array of {} runs of {} ranks{}, {}".format(
+            len(part), part[0].ranks, f", {throttle} at once" if throttle else "",
             time_text(site.minutes(part[0].minutes)))
 
 
-def submit(plan, again, options):
-    """Submits what is to do; `again`: also what ended without completing. Returns the exit status."""
+def note(sweep, job, kind, part, site):
+    try:
+        Record(sweep).add(job, kind, [run.name for run in part], site.path)
+    except Problem as problem:
+        raise Problem(f"job {job}", f"was submitted, but not noted: {problem}",
+                      f"`scancel {job}` takes it back") from problem
+
+
+def submit(plan, site, again, options):
+    """Submits what is to do; `again`: also what ended without completing. The exit status."""
     plan.require_sound()
-    sweep, site = plan.sweep, site_for(plan.sweep, options.site)
+    sweep = plan.sweep
     if options.dry_run and not Record(sweep).jobs:
         runs, live = plan.needed(), 0
     else:
@@ -53,26 +66,29 @@ def submit(plan, again, options):
         live = len(status.live_jobs())
         ended = len(status.runs("interrupted", "failed", "cancelled"))
         if ended and not again:
-            print("{} runs ended without completing: `sweep resubmit` takes them".format(ended))
+            print(f"{ended} runs ended without completing: `sweep resubmit` takes them")
     require_accepted(site, runs)
     most, left = options.max_jobs or site.max_jobs, 0
     if most and not options.pack and len(runs) + live > most:
         room = max(most - live, 0)
         runs, left = runs[:room], len(runs) - room
     if not runs:
-        print("nothing to submit" + (": {} jobs are in the queue, the most allowed".format(live) if left else ""))
+        full = f": {live} jobs are in the queue, the most allowed"
+        print("nothing to submit" + (full if left else ""))
         return 0
     for kind, part, text, about in jobs_for(site, sweep, runs, options):
         if options.dry_run:
-            print("# {}\n{}".format(about, text))
+            print(f"# {about}\n{text}")
             continue
         for run in part:
             run.write_spec()
-        job = slurm.submit(text, options.tries, options.wait, lambda line: sys.stderr.write("sweep: " + line + "\n"))
-        Record(sweep).add(job, kind, [run.name for run in part], site.path)
-        print("job {}: {}".format(job, about))
+        job = slurm.submit(text, options.tries, options.wait,
+                           lambda line: sys.stderr.write("sweep: " + line + "\n"))
+        note(sweep, job, kind, part, site)
+        print(f"job {job}: {about}")
     if left:
-        print("{} runs were left for later (--max-jobs {}): submit again when some are done".format(left, most))
+        print(f"{left} runs were left for later (--max-jobs {most}): "
+              "submit again when some are done")
     return 0
 
 

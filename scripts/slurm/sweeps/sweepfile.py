@@ -3,7 +3,7 @@
     {
       "base": "base.json",             // a spec: a path from this file, or the object itself
       "axes": {                        // every combination of:
-        "graph": ["ring", "complete"], // graph, implementation, algorithm, replicas, seed, model, data
+        "graph": ["ring", "complete"], // or implementation, algorithm, replicas, seed, model, data
         "/optimizer/lr": [0.1, 0.2],   // anything by JSON pointer
         "zip": [{"replicas": [4, 8], "/data/batch_size": [64, 32]}]   // lists that go in step
       },
@@ -11,7 +11,7 @@
       "only": [],                                        // kept: points that match any of these
       "name": "{graph}-n{replicas}",   // {axis}, or {lr} for {/optimizer/lr}; default: all axes
       "output": "results/first",       // folder, from where you are; <name>.h5 in it
-      "ranks": 4,                      // a run's; or "replicas", or {"replicas_per_rank": 2, "most": 64};
+      "ranks": 4,                      // or "replicas", or {"replicas_per_rank": 2, "most": 64};
                                        // or "gpus" in its place: the same, with one GPU a rank
       "time": "00:10:00"               // a run's, at most; Slurm's forms
     }
@@ -20,15 +20,38 @@
 import os
 
 from . import axes as axis
+from .files import NOT_ORDINARY
 from .jsonfile import read_object
 from .problem import Problem
-from .text import minutes_of
+from .text import minutes_of, shown, whole
 
 KEYS = ("base", "axes", "exclude", "only", "name", "output", "ranks", "gpus", "time")
+MOST_IN_TEMPLATE = 1000  # letters
 
 
-def whole(value, least=1):
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+def file_of_base(folder, name):
+    path = os.path.join(folder, name)
+    if not path.isprintable() or not os.path.exists(path):
+        raise Problem("/base", "no file " + shown(path), "paths start at the sweep file's folder")
+    if not os.path.isfile(path):
+        raise Problem("/base", f"{path} is {NOT_ORDINARY}", "name a spec's file")
+    return path
+
+
+def folder_of_output(name):
+    """Its path, which stands in batch scripts; the folder itself may not be there yet."""
+    path = os.path.abspath(name)
+    if not (name + path).isprintable() or "%" in path or "\\" in path:
+        raise Problem("/output", f"'{shown(name)}' holds a control character, a '%' or a '\\', or "
+                      "is not Unicode", "name a plain folder: Slurm gives those a meaning")
+    place = path
+    while not os.path.lexists(place):
+        place = os.path.dirname(place)
+    if not os.path.isdir(place):
+        raise Problem("/output", f"{place} is no folder", "move it away, or name another folder")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise Problem("/output", f"{place} cannot be written to", "name another folder")
+    return path
 
 
 class Sweep:
@@ -39,63 +62,67 @@ class Sweep:
         given = read_object(path)
         for key in given:
             if key not in KEYS:
-                raise Problem("{}: /{}".format(path, key), "unknown key", "there are: " + ", ".join(KEYS))
+                raise Problem(f"{path}: /{key}", "unknown key",
+                              "there are: " + ", ".join(KEYS))
         try:
             self._read(given)
         except Problem as problem:
-            raise Problem(path, str(problem))
+            raise Problem(path, str(problem)) from problem
 
     def _read(self, given):
         for key in ("base", "axes", "output"):
             if key not in given:
                 raise Problem("/" + key, "missing", {
-                    "base": "a spec's path, or the spec itself", "output": "the folder for result files",
+                    "base": "a spec's path, or the spec itself",
+                    "output": "the folder for result files",
                     "axes": "such as {\"seed\": [1, 2]}"}[key])
-        self.base = given["base"]
+        self.base, folder = given["base"], os.path.dirname(self.path)
         if isinstance(self.base, str):
-            self.base = os.path.join(os.path.dirname(self.path), self.base)
-            if not os.path.isfile(self.base):
-                raise Problem("/base", "no file " + self.base, "paths start at the sweep file's folder")
+            self.base = file_of_base(folder, self.base)
         elif not isinstance(self.base, dict):
             raise Problem("/base", "neither a path nor an object", "give a spec")
         elif isinstance(self.base.get("base"), str):
-            self.base["base"] = os.path.join(os.path.dirname(self.path), self.base["base"])
+            self.base["base"] = file_of_base(folder, self.base["base"])
         if not isinstance(given["axes"], dict):
             raise Problem("/axes", "not an object", "such as {\"seed\": [1, 2]}")
         if not isinstance(given["output"], str) or not given["output"]:
             raise Problem("/output", "not the path of a folder", "such as \"results/first\"")
-        self.output = os.path.abspath(given["output"])
+        self.output = folder_of_output(given["output"])
         self.folder = os.path.join(self.output, ".sweep")  # what this tool itself keeps
         conditions = {}
         for key in ("exclude", "only"):
             conditions[key] = given.get(key, [])
-            if not isinstance(conditions[key], list) or not all(isinstance(c, dict) and c for c in conditions[key]):
-                raise Problem("/" + key, "not a list of conditions", "such as [{\"graph\": \"ring\", \"seed\": [1, 2]}]")
-        template = given.get("name") or axis.default_template(given["axes"]) or "run"
-        if not isinstance(template, str):
-            raise Problem("/name", "not a string", "such as \"{graph}-n{replicas}\"")
-        self.points = [(axis.name(template, point), point)
-                       for point in axis.points(given["axes"], **conditions)]
+            if not isinstance(conditions[key], list) or not all(
+                    isinstance(condition, dict) and condition for condition in conditions[key]):
+                raise Problem("/" + key, "not a list of conditions",
+                              "such as [{\"graph\": \"ring\", \"seed\": [1, 2]}]")
+        points = axis.points(given["axes"], **conditions)
+        template = given.get("name", axis.default_template(given["axes"]) or "run")
+        if not isinstance(template, str) or len(template) > MOST_IN_TEMPLATE:
+            raise Problem("/name", f"not a string of at most {MOST_IN_TEMPLATE} letters",
+                          "such as \"{graph}-n{replicas}\"")
+        self.points = [(axis.name(template, point), point) for point in points]
         if not self.points:
             raise Problem("/axes", "no run is left", "\"exclude\" and \"only\" drop all of them")
         self._read_size(given)
 
     def _read_size(self, given):
         if "ranks" in given and "gpus" in given:
-            raise Problem("/gpus", "stands beside \"ranks\"", "give one of them; with \"gpus\" a rank has one GPU")
+            raise Problem("/gpus", "stands beside \"ranks\"",
+                          "give one of them; with \"gpus\" a rank has one GPU")
         self.on_gpus = "gpus" in given
         key = "gpus" if self.on_gpus else "ranks"
         self.ranks = given.get(key, 1)
         rule = self.ranks if isinstance(self.ranks, dict) else {"replicas_per_rank": 1}
-        good = (whole(self.ranks) or self.ranks == "replicas" or isinstance(self.ranks, dict)) and (
-            whole(rule.get("replicas_per_rank")) and whole(rule.get("most", 1))
-            and set(rule) <= {"replicas_per_rank", "most"})
-        if not good:
+        known = whole(self.ranks) or self.ranks == "replicas" or isinstance(self.ranks, dict)
+        if not (known and whole(rule.get("replicas_per_rank")) and whole(rule.get("most", 1))
+                and set(rule) <= {"replicas_per_rank", "most"}):
             raise Problem("/" + key, "neither a number nor a rule",
                           "such as 4, \"replicas\", {\"replicas_per_rank\": 2, \"most\": 64}")
         self.minutes = minutes_of(given.get("time", "01:00:00"))
         if not self.minutes:
-            raise Problem("/time", "not a duration", "such as \"02:30:00\", \"1-12:00:00\", or 90 for minutes")
+            raise Problem("/time", "not a duration",
+                          "such as \"02:30:00\", \"1-12:00:00\", or 90 for minutes")
 
     def ranks_for(self, replicas):
         if whole(self.ranks):

@@ -4,16 +4,32 @@ import re
 import sys
 
 
+def shown(text, most=100):
+    """`text` on one line of a message: short, and no control characters."""
+    plain = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:most])
+    return plain + "..." if len(text) > most else plain
+
+
+def count_text(count):
+    return f"{count:,}" if count < 10 ** 15 else f"over 10^{len(str(count)) - 1}"
+
+
+def whole(value, least=1):
+    """Whether it is a whole number that Slurm and MPI can count."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2 ** 31
+
+
 def bytes_text(count):
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if count < 1024 or unit == "TiB":
-            return "{:.0f} {}".format(count, unit) if unit == "B" else "{:.1f} {}".format(count, unit)
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024.0
 
 
 def minutes_of(text):
     """Minutes from Slurm's forms: M, M:S, H:M:S, D-H, D-H:M, D-H:M:S; None for anything else."""
-    match = re.match(r"^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$", str(text))
+    number = "([0-9]{1,6})"
+    match = re.fullmatch(f"(?:{number}-)?{number}(?::{number})?(?::{number})?", str(text))
     if not match:
         return None
     days, a, b, c = (None if part is None else int(part) for part in match.groups())
@@ -30,21 +46,21 @@ def time_text(minutes):
     """Slurm's D-HH:MM:SS, rounded up to a second."""
     seconds = int(-(-minutes * 60 // 1))
     days, seconds = divmod(seconds, 86400)
-    clock = "{:02d}:{:02d}:{:02d}".format(seconds // 3600, seconds // 60 % 60, seconds % 60)
-    return "{}-{}".format(days, clock) if days else clock
+    clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    return f"{days}-{clock}" if days else clock
 
 
 def duration_text(seconds):
     """Roughly: 40 s, 12 min, 3.5 h, 2.1 d."""
     for size, unit in ((86400.0, "d"), (3600.0, "h")):
         if seconds >= 2 * size:
-            return "{:.1f} {}".format(seconds / size, unit)
-    return "{:.0f} min".format(seconds / 60.0) if seconds >= 120 else "{:.0f} s".format(seconds)
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds / 60.0:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"
 
 
 def table(head, rows):
     """Columns as wide as they need to be; numbers to the right."""
-    cells = [[str(cell) for cell in row] for row in [head] + rows]
+    cells = [[shown(str(cell), 1000) for cell in row] for row in [head] + rows]
     widths = [max(len(row[k]) for row in cells) for k in range(len(head))]
     right = [all(isinstance(row[k], (int, float)) for row in rows) for k in range(len(head))]
     lines = []

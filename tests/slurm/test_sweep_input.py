@@ -1,0 +1,307 @@
+"""Files that a sweep cannot use, and places that it cannot write to: one line, exit status 2, nothing left behind.
+
+None of these hangs: each command has ten seconds, of which Python and a stand-in for the program take a third of one.
+"""
+
+import json
+import os
+import subprocess
+import time
+
+import h5py
+import pytest
+from conftest import BASE, stand_in
+
+DEEP = 100000
+SPEC = {**BASE, "replicas": 4, "graph": "ring"}
+
+
+@pytest.fixture
+def refused(quick, inside):
+    """Calls a command; what it says, in one line."""
+    def call(command="plan", *words):
+        status, _, said = inside(quick, command, *words)
+        assert status == 2 and said.startswith("sweep: error: ") and said.endswith(")\n"), said
+        assert said.count("\n") == 1, said
+        return said
+    return call
+
+
+@pytest.fixture
+def misused(quick, inside):
+    """Calls a command; what it says of its options."""
+    def call(command, *words):
+        status, _, said = inside(quick, command, *words)
+        assert status == 2 and said.startswith("usage: "), said
+        return said
+    return call
+
+
+def given(sweep, text=None, **changes):
+    """A sweep file that is well but for the changes."""
+    sweep.write({"seed": [1, 2]}, SPEC)
+    if text is None:
+        text = json.dumps({**json.loads(sweep.file.read_text()), **changes})
+    sweep.file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return sweep
+
+
+def hundreds(count, values=100):
+    return {f"/x/{k}": list(range(values)) for k in range(count)}
+
+
+@pytest.mark.parametrize("changes, said", [
+    ({"axes": hundreds(6)}, "/axes: 1,000,000,000,000 combinations (100 x 100 x 100 x 100 x 100 x 100), and 10,000"),
+    ({"axes": hundreds(100)}, "/axes: over 10^200 combinations"),
+    ({"axes": hundreds(101, 1)}, "/axes: 101 axes, and 100 is the most"),
+    ({"axes": {"seed": list(range(10001))}}, "/axes: 10,001 combinations"),
+    ({"axes": {"zip": {"seed": list(range(10001))}}}, "/axes: 10,001 combinations"),
+    ({"axes": hundreds(2), "exclude": [{"/x/0": list(range(1001))}]}, "10,000 combinations, each to be compared with 1,001"),
+    ({"axes": {"/a=b": [1]}}, "/axes//a=b: no such axis"),
+    ({"axes": {"/a\nb": [1]}}, "/axes//a\\nb: no such axis"),
+    ({"a\nb": 1}, "/a\\nb: unknown key"),
+    ({"name": "{seed}\n"}, "/name: gives '1\\n'"),
+    ({"name": "{seed}" + 300 * "x"}, "of 301 letters, and 200 is the most"),
+    ({"name": 2000 * "x"}, "/name: not a string of at most 1000 letters"),
+    ({"name": ""}, "/name: gives ''"),
+    ({"name": []}, "/name: not a string"),
+    ({"name": False}, "/name: not a string"),
+    ({"ranks": 2 ** 31}, "/ranks: neither a number"),
+    ({"time": 10 ** 90}, "/time: not a duration"),
+    ({"time": "90\n"}, "/time: not a duration"),
+    ({"time": "९०"}, "/time: not a duration"),
+    ({"base": "/dev/zero"}, "/base: /dev/zero is not an ordinary file"),
+    ({"base": "a\0b"}, "/base: no file"),
+    ({"base": {"base": "/dev/zero"}}, "/base: /dev/zero is not an ordinary file"),
+    ({"output": "a\nb"}, "/output: 'a\\nb' holds a control character"),
+    ({"output": "a\0b"}, "/output: 'a\\x00b' holds a control character"),
+    ({"output": "a\u2028b"}, "/output: 'a\\u2028b' holds a control character"),
+    ({"output": "a%Ab"}, "/output: 'a%Ab' holds"),
+    ({"output": "a\\b"}, "/output: 'a\\b' holds"),
+    ({"output": "sweep.json"}, "sweep.json is no folder"),
+    ({"output": "sweep.json/out"}, "sweep.json is no folder"),
+    ({"output": "/dev/null/out"}, "/dev/null is no folder"),
+    ({"output": "/proc/out"}, "/proc/out/.sweep/checks: cannot be made: No such file"),
+    ({"output": 300 * "x"}, "cannot be read: File name too long"),
+])
+def test_what_asks_too_much_or_holds_what_no_path_can(quick, refused, changes, said):
+    given(quick, **changes)
+    assert said in refused()
+    assert not quick.output.exists()
+
+
+@pytest.mark.parametrize("text, said", [
+    ("[" * DEEP, "nested more than 100 levels deep"),
+    ('{"base": ' + '{"a": ' * DEEP + "1" + "}" * DEEP + "}", "nested more than 100 levels deep"),
+    ('{"axes": {"seed": [' + "[" * 200 + "]" * 200 + "]}}", "nested more than 100 levels deep"),
+    (b'{"base": "\xff\xfe"}', "cannot be read: 'utf-8' codec"),
+    (r'{"output": "\udcff"}', r"'\udcff' is half of a character"),
+    (r'{"\ud800": 1}', r"'\ud800' is half of a character"),
+    ('{"axes": {"seed": [NaN]}}', "NaN is no number here"),
+    ('{"axes": {"/optimizer/lr": [1e400]}}', "the number 1e400 is too large"),
+    ('{"axes": {"seed": [' + "9" * 5000 + "]}}", "is too large"),
+    ('"' + '\\"' * 500000, "not JSON"),
+    ("{" + ",".join(f'"{k}": 1' for k in range(100000)) + ', "7": 1}', 'the key "7" stands twice'),
+    (" " * 5000000, "larger than 4 MiB"),
+    ("", "not JSON"),
+], ids=lambda value: str(value)[:20])
+def test_text_that_is_no_sweep(quick, refused, text, said):
+    began = time.time()
+    given(quick, text)
+    assert said in refused()
+    assert time.time() < began + 5 and not quick.output.exists()
+
+
+def not_files(folder):
+    os.mkfifo(folder / "fifo")
+    (folder / "dangling").symlink_to(folder / "nothing")
+    (folder / "circle").symlink_to(folder / "circle")
+    (folder / "folder").mkdir()
+    return ["fifo", "dangling", "circle", "folder", "/dev/zero", "/dev/full"]
+
+
+def test_fifos_devices_and_links_to_nothing_instead_of_files(quick, refused):
+    for name in not_files(quick.folder):
+        given(quick, base=name)
+        assert "/base: " in refused()
+        (quick.folder / "base.json").write_text(json.dumps({**SPEC, "base": name}))
+        given(quick, base="base.json")
+        assert "cannot be read: " in refused()
+        given(quick)
+        assert "cannot be read: " in refused("submit", "--dry-run", "--site", name)
+        quick.file = quick.folder / name
+        assert "cannot be read: " in refused()
+    assert not quick.output.exists()
+
+
+def test_an_output_that_is_a_link_to_nothing(quick, refused):
+    not_files(quick.folder)
+    for name in ("dangling", "circle", "fifo"):
+        given(quick, output=name)
+        assert f"{name} is no folder" in refused()
+
+
+def test_a_refused_sweep_leaves_nothing_and_an_accepted_one_is_remembered(quick):
+    program = quick.folder / "bin" / "dbench"
+    accepts = program.read_text()
+    stand_in(quick, "dbench", '[ "$6" != /seed=2 ] || { echo "dbench: error: no luck" >&2; exit 2; }\n' + accepts)
+    given(quick)
+    assert "refused: no luck" in quick("plan", expect=2)
+    assert not quick.output.exists()
+    assert "1 of 2 runs would fail" in quick("submit", expect=2) and not quick.output.exists()
+    stand_in(quick, "dbench", accepts)
+    quick("plan")
+    asked = (quick.folder / "notes" / "asked").read_text()
+    quick("plan")
+    assert (quick.folder / "notes" / "asked").read_text() == asked
+    for path in (quick.output / ".sweep" / "checks").iterdir():
+        path.write_text("[]")  # damaged: asked anew
+    quick("plan")
+    assert (quick.folder / "notes" / "asked").read_text() == asked + "x\nx\n"
+
+
+@pytest.mark.parametrize("said", [
+    "echo nothing", "echo '[]'", "echo '{\"spec\": []}'", "printf '\\377'", "echo '{'$(printf '[%.0s' {1..2000})",
+    "echo '{\"spec\": {\"replicas\": null}, \"iterations\": 1}'",
+])
+def test_a_program_that_says_nothing_known(quick, said):
+    stand_in(quick, "dbench", said)
+    plan = given(quick).plan(expect=2)
+    assert all("dbench" in run["error"] for run in plan["runs"]) and not quick.output.exists()
+
+
+def test_a_value_too_long_for_a_command_line(quick):
+    given(quick, axes={"/notes": ["x" * 200000]}, name="long")
+    assert "Argument list too long" in quick("plan", expect=2)
+
+
+def written(path, spec):
+    with h5py.File(path, "w") as file:
+        file.attrs.update({"status": "complete", "error": "", "started": "", "finished": ""})
+        file["spec"], file["iterations/iteration"] = spec, [0]
+
+
+def test_result_files_that_are_none(quick):
+    given(quick, axes={"seed": [1, 2, 3, 4, 5, 6]})
+    out = quick.output
+    out.mkdir()
+    os.mkfifo(out / "s1.h5")
+    (out / "s2.h5").symlink_to(out / "nothing")
+    (out / "s3.h5").mkdir()
+    runs = {run["name"]: run["error"] for run in quick.plan(expect=2)["runs"]}
+    assert [name for name in runs if runs[name]] == ["s1", "s2", "s3"]
+    assert "s1.h5 is not an ordinary file" in runs["s1"] and "is a link to nothing" in runs["s2"]
+    for name in ("s1", "s2"):
+        (out / f"{name}.h5").unlink()
+    (out / "s3.h5").rmdir()
+    for name, spec in (("s4", "[1, 2]"), ("s5", "null"), ("s6", "[" * DEEP), ("deep", '{"a":' * 900 + "1" + "}" * 900)):
+        written(out / f"{name}.h5", spec)
+    (out / "a\nb.h5").write_bytes(b"")
+    with open(os.fsencode(out) + b"/\xff.h5", "wb"):
+        pass
+    assert quick.plan()["totals"]["needed"] == 6
+    stand_in(quick, "squeue", "exit 0")
+    found = quick.status()
+    assert [name for name in found if found[name] == "failed"] == ["s4", "s5", "s6"]
+    assert "/spec is no JSON object" in quick.detail["s4"]
+
+
+def test_a_complete_file_whose_name_is_no_text(quick):
+    given(quick, axes={"seed": [1]})
+    written(quick.folder / "a.h5", json.dumps(quick.plan()["runs"][0]["spec"]))
+    os.rename(quick.folder / "a.h5", os.fsencode(quick.output) + b"/\xff\n.h5")
+    for locale in ("C.UTF-8", "C"):
+        quick.environment["LC_ALL"] = locale
+        assert "1 complete" in quick("plan")
+
+
+def submitted(sweep):
+    """The sweep as it stands in the queue, job 5."""
+    stand_in(sweep, "squeue", "echo '5_0|RUNNING|None'; echo '5_1|PENDING|None'")
+    stand_in(sweep, "sbatch", 'cat >/dev/null; echo x >>"$DBENCH_NOTES/submitted"; echo 5')
+    given(sweep)
+    sweep("submit")
+    return sweep.output / ".sweep" / "jobs.json"
+
+
+def test_damaged_notes_of_jobs_are_left_alone(quick, refused):
+    jobs = submitted(quick)
+    entry = json.loads(jobs.read_text())[0]
+    damaged = ["", "{", "{}", "[1]", "[{}]", "null", "[" * DEEP, b"\xff",
+               *(json.dumps([{**entry, key: value}]) for key, value in
+                 [("job", None), ("job", 5), ("job", "-5"), ("job", "5 6"), ("kind", ""), ("submitted", "now"),
+                  ("runs", "s1"), ("runs", [1]), ("site", 1)])]
+    for text in damaged:
+        jobs.write_bytes(text if isinstance(text, bytes) else text.encode())
+        before = jobs.read_bytes()
+        for command in ("status", "submit", "resubmit", "cancel"):
+            assert "jobs.json: " in refused(command)
+        assert jobs.read_bytes() == before
+    jobs.unlink()
+    os.mkfifo(jobs)
+    assert "not an ordinary file" in refused("status")
+    assert (quick.folder / "notes" / "submitted").read_text() == "x\n"
+
+
+@pytest.mark.parametrize("option", ["--tries", "--pack", "--throttle", "--max-jobs"])
+def test_counts_start_at_one(quick, misused, option):
+    jobs = submitted(quick)
+    before = jobs.read_bytes()
+    for value in ("0", "-1", "1.5", "x", "", "nan", "9" * 5000, "٣"):
+        for command in ("submit", "resubmit"):
+            assert "is not a whole number from 1 up" in misused(command, option, value)
+    assert jobs.read_bytes() == before and (quick.folder / "notes" / "submitted").read_text() == "x\n"
+
+
+@pytest.mark.parametrize("command, option", [("submit", "--wait"), ("status", "--watch")])
+def test_seconds_are_above_zero(quick, misused, command, option):
+    given(quick)
+    for value in ("0", "-1", "nan", "inf", "1e300", "x"):
+        assert "is not a number of seconds" in misused(command, f"{option}={value}")
+
+
+@pytest.mark.parametrize("printed", ["", "Submitted batch job 5", "5_0", "-5", "null"])
+def test_an_id_that_is_none_is_not_noted(quick, refused, printed):
+    stand_in(quick, "squeue", "exit 0")
+    stand_in(quick, "sbatch", f"cat >/dev/null; echo '{printed}'")
+    given(quick)
+    assert "sbatch: took a job, but where its id should be" in refused("submit")
+    assert not (quick.output / ".sweep" / "jobs.json").exists()
+
+
+def test_what_lies_beside_results_cannot_hang_or_break_a_status(quick):
+    submitted(quick)
+    os.mkfifo(quick.output / "s1.h5.heartbeat")
+    os.mkfifo(quick.output / "s2.h5.crash-0.log")
+    os.mkfifo(quick.output / ".sweep/logs/s1.log")
+    assert quick.status() == {"s1": "running", "s2": "pending"}
+    (quick.output / "s1.h5.heartbeat").unlink()
+    good = {"state": "training", "iteration": 1, "iterations": 9, "eta_seconds": 1, "samples_per_second": 1,
+            "updated": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    for text in ("[" * DEEP, "[]", "{}", *(json.dumps({**good, key: value}) for key, value in [
+            ("iteration", None), ("iteration", []), ("eta_seconds", "soon"), ("samples_per_second", {}),
+            ("updated", 5), ("updated", "9999999-99-99")])):
+        (quick.output / "s1.h5.heartbeat").write_text(text)
+        assert quick.status()["s1"] == "running" and quick.detail["s1"] == "starts"
+    (quick.output / "s1.h5.heartbeat").write_text(json.dumps(good))
+    assert quick.status()["s1"] == "running" and "11 % (1 of 9)" in quick.detail["s1"]
+
+
+@pytest.mark.parametrize("site", [
+    {"signal_seconds": 10 ** 90}, {"max_jobs": 0}, {"throttle": 0}, {"max_array": 0}, {"cpus_per_task": True},
+    {"partition": "a\nb"}, {"account": "a\0b"}, {"qos": "\u2028"}, {"sbatch": ["--mem 4G"]}, {"sbatch": ["a\nb"]},
+    {"prologue": ["a\nb"]}, {"launcher": ["a\rb"]}, {"step": ["\x1b"]}, {"gpu_step": ["\x7f"]}, {"partition": 5},
+    {"time_limit": "1\n"}, {"time_limit": ""}, {"launcher": [5]},
+], ids=str)
+def test_site_files_that_take_more_than_a_line_or_too_large_a_number(quick, refused, site):
+    given(quick)
+    (quick.folder / "site.json").write_text(json.dumps(site))
+    assert f"/{next(iter(site))}: not what it takes" in refused("submit", "--dry-run", "--site", "site.json")
+
+
+def test_a_full_disk_is_said_in_a_line(quick):
+    given(quick)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(quick.command("plan"), env=quick.environment, cwd=quick.folder, stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=10)
+    assert done.returncode == 2 and done.stderr == "sweep: error: No space left on device\n"

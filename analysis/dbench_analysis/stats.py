@@ -1,19 +1,21 @@
-"""Statistics of a few numbers, as pure functions: paired differences, equivalence, ranks. numpy only."""
+"""Statistics of a few numbers, as pure functions: paired differences, equivalence, ranks. numpy
+only."""
 
 import itertools
 import math
 
 import numpy as np
 
-EXACT = 1 << 16  # sign patterns (or orders) that are gone through one by one; more are drawn at random
+EXACT = 1 << 16  # sign patterns (or orders) gone through one by one; of more some are drawn
 DRAWS = 100_000
 
 
 def sign_flip(d: np.ndarray, rng: np.random.Generator) -> tuple[float, float, bool]:
     """Two-sided p of "the differences d[n] are symmetric about 0", by flipping their signs.
 
-    Returns (p, the smallest p that n such differences can attain, exact). Exact where 2^n is small, else from
-    random patterns, the observed one counted among them. Zeros cannot be flipped and count for nothing.
+    Returns (p, the smallest p that n such differences can attain, exact). Exact where 2^n is small,
+    else from random patterns, the observed one counted among them. Zeros cannot be flipped and
+    count for nothing.
     """
     d = np.asarray(d, dtype=float)
     moving = d[d != 0]
@@ -31,7 +33,8 @@ def sign_flip(d: np.ndarray, rng: np.random.Generator) -> tuple[float, float, bo
     return (beyond + 1) / (DRAWS + 1), max(smallest, 1 / (DRAWS + 1)), False
 
 
-def bootstrap_mean(d: np.ndarray, confidence: float, rng: np.random.Generator, draws: int = 10_000) -> tuple[float, float]:
+def bootstrap_mean(d: np.ndarray, confidence: float, rng: np.random.Generator,
+                   draws: int = 10_000) -> tuple[float, float]:
     """Percentile interval of the mean of d[n]: resampled with replacement, seeded by `rng`."""
     d = np.asarray(d, dtype=float)
     means = d[rng.integers(0, len(d), (draws, len(d)))].mean(axis=1)
@@ -40,7 +43,8 @@ def bootstrap_mean(d: np.ndarray, confidence: float, rng: np.random.Generator, d
 
 
 def tost(d: np.ndarray, margin: float) -> float:
-    """p of two one-sided paired t-tests: small where the mean of d[n] is shown to lie within ±margin.
+    """p of two one-sided paired t-tests: small where the mean of d[n] is shown to lie within
+    ±margin.
 
     Schuirmann 1987. NaN for n < 2. Without any scatter it is 0 inside and 1 outside.
     """
@@ -50,7 +54,8 @@ def tost(d: np.ndarray, margin: float) -> float:
     mean, error = float(d.mean()), float(d.std(ddof=1)) / math.sqrt(len(d))
     if error <= 1e-12 * float(np.abs(d).max()):  # equal but for rounding
         return 0.0 if abs(mean) < margin else 1.0
-    return max(student_cdf(-(mean + margin) / error, len(d) - 1), student_cdf((mean - margin) / error, len(d) - 1))
+    return max(student_cdf(-(mean + margin) / error, len(d) - 1),
+               student_cdf((mean - margin) / error, len(d) - 1))
 
 
 def student_cdf(t: float, freedom: float) -> float:
@@ -60,12 +65,14 @@ def student_cdf(t: float, freedom: float) -> float:
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """The regularized incomplete beta function I_x(a, b), by its continued fraction (Abramowitz & Stegun 26.5.8)."""
+    """The regularized incomplete beta function I_x(a, b), by its continued fraction (Abramowitz &
+    Stegun 26.5.8)."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):  # there it converges slowly
         return 1 - beta_cdf(1 - x, b, a)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b
+                     * math.log1p(-x)) / a
     value = 0.0
     for m in range(300, 0, -1):  # from its end: x < (a+1)/(a+b+2) makes 300 pairs plenty
         odd = -(a + m - 1) * (a + b + m - 1) * x / ((a + 2 * m - 2) * (a + 2 * m - 1))
@@ -108,7 +115,8 @@ def spearman_p(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> float:
 
 
 def kendall(x: np.ndarray, y: np.ndarray) -> float:
-    """Rank correlation by pairs, tau-b (Kendall 1945): ties count for neither side and shorten both. NaN as in `spearman`."""
+    """Rank correlation by pairs, tau-b (Kendall 1945): ties count for neither side and shorten
+    both. NaN as in `spearman`."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     use = np.isfinite(x) & np.isfinite(y)
     if use.sum() < 3:

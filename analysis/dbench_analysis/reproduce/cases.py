@@ -7,7 +7,8 @@ import numpy as np
 from .. import differences, fields, names, ranks, series
 from ..run import Run
 
-CONTROLS = {"budget": "equal bytes, mixed evenly", "ring_lattice": "a fixed lattice", "base_k": "Base-(k+1)", "simple_base_k": "Base-(k+1)",
+CONTROLS = {"budget": "equal bytes, mixed evenly", "ring_lattice": "a fixed lattice",
+            "base_k": "Base-(k+1)", "simple_base_k": "Base-(k+1)",
             "hyper_hypercube": "Base-(k+1)"}
 
 
@@ -15,10 +16,11 @@ CONTROLS = {"budget": "equal bytes, mixed evenly", "ring_lattice": "a fixed latt
 class Case:
     """One complete run with accuracies.
 
-    group: all that it shares with the runs it may be compared with (settings, replicas, seed; not the communication);
-    line: all but communication, replicas and seed; role: centralized, fixed, ada, control, or other (an algorithm of
-    another kind than these statements are about); curve: mean accuracy over the evaluations
-    after the first; early, late: mean variance in the first `window` and in the second half of the iterations.
+    group: all that it shares with the runs it may be compared with (settings, replicas, seed; not
+    the communication); line: all but communication, replicas and seed; role: centralized, fixed,
+    ada, control, or other (an algorithm of another kind than these statements are about); curve:
+    mean accuracy over the evaluations after the first; early, late: mean variance in the first
+    `window` and in the second half of the iterations.
     """
 
     name: str
@@ -56,35 +58,46 @@ def late_variance(run: Run) -> float:
         return float("nan")
     column = run.parameters["consensus_distance"]
     value = series.squared_per_parameter(run, "variance", column[:].astype(float))
-    return float(series.quiet(np.nanmean, value[column.index >= len(run.iterations) / 2])) if len(value) else float("nan")
+    return (float(series.quiet(np.nanmean, value[column.index >= len(run.iterations) / 2]))
+            if len(value) else float("nan"))
 
 
 def line_of(run: Run) -> frozenset:
     """What runs have in common that differ in communication, replicas and seed only."""
-    spec = {p: v for p, v in differences.flattened(run.spec).items() if not differences.is_aside(p) and not p.startswith((*ranks.FAMILY, "/replicas"))}
+    spec = {p: v for p, v in differences.flattened(run.spec).items() if not differences.is_aside(p)
+            and not p.startswith((*ranks.FAMILY, "/replicas"))}
     return frozenset(spec.items())
 
 
 def cases(runs: list[Run], window: float) -> tuple[list[Case], list[str]]:
-    """(the cases, notes on what was left out). A run that repeats another's setting and seed is left out."""
-    whole = [run for run in runs if run.status == "complete" and np.isfinite(fields.last(run, "accuracy", "mean"))]
-    notes = [f"{len(runs) - len(whole)} of {len(runs)} runs left out: not complete, or without accuracies."] if len(whole) < len(runs) else []
+    """(the cases, notes on what was left out). A run that repeats another's setting and seed is
+    left out."""
+    whole = [run for run in runs if run.status == "complete"
+             and np.isfinite(fields.last(run, "accuracy", "mean"))]
+    notes = [f"{len(runs) - len(whole)} of {len(runs)} runs left out: not complete, or without "
+             "accuracies."] if len(whole) < len(runs) else []
     found: dict[tuple, Case] = {}
     for run, name in zip(whole, ranks.communications(whole)):
         group, (kind, what) = ranks.group_of(run), role(run)
         curve = series.evaluations(run, "accuracy")["mean"].to_numpy(dtype=float)
         local = fields.local_batch(run)
         data = run.spec.get("data")
-        fixed = not isinstance(local, str) and not (isinstance(data, dict) and isinstance(data.get("batch_size"), dict))
-        case = Case(name, kind, what, f"{names.type_of(run.spec.get('model'))} on {names.type_of(data)}", group, line_of(run), fixed, run.replicas,
-                    str(fields.seed(run)), fields.mean(run, "degree"), float(curve[-1]), float(series.quiet(np.nanmean, curve[1:])) if len(curve) > 1 else float("nan"),
+        fixed = not isinstance(local, str) and not (isinstance(data, dict)
+                                                    and isinstance(data.get("batch_size"), dict))
+        case = Case(name, kind, what,
+                    f"{names.type_of(run.spec.get('model'))} on {names.type_of(data)}", group,
+                    line_of(run), fixed, run.replicas,
+                    str(fields.seed(run)), fields.mean(run, "degree"), float(curve[-1]),
+                    float(series.quiet(np.nanmean, curve[1:])) if len(curve) > 1 else float("nan"),
                     series.early_spread(run, "variance", window), late_variance(run))
         found.setdefault((name, group), case)
     if len(found) < len(whole):
-        notes.append(f"{len(whole) - len(found)} runs left out that repeat another's setting and seed.")
+        notes.append(
+            f"{len(whole) - len(found)} runs left out that repeat another's setting and seed.")
     others = sum(case.role == "other" for case in found.values())
     if others:
-        notes.append(f"{others} runs of other algorithms than dsgd and gradient all-reduce are not judged here.")
+        notes.append(f"{others} runs of other algorithms than dsgd and gradient all-reduce are not "
+                     "judged here.")
     return list(found.values()), notes
 
 

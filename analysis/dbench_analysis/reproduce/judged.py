@@ -18,7 +18,8 @@ def needed(alpha: float) -> int:
 
 @dataclass(frozen=True)
 class Judged:
-    """The mean of paired values: bootstrap interval, p of the sign-flip test, p of equivalence to 0 within the margin."""
+    """The mean of paired values: bootstrap interval, p of the sign-flip test, p of equivalence to 0
+    within the margin."""
 
     count: int
     mean: float
@@ -43,11 +44,13 @@ class Judged:
         if not self.count:
             return "-"
         low, high = self.interval
-        return f"{factor * self.mean:+.2f}" + (f" ({factor * low:+.2f} to {factor * high:+.2f})" if self.count >= FEW else "")
+        return f"{factor * self.mean:+.2f}" + (f" ({factor * low:+.2f} to {factor * high:+.2f})"
+                                               if self.count >= FEW else "")
 
     def points(self) -> list[str]:
         """Cells: pairs, mean with interval in percentage points, p, p of equivalence."""
-        equal = "-" if math.isnan(self.equivalence_p) or self.count < FEW else f"{self.equivalence_p:.3g}"
+        equal = ("-" if math.isnan(self.equivalence_p)
+                 or self.count < FEW else f"{self.equivalence_p:.3g}")
         return [str(self.count), self.said(100), f"{self.p:.3g}", equal]
 
     def plain(self) -> list[str]:
@@ -67,7 +70,8 @@ def judged(values, terms: Terms) -> Judged:
         return Judged(0, math.nan, (math.nan, math.nan), 1.0, math.nan, terms)
     rng = np.random.default_rng(terms.seed)
     p, _, _ = stats.sign_flip(values, rng)
-    return Judged(len(values), float(values.mean()), stats.bootstrap_mean(values, 1 - terms.alpha, rng), p, stats.tost(values, terms.margin), terms)
+    return Judged(len(values), float(values.mean()), stats.bootstrap_mean(
+        values, 1 - terms.alpha, rng), p, stats.tost(values, terms.margin), terms)
 
 
 def more_seeds(what: str, count: int, terms: Terms, share: int = 1) -> list[str]:

@@ -7,8 +7,9 @@ from .run import Run
 
 IGNORED = ("/name", "/output", "/notes")
 # in which runs of one setting may differ: the seed, and what is of no consequence to what they
-# learn
-ASIDE = (*IGNORED, "/seed", "/checkpoint", "/profile", "/evaluate", "/device")
+# learn and to the numbers that are reported of it
+ASIDE = (*IGNORED, "/seed", "/checkpoint", "/profile", "/evaluate/every", "/evaluate/replicas",
+         "/evaluate/batch_size", "/device")
 
 
 def is_aside(pointer: str) -> bool:

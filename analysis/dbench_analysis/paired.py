@@ -10,7 +10,7 @@ from .collected import Collection
 from .errors import AnalysisError
 from .pivot import mixed, ordered, readable
 
-FEW = 5  # pairs below which neither an interval nor a t-test deserves trust
+FEW = 5  # pairs below which nothing is called equivalent
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Comparison:
     keys: list[tuple]
     a: np.ndarray
     b: np.ndarray
-    interval: tuple[float, float]  # of the mean difference, bootstrap
+    interval: tuple[float, float, float]  # of the mean difference: low, high, coverage
     p: float
     smallest_p: float  # that so many pairs can attain
     exact: bool
@@ -84,7 +84,7 @@ def compare(a: Collection, b: Collection, metric: str, keys: list[str], margin: 
                              if keep], (v[finite] for v in values)
     d, rng = left - right, np.random.default_rng(seed)
     p, smallest, exact = stats.sign_flip(d, rng)
-    interval = stats.bootstrap_mean(d, 1 - alpha, rng)
+    interval = stats.mean_interval(d, 1 - alpha, rng)
     equivalence = stats.tost(d, margin) if margin is not None else math.nan
     return Comparison(shared, left, right, interval, p, smallest, exact, margin, equivalence,
                       alpha), notes

@@ -12,6 +12,8 @@ from .fields import Field
 from .select import natural
 from .textual import counted, percent
 
+EVALUATED = "/evaluate/replicas"  # over which the worst, median and best local model are taken
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -130,7 +132,7 @@ def mixed(found: Collection, groups) -> dict[str, list[str]]:
         specs = [found.specs[i] for i in members if found.specs[i] is not None]
         for pointer in dict.fromkeys(p for spec in specs for p in spec):
             values = {spec.get(pointer, "-"): None for spec in specs}
-            if len(values) > 1 and not is_aside(pointer):
+            if len(values) > 1 and (pointer == EVALUATED or not is_aside(pointer)):
                 differing.setdefault(pointer, {}).update(values)
     return {pointer: list(values) for pointer, values in differing.items()}
 

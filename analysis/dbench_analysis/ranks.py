@@ -72,13 +72,17 @@ def told(pointer: str, value: str) -> bool:
         ("/graph/weights", "auto"), ("/graph/lazy", "1"))
 
 
-def group_of(run: Run) -> frozenset:
-    """All of the spec but communication, names and the like; the seed counts, and the replicas."""
+def setting_of(run: Run) -> frozenset:
+    """All of the spec but communication, names, seed and the like; the replicas count."""
     spec = differences.flattened(run.spec)
     kept = {p: v for p, v in spec.items() if not p.startswith(FAMILY)
             and not differences.is_aside(p)}
-    return frozenset({**kept, "/seed": str(fields.seed(run)),
-                      "/replicas": str(run.replicas)}.items())
+    return frozenset({**kept, "/replicas": str(run.replicas)}.items())
+
+
+def group_of(run: Run) -> frozenset:
+    """The setting and the seed: what runs share that may be compared."""
+    return setting_of(run) | {("/seed", str(fields.seed(run)))}
 
 
 def label(run: Run) -> str:

@@ -22,9 +22,10 @@ EXAMPLES = f"""examples:
 A and B are files, folders, quoted glob patterns or tables of `collect`, one each; or, with --where
 and --against, two parts of all that is named. Differences are A - B over the runs that have the
 same seed (--pair) on both sides.
-  interval     of the mean difference: percentile bootstrap, 10,000 resamples
   p            two-sided, by flipping signs of the differences: all patterns of up to 16 pairs,
                else 100,000 at random
+  interval     the mean differences that this test does not reject, with its coverage: exact where
+               differences are independent and symmetric about their mean
   equivalence  two one-sided paired t-tests at the margin that you state
 Random numbers are seeded: the same runs give the same output. Below {FEW} pairs nothing is called
 equivalent; where no outcome could have been significant, that is said with the smallest p that can
@@ -186,14 +187,14 @@ def as_text(found: Comparison, metric, pair: list[str], notes: list[str], apart)
                      amount(a - b, metric)])
     rows.append(["mean", metric.show(float(found.a.mean())), metric.show(float(found.b.mean())),
                  amount(found.differences.mean(), metric)])
-    n, level = len(found.a), f"{100 * (1 - found.alpha):g} %"
-    low, high = (amount(v, metric) for v in found.interval)
+    n, (*ends, coverage) = len(found.a), found.interval
+    low, high = (amount(v, metric) for v in ends)
     how = (f"exact, smallest attainable {found.smallest_p:.3g}" if found.exact
            else "100,000 random sign patterns")
     lines = [f"{metric.title}: {metric.help}",
              *(f"{pointer}: {a} | {b}" for pointer, a, b in apart), "", aligned(rows), ""]
-    interval = (f", {level} bootstrap interval {low} to {high}" + " (too narrow with so few pairs)"
-                * (n < FEW) if n > 1 else "")
+    widest = f", the most that {counted(n, 'pair')} can give" * (coverage < 1 - found.alpha - 1e-9)
+    interval = f", {100 * coverage:.3g} % interval {low} to {high}{widest}" if n > 1 else ""
     lines.append(f"difference    {amount(found.differences.mean(), metric)}{interval}")
     lines.append(f"sign flips    p = {found.p:.3g} ({how})")
     if found.margin is not None:
@@ -210,7 +211,8 @@ def as_json(found: Comparison, metric, pair: list[str], notes: list[str], apart)
     return {
         "metric": metric.key, "pairs": [{**dict(zip(pair, key)), "a": float(a), "b": float(b)}
                                         for key, a, b in zip(found.keys, found.a, found.b)],
-        "difference": float(found.differences.mean()), "interval": list(found.interval),
+        "difference": float(found.differences.mean()),
+        "interval": [finite(v) for v in found.interval[:2]], "coverage": found.interval[2],
         "alpha": found.alpha, "p": found.p,
         "smallest_p": found.smallest_p, "exact": found.exact, "too_few": found.few,
         "margin": found.margin,

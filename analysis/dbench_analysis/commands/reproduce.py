@@ -81,6 +81,8 @@ def report(name: str, runs: list, terms):
     from ..reproduce.settings import beside
 
     source, module = reproduce.NAMES[name]
+    # in an order of their own: verdicts must not depend on that of the arguments
+    runs = sorted(runs, key=lambda run: (run.started, str(run.path)))
     found, notes = cases(runs, terms.window)
     findings = [told_what_is_missing(finding) for finding in module.judge(found, terms, runs)]
     applications = sorted({case.application for case in found})

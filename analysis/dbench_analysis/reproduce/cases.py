@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import differences, fields, names, ranks, series
+from .. import fields, names, ranks, series
 from ..run import Run
 
 CONTROLS = {"budget": "equal bytes, mixed evenly", "ring_lattice": "a fixed lattice",
             "base_k": "Base-(k+1)", "simple_base_k": "Base-(k+1)",
             "hyper_hypercube": "Base-(k+1)"}
+
+DECIDED = ("ada", "ada_variance", "consensus_control", "budget", "participation")
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,11 @@ class Case:
     early: float
     late: float
 
+    @property
+    def setting(self) -> tuple:
+        """All but communication and seed, in words first."""
+        return self.application, self.replicas, tuple(sorted(self.line))
+
 
 def role(run: Run) -> tuple[str, str]:
     """(role, what a control controls for)."""
@@ -45,11 +52,23 @@ def role(run: Run) -> tuple[str, str]:
     kind, reversed_ = names.graph(run), isinstance(graph, dict) and bool(graph.get("reversed"))
     if names.algorithm(run) == "centralized":
         return "centralized", ""
-    if kind in ("ada", "ada_variance") and names.algorithm(run) == "dsgd":
-        return ("control", "the reverse schedule") if reversed_ else ("ada", "")
     if names.algorithm(run) != "dsgd":
         return "other", ""
-    return ("control", CONTROLS[kind]) if kind in CONTROLS else ("fixed", "")
+    if kind in ("ada", "ada_variance"):
+        return ("control", "the reverse schedule") if reversed_ else ("ada", "")
+    if kind in CONTROLS:
+        return "control", CONTROLS[kind]
+    return ("other" if decided_while_running(graph) else "fixed"), ""
+
+
+def decided_while_running(graph) -> bool:
+    """Whether a graph of the spec is a list of graphs, or has a controller or a choice of who takes
+    part in it, at whatever depth: not one graph, or a sequence, that stands from the start."""
+    if isinstance(graph, list):
+        return True
+    if isinstance(graph, dict):
+        return any(decided_while_running(value) for value in graph.values())
+    return graph in DECIDED
 
 
 def late_variance(run: Run) -> float:
@@ -64,14 +83,12 @@ def late_variance(run: Run) -> float:
 
 def line_of(run: Run) -> frozenset:
     """What runs have in common that differ in communication, replicas and seed only."""
-    spec = {p: v for p, v in differences.flattened(run.spec).items() if not differences.is_aside(p)
-            and not p.startswith((*ranks.FAMILY, "/replicas"))}
-    return frozenset(spec.items())
+    return frozenset((p, v) for p, v in ranks.setting_of(run) if p != "/replicas")
 
 
 def cases(runs: list[Run], window: float) -> tuple[list[Case], list[str]]:
-    """(the cases, notes on what was left out). A run that repeats another's setting and seed is
-    left out."""
+    """(the cases, notes on what was left out). Of runs that repeat a setting and seed the first
+    counts."""
     whole = [run for run in runs if run.status == "complete"
              and np.isfinite(fields.last(run, "accuracy", "mean"))]
     notes = [f"{len(runs) - len(whole)} of {len(runs)} runs left out: not complete, or without "
@@ -96,9 +113,19 @@ def cases(runs: list[Run], window: float) -> tuple[list[Case], list[str]]:
             f"{len(whole) - len(found)} runs left out that repeat another's setting and seed.")
     others = sum(case.role == "other" for case in found.values())
     if others:
-        notes.append(f"{others} runs of other algorithms than dsgd and gradient all-reduce are not "
-                     "judged here.")
+        notes.append(f"{others} runs of other algorithms than dsgd and gradient all-reduce, or "
+                     "over graphs that are decided while a run goes on, are not judged here.")
     return list(found.values()), notes
+
+
+def settings(found: list[Case]) -> dict[tuple, str]:
+    """The settings of the cases, each with words of its own."""
+    words: dict[tuple, str] = {}
+    for setting in sorted({case.setting for case in found}):
+        said = f"{setting[0]}, n = {setting[1]}"
+        like = sum(other.startswith(said) for other in words.values())
+        words[setting] = said + f" ({like + 1})" * (like > 0)
+    return words
 
 
 def by_group(found: list[Case]) -> list[dict[str, Case]]:

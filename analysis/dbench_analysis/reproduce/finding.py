@@ -8,12 +8,11 @@ SUPPORTED, CONTRADICTED, UNDECIDED = "supported", "contradicted", "undecided"
 @dataclass(frozen=True)
 class Terms:
     """On what terms is judged. alpha: level of each test; margin: differences of accuracy (a
-    fraction) up to it count as none; weak: a rank correlation below it counts as none; seed: of the
+    fraction) up to it count as none; window: share of the iterations that is early; seed: of the
     random numbers."""
 
     alpha: float = 0.05
     margin: float = 0.005
-    weak: float = 0.3
     window: float = 0.1
     seed: int = 0
 

@@ -71,7 +71,7 @@ def correlations(runs: list[Run], final: np.ndarray, measure: str,
         for without in (False, True):
             keep = decentralized if without else np.ones(len(groups), dtype=bool)
             for (i, j), (rho, count, p) in together(x[keep], y[keep], windows).items():
-                p = min(1.0, p * len(spreads)) if comparable else np.nan
+                p = np.minimum(1.0, p * len(spreads)) if comparable else np.nan
                 found[what, windows[i], j, without] = Correlation(rho, count, p)
     return found
 

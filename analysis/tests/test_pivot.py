@@ -98,6 +98,15 @@ def test_cells_tell_what_they_mix(make, tmp_path, capsys):
                                                "--rows", "implementation")
 
 
+def test_cells_tell_how_their_models_were_evaluated(make, tmp_path, capsys):
+    for seed, evaluate in enumerate(({"batchnorm": "pooled", "replicas": 8},
+                                     {"batchnorm": "recalibrate", "replicas": 4}), 1):
+        make(name=f"s{seed}", spec={"seed": seed, "evaluate": evaluate})
+    out = table(capsys, str(tmp_path), "--rows", "implementation")
+    assert "differ in /evaluate/batchnorm: pooled, recalibrate." in out
+    assert "differ in /evaluate/replicas: 8, 4." in out
+
+
 @pytest.mark.parametrize("command, reason", [
     (["--metric", "name"], "holds words"), (["--metric", "accurcy"], "no such column"),
     (["--rows", "model"], "no column model"),

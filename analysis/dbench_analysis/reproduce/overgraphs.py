@@ -26,6 +26,8 @@ class Values:
     @property
     def rho(self) -> np.ndarray:
         """Spearman's rho of each group."""
+        if not self.names:
+            return np.empty(0)
         return np.sum(scaled_ranks(self.x) * scaled_ranks(self.y), axis=1)
 
 
@@ -114,6 +116,8 @@ def outcome(found: np.ndarray, values: Values) -> Outcome:
 
 
 def more_graphs(count: int, patterns, level: float) -> list[str]:
-    """What is missing where so few graphs cannot give such a p; `patterns`: of how many graphs."""
+    """What an undecided finding is missing; `patterns`: how many there are of so many graphs."""
     enough = next(n for n in range(GRAPHS, 64) if 1 / patterns(n) <= level)
-    return [f"{enough} graphs or more, here {count}"] if count < enough else []
+    if count < enough:
+        return [f"{enough} graphs or more, here {count}"]
+    return [f"more graphs, of different degrees: {count} cannot tell this from chance"]

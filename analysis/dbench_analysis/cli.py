@@ -14,8 +14,10 @@ COMMANDS = ("show", "plot", "report", "table", "collect", "compare", "ranks", "r
 def parser() -> argparse.ArgumentParser:
     main = argparse.ArgumentParser(
         prog="dbench-analyze",
-        description="Curves, tables and reports from result files of `dbench run`, and pictures of graphs.",
-        epilog="`dbench-analyze COMMAND --help` shows examples. Exit status: 0 done, 1 a check failed, 2 the command or a file is at fault.",
+        description="Curves, tables and reports from result files of `dbench run`, and pictures of "
+                    "graphs.",
+        epilog="`dbench-analyze COMMAND --help` shows examples. Exit status: 0 done, 1 a check "
+               "failed, 2 the command or a file is at fault.",
     )
     try:
         main.add_argument("--version", action="version", version=version("dbench-analysis"))
@@ -26,11 +28,13 @@ def parser() -> argparse.ArgumentParser:
         module = importlib.import_module(f".commands.{name}", __package__)
         takes_runs = getattr(module, "TAKES_RUNS", True)
         sub = commands.add_parser(
-            name, allow_abbrev=takes_runs, help=module.HELP, description=module.HELP[:1].upper() + module.HELP[1:] + ".",
+            name, allow_abbrev=takes_runs, help=module.HELP,
+            description=module.HELP[:1].upper() + module.HELP[1:] + ".",
             epilog=module.EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if takes_runs:
-            sub.add_argument("runs", nargs="+", metavar="RUN", help="result file, folder of them, or glob pattern")
+            sub.add_argument("runs", nargs="+", metavar="RUN",
+                             help="result file, folder of them, or glob pattern")
         module.declare(sub)
         sub.set_defaults(run=module.run, takes_runs=takes_runs)
     return main
@@ -38,7 +42,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     main_parser = parser()
-    chosen, chosen.rest = main_parser.parse_known_args(arguments)  # the rest: parameters of a graph
+    chosen, rest = main_parser.parse_known_args(arguments)
+    chosen.rest = rest  # parameters of a graph
     if chosen.rest and chosen.takes_runs:
         main_parser.error(f"unrecognized arguments: {' '.join(chosen.rest)}")
     try:
@@ -51,7 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     except OSError as error:
         place = error.filename or "output"
-        print(f"dbench-analyze: {place}: {error.strerror or error} (is the folder there and writable?)", file=sys.stderr)
+        print(f"dbench-analyze: {place}: {error.strerror or error} (is the folder there and "
+              "writable?)", file=sys.stderr)
         return 2
 
 

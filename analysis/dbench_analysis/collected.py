@@ -1,13 +1,14 @@
-"""Many result files as one tidy table: a row per run, a column per field. Files are opened in turn."""
+"""Many result files as one tidy table: a row per run, a column per field. Files are opened in
+turn."""
 
 import fnmatch
 import itertools
 import multiprocessing
 import os
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Iterator
 
 import pandas as pd
 
@@ -23,8 +24,8 @@ PARALLEL = 200  # files from which on starting other processes pays
 
 @dataclass
 class Collection:
-    """frame: the table, a row per run; specs: the flattened spec of each row (None where it came from a
-    collected table); faults: what could not be read, as lines."""
+    """frame: the table, a row per run; specs: the flattened spec of each row (None where it came
+    from a collected table); faults: what could not be read, as lines."""
 
     frame: pd.DataFrame
     specs: list[dict | None]
@@ -32,11 +33,13 @@ class Collection:
 
     def where(self, keep) -> "Collection":
         keep = [bool(k) for k in keep]
-        return Collection(self.frame[keep].reset_index(drop=True), [s for s, k in zip(self.specs, keep) if k], self.faults)
+        return Collection(self.frame[keep].reset_index(drop=True),
+                          [s for s, k in zip(self.specs, keep) if k], self.faults)
 
 
 def collect(named: list[str], keys, told=None) -> Collection:
-    """The fields `keys` of every run among files, folders, globs and collected tables (.csv, .parquet).
+    """The fields `keys` of every run among files, folders, globs and collected tables (.csv,
+    .parquet).
 
     A file that cannot be read costs its row only: it is named in `faults`. `told(done, files)` is
     called after each file.
@@ -45,7 +48,9 @@ def collect(named: list[str], keys, told=None) -> Collection:
     tables = [item for item in named if Path(item).suffix in TABLES]
     others = [item for item in named if item not in tables]
     files = [path for path, _ in result_files(others)] if others else []
-    rows, specs, faults = [], [], []
+    rows: list[dict] = []
+    specs: list[dict | None] = []
+    faults: list[str] = []
     for done, (row, spec, fault) in enumerate(read_all(files, [c.key for c in columns]), 1):
         if fault:
             faults.append(fault)
@@ -63,11 +68,13 @@ def collect(named: list[str], keys, told=None) -> Collection:
 
 def read_all(files: list[Path], keys: list[str]) -> Iterator[tuple[dict, dict, str]]:
     """`read_row` of each file, in order; of many files on all cores that this process may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     if cores == 1 or len(files) < PARALLEL:
         yield from (read_row(path, keys) for path in files)
         return
-    with ProcessPoolExecutor(min(cores, len(files) // (PARALLEL // 2)), multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(min(cores, len(files) // (PARALLEL // 2)),
+                             multiprocessing.get_context("spawn")) as pool:
         yield from pool.map(read_row, files, itertools.repeat(keys), chunksize=16)
 
 
@@ -79,20 +86,24 @@ def read_row(path: Path, keys: list[str]) -> tuple[dict, dict, str]:
     except AnalysisError as error:
         return {}, {}, str(error)
     except (OSError, KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
-        return {}, {}, f"{path}: damaged or cut short: {error} (`dbench doctor FILE` examines the file)"
+        return {}, {}, (f"{path}: damaged or cut short: {error} (`dbench doctor FILE` examines the "
+                        "file)")
 
 
 def read_table(path: Path, keys: list[str]) -> pd.DataFrame:
     """The columns `keys` of a table that `collect` wrote."""
     try:
-        frame = pd.read_csv(path, keep_default_na=True) if path.suffix == ".csv" else pd.read_parquet(path)
+        frame = (pd.read_csv(path, keep_default_na=True) if path.suffix == ".csv"
+                 else pd.read_parquet(path))
     except FileNotFoundError as error:
         raise AnalysisError(path, "no such file", "check the path") from error
     except (ValueError, ImportError, OSError) as error:
-        raise AnalysisError(path, f"cannot be read as a table: {error}", "give what `collect` wrote, or result files") from error
+        raise AnalysisError(path, f"cannot be read as a table: {error}",
+                            "give what `collect` wrote, or result files") from error
     missing = [key for key in keys if key not in frame]
     if missing:
-        raise AnalysisError(path, f"no column {', '.join(missing)}", "collect again with --columns, or give the result files")
+        raise AnalysisError(path, f"no column {', '.join(missing)}",
+                            "collect again with --columns, or give the result files")
     for key in ("time_note", "error"):  # empty words
         if key in frame:
             frame[key] = frame[key].astype(object).where(frame[key].notna(), "")
@@ -100,7 +111,8 @@ def read_table(path: Path, keys: list[str]) -> pd.DataFrame:
 
 
 class Condition:
-    """`field=value`, `field!=value`, alternatives by `|`, shell patterns in words, numbers as numbers."""
+    """`field=value`, `field!=value`, alternatives by `|`, shell patterns in words, numbers as
+    numbers."""
 
     def __init__(self, text: str):
         self.text = text
@@ -108,7 +120,8 @@ class Condition:
         self.negated = key.endswith("!")
         self.key, self.values = key.removesuffix("!").strip(), [v.strip() for v in value.split("|")]
         if not equals or not self.key:
-            raise AnalysisError(text, "not understood as a condition", "write field=value, such as replicas=16")
+            raise AnalysisError(text, "not understood as a condition",
+                                "write field=value, such as replicas=16")
         fields.find(self.key, "condition")
 
     def holds(self, value) -> bool:
@@ -123,11 +136,13 @@ def alike(value, wanted: str) -> bool:
 
 
 def selected(found: Collection, conditions: list[Condition]) -> Collection:
-    """The runs for which all conditions hold; an empty selection is a fault that names what there is."""
+    """The runs for which all conditions hold; an empty selection is a fault that names what there
+    is."""
     for condition in conditions:
         keep = [condition.holds(value) for value in found.frame[condition.key]]
         if not any(keep):
-            there = ", ".join(sorted({str(v) for v in found.frame[condition.key]})[:12]) or "no run at all"
+            there = (", ".join(sorted({str(v) for v in found.frame[condition.key]})[:12])
+                     or "no run at all")
             raise AnalysisError(condition.text, "no run is so", f"{condition.key} is: {there}")
         found = found.where(keep)
     return found

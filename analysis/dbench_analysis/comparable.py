@@ -59,12 +59,14 @@ def statement(runs: list[Run]) -> str:
             groups[reason] = groups.get(reason, 0) + 1
     if not groups:
         return ""
-    some = [reason if count == len(runs) else f"{reason} ({count} of {len(runs)} runs)" for reason, count in groups.items()]
+    some = [reason if count == len(runs) else f"{reason} ({count} of {len(runs)} runs)"
+            for reason, count in groups.items()]
     return "Times are not to be compared between runs: " + "; ".join(some) + "."
 
 
 def refuse_times(timed: list[str], time_notes: list[str], place: str):
-    """Refuses to set the times `timed` of several runs beside each other where any is no measurement.
+    """Refuses to set the times `timed` of several runs beside each other where any is no
+    measurement.
 
     time_notes: the caveats of each run, joined by "; ".
     """
@@ -74,6 +76,8 @@ def refuse_times(timed: list[str], time_notes: list[str], place: str):
     for note in time_notes:
         for reason in filter(None, note.split("; ")):
             groups[reason] = groups.get(reason, 0) + 1
-    why = "; ".join(f"{reason} ({count} of {len(time_notes)} runs)" for reason, count in groups.items())
+    why = "; ".join(f"{reason} ({count} of {len(time_notes)} runs)"
+                    for reason, count in groups.items())
     raise AnalysisError(f"{place} {', '.join(timed)}", f"times of these runs do not compare: {why}",
-                        "measure with \"reduction\": \"library\", one replica a rank and a core for each rank")
+                        "measure with \"reduction\": \"library\", one replica a rank and a core "
+                        "for each rank")

@@ -6,8 +6,10 @@ from . import names
 from .run import Run
 
 IGNORED = ("/name", "/output", "/notes")
-# in which runs of one setting may differ: the seed, and what is of no consequence to what they learn
-ASIDE = (*IGNORED, "/seed", "/checkpoint", "/profile", "/evaluate", "/device")
+# in which runs of one setting may differ: the seed, and what is of no consequence to what they
+# learn and to the numbers that are reported of it
+ASIDE = (*IGNORED, "/seed", "/checkpoint", "/profile", "/evaluate/every", "/evaluate/replicas",
+         "/evaluate/batch_size", "/device")
 
 
 def is_aside(pointer: str) -> bool:
@@ -26,7 +28,7 @@ def alike(runs: list[Run]) -> list[list[Run]]:
 def flattened(value, pointer: str = "") -> dict[str, str]:
     """A JSON value as {pointer: text of the leaf}."""
     if isinstance(value, dict) and value:
-        found = {}
+        found: dict[str, str] = {}
         for key, below in value.items():
             found |= flattened(below, f"{pointer}/{key}")
         return found
@@ -42,8 +44,8 @@ def differences(runs: list[Run]) -> list[tuple[str, list[str]]]:
 
 
 def setting_labels(runs: list[Run]) -> list[str]:
-    """Labels of runs that stand for their settings: the communication, n where it varies, and what else the settings of one
-    communication differ in, such as "D_ring, n=8, lr=0.2"."""
+    """Labels of runs that stand for their settings: the communication, n where it varies, and what
+    else the settings of one communication differ in, such as "D_ring, n=8, lr=0.2"."""
     told = [names.communication(run) for run in runs]
     if len({run.replicas for run in runs}) > 1:
         told = [f"{name}, n={run.replicas}" for name, run in zip(told, runs)]
@@ -52,16 +54,23 @@ def setting_labels(runs: list[Run]) -> list[str]:
     for name in told:
         same = [flattened(run.spec) for run, other in zip(runs, told) if other == name]
         found.append([p for p in dict.fromkeys(p for spec in same for p in spec)
-                      if p not in family and not is_aside(p) and len({spec.get(p) for spec in same}) > 1])
+                      if p not in family and not is_aside(p)
+                      and len({spec.get(p) for spec in same}) > 1])
     labels = []
     for name, run, pointers in zip(told, runs, found):
         spec = flattened(run.spec)
-        labels.append(", ".join([name, *(f"{p.rsplit('/', 1)[-1]}={spec[p]}" for p in pointers if p in spec)]))
+        labels.append(", ".join(
+            [name, *(f"{p.rsplit('/', 1)[-1]}={spec[p]}" for p in pointers if p in spec)]))
     return labels
 
 
-def differing(sides: list[list[dict[str, str]]]) -> list[tuple[str, list[str]]]:
-    """(pointer, the values on each side) of the entries whose sets of values differ between sides of flattened specs."""
-    pointers = dict.fromkeys(pointer for side in sides for spec in side for pointer in spec)
-    rows = [(p, [", ".join(dict.fromkeys(spec.get(p, "-") for spec in side)) for side in sides]) for p in pointers]
-    return [(p, values) for p, values in rows if len({frozenset(v.split(", ")) for v in values}) > 1]
+def differing(a: list[dict[str, str]], b: list[dict[str, str]]) -> list[tuple[str, str, str]]:
+    """(pointer, values in a, values in b) of the entries whose sets of values differ between two
+    lists of flattened specs."""
+    def values(side, pointer):
+        return dict.fromkeys(spec.get(pointer, "-") for spec in side)
+
+    pointers = dict.fromkeys(pointer for spec in (*a, *b) for pointer in spec)
+    rows = [(pointer, values(a, pointer), values(b, pointer)) for pointer in pointers]
+    return [(pointer, ", ".join(left), ", ".join(right))
+            for pointer, left, right in rows if left.keys() != right.keys()]

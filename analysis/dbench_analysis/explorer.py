@@ -1,4 +1,5 @@
-"""Many runs on a page: a table to filter and sort, and curves to hover over. Plain SVG and a little script.
+"""Many runs on a page: a table to filter and sort, and curves to hover over. Plain SVG and a little
+script.
 
 Without script the table and the curves stand there as they are; nothing is loaded from anywhere.
 """
@@ -10,98 +11,18 @@ import numpy as np
 
 from . import fields, series
 from .comparable import caveats
-from .page import text
+from .page import asset, text
 from .run import Run
 from .textual import number, percent
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 300, 62, 36, 12, 12
 POINTS = 120  # of a curve
 
-STYLE = """
-.explore input { font: inherit; padding: .3rem .5rem; width: min(40rem, 100%); border: 1px solid var(--line); border-radius: 4px; }
-.explore th { cursor: pointer; } .explore th[data-way]::after { content: " \\25B4"; } .explore th[data-way="-1"]::after { content: " \\25BE"; }
-.explore tr.on td { background: var(--shade); } .explore .scroll { max-height: 32rem; overflow: auto; } .explore thead th { position: sticky; top: 0; background: var(--back); }
-.curves { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; } .curves figure { flex: 1 1 26rem; max-width: 33rem; } .curves svg { width: 100%; height: auto; }
-.curves path.c { fill: none; stroke-width: 1.4; pointer-events: none; } .curves path.h { fill: none; stroke: transparent; stroke-width: 9; pointer-events: stroke; } .curves .off { display: none; }
-.curves .dim { opacity: .13; } .curves path.c.on { stroke-width: 3; } .curves text { font: 11px system-ui, sans-serif; fill: #444; }
-.tip { position: fixed; pointer-events: none; background: #1c1c1e; color: #fff; font-size: .8rem; padding: .2rem .5rem; border-radius: 4px; display: none; z-index: 9; white-space: pre; }
-"""
-
-SCRIPT = r"""
-(() => {
-  const rows = [...document.querySelectorAll('.explore tbody tr')], body = document.querySelector('.explore tbody');
-  const facts = rows.map(r => JSON.parse(r.dataset.facts)), box = document.querySelector('.explore input');
-  const count = document.querySelector('.explore .count'), tip = document.querySelector('.tip');
-  const lines = i => document.querySelectorAll(`.curves [data-run="${i}"]`);
-  const test = (fact, shown, word) => {
-    const m = word.match(/^([^=<>!]+)(!=|>=|<=|=|>|<)(.*)$/);
-    if (!m || !(m[1] in fact)) return shown.includes(word.toLowerCase());
-    const value = fact[m[1]], wanted = m[3], numeric = value !== null && value !== '' && wanted !== '' && !isNaN(value) && !isNaN(wanted);
-    const a = numeric ? +value : String(value).toLowerCase(), b = numeric ? +wanted : wanted.toLowerCase();
-    switch (m[2]) {
-      case '=': return numeric ? a === b : b.split('|').includes(a);
-      case '!=': return numeric ? a !== b : !b.split('|').includes(a);
-      case '>': return numeric && a > b;
-      case '<': return numeric && a < b;
-      case '>=': return numeric && a >= b;
-      default: return numeric && a <= b;
-    }
-  };
-  const filter = () => {
-    const words = box.value.trim().split(/\s+/).filter(Boolean);
-    let left = 0;
-    rows.forEach((row, i) => {
-      const shown = row.textContent.toLowerCase(), keep = words.every(w => test(facts[i], shown, w));
-      row.hidden = !keep;
-      left += keep;
-      lines(i).forEach(l => l.classList.toggle('off', !keep));
-    });
-    count.textContent = `${left} of ${rows.length} runs`;
-  };
-  box.addEventListener('input', filter);
-  const mark = i => {
-    document.querySelectorAll('.curves path.c').forEach(l => {
-      l.classList.toggle('on', +l.dataset.run === i);
-      l.classList.toggle('dim', i >= 0 && +l.dataset.run !== i);
-    });
-    rows.forEach((row, j) => row.classList.toggle('on', i === j));
-  };
-  rows.forEach((row, i) => {
-    row.addEventListener('mouseenter', () => mark(i));
-    row.addEventListener('mouseleave', () => mark(-1));
-  });
-  document.querySelectorAll('.curves path.h').forEach(line => {
-    const points = JSON.parse(line.dataset.points), i = +line.dataset.run;
-    line.querySelector('title').remove();  // the tip says more
-    line.addEventListener('mousemove', event => {
-      const svg = line.ownerSVGElement, box = svg.getBoundingClientRect(), x = (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width;
-      const near = points.reduce((a, b) => Math.abs(b[0] - x) < Math.abs(a[0] - x) ? b : a);
-      tip.textContent = `${line.dataset.name}\n${near[1]}`;
-      tip.style.display = 'block';
-      tip.style.left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8) + 'px';
-      tip.style.top = event.clientY + 14 + 'px';
-      mark(i);
-    });
-    line.addEventListener('mouseleave', () => { tip.style.display = 'none'; mark(-1); });
-  });
-  document.querySelectorAll('.explore th').forEach((head, column) => head.addEventListener('click', () => {
-    const way = head.dataset.way === '1' ? -1 : 1, value = row => row.cells[column].dataset.value ?? row.cells[column].textContent;
-    document.querySelectorAll('.explore th').forEach(h => delete h.dataset.way);
-    head.dataset.way = String(way);
-    const sorted = [...rows].sort((a, b) => {
-      const [x, y] = [value(a), value(b)], numeric = !isNaN(x) && !isNaN(y) && x !== '' && y !== '';
-      if ((x === '') !== (y === '')) return x === '' ? 1 : -1;
-      return way * (numeric ? x - y : x.localeCompare(y, undefined, {numeric: true}));
-    });
-    sorted.forEach(row => body.append(row));
-  }));
-  filter();
-})();
-"""
-
-FACTS = ("name", "status", "implementation", "algorithm", "graph", "graph_label", "replicas", "seed", "model", "data", "partition", "precision", "optimizer",
-         "lr", "momentum", "batch_size", "batch", "iterations", "epochs", "degree", "accuracy_min", "accuracy_median", "accuracy_max",
-         "accuracy_mean_model", "loss_mean_model", "variance", "variance_early", "consensus", "bytes")
+FACTS = ("name", "status", "implementation", "algorithm", "graph", "graph_label", "replicas",
+         "seed", "model", "data", "partition", "precision", "optimizer", "lr", "momentum",
+         "batch_size", "batch", "iterations", "epochs", "degree", "accuracy_min",
+         "accuracy_median", "accuracy_max", "accuracy_mean_model", "loss_mean_model", "variance",
+         "variance_early", "consensus", "bytes")
 
 
 def plain(value):
@@ -113,7 +34,8 @@ def plain(value):
 
 def table(runs: list[Run], labels: list[str]) -> str:
     """The filter, and a row for each run that bears all its facts."""
-    columns = [fields.COLUMNS[key] for key in ("status", "seed", "lr", *fields.DEFAULT) if key != "name"]
+    columns = [fields.COLUMNS[key] for key in ("status", "seed", "lr", *fields.DEFAULT)
+               if key != "name"]
     head = "".join(f"<th title=\"{text(c.help)}\">{text(c.title)}</th>" for c in columns)
     rows = []
     for i, (run, label) in enumerate(zip(runs, labels)):
@@ -125,39 +47,50 @@ def table(runs: list[Run], labels: list[str]) -> str:
             sortable = f' data-value="{text("" if value is None else str(value))}"'
             cells.append(f"<td{sortable}>{text(shown)}{dagger}</td>")
         facts = {key: plain(fields.COLUMNS[key].value(run)) for key in FACTS}
-        rows.append(f'<tr data-run="{i}" data-facts="{text(json.dumps(facts))}">{"".join(cells)}</tr>')
+        rows.append(
+            f'<tr data-run="{i}" data-facts="{text(json.dumps(facts))}">{"".join(cells)}</tr>')
     keys = ", ".join(FACTS)
-    return (f'<p><input type="search" placeholder="filter: D_ring replicas=16 lr&gt;=0.1 accuracy_median&lt;0.6" aria-label="filter runs"> '
-            f'<span class="count soft"></span></p><details><summary class=soft>how to filter</summary><p class=soft>Words must stand in the row; '
-            f"field=value, !=, &lt;, &lt;=, &gt;, &gt;= compare, with alternatives by |. Curves follow the filter; a click on a head sorts. "
-            f'Fields: {text(keys)}.</p></details><div class="scroll"><table><thead><tr><th>run</th>{head}</tr></thead>'
+    return ('<p><input type="search" placeholder="filter: D_ring replicas=16 lr&gt;=0.1 '
+            'accuracy_median&lt;0.6" aria-label="filter runs"> '
+            '<span class="count soft"></span></p>'
+            '<details><summary class=soft>how to filter</summary>'
+            '<p class=soft>Words must stand in the row; '
+            "field=value, !=, &lt;, &lt;=, &gt;, &gt;= compare, with alternatives by |. Curves "
+            "follow the filter; a click on a head sorts. "
+            f'Fields: {text(keys)}.</p></details>'
+            f'<div class="scroll"><table><thead><tr><th>run</th>{head}</tr></thead>'
             f'<tbody>{"".join(rows)}</tbody></table></div>')
 
 
 def curves(runs: list[Run], labels: list[str]) -> str:
-    """Accuracy (or loss) of the mean model, its loss, and the consensus distance, each over epochs."""
+    """Accuracy (or loss) of the mean model, its loss, and the consensus distance, each over
+    epochs."""
     from .figures.style import looks  # matplotlib, only where something is drawn
 
     colours = [look.colour for look in looks(runs)]
-    wanted = [("accuracy of the mean model", "accuracy", percent), ("loss of the mean model", "loss", number), ("consensus distance", "consensus", number)]
+    wanted = [("accuracy of the mean model", "accuracy", percent),
+              ("loss of the mean model", "loss", number),
+              ("consensus distance", "consensus", number)]
     pictures = []
     for title, what, show in wanted:
-        data = [curve(run, what) for run in runs]
+        data = [curve_of(run, what) for run in runs]
         drawn = svg(data, [f"{label}" for label in labels], colours, what != "accuracy", show)
-        pictures.append(f"<figure><figcaption>{text(title)}, over epochs</figcaption>{drawn}</figure>")
+        pictures.append(
+            f"<figure><figcaption>{text(title)}, over epochs</figcaption>{drawn}</figure>")
     return f'<div class="curves">{"".join(pictures)}</div><div class="tip"></div>'
 
 
-def curve(run: Run, what: str) -> tuple[np.ndarray, np.ndarray]:
+def curve_of(run: Run, what: str) -> tuple[np.ndarray, np.ndarray]:
     """x (epochs) and y, finite, thinned to what a screen can show."""
     if what == "consensus":
         if "variance" not in run.parameters:
             return np.empty(0), np.empty(0)
         column = run.parameters["consensus_distance"]
-        x, y = series.epoch_of(run, column.index), column[:].astype(float)
+        curve = [series.epoch_of(run, column.index), column[:].astype(float)]
     else:
         found = series.evaluations(run, what)
-        x, y = found["epoch"].to_numpy(dtype=float), found["mean"].to_numpy(dtype=float)
+        curve = [found[key].to_numpy(dtype=float) for key in ("epoch", "mean")]
+    x, y = curve
     use = np.isfinite(x) & np.isfinite(y)
     x, y = x[use], y[use]
     if len(x) > POINTS:
@@ -188,10 +121,13 @@ def svg(data, labels, colours, log: bool, show) -> str:
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img">']
     for tick in ticks(low, high):
         value = 10**tick if log else tick
+        said = show(value) if show is percent else number(value, 2)
         parts.append(f'<path d="M{LEFT} {up(tick):.1f}H{WIDTH - RIGHT}" stroke="#e4e4e4"/>'
-                     f'<text x="{LEFT - 6}" y="{up(tick) + 4:.1f}" text-anchor="end">{text(show(value) if show is percent else number(value, 2))}</text>')
+                     f'<text x="{LEFT - 6}" y="{up(tick) + 4:.1f}" text-anchor="end">{text(said)}'
+                     '</text>')
     for tick in ticks(0, end):
-        parts.append(f'<text x="{across(tick):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{tick:g}</text>')
+        parts.append(f'<text x="{across(tick):.1f}" y="{HEIGHT - BOTTOM + 16}" '
+                     f'text-anchor="middle">{tick:g}</text>')
     visible, hover = [], []
     for i, ((x, y), label, colour) in enumerate(zip(data, labels, colours)):
         if not len(x):
@@ -199,10 +135,12 @@ def svg(data, labels, colours, log: bool, show) -> str:
         height = np.where(y > 0, np.log10(np.where(y > 0, y, 1)), low) if log else y
         points = [(round(float(across(a)), 1), round(float(up(b)), 1)) for a, b in zip(x, height)]
         path = "M" + "L".join(f"{a} {b}" for a, b in points)
-        said = json.dumps([[p[0], f"epoch {a:.4g}: {show(float(b))}"] for p, a, b in zip(points, x, y)])
+        said = json.dumps([[p[0], f"epoch {a:.4g}: {show(float(b))}"]
+                           for p, a, b in zip(points, x, y)])
         last = f"{label}: {show(float(y[-1]))} at epoch {x[-1]:.4g}"
         visible.append(f'<path class="c" data-run="{i}" d="{path}" stroke="{colour}"/>')
-        hover.append(f'<path class="h" data-run="{i}" d="{path}" data-name="{text(label)}" data-points="{text(said)}"><title>{text(last)}</title></path>')
+        hover.append(f'<path class="h" data-run="{i}" d="{path}" data-name="{text(label)}" '
+                     f'data-points="{text(said)}"><title>{text(last)}</title></path>')
     frame = f'<path d="M{LEFT} {TOP}V{HEIGHT - BOTTOM}H{WIDTH - RIGHT}" fill="none" stroke="#666"/>'
     return "".join([*parts, frame, *visible, *hover, "</svg>"])
 
@@ -217,4 +155,6 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def section(runs: list[Run], labels: list[str]) -> str:
-    return (f'<style>{STYLE}</style><div class="explore">{table(runs, labels)}</div>{curves(runs, labels)}<script>{SCRIPT}</script>')
+    return (f'<style>\n{asset("explorer.css")}</style>'
+            f'<div class="explore">{table(runs, labels)}</div>{curves(runs, labels)}'
+            f'<script>\n{asset("explorer.js")}</script>')

@@ -1,8 +1,10 @@
-"""What can be said of a run in one cell: the columns of `table`, `collect`, `show` and the report."""
+"""What can be said of a run in one cell: the columns of `table`, `collect`, `show` and the
+report."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,7 +18,8 @@ from .textual import bytes_, number, percent, seconds
 
 @dataclass(frozen=True)
 class Field:
-    """A column: `key` chooses it, `title` heads it, `value` computes, `show` prints; `timed`: a time.
+    """A column: `key` chooses it, `title` heads it, `value` computes, `show` prints; `timed`: a
+    time.
 
     `better` is "high" or "low" where one run's value is better than another's.
     """
@@ -34,11 +37,13 @@ _read: WeakKeyDictionary[Run, dict] = WeakKeyDictionary()
 
 
 def evaluated(run: Run, what: str, prefix: str = ""):
-    """The columns of `series.evaluations` as arrays, read once for all the columns that come from it (again when the file grew)."""
+    """The columns of `series.evaluations` as arrays, read once for all the columns that come from
+    it (again when the file grew)."""
     kept, key = _read.setdefault(run, {}), (what, prefix, len(run.evaluations))
     if key not in kept:
         there = f"{prefix}mean_{what}" in run.evaluations
-        kept[key] = {name: column.to_numpy() for name, column in series.evaluations(run, what, prefix).items()} if there else None
+        kept[key] = ({name: column.to_numpy() for name, column in series.evaluations(
+            run, what, prefix).items()} if there else None)
     return kept[key]
 
 
@@ -53,7 +58,8 @@ def last(run: Run, what: str, column: str, prefix: str = "") -> float:
 def best(run: Run, what: str, column: str, reduce) -> float:
     """The best value of any evaluation."""
     found = evaluated(run, what)
-    return float(series.quiet(reduce, found[column].astype(float))) if found is not None and len(found[column]) else float("nan")
+    return (float(series.quiet(reduce, found[column].astype(float))) if found is not None
+            and len(found[column]) else float("nan"))
 
 
 def final_spread(run: Run, measure: str) -> float:
@@ -64,7 +70,8 @@ def final_spread(run: Run, measure: str) -> float:
 
 
 def total(run: Run, name: str) -> float:
-    return float(np.sum(run.iterations[name][:], dtype=np.float64)) if name in run.iterations else float("nan")
+    return (float(np.sum(run.iterations[name][:], dtype=np.float64)) if name in run.iterations
+            else float("nan"))
 
 
 def mean(run: Run, name: str) -> float:
@@ -80,8 +87,8 @@ def step(run: Run) -> float:
 
 def elapsed(run: Run) -> float:
     """Seconds from the start to the last evaluation."""
-    column = run.evaluations["elapsed"] if "elapsed" in run.evaluations else []
-    return float(column[-1]) if len(column) else float("nan")
+    there = "elapsed" in run.evaluations
+    return float(run.evaluations["elapsed"][-1]) if there else float("nan")
 
 
 def local_batch(run: Run):
@@ -119,11 +126,15 @@ def part(name: str) -> Callable[[Run], float]:
     return lambda run: series.breakdown(run).get(name, float("nan"))
 
 
+def at_end(what: str, column: str) -> Callable[[Run], float]:
+    return lambda run: last(run, what, column)
+
+
 def in_spec(*path: str, default=float("nan")) -> Callable[[Run], Any]:
     """The number or word at a place of the spec."""
 
     def value(run: Run):
-        found = run.spec
+        found: Any = run.spec
         for key in path:
             found = found.get(key) if isinstance(found, dict) else None
         return default if found is None else found
@@ -137,7 +148,8 @@ def seed(run: Run):
     if not isinstance(found, dict):
         return found
     values = list(found.values())
-    return values[0] if values and values.count(values[0]) == len(values) else " ".join(f"{k}={v}" for k, v in found.items())
+    return (values[0] if values and values.count(values[0]) == len(values)
+            else " ".join(f"{k}={v}" for k, v in found.items()))
 
 
 lr = in_spec("optimizer", "lr")
@@ -151,85 +163,107 @@ def _table() -> list[Field]:
         Field("name", "name", "the run's name", lambda r: r.name),
         Field("file", "file", "the result file", lambda r: str(r.path)),
         Field("status", "status", "complete, running, failed or preempted", lambda r: r.status),
-        Field("implementation", "communication", "implementation, or algorithm and graph", names.implementation, names.marked),
+        Field("implementation", "communication", "implementation, or algorithm and graph",
+              names.implementation, names.marked),
         Field("graph", "graph", "the graph's type", names.graph),
         Field("graph_label", "graph", "the graph's type and parameters", names.graph_label),
         Field("algorithm", "algorithm", "the algorithm's type", names.algorithm),
         Field("optimizer", "optimizer", "the optimizer's type", spec("optimizer")),
         Field("lr", "lr", "base learning rate of the spec", lr),
-        Field("momentum", "momentum", "momentum of the optimizer", in_spec("optimizer", "momentum")),
-        Field("weight_decay", "weight decay", "weight decay of the optimizer", in_spec("optimizer", "weight_decay")),
+        Field("momentum", "momentum", "momentum of the optimizer",
+              in_spec("optimizer", "momentum")),
+        Field("weight_decay", "weight decay", "weight decay of the optimizer",
+              in_spec("optimizer", "weight_decay")),
         Field("schedule", "schedule", "the learning rate's schedule", spec("schedule")),
         Field("model", "model", "the model's type", spec("model")),
         Field("data", "data", "the data set", spec("data")),
-        Field("partition", "partition", "how samples are dealt to replicas, with its parameters", names.partition),
-        Field("precision", "precision", "float32 or float64", in_spec("precision", default="float32")),
+        Field("partition", "partition", "how samples are dealt to replicas, with its parameters",
+              names.partition),
+        Field("precision", "precision", "float32 or float64",
+              in_spec("precision", default="float32")),
         Field("seed", "seed", "the seed", seed),
         Field("replicas", "replicas", "replicas n", lambda r: r.replicas),
         Field("ranks", "ranks", "MPI ranks", lambda r: r.rank_count),
         Field("batch", "global batch", "samples per iteration, all replicas", batch),
         Field("batch_size", "local batch", "samples per iteration of one replica", local_batch),
         Field("iterations", "iterations", "iterations recorded", lambda r: len(r.iterations)),
-        Field("epochs", "epochs", "epochs done", lambda r: float(r.iterations["epoch"][-1]) if len(r.iterations) else 0.0),
+        Field("epochs", "epochs", "epochs done",
+              lambda r: float(r.iterations["epoch"][-1]) if len(r.iterations) else 0.0),
         Field("degree", "degree", "mean neighbours per iteration", lambda r: mean(r, "degree")),
         Field("rho", "rho", "second largest modulus of W (first graph)", rho),
-        Field("bytes", "sent", "bytes sent by all replicas, whole run", lambda r: total(r, "bytes_sent"), bytes_, better="low"),
+        Field("bytes", "sent", "bytes sent by all replicas, whole run",
+              lambda r: total(r, "bytes_sent"), bytes_, better="low"),
     ]
     for what, show, better in (("accuracy", percent, "high"), ("loss", number, "low")):
         for column in ("min", "median", "max"):
-            columns.append(
-                Field(f"{what}_{column}", f"local {what} {column}", f"final {what}, {column} over the evaluated replicas",
-                         lambda r, w=what, c=column: last(r, w, c), show, better=better)
-            )
-        columns.append(
-            Field(f"{what}_mean_model", f"mean model {what}", f"final {what} of the averaged parameters",
-                     lambda r, w=what: last(r, w, "mean"), show, better=better)
-        )
+            columns.append(Field(f"{what}_{column}", f"local {what} {column}",
+                                 f"final {what}, {column} over the evaluated replicas",
+                                 at_end(what, column), show, better=better))
+        columns.append(Field(f"{what}_mean_model", f"mean model {what}",
+                             f"final {what} of the averaged parameters",
+                             at_end(what, "mean"), show, better=better))
     columns += [
         Field("accuracy_best", "best mean model", "best accuracy of the averaged parameters",
               lambda r: best(r, "accuracy", "mean", np.nanmax), percent, better="high"),
-        Field("accuracy_local_best", "best local median", "best median accuracy of the local models",
+        Field("accuracy_local_best", "best local median",
+              "best median accuracy of the local models",
               lambda r: best(r, "accuracy", "median", np.nanmax), percent, better="high"),
         Field("loss_best", "lowest loss", "lowest loss of the averaged parameters",
               lambda r: best(r, "loss", "mean", np.nanmin), better="low"),
-        Field("validation_accuracy", "validation", "final validation accuracy of the averaged parameters",
+        Field("validation_accuracy", "validation",
+              "final validation accuracy of the averaged parameters",
                  lambda r: last(r, "accuracy", "mean", "validation_"), percent, better="high"),
-        Field("variance", "variance", "last variance over replicas, mean over parameters", lambda r: final_spread(r, "variance"), short),
-        Field("variance_early", "early variance", "mean variance over the first tenth of the iterations",
+        Field("variance", "variance", "last variance over replicas, mean over parameters",
+              lambda r: final_spread(r, "variance"), short),
+        Field("variance_early", "early variance",
+              "mean variance over the first tenth of the iterations",
                  lambda r: series.early_spread(r, "variance"), short),
-        Field("variance_early_after", "early variance after", "the same right after averaging (profile.after)",
+        Field("variance_early_after", "early variance after",
+              "the same right after averaging (profile.after)",
                  lambda r: series.early_spread(r, "variance_after"), short),
-        Field("consensus", "consensus distance", "last consensus distance", lambda r: final_spread(r, "consensus"), short),
-        Field("gini", "Gini", "last Gini coefficient of the norms, median over weight tensors", lambda r: final_spread(r, "gini"), short),
-        Field("step_time", "step", "median step time of the slowest rank", step, seconds, timed=True, better="low"),
-        Field("elapsed", "elapsed", "time from the start to the last evaluation", elapsed, seconds, timed=True, better="low"),
-        Field("throughput", "samples/s", "global batch / median step time", lambda r: batch(r) / step(r),
+        Field("consensus", "consensus distance", "last consensus distance",
+              lambda r: final_spread(r, "consensus"), short),
+        Field("gini", "Gini", "last Gini coefficient of the norms, median over weight tensors",
+              lambda r: final_spread(r, "gini"), short),
+        Field("step_time", "step", "median step time of the slowest rank", step, seconds,
+              timed=True, better="low"),
+        Field("elapsed", "elapsed", "time from the start to the last evaluation", elapsed, seconds,
+              timed=True, better="low"),
+        Field("throughput", "samples/s", "global batch / median step time",
+              lambda r: batch(r) / step(r),
                  rate, timed=True, better="high"),
     ]
     for name in ("data", "gradient", "update", "exchange", "rest", "profile"):
-        columns.append(Field(f"time_{name}", name, f"mean seconds per iteration: {name}", part(name), seconds, timed=True, better="low"))
+        columns.append(Field(f"time_{name}", name, f"mean seconds per iteration: {name}",
+                             part(name), seconds, timed=True, better="low"))
     return columns
 
 
 COLUMNS = {column.key: column for column in _table()}
 DEFAULT = (
-    "name", "implementation", "replicas", "epochs", "accuracy_min", "accuracy_median", "accuracy_max",
+    "name", "implementation", "replicas", "epochs", "accuracy_min", "accuracy_median",
+    "accuracy_max",
     "accuracy_mean_model", "variance_early", "variance", "consensus", "bytes", "step_time",
 )
 
 
 COLLECTED = (
-    "name", "status", "implementation", "algorithm", "graph", "graph_label", "replicas", "ranks", "seed", "model", "data", "partition",
-    "precision", "optimizer", "lr", "momentum", "weight_decay", "schedule", "batch_size", "batch", "iterations", "epochs", "degree", "rho", "bytes",
-    *(f"{what}_{c}" for what in ("accuracy", "loss") for c in ("min", "median", "max", "mean_model")),
-    "accuracy_best", "accuracy_local_best", "loss_best", "validation_accuracy", "variance_early", "variance_early_after", "variance", "consensus",
+    "name", "status", "implementation", "algorithm", "graph", "graph_label", "replicas", "ranks",
+    "seed", "model", "data", "partition",
+    "precision", "optimizer", "lr", "momentum", "weight_decay", "schedule", "batch_size", "batch",
+    "iterations", "epochs", "degree", "rho", "bytes",
+    *(f"{what}_{c}" for what in ("accuracy", "loss")
+      for c in ("min", "median", "max", "mean_model")),
+    "accuracy_best", "accuracy_local_best", "loss_best", "validation_accuracy", "variance_early",
+    "variance_early_after", "variance", "consensus",
     "elapsed", "started", "error", "time_note", "file",
 )
 # said of a run in a collected table only
 NOTES = {column.key: column for column in (
     Field("started", "started", "when the run began", lambda r: r.started),
     Field("error", "error", "why it failed", lambda r: r.error),
-    Field("time_note", "note on times", "why its times must not be compared", lambda r: "; ".join(caveats(r))),
+    Field("time_note", "note on times", "why its times must not be compared",
+          lambda r: "; ".join(caveats(r))),
 )}
 
 
@@ -248,7 +282,8 @@ def find(key: str, place: str = "--columns") -> Field:
         return at(key)
     if key in COLUMNS or key in NOTES:
         return COLUMNS.get(key) or NOTES[key]
-    raise AnalysisError(f"{place} {key}", "no such column", f"choose from {', '.join(COLUMNS)}, or a JSON pointer into the spec")
+    raise AnalysisError(f"{place} {key}", "no such column",
+                        f"choose from {', '.join(COLUMNS)}, or a JSON pointer into the spec")
 
 
 def chosen(text: str | None, default=DEFAULT, place: str = "--columns") -> list[Field]:

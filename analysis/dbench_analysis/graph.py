@@ -4,10 +4,10 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Iterable, Iterator
 
 import numpy as np
 
@@ -30,7 +30,8 @@ def program(given: str | None = None) -> str:
             return found
     found = shutil.which(CHECKOUT) or shutil.which("dbench")
     if not found:
-        raise AnalysisError("dbench", "program not found", "build it, or give --program or DBENCH_PROGRAM")
+        raise AnalysisError("dbench", "program not found",
+                            "build it, or give --program or DBENCH_PROGRAM")
     return str(found)
 
 
@@ -50,7 +51,8 @@ class Graph:
         ended = subprocess.run(command, capture_output=True, text=True)
         if ended.returncode:
             said = ended.stderr.strip().splitlines() or [f"status {ended.returncode}"]
-            raise AnalysisError(self.label, said[0].removeprefix("dbench: error: "), "dbench graph refuses")
+            raise AnalysisError(self.label, said[0].removeprefix("dbench: error: "),
+                                "dbench graph refuses")
         return ended.stdout
 
     @property
@@ -60,6 +62,10 @@ class Graph:
     @cached_property
     def certificate(self) -> dict:
         return json.loads(self.ask("--json"))
+
+    def certify(self) -> dict:
+        """The certificate, asked for now: a graph that the program refuses is a fault here."""
+        return self.certificate
 
     @property
     def period(self) -> int | None:
@@ -81,7 +87,8 @@ class Graph:
 
     @property
     def horizon(self) -> int:
-        """Rounds that are worth looking at: to exactness or a thousandth, and half as many again."""
+        """Rounds that are worth looking at: to exactness or a thousandth, and half as many
+        again."""
         known = self.certificate["finite_time"] or self.certificate["iterations_to_1e3"] or 100
         return int(np.clip(1.5 * known, 10, MOST))
 
@@ -94,7 +101,8 @@ class Graph:
             text = self.ask("--edges", "--rounds", f"{first}:{end}")
             self.known = {first + k: w for k, w in enumerate(parsed(text, self.n))}
             if len(self.known) != end - first:
-                raise AnalysisError("dbench graph --rounds", f"{len(self.known)} rounds of {end - first} asked for")
+                raise AnalysisError("dbench graph --rounds",
+                                    f"{len(self.known)} rounds of {end - first} asked for")
         return self.known[time]
 
     def matrices(self, rounds: int) -> Iterator[np.ndarray]:
@@ -114,10 +122,12 @@ def parsed(text: str, n: int) -> Iterator[np.ndarray]:
         yield w
 
 
-def disagreement(matrices: Iterable[np.ndarray], n: int, seed: int = 0, dimensions: int = 32) -> np.ndarray:
+def disagreement(matrices: Iterable[np.ndarray], n: int, seed: int = 0,
+                 dimensions: int = 32) -> np.ndarray:
     """||x - mean|| / ||x_0 - mean|| from a random start x_0, and after each of the matrices.
 
-    A last column of ones becomes the weights by which push-sum divides; it stays 1 where rows sum to 1.
+    A last column of ones becomes the weights by which push-sum divides; it stays 1 where rows sum
+    to 1.
     """
     x = np.random.default_rng(seed).standard_normal((n, dimensions + 1))
     x[:, -1] = 1
@@ -171,13 +181,16 @@ def links(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def comparing(graphs: list[Graph]) -> list[list[str]]:
-    """Heads, and what sets the graphs apart, a row each; a dash where the certificate says nothing."""
-    rows = [["graph", "rho", "contraction per round", "exact after", "effective neighbours", "degree",
+    """Heads, and what sets the graphs apart, a row each; a dash where the certificate says
+    nothing."""
+    rows = [["graph", "rho", "contraction per round", "exact after", "effective neighbours",
+             "degree",
              "models sent per iteration"]]
     for graph in graphs:
         c = graph.certificate
         effective = c.get("effective_neighbours") or {}
-        values = (c["rho"], graph.rate, c["finite_time"], effective.get("value"), c["degree"]["mean"],
+        values = (c["rho"], graph.rate, c["finite_time"], effective.get("value"),
+                  c["degree"]["mean"],
                   c.get("models_sent"))
         rows.append([graph.label, *map(number, values)])
     return rows

@@ -25,7 +25,7 @@ PATIENCE = 1.0  # seconds given to a writer that is just closing the file
 
 def writer_flags(path: Path) -> int:
     """The consistency flags of the file's superblock (0: closed properly, or a format without)."""
-    with io.open(path, "rb") as file:
+    with open(path, "rb") as file:
         head = file.read(48)
     if not head:
         raise AnalysisError(path, "the file is empty", "its run ended before anything was written")
@@ -38,12 +38,11 @@ class _Wiped(io.RawIOBase):
     """A read-only view of the file at `path` whose superblock says that nobody writes it."""
 
     def __init__(self, path: Path):
-        self._file = io.open(path, "rb")
+        self._file = open(path, "rb")
         head = self._file.read(48)
         size = 12 + 4 * head[9]  # four addresses of head[9] bytes follow the first 12 bytes
-        head = bytearray(head[:size])
-        head[FLAGS_AT] = 0
-        self._head = bytes(head) + lookup3(bytes(head)).to_bytes(4, "little")
+        head = head[:FLAGS_AT] + b"\0" + head[FLAGS_AT + 1 : size]
+        self._head = head + lookup3(head).to_bytes(4, "little")
         self._file.seek(0)
 
     def readable(self):

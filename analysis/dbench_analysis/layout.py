@@ -1,7 +1,9 @@
 """Tables of text as Markdown and LaTeX (booktabs)."""
 
-LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-         "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "†": r"\dag{}", "–": "--"}
+LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+         "{": r"\{", "}": r"\}",
+         "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "†": r"\dag{}",
+         "–": "--"}
 
 
 def latex_text(text: str) -> str:
@@ -18,13 +20,16 @@ def markdown(head: list[str], rows: list[list[str]], bold=frozenset()) -> str:
         return f"**{text}**" if (i, j) in bold else text
 
     body = [line(cell(i, j, text) for j, text in enumerate(row)) for i, row in enumerate(rows)]
-    return "\n".join([line(h.replace("|", "\\|") for h in head), "|" + "|".join(" --- " for _ in head) + "|", *body])
+    return "\n".join([line(h.replace("|", "\\|") for h in head),
+                      "|" + "|".join(" --- " for _ in head) + "|", *body])
 
 
-def latex(head: list[str], rows: list[list[str]], bold=frozenset(), words: int = 1, above=(), notes=()) -> str:
+def latex(head: list[str], rows: list[list[str]], bold=frozenset(), words: int = 1, above=(),
+          notes=()) -> str:
     """A tabular for \\usepackage{booktabs}; the first `words` columns are aligned left.
 
-    `above`: (text, columns) of headings that span columns after the first `words`; notes are comments.
+    `above`: (text, columns) of headings that span columns after the first `words`; notes are
+    comments.
     """
     def cell(i, j, text):
         text = latex_text(text)
@@ -40,5 +45,6 @@ def latex(head: list[str], rows: list[list[str]], bold=frozenset(), words: int =
             at += width
         lines += [" & ".join([*[""] * words, *spans]) + r" \\", " ".join(rules)]
     lines += [" & ".join(latex_text(h) for h in head) + r" \\", r"\midrule"]
-    lines += [" & ".join(cell(i, j, text) for j, text in enumerate(row)) + r" \\" for i, row in enumerate(rows)]
+    lines += [" & ".join(cell(i, j, text) for j, text in enumerate(row)) + r" \\"
+              for i, row in enumerate(rows)]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])

@@ -23,7 +23,8 @@ def graph(run: Run) -> str:
 
 
 def type_of(spec) -> str:
-    """The type of a family's entry, which may stand as a mere string; the types of a list of graphs."""
+    """The type of a family's entry, which may stand as a mere string; the types of a list of
+    graphs."""
     if isinstance(spec, list):
         return ", ".join(type_of(entry) for entry in spec)
     if isinstance(spec, dict):
@@ -61,22 +62,26 @@ def communication(run: Run) -> str:
 
 
 def with_parameters(spec) -> str:
-    """A family's entry in one line: its type and what is set beside it (null and usual settings left out)."""
+    """A family's entry in one line: its type and what is set beside it (null and usual settings
+    left out)."""
     if not isinstance(spec, dict):
         return type_of(spec)
     usual = {"weights": "auto", "lazy": 1}
-    told = [f"{key}={value if not isinstance(value, (dict, list)) else json.dumps(value)}" for key, value in spec.items()
+    told = [f"{key}={value if not isinstance(value, (dict, list)) else json.dumps(value)}"
+            for key, value in spec.items()
             if key != "type" and value is not None and usual.get(key) != value]
     return " ".join([type_of(spec), *told])
 
 
 def graph_label(run: Run) -> str:
-    return with_parameters(run.spec["graph"]) if isinstance(run.spec.get("graph"), dict) else graph(run)
+    return (with_parameters(run.spec["graph"]) if isinstance(run.spec.get("graph"), dict)
+            else graph(run))
 
 
 def partition(run: Run) -> str:
     data = run.spec.get("data")
-    return with_parameters(data.get("partition", "shuffled")) if isinstance(data, dict) else "shuffled"
+    return (with_parameters(data.get("partition", "shuffled")) if isinstance(data, dict)
+            else "shuffled")
 
 
 def labels(runs: list[Run]) -> list[str]:

@@ -1,5 +1,5 @@
-"""How many result files are open at a time, however many runs there are: the one not read for longest is closed, and
-opened again when it is read next."""
+"""How many result files are open at a time, however many runs there are: the one not read for
+longest is closed, and opened again when it is read next."""
 
 import resource
 from collections import OrderedDict
@@ -15,14 +15,16 @@ _open: "OrderedDict[Kept, h5py.File]" = OrderedDict()  # the one not read for lo
 
 
 def limit() -> int:
-    """Files of runs that may be open at once: half of those that the process may have (`ulimit -n`)."""
+    """Files of runs that may be open at once: half of those that the process may have (`ulimit
+    -n`)."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if soft == resource.RLIM_INFINITY else max(1, min(MOST, soft // 2))
 
 
 class Kept:
-    """One file, open where it was read lately, and the data sets read from it: opening one costs more than reading a
-    short column. They go with the file, as closing a file takes h5py a time proportional to all objects there are."""
+    """One file, open where it was read lately, and the data sets read from it: opening one costs
+    more than reading a short column. They go with the file, as closing a file takes h5py a time
+    proportional to all objects there are."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -38,7 +40,8 @@ class Kept:
         return _open[self]
 
     def data(self, name: str) -> h5py.Dataset | None:
-        """The data set of this path in the file; None where there is none. Not to be held while other files are read."""
+        """The data set of this path in the file; None where there is none. Not to be held while
+        other files are read."""
         file = self.file()
         if name not in self._data:
             found = file.get(name)

@@ -21,18 +21,23 @@ def what_ran(run: Run) -> list[tuple[str, str]]:
     details = ""
     if isinstance(optimizer, dict):
         details = ", ".join(f"{k} {number(v)}" for k, v in optimizer.items() if k != "type" and v)
+    of_planned = f" of {run.planned}" * (run.planned > len(run.iterations))
     hosts = run.ranks["host"].nunique() if "host" in run.ranks else 0
     devices = sorted({str(d) for d in run.ranks.get("device", [])})
     rows = [
         ("name", run.name),
         ("status", run.state + (f": {run.error}" if run.error else "")),
         ("started", run.started + (f", finished {run.finished}" if run.finished else "")),
-        ("communication", f"{names.communication(run)}: {names.algorithm(run)}, graph {names.graph(run)}{spectrum(run)}"),
-        ("model", f"{cell(run, 'model')}, {run.parameter_count:,} parameters in {len(run.tensors)} tensors"),
+        ("communication", f"{names.communication(run)}: {names.algorithm(run)}, graph "
+                          f"{names.graph(run)}{spectrum(run)}"),
+        ("model",
+         f"{cell(run, 'model')}, {run.parameter_count:,} parameters in {len(run.tensors)} tensors"),
         ("data", f"{cell(run, 'data')}, partition {partition}, global batch {number(batch(run))}"),
         ("optimizer", f"{cell(run, 'optimizer')}{': ' * bool(details)}{details}"),
-        ("replicas", f"{run.replicas} on {counted(run.rank_count, 'rank')}, {counted(hosts, 'host')}, {', '.join(devices)}"),
-        ("recorded", f"{len(run.iterations)}{f' of {run.planned}' * (run.planned > len(run.iterations))} iterations, {cell(run, 'epochs')} epochs, {len(run.evaluations)} evaluations"),
+        ("replicas", f"{run.replicas} on {counted(run.rank_count, 'rank')}, "
+                     f"{counted(hosts, 'host')}, {', '.join(devices)}"),
+        ("recorded", f"{len(run.iterations)}{of_planned} iterations, {cell(run, 'epochs')} epochs, "
+                     f"{len(run.evaluations)} evaluations"),
     ]
     if run.spec.get("notes"):
         rows.append(("notes", str(run.spec["notes"])))
@@ -43,7 +48,8 @@ def spectrum(run: Run) -> str:
     """Degree and rho of the first graph, where there is one."""
     degree, rho = run.certificate.get("degree"), run.certificate.get("rho")
     mean = degree.get("mean") if isinstance(degree, dict) else degree
-    parts = ([f"degree {number(mean)}"] if mean is not None else []) + ([f"rho {number(rho)}"] if rho is not None else [])
+    parts = ([f"degree {number(mean)}"] if mean is not None
+             else []) + ([f"rho {number(rho)}"] if rho is not None else [])
     return f" ({', '.join(parts)})" if parts else ""
 
 
@@ -58,7 +64,8 @@ def accuracies(run: Run) -> list[tuple[str, str]]:
                 continue
             end = found.iloc[-1]
             local = "local " + " / ".join(show(float(end[c])) for c in ("min", "median", "max"))
-            rows.append((f"{of} {what}", f"{local} (min / median / max), mean model {show(float(end['mean']))}"))
+            rows.append((f"{of} {what}",
+                         f"{local} (min / median / max), mean model {show(float(end['mean']))}"))
     return rows or [("test accuracy", "no evaluation recorded")]
 
 
@@ -69,12 +76,17 @@ def spreads(run: Run) -> list[tuple[str, str]]:
     else:
         early = number(series.early_spread(run, "variance"))
         end = found.iloc[-1]
+        largest = float(series.quiet(np.nanmax, found["consensus"].to_numpy(dtype=float)))
         rows = [
-            ("variance", f"{number(float(end['variance']))} at the end, {early} over the first tenth"),
-            ("consensus distance", f"{number(float(end['consensus']))} at the end, largest {number(float(series.quiet(np.nanmax, found['consensus'].to_numpy(dtype=float))))}"),
+            ("variance",
+             f"{number(float(end['variance']))} at the end, {early} over the first tenth"),
+            ("consensus distance", f"{number(float(end['consensus']))} at the end, largest "
+                                   f"{number(largest)}"),
         ]
-    measures = [f"{m.replace('_', ' ')} {cell_of(run, m)}" for m in series.MEASURES if m in run.parameters]
-    rows.append(("dispersion of norms", ", ".join(measures) + " (at the end, median over weights)" if measures else "not recorded"))
+    measures = [f"{m.replace('_', ' ')} {cell_of(run, m)}"
+                for m in series.MEASURES if m in run.parameters]
+    rows.append(("dispersion of norms", ", ".join(measures) + " (at the end, median over weights)"
+                 if measures else "not recorded"))
     return rows
 
 
@@ -88,13 +100,16 @@ def timing(run: Run) -> list[tuple[str, str]]:
     if not parts:
         return [("step", "no times recorded")]
     inside = sum(value for name, value in parts.items() if name != "profile")
-    rows = [("step", f"{cell(run, 'step_time')} (median of the slowest rank), {cell(run, 'throughput')} samples/s")]
-    shares = [f"{name} {seconds(v)} ({100 * v / inside:.0f} %)" for name, v in parts.items() if name != "profile" and inside > 0]
+    rows = [("step", f"{cell(run, 'step_time')} (median of the slowest rank), "
+                     f"{cell(run, 'throughput')} samples/s")]
+    shares = [f"{name} {seconds(v)} ({100 * v / inside:.0f} %)"
+              for name, v in parts.items() if name != "profile" and inside > 0]
     rows.append(("mean step", f"{seconds(inside)} = {' + '.join(shares)}"))
     rows.append(("beside it", f"profile {seconds(parts['profile'])} per iteration"))
     rows.append(("sent", f"{cell(run, 'bytes')} by all replicas"))
     if caveats(run):
-        rows.append(("note", f"not to be compared with other runs' times: {'; '.join(caveats(run))}"))
+        rows.append(("note",
+                     f"not to be compared with other runs' times: {'; '.join(caveats(run))}"))
     return rows
 
 

@@ -10,7 +10,7 @@ from .collected import Collection
 from .errors import AnalysisError
 from .pivot import mixed, ordered, readable
 
-FEW = 5  # pairs below which neither an interval nor a t-test deserves trust
+FEW = 5  # pairs below which nothing is called equivalent
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Comparison:
     keys: list[tuple]
     a: np.ndarray
     b: np.ndarray
-    interval: tuple[float, float]  # of the mean difference, bootstrap
+    interval: tuple[float, float, float]  # of the mean difference: low, high, coverage
     p: float
     smallest_p: float  # that so many pairs can attain
     exact: bool
@@ -55,11 +55,13 @@ def by_key(found: Collection, keys: list[str], name: str) -> dict[tuple, int]:
             said = ", ".join(f"{k}={v}" for k, v in zip(keys, key))
             differ = ", ".join(mixed(found, [members])) or "nothing but their files"
             raise AnalysisError(f"{name}, {said}", f"{len(members)} runs, which differ in {differ}",
-                                "--only field=value leaves some out, --pair seed,FIELD pairs by more than the seed")
+                                "--only field=value leaves some out, --pair seed,FIELD pairs by "
+                                "more than the seed")
     return {key: members[0] for key, members in rows.items()}
 
 
-def compare(a: Collection, b: Collection, metric: str, keys: list[str], margin: float | None, alpha: float, seed: int):
+def compare(a: Collection, b: Collection, metric: str, keys: list[str], margin: float | None,
+            alpha: float, seed: int):
     """(Comparison, notes): runs of a and b that share `keys`, by `metric`."""
     of_a, of_b = by_key(a, keys, "A"), by_key(b, keys, "B")
     shared, notes = [key for key in ordered(of_a) if key in of_b], []
@@ -68,16 +70,21 @@ def compare(a: Collection, b: Collection, metric: str, keys: list[str], margin: 
         if alone:
             notes.append(f"without a partner in {name}: {'; '.join(alone)} ({', '.join(keys)})")
     if not shared:
-        raise AnalysisError("compare", f"no pair: no {', '.join(keys)} is in both selections", "; ".join(notes))
-    values = [np.array([float(side.frame[metric].iloc[rows[key]]) for key in shared]) for side, rows in ((a, of_a), (b, of_b))]
+        raise AnalysisError("compare", f"no pair: no {', '.join(keys)} is in both selections",
+                            "; ".join(notes))
+    values = [np.array([float(side.frame[metric].iloc[rows[key]]) for key in shared])
+              for side, rows in ((a, of_a), (b, of_b))]
     finite = np.isfinite(values[0]) & np.isfinite(values[1])
     if not finite.all():
         notes.append(f"{int((~finite).sum())} of {len(shared)} pairs left out: not finite")
     if not finite.any():
-        raise AnalysisError("compare", f"no pair has finite values of {metric}", "did these runs record it?")
-    shared, (left, right) = [key for key, keep in zip(shared, finite) if keep], (v[finite] for v in values)
+        raise AnalysisError("compare", f"no pair has finite values of {metric}",
+                            "did these runs record it?")
+    shared, (left, right) = [key for key, keep in zip(shared, finite)
+                             if keep], (v[finite] for v in values)
     d, rng = left - right, np.random.default_rng(seed)
     p, smallest, exact = stats.sign_flip(d, rng)
-    interval = stats.bootstrap_mean(d, 1 - alpha, rng)
+    interval = stats.mean_interval(d, 1 - alpha, rng)
     equivalence = stats.tost(d, margin) if margin is not None else math.nan
-    return Comparison(shared, left, right, interval, p, smallest, exact, margin, equivalence, alpha), notes
+    return Comparison(shared, left, right, interval, p, smallest, exact, margin, equivalence,
+                      alpha), notes

@@ -1,4 +1,5 @@
-"""Runs arranged by two of their fields: mean and deviation of a metric over the runs of each cell."""
+"""Runs arranged by two of their fields: mean and deviation of a metric over the runs of each
+cell."""
 
 import math
 from dataclasses import dataclass, field
@@ -10,6 +11,8 @@ from .differences import is_aside
 from .fields import Field
 from .select import natural
 from .textual import counted, percent
+
+EVALUATED = "/evaluate/replicas"  # over which the worst, median and best local model are taken
 
 
 @dataclass(frozen=True)
@@ -57,21 +60,25 @@ class Pivot:
         return chosen
 
 
-def pivot(found: Collection, rows: list[Field], columns: list[Field], metrics: list[Field]) -> Pivot:
+def pivot(found: Collection, rows: list[Field], columns: list[Field],
+          metrics: list[Field]) -> Pivot:
     frame, by = found.frame, [f.key for f in (*rows, *columns)]
-    keys = [tuple(readable(v) for v in values) for values in frame[by].itertuples(index=False, name=None)]
+    keys = [tuple(readable(v) for v in values)
+            for values in frame[by].itertuples(index=False, name=None)]
     groups: dict[tuple, list[int]] = {}
     for i, key in enumerate(keys):
         groups.setdefault(key, []).append(i)
     split = len(rows)
-    result = Pivot(rows, columns, metrics, ordered(k[:split] for k in groups), ordered(k[split:] for k in groups), {})
+    result = Pivot(rows, columns, metrics, ordered(k[:split] for k in groups),
+                   ordered(k[split:] for k in groups), {})
     result.cells = {key: {} for key in result.row_keys}
     for key, members in groups.items():
         for metric in metrics:
             values = pd.to_numeric(frame[metric.key].iloc[members], errors="coerce")
             values = values[values.map(math.isfinite)]
             if len(values):
-                result.cells[key[:split]][key[split:], metric.key] = Cell(float(values.mean()), float(values.std(ddof=1)), len(values))
+                result.cells[key[:split]][key[split:], metric.key] = Cell(
+                    float(values.mean()), float(values.std(ddof=1)), len(values))
     result.notes = notes(found, groups, metrics)
     return result
 
@@ -86,7 +93,8 @@ def readable(value):
 def ordered(keys) -> list[tuple]:
     """Distinct keys, numbers by size and before words, words in natural order."""
     def rank(key):
-        return [(0, v, []) if isinstance(v, (int, float)) and not isinstance(v, bool) else (1, 0, natural_words(v)) for v in key]
+        return [(0, v, []) if isinstance(v, (int, float)) and not isinstance(v, bool)
+                else (1, 0, natural_words(v)) for v in key]
 
     return sorted(dict.fromkeys(keys), key=rank)
 
@@ -96,15 +104,18 @@ def natural_words(value) -> list:
 
 
 def notes(found: Collection, groups: dict[tuple, list[int]], metrics: list[Field]) -> list[str]:
-    """What a reader must know of the cells: what else differs inside them, seeds met twice, missing values."""
+    """What a reader must know of the cells: what else differs inside them, seeds met twice, missing
+    values."""
     told = []
     for pointer, values in mixed(found, groups.values()).items():
         told.append(f"Cells hold runs that differ in {pointer}: {', '.join(values)}.")
     seeds = found.frame["seed"] if "seed" in found.frame else None
-    twice = [key for key, members in groups.items() if seeds is not None and seeds.iloc[members].duplicated().any()]
+    twice = [key for key, members in groups.items() if seeds is not None
+             and seeds.iloc[members].duplicated().any()]
     if twice and not told:
         some = ", ".join(str(v) for v in twice[0])
-        told.append(f"{counted(len(twice), 'cell')} with the same seed more than once (such as {some}): n counts runs, not seeds.")
+        told.append(f"{counted(len(twice), 'cell')} with the same seed more than once (such as "
+                    f"{some}): n counts runs, not seeds.")
     for metric in metrics:
         values = pd.to_numeric(found.frame[metric.key], errors="coerce")
         lost = int((~values.map(math.isfinite)).sum())
@@ -114,13 +125,14 @@ def notes(found: Collection, groups: dict[tuple, list[int]], metrics: list[Field
 
 
 def mixed(found: Collection, groups) -> dict[str, list[str]]:
-    """Entries of the spec in which runs of one cell differ, with their values; seeds and the like aside."""
+    """Entries of the spec in which runs of one cell differ, with their values; seeds and the like
+    aside."""
     differing: dict[str, dict[str, None]] = {}
     for members in groups:
         specs = [found.specs[i] for i in members if found.specs[i] is not None]
         for pointer in dict.fromkeys(p for spec in specs for p in spec):
             values = {spec.get(pointer, "-"): None for spec in specs}
-            if len(values) > 1 and not is_aside(pointer):
+            if len(values) > 1 and (pointer == EVALUATED or not is_aside(pointer)):
                 differing.setdefault(pointer, {}).update(values)
     return {pointer: list(values) for pointer, values in differing.items()}
 

@@ -1,4 +1,5 @@
-"""Implementations ranked by how their replicas' norms disperse, and by what they learn, in every group of like runs."""
+"""Implementations ranked by how their replicas' norms disperse, and by what they learn, in every
+group of like runs."""
 
 from dataclasses import dataclass
 
@@ -15,11 +16,12 @@ WINDOWS = ("early", "whole")
 
 @dataclass(frozen=True)
 class Ranking:
-    """Ranks [groups, implementations] from 1 (least dispersion, best accuracy), equal values sharing the mean of theirs;
-    NaN where a group has no such run.
+    """Ranks [groups, implementations] from 1 (least dispersion, best accuracy), equal values
+    sharing the mean of theirs; NaN where a group has no such run.
 
-    groups: application, scale and seed of each; dispersion: by (measure, window); performance: by the final accuracy of
-    the mean model (by its loss where `kind` says so); identical: the implementations whose replicas never differ.
+    groups: application, scale and seed of each; dispersion: by (measure, window); performance: by
+    the final accuracy of the mean model (by its loss where `kind` says so); identical: the
+    implementations whose replicas never differ.
     """
 
     implementations: list[str]
@@ -34,42 +36,58 @@ class Ranking:
         """(mean, standard deviation with n - 1) over the groups, each [implementations]."""
         there = np.isfinite(values).sum(axis=0)
         mean = series.quiet(np.nanmean, values, axis=0)
-        return mean, np.where(there > 1, series.quiet(np.nanstd, values, axis=0) * np.sqrt(there / np.maximum(1, there - 1)), np.nan)
+        return mean, np.where(there > 1, series.quiet(np.nanstd, values, axis=0)
+                              * np.sqrt(there / np.maximum(1, there - 1)), np.nan)
 
-    def agreement(self, measure: str, window: str, correlation, without_identical: bool) -> tuple[float, int]:
-        """(mean over groups, number of groups) of a rank correlation between dispersion and performance."""
+    def agreement(self, measure: str, window: str, correlation,
+                  without_identical: bool) -> tuple[float, int]:
+        """(mean over groups, number of groups) of a rank correlation between dispersion and
+        performance."""
         keep = [not (without_identical and name in self.identical) for name in self.implementations]
-        each = np.array([correlation(a[keep], b[keep]) for a, b in zip(self.dispersion[measure, window], self.performance)])
+        each = np.array([correlation(a[keep], b[keep])
+                         for a, b in zip(self.dispersion[measure, window], self.performance)])
         count = int(np.isfinite(each).sum())
         return (float(np.nanmean(each)) if count else float("nan")), count
 
 
 def communications(runs: list[Run]) -> list[str]:
-    """What the runs are called: the implementation, and where one has several graphs or algorithms, what these differ in."""
+    """What the runs are called: the implementation, and where one has several graphs or algorithms,
+    what these differ in."""
     called = [names.implementation(run) for run in runs]
-    specs = [{p: v for p, v in differences.flattened(run.spec).items() if p.startswith(FAMILY[1:]) and not told(p, v)} for run in runs]
+    specs = [{p: v for p, v in differences.flattened(run.spec).items() if p.startswith(FAMILY[1:])
+              and not told(p, v)} for run in runs]
     found = []
     for name, spec in zip(called, specs):
         like = [other for other, also in zip(specs, called) if also == name]
-        apart = [p for p in dict.fromkeys(p for other in like for p in other) if len({other.get(p) for other in like}) > 1]
-        found.append(", ".join([name, *(f"{p.rsplit('/', 1)[-1]}={spec[p]}" for p in apart if p in spec)]))
+        apart = [p for p in dict.fromkeys(p for other in like for p in other)
+                 if len({other.get(p) for other in like}) > 1]
+        found.append(
+            ", ".join([name, *(f"{p.rsplit('/', 1)[-1]}={spec[p]}" for p in apart if p in spec)]))
     return found
 
 
 def told(pointer: str, value: str) -> bool:
     """Whether the name of an implementation says this already, or nobody needs to be told."""
-    return pointer.endswith(("/type", "/order", "/algorithm", "/graph")) or (pointer, value) in (("/graph/weights", "auto"), ("/graph/lazy", "1"))
+    return pointer.endswith(("/type", "/order", "/algorithm", "/graph")) or (pointer, value) in (
+        ("/graph/weights", "auto"), ("/graph/lazy", "1"))
+
+
+def setting_of(run: Run) -> frozenset:
+    """All of the spec but communication, names, seed and the like; the replicas count."""
+    spec = differences.flattened(run.spec)
+    kept = {p: v for p, v in spec.items() if not p.startswith(FAMILY)
+            and not differences.is_aside(p)}
+    return frozenset({**kept, "/replicas": str(run.replicas)}.items())
 
 
 def group_of(run: Run) -> frozenset:
-    """All of the spec but communication, names and the like; the seed counts, and the replicas."""
-    spec = differences.flattened(run.spec)
-    kept = {p: v for p, v in spec.items() if not p.startswith(FAMILY) and not differences.is_aside(p)}
-    return frozenset({**kept, "/seed": str(fields.seed(run)), "/replicas": str(run.replicas)}.items())
+    """The setting and the seed: what runs share that may be compared."""
+    return setting_of(run) | {("/seed", str(fields.seed(run)))}
 
 
 def label(run: Run) -> str:
-    return f"{names.type_of(run.spec.get('model'))} on {names.type_of(run.spec.get('data'))}, n={run.replicas}, seed {fields.seed(run)}"
+    return (f"{names.type_of(run.spec.get('model'))} on {names.type_of(run.spec.get('data'))}, "
+            f"n={run.replicas}, seed {fields.seed(run)}")
 
 
 def ranked(values: list[float], high_first: bool = False) -> np.ndarray:
@@ -83,9 +101,12 @@ def ranked(values: list[float], high_first: bool = False) -> np.ndarray:
 
 
 def ranking(runs: list[Run], window: float = 0.1) -> Ranking:
-    """Groups of two or more implementations; a run without an evaluation or without dispersion measures is left out."""
-    kind = "accuracy" if any(np.isfinite(fields.last(run, "accuracy", "mean")) for run in runs) else "loss"
-    usable = [run for run in runs if np.isfinite(fields.last(run, kind, "mean")) and np.isfinite(series.mean_dispersion(run, MEASURES[0]))]
+    """Groups of two or more implementations; a run without an evaluation or without dispersion
+    measures is left out."""
+    kind = ("accuracy" if any(np.isfinite(fields.last(run, "accuracy", "mean")) for run in runs)
+            else "loss")
+    usable = [run for run in runs if np.isfinite(fields.last(run, kind, "mean"))
+              and np.isfinite(series.mean_dispersion(run, MEASURES[0]))]
     called = communications(usable)
     groups: dict[frozenset, dict[str, Run]] = {}
     twice = 0
@@ -95,25 +116,33 @@ def ranking(runs: list[Run], window: float = 0.1) -> Ranking:
         members.setdefault(name, run)
     groups = {key: members for key, members in groups.items() if len(members) > 1}
     if not groups:
-        raise AnalysisError("ranks", "no two implementations were run alike but for algorithm and graph, with norms profiled and evaluated",
-                            "give runs of one model, data set, number of replicas and seed, with profile.norms on")
-    implementations = list(dict.fromkeys(name for name in called if any(name in members for members in groups.values())))
+        raise AnalysisError("ranks", "no two implementations were run alike but for algorithm and "
+                                     "graph, with norms profiled and evaluated",
+                            "give runs of one model, data set, number of replicas and seed, with "
+                            "profile.norms on")
+    implementations = list(dict.fromkeys(name for name in called
+                                         if any(name in members for members in groups.values())))
     table = [[members.get(name) for name in implementations] for members in groups.values()]
 
     def by(value, **how):
-        return np.array([ranked([value(run) if run else np.nan for run in row], **how) for row in table])
+        return np.array([ranked([value(run) if run else np.nan for run in row], **how)
+                         for row in table])
 
     shares = {"early": window, "whole": 1.0}
-    dispersion = {(m, w): by(lambda run: series.mean_dispersion(run, m, shares[w])) for m in MEASURES for w in WINDOWS}
+    dispersion = {(m, w): by(lambda run, m=m, w=w: series.mean_dispersion(run, m, shares[w]))
+                  for m in MEASURES for w in WINDOWS}
     performance = by(lambda run: fields.last(run, kind, "mean"), high_first=kind == "accuracy")
-    first = {name: next(row[i] for row in table if row[i]) for i, name in enumerate(implementations)}
-    identical = [name for name, run in first.items() if names.algorithm(run) == "centralized"]
+    identical = list({name: None for members in groups.values() for name, run in members.items()
+                      if names.algorithm(run) == "centralized"})
     notes = []
     left = len(runs) - sum(len(members) for members in groups.values()) - twice
     if left:
-        notes.append(f"{left} of {len(runs)} runs left out: nothing to rank them against, or no norms or evaluation recorded.")
+        notes.append(f"{left} of {len(runs)} runs left out: nothing to rank them against, or no "
+                     "norms or evaluation recorded.")
     if twice:
         notes.append(f"{twice} runs left out that repeat another's setting and seed.")
     if not np.isfinite(performance).all():
-        notes.append("Not every group has every implementation: mean ranks over different groups do not compare.")
-    return Ranking(implementations, [label(next(iter(m.values()))) for m in groups.values()], dispersion, performance, kind, identical, notes)
+        notes.append("Not every group has every implementation: mean ranks over different groups "
+                     "do not compare.")
+    return Ranking(implementations, [label(next(iter(m.values()))) for m in groups.values()],
+                   dispersion, performance, kind, identical, notes)

@@ -17,8 +17,8 @@ from .writer import condition, duration, silence
 
 
 class Run:
-    """One result file, open for reading. Arrays are read when they are asked for. Of many runs only those read
-    lately keep their files open (see `openfiles`).
+    """One result file, open for reading. Arrays are read when they are asked for. Of many runs only
+    those read lately keep their files open (see `openfiles`).
 
     spec, provenance, certificate   dicts
     tensors, ranks, segments, events   DataFrames
@@ -34,7 +34,8 @@ class Run:
         except (KeyError, OSError, RuntimeError) as error:
             self.close()
             raise AnalysisError(
-                self.path, f"damaged or cut short: {error}", "`dbench doctor FILE` examines the file"
+                self.path, f"damaged or cut short: {error}",
+                "`dbench doctor FILE` examines the file"
             ) from error
         except AnalysisError:
             self.close()
@@ -43,7 +44,8 @@ class Run:
     def _read_head(self):
         attrs = self.file.attrs
         if text(attrs.get("schema", "")) != schema.NAME:
-            raise AnalysisError(self.path, "an HDF5 file, but not a dbench result", "give a file of `dbench run`")
+            raise AnalysisError(self.path, "an HDF5 file, but not a dbench result",
+                                "give a file of `dbench run`")
         self.version = int(attrs["schema_version"])
         if self.version > schema.VERSION:
             raise AnalysisError(
@@ -54,7 +56,8 @@ class Run:
         missing = [group for group in schema.GROUPS if group not in self.file]
         if missing:
             raise AnalysisError(
-                self.path, f"no group {', '.join(missing)}", "the run ended before its first iteration"
+                self.path, f"no group {', '.join(missing)}",
+                "the run ended before its first iteration"
             )
         self.name = text(attrs["name"])
         self.status = text(attrs["status"])
@@ -63,8 +66,10 @@ class Run:
         self.replicas = int(attrs["replicas"])
         self.spec = self._json(text(self.file["spec"][()]), "/spec")
         self.provenance = self._json(text(self.file["provenance"][()]), "/provenance")
-        self.certificate = self._json(text(self.file["graphs"].attrs.get("certificate", "")), "/graphs")
-        evaluated = self.file["evaluations/replica"][:] if "evaluations/replica" in self.file else []
+        self.certificate = self._json(text(self.file["graphs"].attrs.get("certificate", "")),
+                                      "/graphs")
+        evaluated = (self.file["evaluations/replica"][:] if "evaluations/replica" in self.file
+                     else [])
         self.iterations, self.parameters, self.evaluations = (
             Table(self._kept, name, columns, evaluated) for name, columns in schema.TABLES.items()
         )
@@ -73,7 +78,8 @@ class Run:
         try:
             value = json.loads(content) if content.strip("\0 \n") else {}
         except json.JSONDecodeError as error:
-            raise AnalysisError(self.path, f"{where} is not JSON: {error}", "is the file complete?") from error
+            raise AnalysisError(self.path, f"{where} is not JSON: {error}",
+                                "is the file complete?") from error
         return value or {}
 
     def _frame(self, group: str) -> pd.DataFrame:
@@ -82,7 +88,8 @@ class Run:
             return pd.DataFrame()
         columns = {name: data for name, data in self.file[group].items() if data.ndim == 1}
         rows = min((data.shape[0] for data in columns.values()), default=0)
-        return pd.DataFrame({name: decoded(np.asarray(data[:rows])) for name, data in columns.items()})
+        return pd.DataFrame({name: decoded(np.asarray(data[:rows]))
+                             for name, data in columns.items()})
 
     @property
     def file(self) -> h5py.File:
@@ -126,7 +133,8 @@ class Run:
         """Mixing matrix W [n, n] of row `row` of /graphs: W[i, j] weighs what i takes from j."""
         group = self.file["graphs"]
         if not 0 <= row < len(group["offset"]) - 1:
-            raise AnalysisError(self.path, f"no graph {row}", f"/graphs has {max(0, len(group['offset']) - 1)}")
+            raise AnalysisError(self.path, f"no graph {row}",
+                                f"/graphs has {max(0, len(group['offset']) - 1)}")
         first, end = (int(v) for v in group["offset"][row : row + 2])
         edges = group["edge"][first:end]
         matrix = np.zeros((self.replicas, self.replicas))
@@ -146,7 +154,8 @@ class Run:
         hosts = list(self.segments.get("host", []))
         writer = condition(self.path, hosts[-1] if hosts else "")
         since = f"last written {duration(silence(self.path))} ago"
-        return {"alive": f"running, {since}", "dead": f"running, but its writer is dead, {since}"}.get(
+        return {"alive": f"running, {since}",
+                "dead": f"running, but its writer is dead, {since}"}.get(
             writer, f"running, or its writer is dead, {since}")
 
     def close(self):
@@ -159,10 +168,11 @@ class Run:
         self.close()
 
     def __repr__(self):
-        return f"<Run {self.name}: {self.replicas} replicas, {len(self.iterations)} iterations, {self.state}>"
+        return (f"<Run {self.name}: {self.replicas} replicas, {len(self.iterations)} iterations, "
+                f"{self.state}>")
 
 
-def open(path) -> Run:  # noqa: A001 (the name that callers expect: dbench_analysis.open)
+def open(path) -> Run:  # the name that callers expect: dbench_analysis.open
     """Opens a result file: finished, being written, or left behind by a killed writer."""
     return Run(path)
 

@@ -31,7 +31,7 @@ ITERATIONS = {
 PARAMETERS = {
     "iteration": ("J", "iteration"),
     "norm": ("JnT", "1"),
-    **{measure: ("JT", "1") for measure in MEASURES},
+    **dict.fromkeys(MEASURES, ("JT", "1")),
     "update_norm": ("Jn", "1"),
     "gradient_norm": ("Jn", "1"),
     "variance_iteration": ("Q", "iteration"),

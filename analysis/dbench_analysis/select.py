@@ -22,17 +22,19 @@ def result_files(named: list[str]) -> list[tuple[Path, bool]]:
     for item in named:
         path = Path(item)
         if path.is_dir():
-            inside = sorted((p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file()), key=natural)
+            inside = sorted((p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file()),
+                            key=natural)
             if not inside:
-                raise AnalysisError(item, "no .h5 file in this folder", "did the run write elsewhere?")
+                raise AnalysisError(item, "no .h5 file in this folder",
+                                    "did the run write elsewhere?")
             for file in inside:
                 found.setdefault(file, False)
         elif not path.exists() and glob.has_magic(item):
             matches = sorted(glob.glob(item, recursive=True), key=natural)
             if not matches:
                 raise AnalysisError(item, "no file matches", "check the pattern and the folder")
-            for file in matches:
-                found.setdefault(Path(file), False)
+            for match in matches:
+                found.setdefault(Path(match), False)
         else:
             found[path] = True
     return list(found.items())
@@ -49,5 +51,6 @@ def open_runs(named: list[str]) -> list[Run]:
                 raise
             print(f"dbench-analyze: passed over {error}", file=sys.stderr)
     if not runs:
-        raise AnalysisError(" ".join(named), "no result file of dbench among these", "see the notices above")
+        raise AnalysisError(" ".join(named), "no result file of dbench among these",
+                            "see the notices above")
     return runs

@@ -40,18 +40,21 @@ def training(run: Run, what: str) -> pd.DataFrame:
     column = run.iterations[f"train_{what}"]
 
     def reduce(values):
-        return np.stack([quiet(f, values, axis=1) for f in (np.nanmin, np.nanmedian, np.nanmax)], axis=1)
+        return np.stack([quiet(f, values, axis=1) for f in (np.nanmin, np.nanmedian, np.nanmax)],
+                        axis=1)
 
     values = column.rowwise(reduce).reshape(-1, 3)
     epoch = run.iterations["epoch"][: len(values)]
-    return pd.DataFrame({"epoch": epoch, **dict(zip(("min", "median", "max"), values[: len(epoch)].T))})
+    return pd.DataFrame({"epoch": epoch,
+                         **dict(zip(("min", "median", "max"), values[: len(epoch)].T))})
 
 
 def epoch_of(run: Run, iterations: np.ndarray) -> np.ndarray:
     """The epoch reached at the end of each of these iterations (NaN where none is recorded yet)."""
     epoch = run.iterations["epoch"][:]
     inside = np.asarray(iterations) < len(epoch)
-    return np.where(inside, np.take(epoch, iterations, mode="clip"), np.nan) if len(epoch) else np.full(len(iterations), np.nan)
+    return (np.where(inside, np.take(epoch, iterations, mode="clip"), np.nan) if len(epoch)
+            else np.full(len(iterations), np.nan))
 
 
 def dispersion(run: Run, measure: str) -> pd.DataFrame:
@@ -65,14 +68,17 @@ def dispersion(run: Run, measure: str) -> pd.DataFrame:
     column = run.parameters[measure]
     weights = (run.tensors["kind"] == "weight").to_numpy()
     use = weights if weights.any() else np.ones_like(weights)
-    values = column.rowwise(lambda v: quiet(np.nanquantile, v[:, use], q=[0.25, 0.5, 0.75], axis=1).T).reshape(-1, 3)
+    values = column.rowwise(lambda v: quiet(np.nanquantile, v[:, use], q=[0.25, 0.5, 0.75],
+                                            axis=1).T).reshape(-1, 3)
     iteration = column.index
     low, median, high = values.T
-    return pd.DataFrame({"iteration": iteration, "epoch": epoch_of(run, iteration), "low": low, "median": median, "high": high})
+    return pd.DataFrame({"iteration": iteration, "epoch": epoch_of(run, iteration), "low": low,
+                         "median": median, "high": high})
 
 
 def mean_dispersion(run: Run, measure: str, share: float = 1.0) -> float:
-    """A dispersion measure, mean over all tensors and over the first `share` of the iterations (at least one row); NaN without rows."""
+    """A dispersion measure, mean over all tensors and over the first `share` of the iterations (at
+    least one row); NaN without rows."""
     if measure not in run.parameters:
         return float("nan")
     column = run.parameters[measure]
@@ -88,7 +94,8 @@ def variance(run: Run) -> pd.DataFrame:
         return pd.DataFrame(columns=["iteration", "epoch", "variance", "consensus"])
     numel = run.tensors["numel"].to_numpy(dtype=np.float64)
     weight = numel / numel.sum()
-    columns = {"variance": table["variance"].rowwise(lambda v: v @ weight), "consensus": table["consensus_distance"][:]}
+    columns = {"variance": table["variance"].rowwise(lambda v: v @ weight),
+               "consensus": table["consensus_distance"][:]}
     if "variance_after" in table:
         columns["variance_after"] = table["variance_after"].rowwise(lambda v: v @ weight)
         columns["consensus_after"] = table["consensus_distance_after"][:]
@@ -99,9 +106,11 @@ def variance(run: Run) -> pd.DataFrame:
 
 
 def spread(run: Run, measure: str) -> pd.DataFrame:
-    """Any measure of spread as iteration, epoch, value: variance, consensus, or a dispersion measure."""
+    """Any measure of spread as iteration, epoch, value: variance, consensus, or a dispersion
+    measure."""
     if measure in MEASURES:
-        return dispersion(run, measure).rename(columns={"median": "value"})[["iteration", "epoch", "value"]]
+        return dispersion(run, measure).rename(columns={"median": "value"})[
+            ["iteration", "epoch", "value"]]
     return variance(run).rename(columns={measure: "value"})[["iteration", "epoch", "value"]]
 
 
@@ -127,11 +136,12 @@ def spread_at_evaluations(run: Run, measure: str) -> pd.DataFrame:
     means = []
     for start, end in zip(starts, ends):
         inside = value[(at >= start) & (at < end)]
-        if not np.isfinite(inside).any():  # profiled more rarely than evaluated: the last one before
+        if not np.isfinite(inside).any():  # profiled more rarely than evaluated: the last before
             inside = value[at < end][-1:]
         means.append(quiet(np.nanmean, inside) if len(inside) else np.nan)
     evaluated = evaluated.assign(value=np.array(means, dtype=float))
-    return evaluated[evaluated["value"].notna() & (evaluated["iteration"] > 0)].reset_index(drop=True)
+    return evaluated[evaluated["value"].notna()
+                     & (evaluated["iteration"] > 0)].reset_index(drop=True)
 
 
 def squared_per_parameter(run: Run, measure: str, distance: np.ndarray) -> np.ndarray:
@@ -143,7 +153,8 @@ def final_variance(run: Run, measure: str) -> float:
     """The last variance or consensus distance; only that one number is read."""
     if "variance" not in run.parameters:
         return float("nan")
-    return float(squared_per_parameter(run, measure, run.parameters["consensus_distance"][-1].astype(float)))
+    return float(squared_per_parameter(run, measure,
+                                       run.parameters["consensus_distance"][-1].astype(float)))
 
 
 def early_spread(run: Run, measure: str, share: float = 0.1) -> float:
@@ -155,7 +166,8 @@ def early_spread(run: Run, measure: str, share: float = 0.1) -> float:
 
 
 def early_spreads(run: Run, measure: str, shares: list[float]) -> list[float]:
-    """`early_spread` for several shares. Of variances only the distances are read, and only what is early."""
+    """`early_spread` for several shares. Of variances only the distances are read, and only what is
+    early."""
     if measure in MEASURES:
         found = spread(run, measure)
         at, value = found["iteration"].to_numpy(), found["value"].to_numpy(dtype=float)
@@ -165,18 +177,21 @@ def early_spreads(run: Run, measure: str, shares: list[float]) -> list[float]:
             return [float("nan")] * len(shares)
         column = run.parameters[name]
         rows = max(1, int(np.searchsorted(column.index, max(shares) * len(run.iterations))))
-        at, value = column.index[:rows], squared_per_parameter(run, measure, column[:rows].astype(float))
+        at, value = column.index[:rows], squared_per_parameter(run, measure,
+                                                               column[:rows].astype(float))
 
     def early(share: float) -> float:
         first = at < share * len(run.iterations)
-        return float(quiet(np.nanmean, value[first] if first.any() else value[:1])) if len(value) else float("nan")
+        return (float(quiet(np.nanmean, value[first] if first.any() else value[:1])) if len(value)
+                else float("nan"))
 
     return [early(share) for share in shares]
 
 
 def bytes_sent(run: Run) -> np.ndarray:
-    """What all replicas sent in each iteration to train, measuring for a controller included [I]."""
-    sent = run.iterations["bytes_sent"][:].astype(float)
+    """What all replicas sent in each iteration to train, measuring for a controller included
+    [I]."""
+    sent: np.ndarray = run.iterations["bytes_sent"][:].astype(float)
     if "control_bytes" in run.iterations:
         control = run.iterations["control_bytes"][:]
         rows = min(len(sent), len(control))

@@ -1,19 +1,22 @@
-"""Statistics of a few numbers, as pure functions: paired differences, equivalence, ranks. numpy only."""
+"""Statistics of a few numbers, as pure functions: paired differences, equivalence, ranks."""
 
 import itertools
 import math
+import warnings
 
 import numpy as np
+from scipy import stats
 
-EXACT = 1 << 16  # sign patterns (or orders) that are gone through one by one; more are drawn at random
+EXACT = 1 << 16  # sign patterns (or orders) gone through one by one; of more some are drawn
 DRAWS = 100_000
 
 
-def sign_flip(d: np.ndarray, rng: np.random.Generator) -> tuple[float, float, bool]:
+def sign_flip(d, rng: np.random.Generator) -> tuple[float, float, bool]:
     """Two-sided p of "the differences d[n] are symmetric about 0", by flipping their signs.
 
-    Returns (p, the smallest p that n such differences can attain, exact). Exact where 2^n is small, else from
-    random patterns, the observed one counted among them. Zeros cannot be flipped and count for nothing.
+    Returns (p, the smallest p that n such differences can attain, exact). Exact where 2^n is small,
+    else from random patterns, the observed one counted among them. Zeros cannot be flipped and
+    count for nothing.
     """
     d = np.asarray(d, dtype=float)
     moving = d[d != 0]
@@ -21,98 +24,126 @@ def sign_flip(d: np.ndarray, rng: np.random.Generator) -> tuple[float, float, bo
         return 1.0, 1.0, True
     limit = abs(moving.sum()) * (1 - 1e-12) - 1e-300
     smallest = 2.0 ** (1 - len(moving))
-    if 2 ** len(moving) <= EXACT:
-        signs = 1 - 2 * ((np.arange(2 ** len(moving))[:, None] >> np.arange(len(moving))) & 1)
-        return float(np.mean(np.abs(signs @ moving) >= limit)), smallest, True
-    beyond = 0
-    for _ in range(0, DRAWS, 1000):
-        signs = rng.integers(0, 2, (1000, len(moving))) * 2 - 1
-        beyond += int(np.sum(np.abs(signs @ moving) >= limit))
-    return (beyond + 1) / (DRAWS + 1), max(smallest, 1 / (DRAWS + 1)), False
+    exact = 2 ** len(moving) <= EXACT
+    beyond = count = 0
+    for chosen in subsets(len(moving), rng):
+        beyond += int(np.sum(np.abs((1 - 2 * chosen) @ moving) >= limit))
+        count += len(chosen)
+    if exact:
+        return beyond / count, smallest, True
+    return (beyond + 1) / (count + 1), max(smallest, 1 / (count + 1)), False
 
 
-def bootstrap_mean(d: np.ndarray, confidence: float, rng: np.random.Generator, draws: int = 10_000) -> tuple[float, float]:
-    """Percentile interval of the mean of d[n]: resampled with replacement, seeded by `rng`."""
+def subsets(n: int, rng: np.random.Generator):
+    """Blocks of subsets of n things, 0 or 1 [rows, n]: all of them where they are few, else random
+    ones."""
+    if 2**n <= EXACT:
+        yield (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    else:
+        for _ in range(0, DRAWS, 10_000):
+            yield rng.integers(0, 2, (10_000, n))
+
+
+def mean_interval(d, confidence: float,
+                  rng: np.random.Generator) -> tuple[float, float, float]:
+    """(low, high, coverage): the values that flipping signs does not reject as the mean of d[n].
+
+    Its ends are means of subsets of d: where differences are independent and symmetric about their
+    mean, that lies with equal probability in each gap between the sorted means of the 2^n - 1
+    subsets (Hartigan, Using subsample values as typical values, 1969), so that the coverage is
+    known for any n and any such distribution. It is at least `confidence`, or what n can give:
+    1 - 2^(1-n). (NaN, NaN, 0) for n < 2.
+    """
     d = np.asarray(d, dtype=float)
-    means = d[rng.integers(0, len(d), (draws, len(d)))].mean(axis=1)
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
+    if len(d) < 2:
+        return math.nan, math.nan, 0.0
+    means = []
+    for chosen in subsets(len(d), rng):
+        size = chosen.sum(axis=1)
+        means.append((chosen @ d)[size > 0] / size[size > 0])
+    every = np.sort(np.concatenate(means))
+    beyond = max(1, math.floor((1 - confidence) / 2 * (len(every) + 1) + 1e-9))
+    return float(every[beyond - 1]), float(every[-beyond]), 1 - 2 * beyond / (len(every) + 1)
 
 
-def tost(d: np.ndarray, margin: float) -> float:
-    """p of two one-sided paired t-tests: small where the mean of d[n] is shown to lie within ±margin.
+def student_half_width(values, confidence: float) -> float:
+    """Half the width of Student's interval of the mean of values[n]; infinite for n < 2."""
+    if len(values) < 2:
+        return math.inf
+    return float(stats.t.ppf((1 + confidence) / 2, len(values) - 1) * stats.sem(values))
+
+
+def tost(d, margin: float) -> float:
+    """p of two one-sided paired t-tests: small where the mean of d[n] is shown to lie within
+    ±margin.
 
     Schuirmann 1987. NaN for n < 2. Without any scatter it is 0 inside and 1 outside.
     """
     d = np.asarray(d, dtype=float)
     if len(d) < 2:
         return math.nan
-    mean, error = float(d.mean()), float(d.std(ddof=1)) / math.sqrt(len(d))
-    if error <= 1e-12 * float(np.abs(d).max()):  # equal but for rounding
-        return 0.0 if abs(mean) < margin else 1.0
-    return max(student_cdf(-(mean + margin) / error, len(d) - 1), student_cdf((mean - margin) / error, len(d) - 1))
+    if np.ptp(d) <= 1e-12 * float(np.abs(d).max()):  # equal but for rounding
+        return 0.0 if abs(float(d.mean())) < margin else 1.0
+    return float(max(stats.ttest_1samp(d, -margin, alternative="greater").pvalue,
+                     stats.ttest_1samp(d, margin, alternative="less").pvalue))
 
 
-def student_cdf(t: float, freedom: float) -> float:
-    """P(T <= t) of Student's distribution."""
-    tail = 0.5 * beta_cdf(freedom / (freedom + t * t), freedom / 2, 0.5)
-    return 1 - tail if t > 0 else tail
-
-
-def beta_cdf(x: float, a: float, b: float) -> float:
-    """The regularized incomplete beta function I_x(a, b), by its continued fraction (Abramowitz & Stegun 26.5.8)."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    if x > (a + 1) / (a + b + 2):  # there it converges slowly
-        return 1 - beta_cdf(1 - x, b, a)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
-    value = 0.0
-    for m in range(300, 0, -1):  # from its end: x < (a+1)/(a+b+2) makes 300 pairs plenty
-        odd = -(a + m - 1) * (a + b + m - 1) * x / ((a + 2 * m - 2) * (a + 2 * m - 1))
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        value = odd / (1 + even / (1 + value))
-    return front / (1 + value)
-
-
-def ranks(values: np.ndarray) -> np.ndarray:
+def ranks(values, axis=None) -> np.ndarray:
     """Ranks from 1; equal values share the mean of theirs."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(count) - (count - 1) / 2)[place]
+    return stats.rankdata(values, axis=axis)
 
 
-def spearman(x: np.ndarray, y: np.ndarray) -> float:
+def spearman(x, y) -> float:
     """Rank correlation; NaN for fewer than 3 pairs or where all of one side are equal."""
+    return correlation(stats.spearmanr, x, y)
+
+
+def kendall(x, y) -> float:
+    """Rank correlation by pairs, tau-b: ties count for neither side and shorten both. NaN as in
+    `spearman`."""
+    return correlation(stats.kendalltau, x, y)
+
+
+def correlation(how, x, y) -> float:
+    """`how` of scipy over the pairs that are finite."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     use = np.isfinite(x) & np.isfinite(y)
     if use.sum() < 3:
         return math.nan
-    a, b = (ranks(v[use]) - (use.sum() + 1) / 2 for v in (x, y))
-    scale = math.sqrt(float(a @ a) * float(b @ b))
-    return float(a @ b) / scale if scale else math.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of equal values: NaN says it
+        return float(how(x[use], y[use])[0])
 
 
-def spearman_p(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> float:
-    """Two-sided p of the rank correlation: all orders of up to 8 pairs, else random ones."""
-    found = abs(spearman(x, y))
-    if math.isnan(found):
-        return math.nan
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    use = np.isfinite(x) & np.isfinite(y)
-    a, b = (ranks(v[use]) - (use.sum() + 1) / 2 for v in (x, y))
-    scale = math.sqrt(float(a @ a) * float(b @ b))
-    if math.factorial(len(a)) <= EXACT:
-        orders = np.array(list(itertools.permutations(range(len(a)))))
-        return float(np.mean(np.abs(b[orders] @ a) / scale >= found - 1e-12))
-    shuffled = rng.permuted(np.tile(b, (10_000, 1)), axis=1)
-    return float((np.sum(np.abs(shuffled @ a) / scale >= found - 1e-12) + 1) / 10_001)
+def orders(n: int, rng: np.random.Generator) -> tuple[np.ndarray, bool]:
+    """(orders of n things [rows, n], whether these are all): of more than 8 things 10,000 random
+    ones, the given order the first."""
+    if math.factorial(n) <= EXACT:
+        return np.array(list(itertools.permutations(range(n)))), True
+    drawn = rng.permuted(np.tile(np.arange(n), (10_000, 1)), axis=1)
+    return np.vstack([np.arange(n), drawn]), False
 
 
-def kendall(x: np.ndarray, y: np.ndarray) -> float:
-    """Rank correlation by pairs, tau-b (Kendall 1945): ties count for neither side and shorten both. NaN as in `spearman`."""
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    use = np.isfinite(x) & np.isfinite(y)
-    if use.sum() < 3:
-        return math.nan
-    a, b = (np.sign(np.subtract.outer(v[use], v[use])) for v in (x, y))
-    scale = math.sqrt(float(np.sum(a * a)) * float(np.sum(b * b)))
-    return float(np.sum(a * b)) / scale if scale else math.nan
+def spearman_together(x, y, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(rho, p), each [a, b]: rank correlations of the a rows of x[a, n] with the b rows of y[b, n],
+    and their p by permuting the n, corrected for a times b correlations asked at once.
+
+    p is the share of orders in which the largest of all |rho| reaches this one (Westfall and Young
+    1993): that any p is 0.05 or less has a probability of at most 0.05 where x has nothing to do
+    with y. All numbers are finite; NaN where a row is constant.
+    """
+    a, b = (scaled(stats.rankdata(np.atleast_2d(v), axis=1)) for v in (x, y))
+    rho = a @ b.T
+    taken, _ = orders(a.shape[1], rng)
+    largest = np.zeros(len(taken))
+    for row in b:
+        largest = np.maximum(largest, np.nan_to_num(np.abs(row[taken] @ a.T)).max(axis=1))
+    p = np.mean(largest[:, None, None] >= np.abs(rho) - 1e-12, axis=0)
+    return rho, np.where(np.isfinite(rho), p, np.nan)
+
+
+def scaled(values: np.ndarray) -> np.ndarray:
+    """Rows [a, n] about their mean and of length 1; NaN where a row is constant."""
+    centred = values - values.mean(axis=1, keepdims=True)
+    length = np.sqrt((centred * centred).sum(axis=1, keepdims=True))
+    return centred / np.where(length > 0, length, np.nan)

@@ -13,7 +13,8 @@ BLOCK_BYTES = 32 << 20  # of a column held at a time by Column.blocks
 def decoded(values: np.ndarray) -> np.ndarray:
     """Byte strings as str, anything else as it is."""
     if values.dtype.kind in "SO":
-        text = [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values.ravel()]
+        text = [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v)
+                for v in values.ravel()]
         return np.array(text, dtype=object).reshape(values.shape)
     return values
 
@@ -59,7 +60,8 @@ class Column:
             first = int(first) % len(self)
         else:  # ellipsis, masks, lists: numpy's business
             return decoded(np.asarray(self.data[: len(self)])[where])
-        return decoded(np.asarray(self.data[(first, *rest)]))
+        where = (first, *rest)
+        return decoded(np.asarray(self.data[where]))
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         values = self[:]
@@ -81,11 +83,13 @@ class Column:
     def index(self) -> np.ndarray:
         """The iteration of each row."""
         key = self.table.key(self.axes)
-        return np.asarray(self.table.data(key)[: len(self)]) if key else np.arange(len(self))
+        labels = self.table.data(key) if key else None
+        return np.arange(len(self)) if labels is None else np.asarray(labels[: len(self)])
 
     def frame(self) -> pd.DataFrame:
         """Rows labelled by iteration; columns by replica, rank or tensor (both for norms)."""
-        labels = [self.table.labels(axis, size) for axis, size in zip(self.axes[1:], self.shape[1:])]
+        labels = [self.table.labels(axis, size)
+                  for axis, size in zip(self.axes[1:], self.shape[1:])]
         if len(labels) > 1:
             columns = pd.MultiIndex.from_product(labels, names=["replica", "tensor"])
         else:
@@ -112,10 +116,12 @@ class Table:
 
     def key(self, axes: str) -> str | None:
         """The column that labels the rows of a column with these axes."""
-        return {"I": "iteration", "J": "iteration", "Q": "variance_iteration", "E": "iteration"}.get(axes[0])
+        return {"I": "iteration", "J": "iteration", "Q": "variance_iteration",
+                "E": "iteration"}.get(axes[0])
 
     def labels(self, axis: str, size: int) -> list:
-        if axis == "T" and len(names := self._kept.data("tensors/name")) == size:
+        names = self._kept.data("tensors/name") if axis == "T" else None
+        if names is not None and len(names) == size:
             return list(decoded(names[:]))
         if axis == "m" and len(self._replicas) == size:
             return list(self._replicas)
@@ -130,8 +136,10 @@ class Table:
     def __getitem__(self, name: str) -> Column:
         data = self.data(name)
         if data is None:
-            raise AnalysisError(self._kept.path, f"no /{self.name}/{name}", f"there are {', '.join(self.group)}")
-        axes, unit = self._columns.get(name) or (text(data.attrs.get("dimensions", "?" * data.ndim)).replace(",", ""), "")
+            raise AnalysisError(self._kept.path, f"no /{self.name}/{name}",
+                                f"there are {', '.join(self.group)}")
+        axes, unit = self._columns.get(name) or (
+            text(data.attrs.get("dimensions", "?" * data.ndim)).replace(",", ""), "")
         return Column(self, name, axes, unit)
 
     def __len__(self) -> int:
@@ -139,7 +147,8 @@ class Table:
 
     def frame(self) -> pd.DataFrame:
         """The columns that have one value per row of this table, in a DataFrame."""
-        wanted = {n: self[n] for n in self.group if self._columns.get(n, ("",))[0] in ("I", "J", "E")}
+        wanted = {n: self[n]
+                  for n in self.group if self._columns.get(n, ("",))[0] in ("I", "J", "E")}
         rows = min((len(column) for column in wanted.values() if len(column)), default=0)
         return pd.DataFrame({n: c[:rows] for n, c in wanted.items() if len(c) >= rows})
 

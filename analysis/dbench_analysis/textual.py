@@ -25,7 +25,8 @@ def seconds(value) -> str:
     """A duration of a step or a run."""
     if value is None or not math.isfinite(value):
         return "-"
-    for limit, factor, unit in ((1e-3, 1e6, "us"), (1, 1e3, "ms"), (120, 1, "s"), (7200, 1 / 60, "min")):
+    for limit, factor, unit in ((1e-3, 1e6, "us"), (1, 1e3, "ms"), (120, 1, "s"),
+                                (7200, 1 / 60, "min")):
         if value < limit:
             return f"{value * factor:.3g} {unit}"
     return f"{value / 3600:.3g} h"

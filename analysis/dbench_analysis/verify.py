@@ -1,10 +1,25 @@
 """The dispersion measures computed again from the recorded norms, as a check of a file."""
 
+from dataclasses import astuple, dataclass
+
 import numpy as np
 import pandas as pd
 
 from .run import Run
 from .schema import MEASURES
+
+COLUMNS = ["measure", "values", "skipped", "difference", "largest", "agrees"]
+
+
+@dataclass
+class Agreement:
+    """Of one measure: values compared and left out, largest difference and value, the verdict."""
+
+    values: int = 0
+    skipped: int = 0
+    difference: float = 0.0
+    largest: float = 0.0
+    agrees: bool = True
 
 
 def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
@@ -19,7 +34,8 @@ def dispersion(norms: np.ndarray) -> dict[str, np.ndarray]:
     norms = np.sort(np.asarray(norms, dtype=np.float64), axis=1)
     n = norms.shape[1]
     mean, variance = norms.mean(axis=1), norms.var(axis=1)
-    rank = (2 * np.arange(1, n + 1) - n - 1)[None, :, None]  # sum_ij |a_i-a_j| = 2 sum_k rank_k a_(k)
+    # sum_ij |a_i-a_j| = 2 sum_k rank_k a_(k)
+    rank = (2 * np.arange(1, n + 1) - n - 1)[None, :, None]
     q1, q3 = np.quantile(norms, [0.25, 0.75], axis=1)
     return {
         "gini": ratio((rank * norms).sum(axis=1), n * n * mean),
@@ -37,10 +53,10 @@ def verify(run: Run) -> pd.DataFrame:
     non-finite norms are left out and counted. Empty where norms were not recorded.
     """
     if "norm" not in run.parameters:
-        return pd.DataFrame(columns=["measure", "rows", "skipped", "difference", "largest", "agrees"])
+        return pd.DataFrame(columns=COLUMNS)
     norm = run.parameters["norm"]
     resolution = float(np.finfo(norm.dtype).eps)
-    found = {m: [0, 0, 0.0, 0.0, True] for m in MEASURES if m in run.parameters}
+    found = {m: Agreement() for m in MEASURES if m in run.parameters}
     for first, values in norm.blocks():
         again = dispersion(values)
         size = np.abs(values).max(axis=1).astype(np.float64)
@@ -51,11 +67,10 @@ def verify(run: Run) -> pd.DataFrame:
             error = np.abs(recorded - again[measure][:rows])[use]
             # var/mean carries the unit of the norms, the other three are pure numbers
             scale = np.maximum(size[:rows], 1e-30)[use] if measure == "index_of_dispersion" else 1.0
-            result[0] += int(use.size)
-            result[1] += int((~use).sum())
+            result.values += int(use.size)
+            result.skipped += int((~use).sum())
             if error.size:
-                result[2] = max(result[2], float(error.max()))
-                result[3] = max(result[3], float(np.abs(recorded[use]).max()))
-                result[4] &= bool(np.all(error <= 64 * resolution * scale))
-    rows = [[m, *result] for m, result in found.items()]
-    return pd.DataFrame(rows, columns=["measure", "values", "skipped", "difference", "largest", "agrees"])
+                result.difference = max(result.difference, float(error.max()))
+                result.largest = max(result.largest, float(np.abs(recorded[use]).max()))
+                result.agrees &= bool(np.all(error <= 64 * resolution * scale))
+    return pd.DataFrame([[m, *astuple(result)] for m, result in found.items()], columns=COLUMNS)

@@ -36,11 +36,13 @@ def silence(path: Path) -> float:
 
 
 def condition(path: Path, host: str) -> str:
-    """alive, dead or unknown: of the writer of a file that nobody closed, last written on `host`."""
+    """alive, dead or unknown: of the writer of a file that nobody closed, last written on
+    `host`."""
     held = guarded(path)
     if held:
         return "alive"
-    blind = held is None or (host and host != socket.gethostname())  # locks of other hosts do not show
+    # locks of other hosts do not show
+    blind = held is None or (host and host != socket.gethostname())
     return "unknown" if blind and silence(path) < SILENT else "dead"
 
 

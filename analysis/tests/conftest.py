@@ -3,7 +3,8 @@
 import pytest
 from synthetic import Plan, write
 
-FIVE = (("C_complete", None), ("D_complete", "complete"), ("D_ring", "ring"), ("D_torus", "torus"), ("D_exponential", "exponential"))
+FIVE = (("C_complete", None), ("D_complete", "complete"), ("D_ring", "ring"), ("D_torus", "torus"),
+        ("D_exponential", "exponential"))
 
 # what must not break a command: every way in which a run can lack something
 ODD = {

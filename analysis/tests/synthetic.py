@@ -16,7 +16,8 @@ import numpy as np
 
 TENSORS = [("conv.weight", 864, "weight"), ("bn.weight", 32, "norm"), ("bn.bias", 32, "norm"),
            ("fc.weight", 5120, "weight"), ("fc.bias", 10, "bias")]
-DEGREE = {"complete": lambda n: n - 1, "ring": lambda n: min(2, n - 1), "torus": lambda n: min(4, n - 1),
+DEGREE = {"complete": lambda n: n - 1, "ring": lambda n: min(2, n - 1),
+          "torus": lambda n: min(4, n - 1),
           "exponential": lambda n: int(np.ceil(np.log2(n))) if n > 1 else 0, None: lambda n: n - 1}
 
 
@@ -73,7 +74,8 @@ def mixing(plan: Plan) -> np.ndarray:
     n = plan.replicas
     links = np.eye(n)
     hops = {"complete": range(n), "ring": (1, -1), "torus": (1, -1, 2, -2),
-            "exponential": [2**k for k in range(max(1, int(np.ceil(np.log2(max(2, n))))))]}[plan.graph]
+            "exponential": [2**k for k in range(max(1, int(np.ceil(np.log2(max(2, n))))))]}[
+                plan.graph]
     for i in range(n):
         for hop in hops:
             links[(i + hop) % n, i] = 1
@@ -83,12 +85,14 @@ def mixing(plan: Plan) -> np.ndarray:
 def content(plan: Plan) -> dict[str, np.ndarray]:
     """All data sets by path."""
     rng = np.random.default_rng(plan.seed)
-    n, r, I, T = plan.replicas, plan.ranks, plan.per_epoch * plan.epochs, len(TENSORS)
+    n, r, T = plan.replicas, plan.ranks, len(TENSORS)
+    I = plan.per_epoch * plan.epochs  # noqa: E741 (axes are named as the format names them)
     t = np.arange(I)
     numel = np.array([size for _, size, _ in TENSORS])
     mixes = {None: 0.0, "complete": 0.15, "exponential": 0.3, "torus": 0.5, "ring": 1.0}[plan.graph]
     mixes = mixes if plan.spread is None else plan.spread
-    scale = mixes * np.exp(-3 * t / max(1, I)) * (1 - np.exp(-(t + 1) / 5)) * (n > 1)  # spread over time
+    # spread over time
+    scale = mixes * np.exp(-3 * t / max(1, I)) * (1 - np.exp(-(t + 1) / 5)) * (n > 1)
     f = plan.precision
 
     norm = np.sqrt(numel)[None, None, :] * (1 + 0.3 * t / max(1, I))[:, None, None]
@@ -102,7 +106,8 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
         loss[plan.bad_from :] = np.nan
         norm[plan.bad_from :] = np.nan
         variance[plan.bad_from :] = np.inf
-    parts = {"data": 0.002, "gradient": 0.1, "update": 0.003, "exchange": 0.01 + 0.001 * DEGREE[plan.graph](n)}
+    parts = {"data": 0.002, "gradient": 0.1, "update": 0.003,
+             "exchange": 0.01 + 0.001 * DEGREE[plan.graph](n)}
     times = {f"iterations/time_{k}": v * (1 + 0.1 * rng.random((I, r))) for k, v in parts.items()}
     bytes_sent = np.full(I, n * DEGREE[plan.graph](n) * numel.sum() * np.dtype(f).itemsize)
 
@@ -137,7 +142,8 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
         "parameters/iteration": t.astype("i8"),
         "parameters/norm": norm[:J],
         **{f"parameters/{m}": np.array([[c[m] for c in row] for row in found]).reshape(J, T)
-           for m in ("gini", "index_of_dispersion", "coefficient_of_variation", "quartile_coefficient")},
+           for m in ("gini", "index_of_dispersion", "coefficient_of_variation",
+                     "quartile_coefficient")},
         "parameters/update_norm": rng.random((I, n)).astype(f),
         "parameters/gradient_norm": rng.random((I, n)).astype(f),
         "parameters/variance_iteration": t[:Q].astype("i8"),
@@ -160,7 +166,8 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
             local[:], mean[:] = np.nan, np.nan
         out |= {
             f"evaluations/{prefix}local_accuracy": local,
-            f"evaluations/{prefix}local_loss": (2.3 * np.exp(-epoch / 2)[:, None] + 0.1 * rng.random((E, m))).astype(f),
+            f"evaluations/{prefix}local_loss": (2.3 * np.exp(-epoch / 2)[:, None] + 0.1
+                                                * rng.random((E, m))).astype(f),
             f"evaluations/{prefix}mean_accuracy": mean,
             f"evaluations/{prefix}mean_loss": (2.3 * np.exp(-epoch / 2)).astype(f),
         }
@@ -178,13 +185,15 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
         "events/text": np.array([b"6 % of the samples are left out of each epoch <&>"]),
     }
     if plan.graph is None or n == 1:
-        out |= {"graphs/offset": np.zeros(1, "i8"), "graphs/edge": np.zeros((0, 2), "i4"), "graphs/weight": np.zeros(0),
+        out |= {"graphs/offset": np.zeros(1, "i8"), "graphs/edge": np.zeros((0, 2), "i4"),
+                "graphs/weight": np.zeros(0),
                 "graphs/degree": np.zeros(0), "graphs/rho": np.zeros(0)}
     else:
         W = mixing(plan)
         edges = np.argwhere(W > 0)
         out |= {"graphs/offset": np.array([0, len(edges)], "i8"), "graphs/edge": edges.astype("i4"),
-                "graphs/weight": W[W > 0], "graphs/degree": np.array([float(DEGREE[plan.graph](n))]), "graphs/rho": np.array([rho(W)])}
+                "graphs/weight": W[W > 0], "graphs/degree": np.array(
+                    [float(DEGREE[plan.graph](n))]), "graphs/rho": np.array([rho(W)])}
     return out
 
 
@@ -194,17 +203,23 @@ def rho(W: np.ndarray) -> float:
 
 def spec(plan: Plan) -> dict:
     found = {
-        "name": plan.name, "notes": "", "replicas": plan.replicas, "seed": {"init": 1, "data": 1, "graph": 1, "augment": 1},
-        "precision": {"f4": "float32", "f8": "float64"}[plan.precision], "device": plan.device, "model": {"type": "cnn"},
-        "data": {"type": "shapes", "batch_size": 32, "partition": {"type": "shuffled"}, "validation": 500 * plan.validation},
-        "optimizer": {"type": "sgd", "lr": 0.1, "momentum": 0, "nesterov": False, "weight_decay": 0, "decay": "all"},
-        "profile": {"norms": plan.norms, "variance": {"kind": "exact" if plan.variance else "off"}, "after": plan.after},
+        "name": plan.name, "notes": "", "replicas": plan.replicas,
+        "seed": {"init": 1, "data": 1, "graph": 1, "augment": 1},
+        "precision": {"f4": "float32", "f8": "float64"}[plan.precision], "device": plan.device,
+        "model": {"type": "cnn"},
+        "data": {"type": "shapes", "batch_size": 32, "partition": {"type": "shuffled"},
+                 "validation": 500 * plan.validation},
+        "optimizer": {"type": "sgd", "lr": 0.1, "momentum": 0, "nesterov": False, "weight_decay": 0,
+                      "decay": "all"},
+        "profile": {"norms": plan.norms, "variance": {"kind": "exact" if plan.variance else "off"},
+                    "after": plan.after},
         "reduction": plan.reduction, "output": f"results/{plan.name}.h5",
     }
     if plan.implementation:
         found["implementation"] = plan.implementation
     else:
-        found |= {"graph": {"type": plan.graph}, "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}}
+        found |= {"graph": {"type": plan.graph},
+                  "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}}
     return found | plan.spec
 
 
@@ -212,25 +227,35 @@ def certificate(plan: Plan) -> dict:
     if plan.graph is None or plan.replicas == 1:
         return {}
     W, d = mixing(plan), DEGREE[plan.graph](plan.replicas)
-    return {"type": plan.graph, "n": plan.replicas, "connected": True, "row_stochastic": True, "column_stochastic": True,
-            "symmetric": bool(np.allclose(W, W.T)), "degree": {"min": d, "mean": d, "max": d}, "rho": rho(W),
-            "gap": 1 - rho(W), "period": 1, "rho_period": rho(W), "finite_time": 1 if plan.graph == "complete" else None}
+    return {"type": plan.graph, "n": plan.replicas, "connected": True, "row_stochastic": True,
+            "column_stochastic": True,
+            "symmetric": bool(np.allclose(W, W.T)), "degree": {"min": d, "mean": d, "max": d},
+            "rho": rho(W),
+            "gap": 1 - rho(W), "period": 1, "rho_period": rho(W),
+            "finite_time": 1 if plan.graph == "complete" else None}
 
 
 def write(path, plan: Plan, ending: str = "close"):
-    """Writes the file. `ending`: close; swmr (left open in that mode); closing (open for status)."""
+    """Writes the file. `ending`: close; swmr (left open in that mode); closing (open for
+    status)."""
     arrays = content(plan)
     file = h5py.File(path, "w", libver="latest")
-    for key, value in (("schema", text("dbench-run")), ("schema_version", 1), ("status", text("running", 16)),
-                       ("name", text(plan.name)), ("replicas", plan.replicas), ("ranks", plan.ranks),
-                       ("started", text("2025-01-01T10:00:00Z")), ("finished", text("", 32)), ("error", text("", 256))):
+    for key, value in (("schema", text("dbench-run")), ("schema_version", 1),
+                       ("status", text("running", 16)),
+                       ("name", text(plan.name)), ("replicas", plan.replicas),
+                       ("ranks", plan.ranks),
+                       ("started", text("2025-01-01T10:00:00Z")), ("finished", text("", 32)),
+                       ("error", text("", 256))):
         file.attrs[key] = value
     file["spec"] = text(json.dumps(spec(plan)))
-    variables = {"OMP_NUM_THREADS": "1"} | ({"OMPI_MCA_orte_bound_at_launch": "1"} if plan.bound else {})
-    file["provenance"] = text(json.dumps({"versions": {"dbench": "0.1"}, "command": ["dbench", "run"], "environment": {"variables": variables}}))
+    variables = {"OMP_NUM_THREADS": "1"} | ({"OMPI_MCA_orte_bound_at_launch": "1"} if plan.bound
+                                            else {})
+    file["provenance"] = text(json.dumps({"versions": {"dbench": "0.1"}, "command": [
+        "dbench", "run"], "environment": {"variables": variables}}))
     for name, value in arrays.items():
         file.create_dataset(name, shape=(0, *value.shape[1:]), maxshape=(None, *value.shape[1:]),
-                            chunks=(min(16, max(1, len(value))), *[max(1, s) for s in value.shape[1:]]), dtype=value.dtype)
+                            chunks=(min(16, max(1, len(value))),
+                                    *[max(1, s) for s in value.shape[1:]]), dtype=value.dtype)
     file["graphs"].attrs["certificate"] = text(json.dumps(certificate(plan)), 2048)
     file.swmr_mode = True
     for name, value in arrays.items():

@@ -1,13 +1,14 @@
 """Figures over many runs: which lines there are, what correlations are printed, what is refused."""
 
+import dbench_analysis as da
 import numpy as np
 import pytest
-import dbench_analysis as da
 from dbench_analysis import differences, figures
 from dbench_analysis.cli import main
 from dbench_analysis.figures import across, convergence, early
 
-FIVE = (("C_complete", None), ("D_complete", "complete"), ("D_exponential", "exponential"), ("D_torus", "torus"), ("D_ring", "ring"))
+FIVE = (("C_complete", None), ("D_complete", "complete"), ("D_exponential", "exponential"),
+        ("D_torus", "torus"), ("D_ring", "ring"))
 
 
 def opened(folder):
@@ -21,18 +22,22 @@ def scaled(make, tmp_path):
         for n, batch in ((4, 32), (8, 32), (8, {"global": 128})):
             for seed in (1, 2):
                 kind = "local" if batch == 32 else "global"
-                make(name=f"{name}-n{n}-{kind}-s{seed}", implementation=name, graph=graph, replicas=n, per_epoch=4, epochs=2, seed=seed,
+                make(name=f"{name}-n{n}-{kind}-s{seed}", implementation=name, graph=graph,
+                     replicas=n, per_epoch=4, epochs=2, seed=seed,
                      spec={"seed": seed, "data": {"type": "shapes", "batch_size": batch}})
     return tmp_path
 
 
 def test_fixed_local_and_fixed_global_batch_are_different_lines(scaled):
     found, kind = across.ends(opened(scaled))
-    told = {(name, how, batch): {n: len(members) for n, members in by_n.items()} for name, how, batch, by_n in across.lines(found)}
+    told = {(name, how, batch): {n: len(members) for n, members in by_n.items()}
+            for name, how, batch, by_n in across.lines(found)}
     assert kind == "accuracy" and len(told) == 4
-    assert told["D_ring", "local", 32] == {4: 2, 8: 2} and told["D_ring", "global", 128] == {4: 2, 8: 2}
+    assert told["D_ring", "local", 32] == {4: 2,
+                                           8: 2} and told["D_ring", "global", 128] == {4: 2, 8: 2}
     figure = across.scale(opened(scaled))
-    drawn = {(line.get_linestyle(), line.get_markerfacecolor() == "white") for line in figure.axes[0].lines if len(line.get_xdata()) == 2 and line.get_linestyle() != "None"}
+    drawn = {(line.get_linestyle(), line.get_markerfacecolor() == "white") for line in figure.axes[
+        0].lines if len(line.get_xdata()) == 2 and line.get_linestyle() != "None"}
     assert drawn == {("-", False), ("--", True)}
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert {"D_ring", "D_torus", "fixed local batch", "fixed global batch"} == set(labels)
@@ -43,7 +48,8 @@ def test_seeds_are_one_line_with_a_band(scaled):
     groups = differences.alike(runs)
     assert sorted(len(group) for group in groups) == [2] * 6
     labels = differences.setting_labels([group[0] for group in groups])
-    assert len(set(labels)) == 6 and "D_ring, n=4" in labels and any(l.startswith("D_ring, n=8, ") and "global=128" in l for l in labels)
+    assert len(set(labels)) == 6 and "D_ring, n=4" in labels
+    assert any(name.startswith("D_ring, n=8, ") and "global=128" in name for name in labels)
     figure = convergence.figure(runs)
     assert len(figure.axes[0].lines) == 6 and len(figure.axes[0].collections) == 6
 
@@ -53,32 +59,53 @@ def test_convergence_over_bytes_and_seconds(make):
         line = convergence.figure([run], "bytes").axes[0].lines[0]
         assert line.get_xdata()[-1] == pytest.approx(100 * 2 * 6058 * 4 / 1e6)
         line = convergence.figure([run], "seconds").axes[0].lines[0]
-        assert line.get_xdata()[-1] == pytest.approx(run.iterations["step_time"][:].max(axis=1).sum())
-        assert list(convergence.figure([run], "epochs").axes[0].lines[0].get_xdata()) == [0, 1, 2, 3, 4, 5]
+        assert line.get_xdata()[-1] == pytest.approx(
+            run.iterations["step_time"][:].max(axis=1).sum())
+        assert list(convergence.figure([run],
+                                       "epochs").axes[0].lines[0].get_xdata()) == [0, 1, 2, 3, 4, 5]
 
 
 def test_seconds_that_do_not_compare_are_refused(five, tmp_path, capsys):
-    assert main(["plot", str(five), "-o", str(tmp_path), "--kind", "convergence", "--x", "seconds"]) == 2
-    assert "times of these runs do not compare: reproducible reductions (5 of 5 runs)" in capsys.readouterr().err
+    assert main(["plot", str(five), "-o", str(tmp_path), "--kind", "convergence", "--x",
+                 "seconds"]) == 2
+    reason = "times of these runs do not compare: reproducible reductions (5 of 5 runs)"
+    assert reason in capsys.readouterr().err
     assert not list(tmp_path.glob("*.png"))
 
 
 def test_rank_correlations_with_and_without_c_complete(make, tmp_path, capsys):
     for name, graph in FIVE:
         make(name=name, implementation=name, graph=graph, after=True, per_epoch=10, epochs=2)
-    assert main(["plot", str(tmp_path), "-o", str(tmp_path / "plots"), "--kind", "early", "--window", "0.3", "--dpi", "30"]) == 0
+    assert main(["plot", str(tmp_path), "-o", str(tmp_path / "plots"), "--kind", "early",
+                 "--window", "0.3", "--dpi", "30"]) == 0
     out = capsys.readouterr().out
-    rows = [line for line in out.splitlines() if "30 %" in line and "mean model" in line]
-    assert len(rows) == 2 and rows[0].startswith("before averaging") and rows[1].startswith("after averaging")
-    for row in rows:  # five runs in perfect opposite order, then four
-        assert "-1.00 (n = 5, p = 0.017)" in row and "-1.00 (n = 4, p = 0.083)" in row
+    rows = [line for line in out.splitlines() if "20 %" in line and "mean model" in line]
+    assert len(rows) == 2 and rows[0].startswith("before averaging")
+    assert rows[1].startswith("after averaging")
+    for row in rows:  # five settings in perfect opposite order, then four; twice, before and after
+        assert "-1.00 (n = 5, p = 0.033)" in row and "-1.00 (n = 4, p = 0.17)" in row
+    assert "-1.00 (n = 5) " in next(line for line in out.splitlines() if "30 %" in line)
+    assert "no p for 30 %, which is not one of the windows fixed in advance" in out
     figure = early.figure(opened(tmp_path))
     said = [text.get_text() for axis in figure.axes for text in axis.texts]
     assert len(figure.axes) == 2 and all("without C_complete -1.00 (n = 4" in text for text in said)
 
 
+def test_seeds_repeat_a_setting_and_do_not_make_others(make, tmp_path):
+    """Three graphs in order and six seeds: as 18 points p would be below 0.0001."""
+    for name, graph in FIVE[1:4]:
+        for seed in range(6):
+            make(name=f"{name}-{seed}", implementation=name, graph=graph, per_epoch=10, epochs=2,
+                 seed=seed, spec={"seed": seed})
+    assert "-1.00 (n = 3, p = 0.33)" in early.words(opened(tmp_path))
+    make(name="other", implementation="D_ring", graph="ring", replicas=4)
+    told = early.words(opened(tmp_path))
+    assert "p =" not in told and "the runs differ in /replicas, too" in told
+
+
 def test_without_what_was_recorded_after(five, tmp_path, capsys):
-    assert main(["plot", str(five), "-o", str(tmp_path), "--kind", "early", "--measure", "gini", "--dpi", "30"]) == 0
+    assert main(["plot", str(five), "-o", str(tmp_path), "--kind", "early", "--measure", "gini",
+                 "--dpi", "30"]) == 0
     assert "after averaging" not in capsys.readouterr().out
     assert len(early.figure(opened(five)).axes) == 1
     two = [str(five / f"{name}.h5") for name in ("D_ring", "D_torus")]
@@ -89,13 +116,15 @@ def test_without_what_was_recorded_after(five, tmp_path, capsys):
 
 def test_runs_that_are_not_complete_are_counted(make, tmp_path, capsys):
     make(name="a"), make(name="b", status="failed")
-    assert main(["plot", str(tmp_path), "-o", str(tmp_path), "--kind", "connections", "--dpi", "30"]) == 0
+    assert main(["plot", str(tmp_path), "-o", str(tmp_path), "--kind", "connections", "--dpi",
+                 "30"]) == 0
     assert "note: 1 of 2 runs not complete" in capsys.readouterr().out
 
 
 def test_connections_stand_where_the_degrees_are(five):
     axis = across.connections(opened(five)).axes[0]
-    places = sorted({float(x) for line in axis.lines for x in np.asarray(line.get_xdata(), dtype=float)})
+    places = sorted({float(x) for line in axis.lines
+                     for x in np.asarray(line.get_xdata(), dtype=float)})
     assert places == [2, 3, 4, 7]
 
 

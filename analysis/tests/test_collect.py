@@ -1,4 +1,5 @@
-"""`collect`: one row per run, what stands in it, what a broken file costs, and how long it takes."""
+"""`collect`: one row per run, what stands in it, what a broken file costs, and how long it
+takes."""
 
 import re
 import shutil
@@ -13,18 +14,27 @@ from dbench_analysis.errors import AnalysisError
 
 
 def test_a_row_says_what_the_file_says(make, tmp_path):
-    make(name="a", seed=3, after=True, spec={"seed": {"init": 3, "data": 3, "graph": 3, "augment": 3},
-                                             "data": {"type": "shapes", "batch_size": {"global": 64}, "partition": {"type": "dirichlet", "alpha": 0.1}}})
-    make(name="b", implementation=None, graph="ring", spec={"graph": {"type": "ring", "weights": "auto", "lazy": 0.9}, "seed": {"init": 1, "data": 2}})
+    make(name="a", seed=3, after=True,
+         spec={"seed": {"init": 3, "data": 3, "graph": 3, "augment": 3},
+                                             "data": {
+                                                 "type": "shapes", "batch_size": {"global": 64},
+                                                 "partition": {"type": "dirichlet", "alpha": 0.1}}})
+    make(name="b", implementation=None, graph="ring", spec={
+        "graph": {"type": "ring", "weights": "auto", "lazy": 0.9}, "seed": {"init": 1, "data": 2}})
     target = tmp_path / "below" / "runs.csv"
     assert main(["collect", str(tmp_path), "-o", str(target), "--add", "/algorithm/order"]) == 0
     a, b = (row for _, row in pd.read_csv(target).iterrows())
-    assert (a["name"], a["status"], a["implementation"], a["algorithm"], a["seed"], a["replicas"]) == ("a", "complete", "D_ring", "dsgd", "3", 8)
-    assert (a["partition"], a["batch"], a["batch_size"], a["iterations"], a["precision"]) == ("dirichlet alpha=0.1", 64, 8, 100, "float32")
-    assert b["graph_label"] == "ring lazy=0.9" and b["seed"] == "init=1 data=2" and b["/algorithm/order"] == "combine_while_adapt"
-    assert a["accuracy_min"] <= a["accuracy_median"] <= a["accuracy_max"] and a["accuracy_best"] >= a["accuracy_mean_model"]
+    assert (a["name"], a["status"], a["implementation"], a["algorithm"], a["seed"],
+            a["replicas"]) == ("a", "complete", "D_ring", "dsgd", "3", 8)
+    assert (a["partition"], a["batch"], a["batch_size"], a["iterations"],
+            a["precision"]) == ("dirichlet alpha=0.1", 64, 8, 100, "float32")
+    assert b["graph_label"] == "ring lazy=0.9" and b["seed"] == "init=1 data=2" and b[
+        "/algorithm/order"] == "combine_while_adapt"
+    assert a["accuracy_min"] <= a["accuracy_median"] <= a["accuracy_max"] and a[
+        "accuracy_best"] >= a["accuracy_mean_model"]
     assert a["bytes"] == 100 * 8 * 2 * 6058 * 4 and a["degree"] == 2
-    assert a["variance_early_after"] == pytest.approx(a["variance_early"] / 4) and a["variance"] * 6058 == pytest.approx(a["consensus"] ** 2)
+    assert a["variance_early_after"] == pytest.approx(a["variance_early"] / 4) and a[
+        "variance"] * 6058 == pytest.approx(a["consensus"] ** 2)
     assert "8 replicas on 2 ranks" in a["time_note"] and a["file"].endswith("a.h5")
 
 
@@ -43,18 +53,22 @@ def test_broken_files_are_named_and_left_out(five, tmp_path, capsys):
     told = capsys.readouterr()
     for name in ("cut", "text", "empty", "wrong"):
         assert f"left out {folder}/{name}.h5" in told.err
-    assert "Traceback" not in told.err and set(pd.read_csv(tmp_path / "runs.csv")["name"]) == {p.stem for p in five.glob("*.h5")}
+    assert "Traceback" not in told.err and set(pd.read_csv(tmp_path / "runs.csv")["name"]) == {
+        p.stem for p in five.glob("*.h5")}
 
 
 def test_odd_runs_have_rows(odd, tmp_path):
     assert main(["collect", str(odd), "-o", str(tmp_path / "runs.csv")]) == 0
     found = pd.read_csv(tmp_path / "runs.csv").set_index("name")
     assert len(found) == len(list(odd.glob("*.h5")))
-    assert pd.isna(found.loc["no_accuracy", "accuracy_best"]) and found.loc["just_started", "iterations"] == 0
-    assert found.loc["failed", "error"] == "rank 1: no space left" and found.loc["centralized", "variance"] == 0
+    assert pd.isna(found.loc["no_accuracy", "accuracy_best"]) and found.loc["just_started",
+                                                                            "iterations"] == 0
+    assert found.loc["failed", "error"] == "rank 1: no space left" and found.loc["centralized",
+                                                                                 "variance"] == 0
 
 
-@pytest.mark.parametrize("target, reason", [("runs.h5", "neither .csv nor .parquet"), ("runs.csv --columns acuracy", "no such column")])
+@pytest.mark.parametrize("target, reason", [("runs.h5", "neither .csv nor .parquet"),
+                                            ("runs.csv --columns acuracy", "no such column")])
 def test_faults(five, tmp_path, capsys, target, reason):
     name, *more = target.split()
     assert main(["collect", str(five), "-o", str(tmp_path / name), *more]) == 2
@@ -88,26 +102,31 @@ def test_several_processes_give_the_same_table_and_faults(five, odd, tmp_path, m
     alone = collected.collect(named, keys)
     used = []
     pool = collected.ProcessPoolExecutor
-    monkeypatch.setattr(collected, "ProcessPoolExecutor", lambda workers, context: used.append(workers) or pool(workers, context))
+    monkeypatch.setattr(collected, "ProcessPoolExecutor", lambda workers,
+                        context: used.append(workers) or pool(workers, context))
     monkeypatch.setattr(collected, "PARALLEL", 10)
     monkeypatch.setattr(collected.os, "sched_getaffinity", lambda _: {0, 1})
     together = collected.collect(named, keys)
     pd.testing.assert_frame_equal(alone.frame, together.frame)
-    assert used == [2] and alone.specs == together.specs and alone.faults == together.faults and "text.h5" in together.faults[0]
+    assert (used == [2] and alone.specs == together.specs and alone.faults == together.faults
+            and "text.h5" in together.faults[0])
 
 
 def test_norms_are_never_read(make, tmp_path, monkeypatch):
     import h5py
 
     read, get = [], h5py.Dataset.__getitem__
-    monkeypatch.setattr(h5py.Dataset, "__getitem__", lambda self, where, **how: read.append(self.name) or get(self, where, **how))
+    monkeypatch.setattr(h5py.Dataset, "__getitem__", lambda self, where,
+                        **how: read.append(self.name) or get(self, where, **how))
     assert main(["collect", str(make()), "-o", str(tmp_path / "runs.csv")]) == 0
-    assert "/iterations/bytes_sent" in read and not {"/parameters/norm", "/parameters/variance", "/iterations/step_time"} & set(read)
+    assert "/iterations/bytes_sent" in read and not {"/parameters/norm", "/parameters/variance",
+                                                     "/iterations/step_time"} & set(read)
 
 
 def test_conditions():
     assert Condition("replicas=8|16").holds(16) and not Condition("replicas=8").holds(80)
-    assert Condition("name=ring-*").holds("ring-n8") and Condition("lr=1e-1").holds(0.1) and Condition("lr!=0.2").holds(0.1)
+    assert Condition("name=ring-*").holds("ring-n8") and Condition("lr=1e-1").holds(
+        0.1) and Condition("lr!=0.2").holds(0.1)
     for text in ("replicas", "=3", "nonsense=3"):
         with pytest.raises(AnalysisError):
             Condition(text)

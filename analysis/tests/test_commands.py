@@ -17,8 +17,10 @@ from dbench_analysis.commands.plot import NAMES
 def test_show_one(five, capsys):
     assert main(["show", str(five / "D_ring.h5"), "--verify"]) == 0
     out = capsys.readouterr().out
-    for expected in ("D_ring: dsgd, graph ring", "6,058 parameters in 5 tensors", "min / median / max", "consensus distance",
-                     "not to be compared", "8 replicas on 2 ranks", "6 % of the samples are left out"):
+    for expected in ("D_ring: dsgd, graph ring", "6,058 parameters in 5 tensors",
+                     "min / median / max", "consensus distance",
+                     "not to be compared", "8 replicas on 2 ranks",
+                     "6 % of the samples are left out"):
         assert expected in out
     assert re.search(r"gini +500 +0 .* yes", out)
 
@@ -35,7 +37,8 @@ def test_table_markdown_and_csv(five, tmp_path, capsys):
     out = capsys.readouterr().out
     assert out.count("\n| ") >= 5 and " ms † |" in out and "† Times are not to be compared" in out
     target = tmp_path / "runs.csv"
-    assert main(["table", str(five), "--format", "csv", "--columns", "all", "--sort", "variance", "-o", str(target)]) == 0
+    assert main(["table", str(five), "--format", "csv", "--columns", "all", "--sort", "variance",
+                 "-o", str(target)]) == 0
     rows = list(csv.DictReader(io.StringIO(target.read_text())))
     assert len(rows) == 5 and rows[0]["name"] == "C_complete" and float(rows[0]["variance"]) == 0
     assert float(rows[0]["accuracy_mean_model"]) < 1 and "reproducible" in rows[0]["time_note"]
@@ -43,7 +46,8 @@ def test_table_markdown_and_csv(five, tmp_path, capsys):
 
 @pytest.mark.parametrize("form", ["png", "svg", "pdf"])
 def test_plot_formats(five, tmp_path, form):
-    assert main(["plot", str(five), "-o", str(tmp_path), "--format", form, "--kind", "variance-accuracy", "--measure", "gini"]) == 0
+    assert main(["plot", str(five), "-o", str(tmp_path), "--format", form, "--kind",
+                 "variance-accuracy", "--measure", "gini"]) == 0
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[form]
     assert (tmp_path / f"variance-accuracy.{form}").read_bytes().startswith(start)
 
@@ -56,7 +60,8 @@ def test_odd_runs(odd, capsys, name):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("name", ["one_iteration", "just_started", "nothing_profiled", "no_finite_value", "no_accuracy", "everything"])
+@pytest.mark.parametrize("name", ["one_iteration", "just_started", "nothing_profiled",
+                                  "no_finite_value", "no_accuracy", "everything"])
 def test_figures_of_odd_runs(odd, tmp_path, name):
     assert main(["plot", str(odd / f"{name}.h5"), "-o", str(tmp_path), "--dpi", "30"]) == 0
     assert len(list(tmp_path.glob("*.png"))) == len(NAMES)
@@ -65,9 +70,11 @@ def test_figures_of_odd_runs(odd, tmp_path, name):
 @pytest.mark.filterwarnings("error")
 def test_odd_runs_together(odd, tmp_path):
     assert main(["show", str(odd), "--full"]) == 0 and main(["table", str(odd)]) == 0
-    assert main(["plot", str(odd), "-o", str(tmp_path), "--dpi", "30", "--kind", "variance-accuracy", "--kind", "consensus"]) == 0
+    assert main(["plot", str(odd), "-o", str(tmp_path), "--dpi", "30", "--kind",
+                 "variance-accuracy", "--kind", "consensus"]) == 0
     target = tmp_path / "below" / "report.html"
-    assert main(["report", str(odd / "just_started.h5"), str(odd / "failed.h5"), "-o", str(target)]) == 0
+    assert main(["report", str(odd / "just_started.h5"), str(odd / "failed.h5"), "-o",
+                 str(target)]) == 0
     assert "rank 1: no space left" in target.read_text()
 
 
@@ -78,7 +85,8 @@ def test_report_is_one_self_contained_page(five, tmp_path):
     page = target.read_text()
     links = re.findall(r"""(?:src|href)\s*=\s*["']?([^"'>]{0,30})""", page)
     assert links and all(link.startswith(("data:image/svg+xml;base64,", "#")) for link in links)
-    assert not re.search(r"<(script\s|link|iframe)|@import|url\(|https?://(?!www\.w3\.org/)|fetch\(|import\(", page)
+    assert not re.search(
+        r"<(script\s|link|iframe)|@import|url\(|https?://(?!www\.w3\.org/)|fetch\(|import\(", page)
     assert "Two &lt;ways&gt;" in page and "&lt;&amp;&gt;" in page, "text from files is escaped"
     for kind in figures.KINDS.values():
         assert f'id="{kind.name}"' in page and page.count(f'href="#{kind.name}"') == 1
@@ -122,14 +130,18 @@ def test_help_has_examples(capsys):
     for command in COMMANDS:
         with pytest.raises(SystemExit) as end:
             main([command, "--help"])
-        assert end.value.code == 0 and f"dbench-analyze {command}" in capsys.readouterr().out.split("examples:")[1]
-    assert NAMES == tuple(figures.KINDS), "the kinds stand in two places so that --help need not load matplotlib"
+        assert end.value.code == 0 and f"dbench-analyze {command}" in capsys.readouterr().out.split(
+            "examples:")[1]
+    assert NAMES == tuple(
+        figures.KINDS), "the kinds stand in two places so that --help need not load matplotlib"
 
 
 def test_a_closed_pipe_is_no_error(five):
-    code = f"import sys; from dbench_analysis.cli import main; sys.exit(main(['table', {str(five)!r}] * 1))"
+    code = ("import sys; from dbench_analysis.cli import main; sys.exit(main(['table', "
+            f"{str(five)!r}] * 1))")
     read, write = os.pipe()
     os.close(read)
-    ended = subprocess.run([sys.executable, "-c", code], stdout=write, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    ended = subprocess.run([sys.executable, "-c", code], stdout=write, stderr=subprocess.PIPE,
+                           env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
     os.close(write)
     assert ended.returncode == 0 and b"Traceback" not in ended.stderr

@@ -1,7 +1,7 @@
 """Times of runs that are no measurement are never set side by side without saying so."""
 
-import pytest
 import dbench_analysis as da
+import pytest
 from dbench_analysis import names
 from dbench_analysis.comparable import caveats, statement
 from dbench_analysis.figures import style
@@ -24,7 +24,8 @@ def test_caveats(make, plan, reasons):
 
 
 def test_statement_counts_the_runs_concerned(make):
-    fair, unfair = da.open(make(name="fair", **FAIR)), da.open(make(name="unfair", **FAIR | {"reduction": "auto"}))
+    fair, unfair = da.open(make(name="fair", **FAIR)), da.open(
+        make(name="unfair", **FAIR | {"reduction": "auto"}))
     assert statement([fair]) == ""
     assert "reproducible reductions (1 of 2 runs)" in statement([fair, unfair])
 
@@ -52,5 +53,6 @@ def test_colours_follow_the_communication(five, make):
     assert together["D_torus"].colour == alone.colour
     assert len({look.colour for look in together.values()}) == 5
     several = [*runs, da.open(make(name="small", replicas=4))]
-    like = [look for run, look in zip(several, style.looks(several)) if names.implementation(run) == "D_ring"]
+    like = [look for run, look in zip(several, style.looks(several))
+            if names.implementation(run) == "D_ring"]
     assert like[0].colour == like[1].colour and like[0].dash != like[1].dash

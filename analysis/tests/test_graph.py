@@ -53,7 +53,8 @@ def test_one_replica_has_no_disagreement():
 def test_spectra_in_closed_form():
     closed = np.sort((1 + 2 * np.cos(2 * np.pi * np.arange(12) / 12)) / 3)
     found = graphs.eigenvalues(ring(12))
-    assert np.isrealobj(found) and np.sort(found) == pytest.approx(closed) and found[0] == pytest.approx(1)
+    assert np.isrealobj(found) and np.sort(found) == pytest.approx(closed) and found[
+        0] == pytest.approx(1)
     one_way = (np.eye(9) + np.roll(np.eye(9), 1, axis=0)) / 2
     closed = (1 + np.exp(-2j * np.pi * np.arange(9) / 9)) / 2
     found = graphs.eigenvalues(one_way)
@@ -79,7 +80,8 @@ def test_large_matrices_keep_their_links_in_the_picture():
 
 def test_words_of_a_type_and_of_a_comparison():
     assert understood(["--k", "8", "ring", "--lazy=0.5"]) == ("ring", {"k": "8", "lazy": "0.5"})
-    assert entries("ring,torus:k=8:lazy=0.5") == [("ring", {}), ("torus", {"k": "8", "lazy": "0.5"})]
+    assert entries("ring,torus:k=8:lazy=0.5") == [("ring", {}),
+                                                  ("torus", {"k": "8", "lazy": "0.5"})]
 
 
 @pytest.mark.parametrize("words, reason", [
@@ -114,15 +116,18 @@ def test_a_refusal_is_passed_on(tmp_path, capsys):
     false = tmp_path / "dbench"
     false.write_text("#!/bin/sh\necho 'dbench: error: graph/type: unknown' >&2\nexit 2\n")
     false.chmod(0o755)
-    assert main(["graph", "rnig", "--n", "8", "--program", str(false), "-o", str(tmp_path / "a.png")]) == 2
-    assert capsys.readouterr().err == "dbench-analyze: rnig: graph/type: unknown (dbench graph refuses)\n"
+    assert main(["graph", "rnig", "--n", "8", "--program", str(false), "-o",
+                 str(tmp_path / "a.png")]) == 2
+    assert capsys.readouterr().err == ("dbench-analyze: rnig: graph/type: unknown (dbench graph "
+                                       "refuses)\n")
     assert not (tmp_path / "a.png").exists()
 
 
 @needs_program
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("words", [
-    "ring --n 1", "ring --n 2", "star --n 9 --rounds 3", "ring_lattice --k 4 --n 80", "exponential --n 12",
+    "ring --n 1", "ring --n 2", "star --n 9 --rounds 3", "ring_lattice --k 4 --n 80",
+    "exponential --n 12",
     "one_peer_exponential --n 8", "one_peer_exponential --n 6 --order sampled --rounds 4",
 ])
 def test_pictures(tmp_path, words):
@@ -135,9 +140,11 @@ def test_pictures(tmp_path, words):
 def test_comparison(tmp_path, capsys):
     target = tmp_path / "compared.png"
     types = "ring,ring_lattice:k=4,one_peer_exponential"
-    assert main(["graph", "--compare", types, "--n", "8", "--program", str(PROGRAM), "-o", str(target)]) == 0
+    assert main(["graph", "--compare", types, "--n", "8", "--program", str(PROGRAM), "-o",
+                 str(target)]) == 0
     out = capsys.readouterr().out
-    assert "ring_lattice k=4" in out and "0.8047" in out and target.read_bytes().startswith(b"\x89PNG")
+    assert "ring_lattice k=4" in out and "0.8047" in out and target.read_bytes().startswith(
+        b"\x89PNG")
 
 
 @needs_program

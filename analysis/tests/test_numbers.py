@@ -1,23 +1,25 @@
 """Numbers against known answers: dispersion, variance, evaluation points, the step's parts."""
 
+import dbench_analysis as da
 import h5py
 import numpy as np
 import pytest
-import dbench_analysis as da
 from dbench_analysis import series
-from dbench_analysis.verify import dispersion
 from dbench_analysis.figures.thin import thin
+from dbench_analysis.verify import dispersion
 
 
 def test_dispersion_of_one_to_four():
-    found = {name: value.item() for name, value in dispersion(np.array([1.0, 2.0, 3.0, 4.0])[None, :, None]).items()}
+    found = {name: value.item()
+             for name, value in dispersion(np.array([1.0, 2.0, 3.0, 4.0])[None, :, None]).items()}
     assert found["gini"] == pytest.approx(0.25)  # 20 / (2 16 2.5)
     assert found["index_of_dispersion"] == pytest.approx(0.5)
     assert found["coefficient_of_variation"] == pytest.approx(np.sqrt(1.25) / 2.5)
     assert found["quartile_coefficient"] == pytest.approx((3.25 - 1.75) / (3.25 + 1.75))
 
 
-@pytest.mark.parametrize("norms", [np.zeros((1, 4, 1)), np.full((1, 4, 1), 3.0), np.full((1, 1, 1), 3.0)])
+@pytest.mark.parametrize("norms",
+                         [np.zeros((1, 4, 1)), np.full((1, 4, 1), 3.0), np.full((1, 1, 1), 3.0)])
 def test_dispersion_of_equal_norms_is_zero(norms):
     assert all(value.item() == 0 for value in dispersion(norms).values())
 
@@ -26,7 +28,8 @@ def test_verify_agrees_and_notices_a_wrong_value(make):
     path = make()
     with da.open(path) as run:
         found = da.verify(run)
-        assert found["agrees"].all() and (found["values"] == 500).all() and (found["skipped"] == 0).all()
+        assert found["agrees"].all() and (found["values"]
+                                          == 500).all() and (found["skipped"] == 0).all()
     with h5py.File(path, "r+") as file:
         file["parameters/gini"][7, 3] *= 1.01
     with da.open(path) as run:
@@ -45,7 +48,8 @@ def test_verify_leaves_out_what_is_not_finite(make):
 def test_variance_is_the_squared_consensus_distance_per_parameter(make):
     with da.open(make(after=True)) as run:
         found = series.variance(run)
-        assert np.allclose(found["variance"], found["consensus"] ** 2 / run.parameter_count, rtol=1e-12)
+        assert np.allclose(found["variance"], found["consensus"] ** 2 / run.parameter_count,
+                           rtol=1e-12)
         assert np.allclose(found["variance_after"], found["variance"] / 4)
         assert found["epoch"].iloc[19] == 1.0
 
@@ -72,7 +76,8 @@ def test_evaluations_are_min_median_max_of_the_local_models(make):
     with h5py.File(path, "r") as file, da.open(path) as run:  # both at once, as in a notebook
         local = file["evaluations/local_accuracy"][:]
         found = series.evaluations(run, "accuracy")
-        assert np.array_equal(found["median"], np.median(local, axis=1)) and np.array_equal(found["max"], local.max(axis=1))
+        assert np.array_equal(found["median"], np.median(local, axis=1)) and np.array_equal(
+            found["max"], local.max(axis=1))
 
 
 def test_infinite_values_do_not_spoil_statistics(make):

@@ -14,12 +14,13 @@ def test_a_closed_file_is_read_on(five, monkeypatch):
     monkeypatch.setattr(openfiles, "MOST", 2)
     paths = sorted(five.glob("*.h5"))
     runs = [da.open(path) for path in paths]
-    assert not runs[0]._kept in openfiles._open and runs[4]._kept in openfiles._open
+    assert runs[0]._kept not in openfiles._open and runs[4]._kept in openfiles._open
     columns = [run.parameters["norm"] for run in runs]
     for _ in range(2):
         for run, column, path in zip(runs, columns, paths):
             with da.open(path) as fresh:
-                assert (column[-1] == fresh.parameters["norm"][-1]).all() and run.iterations.frame().equals(fresh.iterations.frame())
+                assert ((column[-1] == fresh.parameters["norm"][-1]).all()
+                        and run.iterations.frame().equals(fresh.iterations.frame()))
             assert len(openfiles._open) <= 2
     for run in runs:
         run.close()

@@ -1,4 +1,5 @@
-"""Files are opened whatever their writer did, and what cannot be opened is named with its reason."""
+"""Files are opened whatever their writer did, and what cannot be opened is named with its
+reason."""
 
 import fcntl
 import os
@@ -8,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dbench_analysis as da
 import h5py
 import numpy as np
 import pytest
-import dbench_analysis as da
 from dbench_analysis import hdf5, writer
 from dbench_analysis.checksum import lookup3
 
@@ -30,7 +31,8 @@ def test_checksum_is_that_of_hdf5(make):
 
 def test_finished_file(make):
     with da.open(make(replicas=8, ranks=2)) as run:
-        assert (run.name, run.status, run.state, run.replicas, run.rank_count) == ("ring", "complete", "complete", 8, 2)
+        assert (run.name, run.status, run.state, run.replicas,
+                run.rank_count) == ("ring", "complete", "complete", 8, 2)
         assert run.finished == "2025-01-01T10:05:00Z"
         assert run.spec["implementation"] == "D_ring" and run.certificate["connected"] is True
         assert run.provenance["versions"]["dbench"] == "0.1"
@@ -53,7 +55,8 @@ def test_killed_writer(tmp_path, how, flags):
 def test_state_of_the_writer(make, monkeypatch):
     path = make(status="running")
     with da.open(path) as run:
-        assert run.state.startswith("running, or its writer is dead, last written"), "it may live on node01"
+        assert run.state.startswith(
+            "running, or its writer is dead, last written"), "it may live on node01"
         monkeypatch.setattr(socket, "gethostname", lambda: "node01")
         assert run.state.startswith("running, but its writer is dead")
         with open(path, "r+b") as file:
@@ -86,7 +89,8 @@ sys.stdin.readline()
 def test_file_that_is_being_written(tmp_path):
     path = tmp_path / "live.h5"
     code = WRITER.format(tests=str(SYNTHETIC.parent), path=str(path))
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "written\n"
         with da.open(path) as run:
             assert run.status == "running" and len(run.iterations.frame()) == 100
@@ -132,19 +136,23 @@ def newer(folder):
 
 
 @pytest.mark.parametrize("fault, reason", [
-    (no_file, "no such file"), (empty, "the file is empty"), (prose, "not an HDF5 file"), (cut, "HDF5 cannot open it"),
-    (other, "not a dbench result"), (newer, "schema version 2"), (lambda folder: folder, "is a folder"),
+    (no_file, "no such file"), (empty, "the file is empty"), (prose, "not an HDF5 file"),
+    (cut, "HDF5 cannot open it"),
+    (other, "not a dbench result"), (newer, "schema version 2"),
+    (lambda folder: folder, "is a folder"),
 ])
 def test_faults_name_file_and_reason(tmp_path, fault, reason, monkeypatch):
     monkeypatch.setattr(hdf5, "PATIENCE", 0.2)
     path = fault(tmp_path)
     with pytest.raises(da.AnalysisError, match=reason) as error:
         da.open(path)
-    assert str(path) in str(error.value) and "(" in str(error.value), "the remedy stands in brackets"
+    assert str(path) in str(error.value) and "(" in str(
+        error.value), "the remedy stands in brackets"
 
 
 def test_missing_column_names_what_there_is(make):
-    with da.open(make()) as run, pytest.raises(da.AnalysisError, match="no /parameters/sketch.*gini"):
+    with da.open(make()) as run, pytest.raises(da.AnalysisError,
+                                               match="no /parameters/sketch.*gini"):
         run.parameters["sketch"]
 
 
@@ -152,7 +160,8 @@ def test_columns_are_labelled_arrays(make):
     with da.open(make(replicas=8)) as run:
         norm = run.parameters["norm"]
         assert norm.shape == (100, 8, 5) and norm.axes == "JnT" and norm.unit == "1"
-        assert norm[-1].shape == (8, 5) and norm[..., 0].shape == (100, 8) and norm[2:4, 1].shape == (2, 5)
+        assert norm[-1].shape == (8, 5) and norm[..., 0].shape == (100, 8) and norm[
+            2:4, 1].shape == (2, 5)
         assert np.array_equal(np.concatenate([b for _, b in norm.blocks()]), norm[:])
         frame = run.parameters["gini"].frame()
         assert list(frame.columns)[0] == "conv.weight" and frame.index.name == "iteration"

@@ -1,4 +1,5 @@
-"""Files of the program itself (DBENCH_PROGRAM, or build/dbench): what it writes is what is read here."""
+"""Files of the program itself (DBENCH_PROGRAM, or build/dbench): what it writes is what is read
+here."""
 
 import json
 import os
@@ -6,8 +7,8 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
 import dbench_analysis as da
+import pytest
 from dbench_analysis import series
 from dbench_analysis.cli import main
 from dbench_analysis.figures.style import FIXED
@@ -17,15 +18,18 @@ PROGRAM = Path(os.environ.get("DBENCH_PROGRAM", Path(__file__).parents[2] / "bui
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason=f"no program at {PROGRAM}")
 
 SPEC = {
-    "name": "small", "replicas": 4, "model": "softmax_regression", "implementation": "D_ring", "output": "{name}.h5",
-    "data": {"type": "shapes", "batch_size": 8, "limit": {"train": 320, "test": 64}}, "length": {"epochs": 2},
+    "name": "small", "replicas": 4, "model": "softmax_regression", "implementation": "D_ring",
+    "output": "{name}.h5",
+    "data": {"type": "shapes", "batch_size": 8, "limit": {"train": 320, "test": 64}},
+    "length": {"epochs": 2},
 }
 
 
 def ran(folder, **changes) -> Path:
     spec = SPEC | changes
     (folder / "spec.json").write_text(json.dumps(spec))
-    ended = subprocess.run([PROGRAM, "run", "spec.json", "--quiet"], cwd=folder, capture_output=True, text=True)
+    ended = subprocess.run([PROGRAM, "run", "spec.json", "--quiet"], cwd=folder,
+                           capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     return folder / f"{spec['name']}.h5"
 
@@ -33,7 +37,8 @@ def ran(folder, **changes) -> Path:
 def test_recorded_run(tmp_path, capsys):
     path = ran(tmp_path, profile={"after": True})
     with da.open(path) as run:
-        assert (run.state, run.replicas, run.rank_count, len(run.iterations), run.planned) == ("complete", 4, 1, 20, 20)
+        assert (run.state, run.replicas, run.rank_count, len(run.iterations),
+                run.planned) == ("complete", 4, 1, 20, 20)
         found = da.verify(run)
         assert len(found) == 4 and found["agrees"].all() and (found["skipped"] == 0).all()
         variance = series.variance(run)
@@ -45,7 +50,8 @@ def test_recorded_run(tmp_path, capsys):
         for table in (run.iterations, run.parameters, run.evaluations):
             for name in table:
                 dimensions = text(table[name].data.attrs["dimensions"])
-                assert dimensions.replace(",", "") == table[name].axes, f"{name}: axes as the file says"
+                assert dimensions.replace(",",
+                                          "") == table[name].axes, f"{name}: axes as the file says"
     assert main(["report", str(path), "-o", str(tmp_path / "report.html")]) == 0
     assert main(["show", str(path)]) == 0 and "D_ring" in capsys.readouterr().out
 
@@ -62,4 +68,5 @@ def test_graphs_of_the_program_have_colours():
     assert listed.returncode == 0
     graphs = set(re.findall(r"^\s*([a-z_]+)", listed.stdout, re.M))
     assert {"ring", "torus", "exponential", "complete"} <= graphs
-    assert {"one_peer_exponential", "ring_lattice", "erdos_renyi", "star"} <= graphs & set(FIXED), "have colours of their own"
+    assert {"one_peer_exponential", "ring_lattice", "erdos_renyi",
+            "star"} <= graphs & set(FIXED), "have colours of their own"

@@ -1,4 +1,5 @@
-"""`dbench-analyze collect`: one tidy table of many result files, for other programs and for later."""
+"""`dbench-analyze collect`: one tidy table of many result files, for other programs and for
+later."""
 
 import importlib.util
 import sys
@@ -16,25 +17,31 @@ EXAMPLES = """examples:
   dbench-analyze collect results/ -o runs.parquet
   dbench-analyze collect 'results/*-n16-*.h5' -o runs.csv --add /algorithm/mu,/graph/lazy
   dbench-analyze collect results/ -o few.csv --columns name,seed,lr,accuracy_mean_model
-  dbench-analyze table runs.csv --rows implementation --columns replicas --metric accuracy_mean_model
-Numbers are bare: accuracies are fractions, times seconds. Of each file only attributes and small columns
-are read. A file that cannot be read is named and left out; the exit status is then 1.
+  dbench-analyze table runs.csv --rows implementation --columns replicas
+Numbers are bare: accuracies are fractions, times seconds. Of each file only attributes and small
+columns are read. A file that cannot be read is named and left out; the exit status is then 1.
 columns (as written without --columns):
 """ + "\n".join(f"  {key:22}{fields.find(key).help}" for key in fields.COLLECTED)
 
 
 def declare(parser):
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the table to write: .csv or .parquet")
-    parser.add_argument("--columns", metavar="KEY,...", help="these columns only, in order: keys of `table`, or JSON pointers into the spec")
-    parser.add_argument("--add", metavar="KEY,...", help="columns beside the usual ones, such as /optimizer/momentum")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE",
+                        help="the table to write: .csv or .parquet")
+    parser.add_argument(
+        "--columns", metavar="KEY,...",
+        help="these columns only, in order: keys of `table`, or JSON pointers into the spec")
+    parser.add_argument("--add", metavar="KEY,...",
+                        help="columns beside the usual ones, such as /optimizer/momentum")
 
 
 def run(arguments) -> int:
     target = Path(arguments.output)
     if target.suffix not in TABLES:  # a forgotten file name must not cost a result file
-        raise AnalysisError(target, "the table's name ends in neither .csv nor .parquet", "give -o runs.csv")
+        raise AnalysisError(target, "the table's name ends in neither .csv nor .parquet",
+                            "give -o runs.csv")
     if target.suffix == ".parquet" and importlib.util.find_spec("pyarrow") is None:
-        raise AnalysisError(target, "Parquet needs pyarrow, which is not installed", f"write -o {target.with_suffix('.csv')}, or `pip install pyarrow`")
+        raise AnalysisError(target, "Parquet needs pyarrow, which is not installed",
+                            f"write -o {target.with_suffix('.csv')}, or `pip install pyarrow`")
     keys = [c.key for c in fields.chosen(arguments.columns, fields.COLLECTED)]
     keys += [c.key for c in fields.chosen(arguments.add, (), "--add") if c.key not in keys]
     started = time.monotonic()
@@ -42,23 +49,28 @@ def run(arguments) -> int:
     for fault in found.faults:
         print(f"dbench-analyze: left out {fault}", file=sys.stderr)
     if found.frame.empty:
-        raise AnalysisError(" ".join(arguments.runs), "no result file of dbench among these", "see the notices above")
+        raise AnalysisError(" ".join(arguments.runs), "no result file of dbench among these",
+                            "see the notices above")
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.suffix == ".csv":
         found.frame.to_csv(target, index=False)
     else:
         one_type_each(found.frame).to_parquet(target, index=False)
     left = f", {counted(len(found.faults), 'file')} left out" if found.faults else ""
-    print(f"{target}: {counted(len(found.frame), 'run')}, {len(keys)} columns, {time.monotonic() - started:.1f} s{left}")
+    print(f"{target}: {counted(len(found.frame), 'run')}, {len(keys)} columns, "
+          f"{time.monotonic() - started:.1f} s{left}")
     return 1 if found.faults else 0
 
 
 def one_type_each(frame):
-    """Columns that hold words beside numbers ("full" batches, lists of seeds) as words: Parquet has one type a column."""
-    mixed = [key for key in frame if frame[key].map(type).nunique() > 1 and frame[key].map(lambda v: isinstance(v, str)).any()]
-    return frame.astype({key: str for key in mixed})
+    """Columns that hold words beside numbers ("full" batches, lists of seeds) as words: Parquet has
+    one type a column."""
+    mixed = [key for key in frame if frame[key].map(type).nunique() > 1
+             and frame[key].map(lambda v: isinstance(v, str)).any()]
+    return frame.astype(dict.fromkeys(mixed, str))
 
 
 def progress(done: int, files: int):
     if done % 20 == 0 or done == files:
-        print(f"\r{done} of {files} files", end="\n" if done == files else "", file=sys.stderr, flush=True)
+        print(f"\r{done} of {files} files", end="\n" if done == files else "", file=sys.stderr,
+              flush=True)

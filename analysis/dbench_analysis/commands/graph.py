@@ -7,15 +7,15 @@ from ..graph import Graph, comparing, program
 from ..textual import aligned
 
 HELP = "a communication graph: drawing, matrix, spectrum, disagreement; or several compared"
-USAGE = """dbench-analyze graph TYPE --n N [--KEY VALUE]... [-o FILE] [--rounds R] [--program PATH]
+USAGE = """dbench-analyze graph TYPE --n N [--KEY VALUE]... [-o FILE] [--rounds R] ...
        dbench-analyze graph --compare TYPE[:KEY=VALUE]...,... --n N [-o FILE] [--rounds R] ..."""
-EXAMPLES = """TYPE and its --KEYs are those of `dbench list graphs`; --seed draws another random graph.
+EXAMPLES = """TYPE and its --KEYs are those of `dbench list graphs`; --seed draws another one.
 
 examples:
   dbench-analyze graph torus --n 48
   dbench-analyze graph ring_lattice --n 32 --k 8 -o lattice.pdf
   dbench-analyze graph one_peer_exponential --n 12 --rounds 24
-  dbench-analyze graph --compare ring,torus,ring_lattice:k=8,one_peer_exponential --n 64 -o compared.png
+  dbench-analyze graph --compare ring,torus,ring_lattice:k=8,one_peer_exponential --n 64
 """
 TAKES_RUNS = False
 FORMATS = ("png", "pdf", "svg")
@@ -25,34 +25,41 @@ OF_PROGRAM = ("json", "matrix", "edges", "round")
 
 def declare(parser):
     parser.usage = USAGE
-    parser.add_argument("--n", type=int, required=True, metavar="N", help=f"replicas, at most {LARGEST}")
+    parser.add_argument("--n", type=int, required=True, metavar="N",
+                        help=f"replicas, at most {LARGEST}")
     parser.add_argument("--compare", metavar="TYPES",
                         help="compare these types, parameters as in ring_lattice:k=8")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="the picture, .png, .pdf or .svg (default: plots/graph-TYPE-nN.png)")
     parser.add_argument("--rounds", type=int, metavar="R",
-                        help="iterations of the disagreement (default: until it is small, at most 300)")
+                        help="iterations of the disagreement (default: until it is small, at most "
+                             "300)")
     parser.add_argument("--program", metavar="PATH",
-                        help="the dbench program (default: $DBENCH_PROGRAM, build/dbench, or on the PATH)")
-    parser.add_argument("--dpi", type=int, default=150, help="resolution of PNG pictures (default: 150)")
+                        help="the dbench program (default: $DBENCH_PROGRAM, build/dbench, or on "
+                             "the PATH)")
+    parser.add_argument("--dpi", type=int, default=150,
+                        help="resolution of PNG pictures (default: 150)")
 
 
 def run(arguments) -> int:
     kind, keys = understood(arguments.rest)
     if bool(kind) == bool(arguments.compare):
-        raise AnalysisError("graph", "needs either a TYPE or --compare", "such as: graph torus --n 48")
+        raise AnalysisError("graph", "needs either a TYPE or --compare",
+                            "such as: graph torus --n 48")
+    wanted = [(kind, keys)] if kind else entries(arguments.compare)
     if arguments.compare and keys:
-        raise AnalysisError(f"--{next(iter(keys))}", "of which type?", "write --compare TYPE:KEY=VALUE,...")
+        raise AnalysisError(f"--{next(iter(keys))}", "of which type?",
+                            "write --compare TYPE:KEY=VALUE,...")
     checked(arguments)
     target = Path(arguments.output or f"plots/graph-{kind or 'comparison'}-n{arguments.n}.png")
     form = target.suffix.lower().removeprefix(".")
     if form not in FORMATS:
-        raise AnalysisError(target, "its name does not end in .png, .pdf or .svg", "give -o FILE.png")
+        raise AnalysisError(target, "its name does not end in .png, .pdf or .svg",
+                            "give -o FILE.png")
     place = program(arguments.program)
-    wanted = entries(arguments.compare) if arguments.compare else [(kind, keys)]
     graphs = [Graph(place, kind, arguments.n, keys) for kind, keys in wanted]
     for graph in graphs:
-        graph.certificate  # refused before anything is drawn
+        graph.certify()  # refused before anything is drawn
     from .. import figures
     from ..figures import graph as pictures
 
@@ -69,7 +76,8 @@ def run(arguments) -> int:
 
 
 def checked(arguments):
-    for name, value, low, high in (("n", arguments.n, 1, LARGEST), ("rounds", arguments.rounds, 1, 100_000),
+    for name, value, low, high in (("n", arguments.n, 1, LARGEST),
+                                   ("rounds", arguments.rounds, 1, 100_000),
                                    ("dpi", arguments.dpi, 20, 1200)):
         if value is not None and not low <= value <= high:
             raise AnalysisError(f"--{name} {value}", "out of range", f"give {low} to {high}")
@@ -77,8 +85,10 @@ def checked(arguments):
 
 def understood(words: list[str]) -> tuple[str | None, dict[str, str]]:
     """The type and its parameters from what other options leave: TYPE, --KEY VALUE, --KEY=VALUE."""
-    kind, keys, words = None, {}, iter(words)
-    for word in words:
+    kind: str | None = None
+    keys: dict[str, str] = {}
+    left = iter(words)
+    for word in left:
         if not word.startswith("--"):
             if kind is not None or word.startswith("-"):
                 remedy = f"one TYPE, here {kind}" if kind else "no such option"
@@ -87,11 +97,12 @@ def understood(words: list[str]) -> tuple[str | None, dict[str, str]]:
             continue
         key, equals, value = word[2:].partition("=")
         if key in OF_PROGRAM:
-            raise AnalysisError(word, "is for `dbench graph`", "--rounds R says how many are looked at")
-        value = value if equals else next(words, None)
-        if not key or value is None:
+            raise AnalysisError(word, "is for `dbench graph`",
+                                "--rounds R says how many are looked at")
+        found = value if equals else next(left, None)
+        if not key or found is None:
             raise AnalysisError(word, "has no value", "parameters stand as --KEY VALUE")
-        keys[key] = value
+        keys[key] = found
     return kind, keys
 
 
@@ -102,7 +113,8 @@ def entries(text: str) -> list[tuple[str, dict[str, str]]]:
         kind, *parts = entry.strip().split(":")
         pairs = [part.partition("=") for part in parts]
         if not kind or not all(key and equals and value for key, equals, value in pairs):
-            raise AnalysisError("--compare", f"'{entry}' is no TYPE:KEY=VALUE", "such as ring_lattice:k=8")
+            raise AnalysisError("--compare", f"'{entry}' is no TYPE:KEY=VALUE",
+                                "such as ring_lattice:k=8")
         found.append((kind, {key: value for key, _, value in pairs}))
     return found
 

@@ -8,29 +8,37 @@ from ..schema import MEASURES
 from ..select import open_runs
 
 HELP = "figures of one run, or of several side by side"
-NAMES = ("variance-accuracy", "accuracy", "training", "consensus", "dispersion", "tensors", "communication", "adaptation",
+NAMES = ("variance-accuracy", "accuracy", "training", "consensus", "dispersion", "tensors",
+         "communication", "adaptation",
          "convergence", "early", "connections", "scale", "ranks", "timing")
 EXAMPLES = f"""examples:
   dbench-analyze plot results/ring.h5                        all figures, into ./plots
   dbench-analyze plot results/ -o figures --format pdf
   dbench-analyze plot results/*.h5 --kind variance-accuracy --measure gini
-  dbench-analyze plot results/ --kind early --window 0.05    scatter, and rank correlations on the terminal
-  dbench-analyze plot results/ --kind convergence --x bytes  over iterations, epochs, bytes or seconds
+  dbench-analyze plot results/ --kind early --window 0.05    scatter, and its rank correlation
+  dbench-analyze plot results/ --kind convergence --x bytes  over iterations, epochs, bytes, seconds
   dbench-analyze plot results/ --kind connections --kind scale --format pdf
 kinds: {', '.join(NAMES)}
 """
 
 
 def declare(parser):
-    parser.add_argument("-o", "--output", default="plots", metavar="DIR", help="folder for the figures (default: plots)")
-    parser.add_argument("--kind", action="append", choices=NAMES, help="only this figure; may be given several times")
-    parser.add_argument("--measure", choices=("variance", "consensus", *MEASURES), default="variance",
+    parser.add_argument("-o", "--output", default="plots", metavar="DIR",
+                        help="folder for the figures (default: plots)")
+    parser.add_argument("--kind", action="append", choices=NAMES,
+                        help="only this figure; may be given several times")
+    parser.add_argument("--measure", choices=("variance", "consensus", *MEASURES),
+                        default="variance",
                         help="the spread on the x axis of variance-accuracy and early")
-    parser.add_argument("--x", choices=("iterations", "epochs", "bytes", "seconds"), default="iterations",
-                        help="the x axis of convergence; seconds only of runs whose times compare (default: iterations)")
-    parser.add_argument("--window", type=float, default=0.1, metavar="SHARE", help="of the iterations that are early, for early and ranks (default: 0.1)")
+    parser.add_argument("--x", choices=("iterations", "epochs", "bytes", "seconds"),
+                        default="iterations",
+                        help="the x axis of convergence; seconds only of runs whose times compare "
+                             "(default: iterations)")
+    parser.add_argument("--window", type=float, default=0.1, metavar="SHARE",
+                        help="of the iterations that are early, for early and ranks (default: 0.1)")
     parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png")
-    parser.add_argument("--dpi", type=int, default=150, help="resolution of PNG pictures (default: 150)")
+    parser.add_argument("--dpi", type=int, default=150,
+                        help="resolution of PNG pictures (default: 150)")
 
 
 def run(arguments) -> int:
@@ -39,21 +47,26 @@ def run(arguments) -> int:
     if not 20 <= arguments.dpi <= 1200:
         raise AnalysisError(f"--dpi {arguments.dpi}", "out of range", "give 20 to 1200")
     if not 0 < arguments.window <= 1:
-        raise AnalysisError(f"--window {arguments.window}", "out of range", "a share of the iterations, such as 0.1")
+        raise AnalysisError(f"--window {arguments.window}", "out of range",
+                            "a share of the iterations, such as 0.1")
     runs, folder = open_runs(arguments.runs), Path(arguments.output)
     folder.mkdir(parents=True, exist_ok=True)
     for name in dict.fromkeys(arguments.kind or NAMES):
-        how = {"variance-accuracy": {"measure": arguments.measure}, "convergence": {"x": arguments.x},
-               "early": {"measure": arguments.measure, "window": arguments.window}, "ranks": {"window": arguments.window}}.get(name, {})
-        for stem, figure in figures.drawn(figures.KINDS[name], runs, **how):
+        how = {"variance-accuracy": {"measure": arguments.measure},
+               "convergence": {"x": arguments.x},
+               "early": {"measure": arguments.measure, "window": arguments.window},
+               "ranks": {"window": arguments.window}}.get(name, {})
+        kind = figures.KINDS[name]
+        for stem, figure in figures.drawn(kind, runs, **how):
             target = folder / f"{stem}.{arguments.format}"
             figures.save(figure, target, arguments.format, arguments.dpi)
             print(target)
-        if figures.KINDS[name].words:
-            print(figures.KINDS[name].words(runs, **how))
+        if kind.words:
+            print(kind.words(runs, **how))
         unfinished = sum(run.status != "complete" for run in runs)
-        if figures.KINDS[name].many and unfinished:
-            print(f"note: {unfinished} of {len(runs)} runs not complete: their last evaluation stands for their end")
+        if kind.many and unfinished:
+            print(f"note: {unfinished} of {len(runs)} runs not complete: their last evaluation "
+                  "stands for their end")
         if name == "timing" and statement(runs):
             print(f"note: {statement(runs)}")
     return 0

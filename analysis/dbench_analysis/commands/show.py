@@ -18,8 +18,10 @@ EXAMPLES = """examples:
 
 
 def declare(parser):
-    parser.add_argument("--full", action="store_true", help="every section also when there are several runs")
-    parser.add_argument("--verify", action="store_true", help="check the dispersion measures against the norms")
+    parser.add_argument("--full", action="store_true",
+                        help="every section also when there are several runs")
+    parser.add_argument("--verify", action="store_true",
+                        help="check the dispersion measures against the norms")
 
 
 def run(arguments) -> int:
@@ -41,7 +43,8 @@ def single(run: Run) -> str:
     events = run.events
     if len(events):
         lines += ["", f"events ({len(events)}), the last ones:"]
-        lines += [f"  iteration {e.iteration}  {e.kind}: {e.text}" for e in events.tail(5).itertuples()]
+        lines += [f"  iteration {e.iteration}  {e.kind}: {e.text}"
+                  for e in events.tail(5).itertuples()]
     return "\n".join(lines)
 
 
@@ -50,7 +53,8 @@ def several(runs: list[Run]) -> str:
     columns = [fields.COLUMNS[key] for key in fields.DEFAULT]
     rows = [[c.title for c in columns]] + [[c.show(c.value(r)) for c in columns] for r in runs]
     lines = [aligned(rows)]
-    odd = [f"{r.path}: {r.state}{': ' * bool(r.error)}{r.error}" for r in runs if r.status != "complete"]
+    odd = [f"{r.path}: {r.state}{': ' * bool(r.error)}{r.error}"
+           for r in runs if r.status != "complete"]
     lines += ["", *odd] if odd else []
     found = differences.differences(runs)
     if found:
@@ -63,7 +67,8 @@ def several(runs: list[Run]) -> str:
 
 
 def in_words(found) -> str:
-    return "\n".join(["specs differ in"] + [f"  {pointer}: {', '.join(dict.fromkeys(values))}" for pointer, values in found])
+    return "\n".join(["specs differ in"] + [f"  {pointer}: {', '.join(dict.fromkeys(values))}"
+                                            for pointer, values in found])
 
 
 def check(runs: list[Run]) -> int:
@@ -72,9 +77,11 @@ def check(runs: list[Run]) -> int:
     for run in runs:
         found = verify(run)
         if found.empty:
-            raise AnalysisError(run.path, "no norms recorded, nothing to verify", 'set "profile": {"norms": true}')
+            raise AnalysisError(run.path, "no norms recorded, nothing to verify",
+                                'set "profile": {"norms": true}')
         print(f"\n{run.path}: recorded dispersion against the recorded norms")
-        rows = [["measure", "values", "not finite", "largest difference", "largest value", "agrees"]]
+        rows = [["measure", "values", "not finite", "largest difference", "largest value",
+                 "agrees"]]
         for row in found.itertuples():
             rows.append([row.measure, str(row.values), str(row.skipped), number(row.difference, 2),
                          number(row.largest, 3), "yes" if row.agrees else "NO"])

@@ -14,7 +14,8 @@ from ..run import Run
 from ..select import open_runs
 from ..textual import counted
 
-HELP = "a Markdown, LaTeX or CSV table: one row per run, or a pivot with mean ± deviation over seeds"
+HELP = ("a Markdown, LaTeX or CSV table: one row per run, or a pivot with mean ± deviation over "
+        "seeds")
 EXAMPLES = """examples:
 a row per run:
   dbench-analyze table results/
@@ -22,24 +23,32 @@ a row per run:
   dbench-analyze table results/ --format csv --columns all -o runs.csv
   dbench-analyze table results/ --sort accuracy_mean_model --only replicas=16
 a pivot, asked for by --rows or --metric (also from what `collect` wrote):
-  dbench-analyze table results/ --rows implementation --columns replicas --metric accuracy_mean_model
-  dbench-analyze table runs.csv --rows algorithm,graph_label --columns partition --metric accuracy_min --format latex
-  dbench-analyze table results/ --rows implementation --metric accuracy_mean_model,bytes --only 'status=complete'
-  dbench-analyze table results/ --rows implementation --columns /optimizer/momentum --metric loss_mean_model --best row
+  dbench-analyze table results/ --rows implementation --columns replicas
+  dbench-analyze table runs.csv --rows algorithm,graph_label --columns partition --format latex
+  dbench-analyze table results/ --metric accuracy_mean_model,bytes --only 'status=complete'
+  dbench-analyze table results/ --columns /optimizer/momentum --metric loss_mean_model --best row
 columns (and any entry of the spec, by JSON pointer):
 """ + "\n".join(f"  {c.key:22}{c.help}" for c in fields.COLUMNS.values())
 
 
 def declare(parser):
-    parser.add_argument("--format", choices=("markdown", "latex", "csv"), default="markdown", help="default: markdown")
-    parser.add_argument("--columns", metavar="KEY,...", help="which columns, in order, 'all' for every one; of a pivot: the fields across")
+    parser.add_argument("--format", choices=("markdown", "latex", "csv"), default="markdown",
+                        help="default: markdown")
+    parser.add_argument(
+        "--columns", metavar="KEY,...",
+        help="which columns, in order, 'all' for every one; of a pivot: the fields across")
     parser.add_argument("--sort", metavar="KEY", help="sort the runs by this column")
-    parser.add_argument("--rows", metavar="KEY,...", help="pivot: the fields down (default: implementation)")
-    parser.add_argument("--metric", metavar="KEY,...", help="pivot: what stands in the cells (default: accuracy_mean_model)")
-    parser.add_argument("--best", choices=("column", "row", "all", "none"), help="pivot: where the best is bold (default: column)")
-    parser.add_argument("--unfinished", action="store_true", help="pivot: count runs that are not complete, too")
+    parser.add_argument("--rows", metavar="KEY,...",
+                        help="pivot: the fields down (default: implementation)")
+    parser.add_argument("--metric", metavar="KEY,...",
+                        help="pivot: what stands in the cells (default: accuracy_mean_model)")
+    parser.add_argument("--best", choices=("column", "row", "all", "none"),
+                        help="pivot: where the best is bold (default: column)")
+    parser.add_argument("--unfinished", action="store_true",
+                        help="pivot: count runs that are not complete, too")
     parser.add_argument("--only", action="append", default=[], metavar="FIELD=VALUE",
-                        help="only runs like this: = or !=, alternatives by |, patterns; may be given several times")
+                        help="only runs like this: = or !=, alternatives by |, patterns; may be "
+                             "given several times")
     parser.add_argument("-o", "--output", metavar="FILE", help="write there, not to the terminal")
 
 
@@ -64,7 +73,8 @@ def listed(arguments) -> str:
     for condition in map(Condition, arguments.only):
         kept = [r for r in runs if condition.holds(fields.find(condition.key).value(r))]
         if not kept:
-            raise AnalysisError(condition.text, "no run is so", f"--columns name,{condition.key} shows what there is")
+            raise AnalysisError(condition.text, "no run is so",
+                                f"--columns name,{condition.key} shows what there is")
         runs = kept
     if arguments.sort:
         (key,) = fields.chosen(arguments.sort.split(",")[0])
@@ -77,7 +87,8 @@ def listed(arguments) -> str:
 
 
 def cells(runs: list[Run], columns) -> list[list[str]]:
-    """Cells for readers. Times that must not be compared bear a dagger, explained below the table."""
+    """Cells for readers. Times that must not be compared bear a dagger, explained below the
+    table."""
     def show(run, column):
         text = column.show(column.value(run))
         return f"{text} †" if column.timed and text != "-" and caveats(run) else text
@@ -95,7 +106,8 @@ def as_markdown(runs: list[Run], columns) -> str:
 
 
 def as_latex(runs: list[Run], columns) -> str:
-    return layout.latex([c.title for c in columns], cells(runs, columns), notes=daggers(runs, columns)) + "\n"
+    return layout.latex([c.title for c in columns], cells(runs, columns),
+                        notes=daggers(runs, columns)) + "\n"
 
 
 def as_csv(runs: list[Run], columns) -> str:
@@ -107,27 +119,31 @@ def as_csv(runs: list[Run], columns) -> str:
     for r in runs:
         note = ["not comparable: " + "; ".join(caveats(r)) if caveats(r) else ""] * noted
         values = [c.value(r) for c in columns]
-        writer.writerow([c.show(v) if isinstance(v, str) else v for c, v in zip(columns, values)] + note)
+        writer.writerow([c.show(v) if isinstance(v, str) else v for c, v in zip(columns, values)]
+                        + note)
     return out.getvalue()
 
 
 def pivoted(arguments) -> tuple[str, int]:
     """The pivot as text, and the exit status: 1 where a file could not be read."""
     if arguments.sort:
-        raise AnalysisError("--sort", "is for a table with a row per run", "a pivot's rows stand in the order of their fields")
+        raise AnalysisError("--sort", "is for a table with a row per run",
+                            "a pivot's rows stand in the order of their fields")
     rows = fields.chosen(arguments.rows, ("implementation",), "--rows")
     across = fields.chosen(arguments.columns, ())
     metrics = fields.chosen(arguments.metric, ("accuracy_mean_model",), "--metric")
     conditions = [Condition(text) for text in arguments.only]
     timed = [m.key for m in metrics if m.timed]
-    keys = [f.key for f in (*rows, *across, *metrics)] + [c.key for c in conditions] + ["status", "seed", "file"] + ["time_note"] * bool(timed)
+    keys = [f.key for f in (*rows, *across, *metrics)] + [c.key for c in conditions] + [
+        "status", "seed", "file"] + ["time_note"] * bool(timed)
     found = collect(arguments.runs, keys)
     for fault in found.faults:
         print(f"dbench-analyze: left out {fault}", file=sys.stderr)
     found, left = countable(selected(found, conditions), arguments.unfinished)
     for metric in metrics:
         if any(isinstance(v, str) and not number_like(v) for v in found.frame[metric.key]):
-            raise AnalysisError(f"--metric {metric.key}", "holds words, not numbers", "choose a number, such as accuracy_mean_model")
+            raise AnalysisError(f"--metric {metric.key}", "holds words, not numbers",
+                                "choose a number, such as accuracy_mean_model")
     if timed:
         refuse_times(timed, list(found.frame["time_note"]), "--metric")
     result = pivot(found, rows, across, metrics)
@@ -151,7 +167,8 @@ def countable(found: Collection, unfinished: bool) -> tuple[Collection, list[str
         return found, []
     if not any(complete):
         raise AnalysisError("table", "no run is complete", "--unfinished counts the others, too")
-    return found.where(complete), [f"{counted(complete.count(False), 'run')} not complete left out (--unfinished counts them)."]
+    return found.where(complete), [f"{counted(complete.count(False), 'run')} not complete left out "
+                                   "(--unfinished counts them)."]
 
 
 def caption(result: Pivot) -> tuple[str, bool]:
@@ -173,7 +190,8 @@ def arranged(result: Pivot, best: str):
     title = ", ".join(f.title for f in result.columns)
     if result.columns:
         head = [metric.title if several else names[column] for column, metric in places]
-        above = [(f"{title} {names[c]}", len(result.metrics)) for c in result.column_keys] if several else [(title, len(places))]
+        above = ([(f"{title} {names[c]}", len(result.metrics)) for c in result.column_keys]
+                 if several else [(title, len(places))])
     else:
         head, above = [metric.title for _, metric in places], []
     top, rows, bold = result.best(best), [], set()
@@ -195,7 +213,8 @@ def pivot_markdown(result: Pivot, best: str) -> str:
         spans = [text for text, width in above for _ in range(width)]
         several = len(result.metrics) > 1
         words = len(result.rows)
-        head = head[:words] + [f"{span}: {h}" if several else f"{span} {h}" for span, h in zip(spans, head[words:])]
+        head = head[:words] + [f"{span}: {h}" if several else f"{span} {h}"
+                               for span, h in zip(spans, head[words:])]
     return layout.markdown(head, rows, bold) + "\n\n" + " ".join(notes) + "\n"
 
 
@@ -208,12 +227,14 @@ def pivot_csv(result: Pivot, best: str) -> str:
     """A line per cell and metric, bare numbers; `best` marks what other formats set in bold."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*(f.key for f in (*result.rows, *result.columns)), "metric", "mean", "deviation", "n", "best"])
+    writer.writerow([*(f.key for f in (*result.rows, *result.columns)), "metric", "mean",
+                     "deviation", "n", "best"])
     top = result.best(best)
     for row in result.row_keys:
         for (column, key), cell in result.cells[row].items():
             deviation = cell.deviation if cell.count > 1 else ""
-            writer.writerow([*row, *column, key, cell.mean, deviation, cell.count, int((row, column, key) in top)])
+            writer.writerow([*row, *column, key, cell.mean, deviation, cell.count,
+                             int((row, column, key) in top)])
     for note in result.notes:
         print(f"dbench-analyze: {note}", file=sys.stderr)
     return out.getvalue()

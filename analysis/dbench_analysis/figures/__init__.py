@@ -1,20 +1,34 @@
 """The figures: one table of kinds, from which `plot`, `report` and the documentation come."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Callable, Iterator
 
 import matplotlib
 from matplotlib.figure import Figure
 
 from ..run import Run
-from . import accuracy, across, adaptation, communication, convergence, early, ranks, spread, style, tensors, timing, variance_accuracy
+from . import (
+    accuracy,
+    across,
+    adaptation,
+    communication,
+    convergence,
+    early,
+    ranks,
+    spread,
+    style,
+    tensors,
+    timing,
+    variance_accuracy,
+)
 
 
 @dataclass(frozen=True)
 class Kind:
     """A figure: how it is called, headed, read and drawn (from all runs, or from each by itself).
 
-    `words` says what `plot` prints beside it; `many`: it stays readable, and quick to draw, of hundreds of runs.
+    `words` says what `plot` prints beside it; `many`: it stays readable, and quick to draw, of
+    hundreds of runs.
     """
 
     name: str
@@ -30,58 +44,79 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("variance-accuracy", "Variance versus accuracy",
-             "Each run moves through training from its small points to its open marker. Further left means that the replicas "
-             "agree more, higher means that they are more accurate; with several runs the second panel sets the variance of the "
-             "first tenth of the iterations against the final accuracy.", variance_accuracy.figure),
+             "Each run moves through training from its small points to its open marker. Further "
+             "left means that the replicas agree more, higher means that they are more accurate; "
+             "with several runs the second panel sets the variance of the first tenth of the "
+             "iterations against the final accuracy.", variance_accuracy.figure),
         Kind("accuracy", "Accuracy and loss",
-             "Lines are the median of the evaluated local models, bands run from the worst to the best of them, open markers are "
-             "the model with the averaged parameters. A wide band, or markers far above the line, means that the replicas differ.",
+             "Lines are the median of the evaluated local models, bands run from the worst to the "
+             "best of them, open markers are the model with the averaged parameters. A wide band, "
+             "or markers far above the line, means that the replicas differ.",
              accuracy.evaluated),
         Kind("training", "Training accuracy and loss",
-             "The replicas' minibatches, at the point where the gradient is taken: median and range over the replicas.",
+             "The replicas' minibatches, at the point where the gradient is taken: median and "
+             "range over the replicas.",
              accuracy.training),
         Kind("consensus", "Consensus distance and variance",
-             "How far the replicas are from their mean just before averaging: the root mean square distance in parameter space, and "
-             "the same squared per parameter. Exactly zero where all replicas are identical.", spread.consensus),
+             "How far the replicas are from their mean just before averaging: the root mean square "
+             "distance in parameter space, and the same squared per parameter. Exactly zero where "
+             "all replicas are identical.",
+             spread.consensus),
         Kind("dispersion", "Dispersion of the parameter norms",
-             "Four measures of how unequal the replicas' tensor norms are just before averaging: the median over the weight "
-             "tensors, the band from quartile to quartile. Zero means equal norms.", spread.aggregated),
+             "Four measures of how unequal the replicas' tensor norms are just before averaging: "
+             "the median over the weight tensors, the band from quartile to quartile. Zero means "
+             "equal norms.",
+             spread.aggregated),
         Kind("tensors", "Dispersion tensor by tensor",
-             "Rows are parameter tensors from input to output, colour is the measure: bright rows are the layers in which the "
-             "replicas differ most. Grey is zero.", tensors.heat_maps, each=True),
+             "Rows are parameter tensors from input to output, colour is the measure: bright rows "
+             "are the layers in which the replicas differ most. Grey is "
+             "zero.", tensors.heat_maps, each=True),
         Kind("communication", "Communication",
-             "How many neighbours a replica sends to in each iteration, and what accuracy the bytes sent have bought.",
+             "How many neighbours a replica sends to in each iteration, and what accuracy the "
+             "bytes sent have bought.",
              communication.cost),
         Kind("adaptation", "Graphs that change",
-             "What a controller of the graph sets (neighbours), what it may look at (dispersion of the norms, consensus distance) and "
-             "what comes of it, over the same epochs. Static graphs are flat lines on top.", adaptation.figure),
+             "What a controller of the graph sets (neighbours), what it may look at (dispersion of "
+             "the norms, consensus distance) and what comes of it, over the same epochs. Static "
+             "graphs are flat lines on top.",
+             adaptation.figure),
         Kind("convergence", "Convergence",
-             "How fast the model with the averaged parameters learns. Runs that differ in nothing but the seed are one line with a "
-             "band from the worst seed to the best.", convergence.figure),
+             "How fast the model with the averaged parameters learns. Runs that differ in nothing "
+             "but the seed are one line with a band from the worst seed to the "
+             "best.", convergence.figure),
         Kind("early", "Early spread and final accuracy",
-             "Each run is a point: how far the replicas lie apart in the first part of the run, and what comes of it in the end. The rank "
-             "correlations stand above, with and without C_complete, whose replicas are identical by construction.", early.figure,
+             "Each run is a point: how far the replicas lie apart in the first part of the run, "
+             "and what comes of it in the end. The rank correlations stand above, with and without "
+             "C_complete, whose replicas are identical by construction.", early.figure,
              words=early.words, many=True),
         Kind("connections", "Accuracy against connections",
-             "Final accuracy against the mean number of neighbours. Filled: median of the local models, bar from worst to best; open: the mean model, "
-             "bar: standard deviation over seeds.", across.connections, many=True),
+             "Final accuracy against the mean number of neighbours. Filled: median of the local "
+             "models, bar from worst to best; open: the mean model, bar: standard deviation over "
+             "seeds.", across.connections, many=True),
         Kind("scale", "Accuracy against scale",
-             "Final accuracy against the number of replicas. Solid lines and filled markers join runs with the same batch per replica, dashed "
-             "lines and open markers those with the same batch of all replicas. Markers are means, dots the runs.", across.scale, many=True),
+             "Final accuracy against the number of replicas. Solid lines and filled markers join "
+             "runs with the same batch per replica, dashed lines and open markers those with the "
+             "same batch of all replicas. Markers are means, dots the "
+             "runs.", across.scale, many=True),
         Kind("ranks", "Ranks of the implementations",
-             "In every group of runs that are alike but for algorithm and graph, the implementations are ranked by how unequal the replicas' norms "
-             "are (1: least) and by final accuracy (1: best). Marks are mean ranks over the groups, bars their standard deviation. Marks along the "
-             "line mean that less dispersion and more accuracy go together.", ranks.figure, words=ranks.words, many=True),
+             "In every group of runs that are alike but for algorithm and graph, the "
+             "implementations are ranked by how unequal the replicas' norms are (1: least) and by "
+             "final accuracy (1: best). Marks are mean ranks over the groups, bars their standard "
+             "deviation. Marks along the line mean that less dispersion and more accuracy go "
+             "together.", ranks.figure,
+             words=ranks.words, many=True),
         Kind("timing", "Where the time goes",
-             "Mean time of an iteration by part. Exchange is only what was not hidden behind computation; profiling stands beside "
-             "the step and is not part of it.", timing.breakdown),
+             "Mean time of an iteration by part. Exchange is only what was not hidden behind "
+             "computation; profiling stands beside the step and is not part of "
+             "it.", timing.breakdown),
     )
 }
 
 
 def drawn(kind: Kind, runs: list[Run], **how) -> Iterator[tuple[str, Figure]]:
     """(name, figure) of a kind: one of all runs, or one for each."""
-    groups = [(kind.name, (runs,))] if not kind.each else [(f"{kind.name}-{run.path.stem}", (run,)) for run in runs]
+    groups = ([(kind.name, (runs,))] if not kind.each
+              else [(f"{kind.name}-{run.path.stem}", (run,)) for run in runs])
     for name, arguments in groups:
         with look():
             yield name, kind.draw(*arguments, **how)
@@ -93,7 +128,8 @@ def look():
 
 
 def save(figure: Figure, target, form: str, dpi: int = 150):
-    """Writes a figure to a path or stream; without dates, so that the same run gives the same file."""
+    """Writes a figure to a path or stream; without dates, so that the same run gives the same
+    file."""
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
     with look():
         figure.savefig(target, format=form, dpi=dpi, metadata=metadata)

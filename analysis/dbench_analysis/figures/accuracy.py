@@ -20,8 +20,10 @@ def evaluated(runs: list[Run]):
             drawn |= bool(np.isfinite(found[["median", "mean"]].to_numpy(dtype=float)).any())
             band(axis, found, look, what == "loss")
         finish(axis, what, NAMES[what], drawn)
-    left.plot([], [], color="#555555", linewidth=1.6, label="median of local models (band: min to max)")
-    left.plot([], [], color="#555555", linewidth=0, marker="o", markersize=4.5, markerfacecolor="white", label="mean model")
+    left.plot([], [], color="#555555", linewidth=1.6,
+              label="median of local models (band: min to max)")
+    left.plot([], [], color="#555555", linewidth=0, marker="o", markersize=4.5,
+              markerfacecolor="white", label="mean model")
     style.legend(figure, [left], len(runs))
     return figure
 
@@ -31,9 +33,11 @@ def band(axis, found, look, log: bool):
     x = found["epoch"].to_numpy()
     low, median, high, mean = (clean(found[c], log) for c in ("min", "median", "max", "mean"))
     axis.fill_between(x, low, high, color=look.colour, alpha=0.15, linewidth=0)
-    axis.plot(x, median, color=look.colour, linestyle=look.dash, label=look.label, marker="." if len(x) < 3 else None)
+    axis.plot(x, median, color=look.colour, linestyle=look.dash, label=look.label,
+              marker="." if len(x) < 3 else None)
     every = max(1, len(x) // 25)
-    axis.plot(x[::every], mean[::every], color=look.colour, linewidth=0, marker=look.marker, markersize=4.5, markerfacecolor="white")
+    axis.plot(x[::every], mean[::every], color=look.colour, linewidth=0, marker=look.marker,
+              markersize=4.5, markerfacecolor="white")
 
 
 def clean(values, log: bool) -> np.ndarray:
@@ -62,11 +66,14 @@ def training(runs: list[Run]):
         for run, look in zip(runs, style.looks(runs)):
             found = series.training(run, what)
             cleaned = [clean(found[c], what == "loss") for c in ("min", "median", "max")]
-            x, low, median, high = thin(found["epoch"], *cleaned, reduce=(np.nanmin, np.nanmean, np.nanmax))
+            x, low, median, high = thin(found["epoch"], *cleaned,
+                                        reduce=(np.nanmin, np.nanmean, np.nanmax))
             drawn |= bool(np.isfinite(median).any())
             axis.fill_between(x, low, high, color=look.colour, alpha=0.10, linewidth=0)
-            axis.plot(x, median, color=look.colour, linestyle=look.dash, linewidth=1.1, label=look.label, marker="." if len(x) < 3 else None)
+            axis.plot(x, median, color=look.colour, linestyle=look.dash, linewidth=1.1,
+                      label=look.label, marker="." if len(x) < 3 else None)
         finish(axis, what, f"minibatch {what}, before the update", drawn)
-    left.plot([], [], color="#555555", linewidth=1.1, label="median over replicas (band: min to max)")
+    left.plot([], [], color="#555555", linewidth=1.1,
+              label="median over replicas (band: min to max)")
     style.legend(figure, [left], len(runs))
     return figure

@@ -1,4 +1,5 @@
-"""Final accuracy across runs: against the number of connections, and against the number of replicas."""
+"""Final accuracy across runs: against the number of connections, and against the number of
+replicas."""
 
 from dataclasses import dataclass
 
@@ -23,7 +24,8 @@ class End:
 
 
 def ends(runs: list[Run]) -> tuple[list[End], str]:
-    """The last evaluation of each run that has one, by accuracy, or by loss where no run has accuracies."""
+    """The last evaluation of each run that has one, by accuracy, or by loss where no run has
+    accuracies."""
     kinds = [series.performance(run)[1] for run in runs]
     kind = "accuracy" if "accuracy" in kinds else "loss"
     found = []
@@ -42,7 +44,8 @@ def doublings(axis, values):
     axis.xaxis.set_major_locator(FixedLocator(ticks))
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    axis.set_xlim(low * 0.8 if low > 1 else (0.75 if low >= 0.75 else -0.15), max(high * 1.25, high + 0.3))
+    axis.set_xlim(low * 0.8 if low > 1 else (0.75 if low >= 0.75 else -0.15),
+                  max(high * 1.25, high + 0.3))
 
 
 def finish(axis, kind: str):
@@ -51,11 +54,12 @@ def finish(axis, kind: str):
 
 
 def connections(runs: list[Run]):
-    """A point for each setting: its mean degree, and where its runs end. Bars: worst to best local model,
-    mean over seeds; the mean model open, with a bar over the seeds."""
+    """A point for each setting: its mean degree, and where its runs end. Bars: worst to best local
+    model, mean over seeds; the mean model open, with a bar over the seeds."""
     drawing, ((axis,),) = style.panels(1, 1, 7.2, 5.0)
     found, kind = ends(runs)
-    axis.set(title=f"final {kind} against connections", xlabel="mean neighbours of a replica, all iterations")
+    axis.set(title=f"final {kind} against connections",
+             xlabel="mean neighbours of a replica, all iterations")
     if not found:
         style.nothing(axis, "no finite accuracy or loss recorded")
         return drawing
@@ -70,18 +74,26 @@ def connections(runs: list[Run]):
             continue
         degrees.append(degree)
         name, n = names.communication(group[0]), group[0].replicas
-        colour, marker = colours[names.implementation(group[0])], style.MARKERS[sizes.index(n) % len(style.MARKERS)]
-        low, median, high, mean = (float(np.mean([getattr(e, part) for e in members])) for part in ("low", "median", "high", "mean"))
+        colour, marker = colours[names.implementation(group[0])], style.MARKERS[
+            sizes.index(n) % len(style.MARKERS)]
+        low, median, high, mean = (float(np.mean([getattr(e, part) for e in members]))
+                                   for part in ("low", "median", "high", "mean"))
         if np.isfinite([low, median, high]).all():
-            axis.errorbar([degree], [median], yerr=[[max(0, median - low)], [max(0, high - median)]], fmt=marker, color=colour, markersize=6,
+            axis.errorbar([degree], [median],
+                          yerr=[[max(0, median - low)], [max(0, high - median)]], fmt=marker,
+                          color=colour, markersize=6,
                           elinewidth=1, capsize=2, alpha=0.8)
         over_seeds = float(np.std([e.mean for e in members], ddof=1)) if len(members) > 1 else None
-        axis.errorbar([degree], [mean], yerr=over_seeds, fmt=marker, color=colour, markersize=9, markerfacecolor="none", markeredgewidth=1.4,
+        axis.errorbar([degree], [mean], yerr=over_seeds, fmt=marker, color=colour, markersize=9,
+                      markerfacecolor="none", markeredgewidth=1.4,
                       elinewidth=1.8, label=name)
     for n, marker in zip(sizes, style.MARKERS) if len(sizes) > 1 else []:
-        axis.plot([], [], color="#555555", linewidth=0, marker=marker, markersize=6, label=f"n = {n}")
-    axis.plot([], [], color="#555555", linewidth=0, marker="o", markersize=9, markerfacecolor="none", label="mean model (bar: deviation over seeds)")
-    axis.plot([], [], color="#555555", linewidth=0, marker="o", markersize=6, label="median of local models (bar: worst to best)")
+        axis.plot([], [], color="#555555", linewidth=0, marker=marker, markersize=6,
+                  label=f"n = {n}")
+    axis.plot([], [], color="#555555", linewidth=0, marker="o", markersize=9,
+              markerfacecolor="none", label="mean model (bar: deviation over seeds)")
+    axis.plot([], [], color="#555555", linewidth=0, marker="o", markersize=6,
+              label="median of local models (bar: worst to best)")
     finish(axis, kind)
     if degrees:
         doublings(axis, degrees)
@@ -90,14 +102,16 @@ def connections(runs: list[Run]):
 
 
 def lines(found: list[End]) -> list[tuple[str, str, object, dict[int, list[End]]]]:
-    """(communication, what is fixed, its batch, ends by replicas): a line wherever a communication has several
-    numbers of replicas at one local, or at one global batch; runs of no line are points ("", None)."""
+    """(communication, what is fixed, its batch, ends by replicas): a line wherever a communication
+    has several numbers of replicas at one local, or at one global batch; runs of no line are points
+    ("", None)."""
     groups: dict[tuple, dict[int, list[End]]] = {}
     for end in found:
         local, whole = fields.local_batch(end.run), fields.batch(end.run)
         key = names.communication(end.run)
         if isinstance(local, str):  # "full": all replicas together see the whole training set
-            groups.setdefault((key, "global", local), {}).setdefault(end.run.replicas, []).append(end)
+            groups.setdefault((key, "global", local),
+                              {}).setdefault(end.run.replicas, []).append(end)
             continue
         groups.setdefault((key, "local", local), {}).setdefault(end.run.replicas, []).append(end)
         groups.setdefault((key, "global", whole), {}).setdefault(end.run.replicas, []).append(end)
@@ -106,14 +120,16 @@ def lines(found: list[End]) -> list[tuple[str, str, object, dict[int, list[End]]
     alone: dict[str, dict[int, list[End]]] = {}
     for end in found:
         if id(end) not in inside:
-            alone.setdefault(names.communication(end.run), {}).setdefault(end.run.replicas, []).append(end)
+            alone.setdefault(names.communication(end.run),
+                             {}).setdefault(end.run.replicas, []).append(end)
     kept.sort(key=lambda line: line[1] == "global")  # drawn over the solid lines
     return kept + [(name, "", None, by_n) for name, by_n in alone.items()]
 
 
 def scale(runs: list[Run]):
-    """Against the number of replicas: the mean model and the worst local model, with fixed local batch (solid, filled)
-    and fixed global batch (dashed, open). Markers are means over runs, dots the runs."""
+    """Against the number of replicas: the mean model and the worst local model, with fixed local
+    batch (solid, filled) and fixed global batch (dashed, open). Markers are means over runs, dots
+    the runs."""
     drawing, (panels,) = style.panels(1, 2, 9.6, 4.6, sharey=True)
     found, kind = ends(runs)
     worst = "low" if kind == "accuracy" else "high"
@@ -121,20 +137,26 @@ def scale(runs: list[Run]):
     told = lines(found)
     crowd = [line[:2] for line in told]
     several = {(name, how) for name, how in crowd if how and crowd.count((name, how)) > 1}
-    for axis, part, title in ((panels[0], "mean", "mean model"), (panels[1], worst, "worst local model")):
+    for axis, part, title in ((panels[0], "mean", "mean model"),
+                              (panels[1], worst, "worst local model")):
         axis.set(title=f"final {kind} of the {title}", xlabel="replicas")
         seen: dict[tuple, int] = {}
         for name, how, batch, by_n in told:
             nth = seen[name, how] = seen.get((name, how), -1) + 1
             colour = colours[names.implementation(next(iter(by_n.values()))[0].run)]
             sizes = sorted(by_n)
-            means = [float(series.quiet(np.nanmean, np.array([getattr(e, part) for e in by_n[n]]))) for n in sizes]
-            label = f"{name}, {how} batch {batch:g}" if (name, how) in several and not isinstance(batch, str) else None
-            axis.plot(sizes, clean(means, kind == "loss"), color=colour, linestyle="--" if how == "global" else ("-" if how else "none"),
-                      marker=style.MARKERS[nth % len(style.MARKERS)], markersize=6, markerfacecolor="white" if how == "global" else colour, label=label)
+            means = [float(series.quiet(np.nanmean, np.array([getattr(e, part) for e in by_n[n]])))
+                     for n in sizes]
+            label = (f"{name}, {how} batch {batch:g}" if (name, how) in several
+                     and not isinstance(batch, str) else None)
+            axis.plot(sizes, clean(means, kind == "loss"), color=colour,
+                      linestyle="--" if how == "global" else ("-" if how else "none"),
+                      marker=style.MARKERS[nth % len(style.MARKERS)], markersize=6,
+                      markerfacecolor="white" if how == "global" else colour, label=label)
             for n in sizes:
                 if len(by_n[n]) > 1:
-                    axis.plot([n] * len(by_n[n]), [getattr(e, part) for e in by_n[n]], color=colour, linewidth=0, marker=".", markersize=3, alpha=0.5)
+                    axis.plot([n] * len(by_n[n]), [getattr(e, part) for e in by_n[n]], color=colour,
+                              linewidth=0, marker=".", markersize=3, alpha=0.5)
         if not found:
             style.nothing(axis, "no finite accuracy or loss recorded")
     if not found:
@@ -144,10 +166,12 @@ def scale(runs: list[Run]):
         style.percent_axis(panels[1])
     for axis in panels:
         doublings(axis, [end.run.replicas for end in found])
-    for name, colour in dict.fromkeys((names.communication(e.run), colours[names.implementation(e.run)]) for e in found):
+    for name, colour in dict.fromkeys((names.communication(e.run),
+                                       colours[names.implementation(e.run)]) for e in found):
         panels[0].plot([], [], color=colour, label=name)
     for how, dash, face in (("local", "-", "#555555"), ("global", "--", "white")):
         if any(line[1] == how for line in told):
-            panels[0].plot([], [], color="#555555", linestyle=dash, marker="o", markersize=6, markerfacecolor=face, label=f"fixed {how} batch")
+            panels[0].plot([], [], color="#555555", linestyle=dash, marker="o", markersize=6,
+                           markerfacecolor=face, label=f"fixed {how} batch")
     style.legend(drawing, [panels[0]], len(runs))
     return drawing

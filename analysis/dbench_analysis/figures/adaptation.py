@@ -1,4 +1,5 @@
-"""How a graph that changes goes with what it acts on: degree, dispersion, consensus distance, accuracy."""
+"""How a graph that changes goes with what it acts on: degree, dispersion, consensus distance,
+accuracy."""
 
 from .. import series
 from ..run import Run
@@ -10,19 +11,23 @@ from .thin import thin
 
 def figure(runs: list[Run]):
     """Four panels over epochs, each run a line: what a controller sets, sees and achieves."""
-    drawing, ((degree, dispersion), (consensus, accuracy)) = style.panels(2, 2, 9.6, 6.8, sharex=True)
+    drawing, ((degree, dispersion),
+              (consensus, accuracy)) = style.panels(2, 2, 9.6, 6.8, sharex=True)
     looks = style.looks(runs)
     for run, look in zip(runs, looks):
         x, y = thin(run.iterations["epoch"][:], run.iterations["degree"][:])
         degree.plot(x, y, color=look.colour, linestyle=look.dash, label=look.label)
         found, kind = series.performance(run)
-        accuracy.plot(found["epoch"], clean(found["mean"], kind == "loss"), color=look.colour, linestyle=look.dash,
+        accuracy.plot(found["epoch"], clean(found["mean"], kind == "loss"), color=look.colour,
+                      linestyle=look.dash,
                       marker=look.marker, markersize=3.5)
-    logarithmic(dispersion, [series.dispersion(run, "coefficient_of_variation") for run in runs], "median", looks)
+    logarithmic(dispersion, [series.dispersion(run, "coefficient_of_variation") for run in runs],
+                "median", looks)
     logarithmic(consensus, [series.variance(run) for run in runs], "consensus", looks)
     degree.set(title="neighbours of a replica", ylabel="mean out-degree, without self")
     degree.set_ylim(bottom=0)
-    dispersion.set(title="coefficient of variation of the weights' norms", ylabel="deviation / mean, median over weights")
+    dispersion.set(title="coefficient of variation of the weights' norms",
+                   ylabel="deviation / mean, median over weights")
     consensus.set(title="consensus distance", ylabel="distance (unit of a parameter)")
     accuracy.set(title="mean model", ylabel="test accuracy")
     if all(series.performance(run)[1] == "accuracy" for run in runs):

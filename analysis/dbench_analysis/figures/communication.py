@@ -1,4 +1,5 @@
-"""What the exchange costs and carries: neighbours and bytes over iterations, accuracy over bytes."""
+"""What the exchange costs and carries: neighbours and bytes over iterations, accuracy over
+bytes."""
 
 import numpy as np
 
@@ -16,16 +17,20 @@ def cost(runs: list[Run]):
     kind = "accuracy" if any(k == "accuracy" for _, k in kinds) else "loss"
     for run, look, (found, its) in zip(runs, style.looks(runs), kinds):
         x, degree = thin(run.iterations["iteration"][:], run.iterations["degree"][:])
-        left.plot(x, degree, color=look.colour, linestyle=look.dash, label=look.label, marker="." if len(x) < 3 else None)
+        left.plot(x, degree, color=look.colour, linestyle=look.dash, label=look.label,
+                  marker="." if len(x) < 3 else None)
         sent = np.concatenate([[0.0], np.cumsum(series.bytes_sent(run))]) / run.replicas
         at = found["iteration"].to_numpy(dtype=int)
         if its == kind and len(at):
             inside = at < len(sent)
-            right.plot(sent[at[inside]] / 1e6, clean(found["mean"], kind == "loss")[inside], color=look.colour, linestyle=look.dash,
+            right.plot(sent[at[inside]] / 1e6, clean(found["mean"], kind == "loss")[inside],
+                       color=look.colour, linestyle=look.dash,
                        marker=look.marker, markersize=4)
-    left.set(title="neighbours of a replica", xlabel="iteration", ylabel="mean out-degree, without self")
+    left.set(title="neighbours of a replica", xlabel="iteration",
+             ylabel="mean out-degree, without self")
     left.set_ylim(bottom=0)
-    right.set(title=f"{kind} over what was sent", xlabel="sent per replica (MB)", ylabel=f"{kind} of the mean model")
+    right.set(title=f"{kind} over what was sent", xlabel="sent per replica (MB)",
+              ylabel=f"{kind} of the mean model")
     if kind == "accuracy":
         style.percent_axis(right)
     style.legend(figure, [left], len(runs))

@@ -8,7 +8,8 @@ from ..run import Run
 from . import style
 from .accuracy import clean
 
-X = {"iterations": "iteration", "epochs": "epoch", "bytes": "sent per replica (MB)", "seconds": "seconds of steps, the slowest rank's"}
+X = {"iterations": "iteration", "epochs": "epoch", "bytes": "sent per replica (MB)",
+     "seconds": "seconds of steps, the slowest rank's"}
 
 
 def places(run: Run, evaluated, x: str) -> np.ndarray:
@@ -22,8 +23,9 @@ def places(run: Run, evaluated, x: str) -> np.ndarray:
 
 
 def figure(runs: list[Run], x: str = "iterations"):
-    """Accuracy and loss of the mean model. Runs that differ in the seed only are one line, with a band from
-    the worst seed to the best. Seconds of several runs are refused where they do not compare."""
+    """Accuracy and loss of the mean model. Runs that differ in the seed only are one line, with a
+    band from the worst seed to the best. Seconds of several runs are refused where they do not
+    compare."""
     if x == "seconds":
         refuse_times(["seconds"], ["; ".join(caveats(run)) for run in runs], "--x")
     drawing, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
@@ -47,7 +49,8 @@ def curve(axis, group: list[Run], look, what: str, x: str) -> bool:
     curves = []
     for run in group:
         found = series.evaluations(run, what)
-        curves.append((places(run, found, x), clean(found["mean"], what == "loss"), tuple(found["iteration"])))
+        curves.append((places(run, found, x), clean(found["mean"], what == "loss"),
+                       tuple(found["iteration"])))
     style_of = dict(color=look.colour, linestyle=look.dash)
     if len({grid for *_, grid in curves}) == 1:
         across, values = (np.array([c[i] for c in curves]) for i in (0, 1))
@@ -55,7 +58,8 @@ def curve(axis, group: list[Run], look, what: str, x: str) -> bool:
         if len(group) > 1:
             low, high = (series.quiet(f, values, axis=0) for f in (np.nanmin, np.nanmax))
             axis.fill_between(where, low, high, color=look.colour, alpha=0.15, linewidth=0)
-        axis.plot(where, mean, label=look.label, marker=look.marker if len(mean) < 30 else None, markersize=3.5, **style_of)
+        axis.plot(where, mean, label=look.label, marker=look.marker if len(mean) < 30 else None,
+                  markersize=3.5, **style_of)
     else:
         for i, (where, value, _) in enumerate(curves):
             axis.plot(where, value, label=look.label if not i else None, linewidth=0.9, **style_of)

@@ -1,4 +1,5 @@
-"""A communication graph: drawing, matrix, spectrum and disagreement; or the disagreement of several."""
+"""A communication graph: drawing, matrix, spectrum and disagreement; or the disagreement of
+several."""
 
 import itertools
 import textwrap
@@ -26,8 +27,8 @@ GREY = "#555555"
 
 def portrait(graph: Graph, rounds: int | None = None):
     """Everything about one graph."""
-    figure = Figure(figsize=(11.0, 9.6), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12, wspace=0.04, hspace=0.04)
+    figure = Figure(figsize=(11.0, 9.6))
+    figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.12, wspace=0.04, hspace=0.04)
     cells = figure.add_gridspec(2, 2)
     curve = disagreement(graph.matrices(rounds or graph.horizon), graph.n)
     drawing(figure.add_subplot(cells[0, 0]), graph)
@@ -58,13 +59,15 @@ def rounds_shown(graph: Graph, most: int) -> int:
 
 
 def drawing(axis, graph: Graph):
-    """Replicas on a circle, links as arrows, lines where both ways, in the colours of their first rounds."""
+    """Replicas on a circle, links as arrows, lines where both ways, in the colours of their first
+    rounds."""
     angle = np.pi / 2 - 2 * np.pi * np.arange(graph.n) / graph.n
     place = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     small = graph.n <= LABELLED
     radius = min(0.065, 2.1 / graph.n) if small else 0.0
     shown = rounds_shown(graph, DRAWN_ROUNDS)
-    seen, handles, arrows, omitted = set(), [], False, 0
+    seen: set[tuple] = set()
+    handles, arrows, omitted = [], False, 0
     for time, w in enumerate(graph.matrices(shown)):
         one_way, both = (unseen(pairs, seen) for pairs in links(w))
         colour = GREY if shown == 1 else ROUNDS[time]
@@ -73,10 +76,12 @@ def drawing(axis, graph: Graph):
         arrows |= bool(len(one_way))
         width, alpha = stroke(len(one_way) + len(both))
         lines = both if small else np.concatenate([one_way, both])
-        axis.add_collection(LineCollection(place[lines], colors=colour, linewidths=width, alpha=alpha,
+        axis.add_collection(LineCollection(place[lines], colors=colour, linewidths=width,
+                                           alpha=alpha,
                                            rasterized=len(lines) > 5000))
         for source, to in one_way if small else ():
-            axis.add_patch(arrow(place[source], place[to], radius, colour, width, alpha, bent=shown > 1))
+            axis.add_patch(arrow(place[source], place[to], radius, colour, width, alpha,
+                                 bent=shown > 1))
         if len(one_way) + len(both):
             handles.append(Line2D([], [], color=colour, linewidth=2, label=f"round {time}"))
     if small:
@@ -86,7 +91,8 @@ def drawing(axis, graph: Graph):
             axis.text(away * x, away * y, str(replica), ha="center", va="center",
                       fontsize=7.5 if graph.n <= 24 else 6, zorder=4)
     else:
-        axis.plot(*place.T, linewidth=0, marker="o", markersize=max(1.0, 160 / graph.n), color="#333333")
+        axis.plot(*place.T, linewidth=0, marker="o", markersize=max(1.0, 160 / graph.n),
+                  color="#333333")
     if shown > 1:
         axis.legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4)
     axis.set(xlim=(-1.18, 1.18), ylim=(-1.18, 1.18), aspect="equal", xticks=[], yticks=[])
@@ -101,7 +107,8 @@ def remarks(graph: Graph, shown: int, arrows: bool, omitted: int) -> list[str]:
         of = f" of {graph.period}" if graph.period and graph.period > shown else ""
         part = of or not graph.period
         said.append(f"first {shown}{of} rounds" if part else f"all {shown} rounds of a period")
-    said += ["arrows one way, lines both ways"] * arrows + [f"{omitted:,} more not drawn"] * bool(omitted)
+    said += ["arrows one way, lines both ways"] * arrows + [f"{omitted:,} more not drawn"] * bool(
+        omitted)
     return [", ".join(said)] if said else []
 
 
@@ -113,7 +120,8 @@ def unseen(pairs: np.ndarray, seen: set) -> np.ndarray:
 
 
 def thinned(one_way, both, most: int):
-    """A random choice where there are more links than eyes can tell apart, and how many are left out."""
+    """A random choice where there are more links than eyes can tell apart, and how many are left
+    out."""
     total, generator = len(one_way) + len(both), np.random.default_rng(0)
     if total <= most:
         return one_way, both, 0
@@ -131,7 +139,8 @@ def arrow(start, end, radius: float, colour, width: float, alpha: float, bent: b
     """Bent where another round may have the way back."""
     along = (end - start) / np.linalg.norm(end - start) * radius
     head = 8 if width > 1 else 5
-    return FancyArrowPatch(start + along, end - along, arrowstyle="-|>", mutation_scale=head, shrinkA=0,
+    return FancyArrowPatch(start + along, end - along, arrowstyle="-|>", mutation_scale=head,
+                           shrinkA=0,
                            shrinkB=0, connectionstyle=f"arc3,rad={0.12 * bent}", color=colour,
                            linewidth=width, alpha=alpha, zorder=2)
 
@@ -144,8 +153,9 @@ def weights(figure, cell, graph: Graph):
         count = rounds_shown(graph, 3)
         pictures = [(f"W, round {time}", graph.matrix(time)) for time in range(count)]
         every = rounds_shown(graph, DRAWN_ROUNDS)
-        mean = sum(graph.matrices(every)) / every
-        pictures.append(("mean over a period" if every == graph.period else f"mean of {every} rounds", mean))
+        mean = np.mean(list(graph.matrices(every)), axis=0)
+        pictures.append(
+            ("mean over a period" if every == graph.period else f"mean of {every} rounds", mean))
     shape = (1, 1) if graph.static else (2, 2)
     low, high = min(0.0, *(w.min() for _, w in pictures)), max(w.max() for _, w in pictures)
     cells, axes = cell.subgridspec(*shape), []
@@ -153,7 +163,8 @@ def weights(figure, cell, graph: Graph):
         axes.append(figure.add_subplot(cells[where]))
         image = picture(axes[-1], w, low, high)
         block = block_side(len(w))
-        note = f", points are the largest of {block} x {block}" if block > 1 and graph.static else ""
+        note = (f", points are the largest of {block} x {block}" if block > 1
+                and graph.static else "")
         axes[-1].set_title(title + note, fontsize=10 if graph.static else 9)
         axes[-1].set_xlabel("of replica j" if graph.static else "")
         axes[-1].set_ylabel("used by replica i" if graph.static else "")
@@ -166,7 +177,8 @@ def block_side(n: int) -> int:
 
 
 def picture(axis, w: np.ndarray, low: float, high: float):
-    """Zeros white; of large matrices the entry of largest modulus in each block, so that no link is lost."""
+    """Zeros white; of large matrices the entry of largest modulus in each block, so that no link is
+    lost."""
     n, block = len(w), block_side(len(w))
     padding = -n % block
     tiles = np.pad(w, (0, padding)).reshape((n + padding) // block, block, -1, block).swapaxes(1, 2)
@@ -188,8 +200,9 @@ def picture(axis, w: np.ndarray, low: float, high: float):
 
 def spectrum(axis, graph: Graph):
     """Eigenvalues: moduli in order where W is symmetric, else in the complex plane."""
-    whole = not graph.static and graph.period and graph.period <= KEPT
-    w = product(graph.matrices(graph.period), graph.n) if whole else graph.matrix()
+    period = graph.period or 0
+    whole = 1 < period <= KEPT
+    w = product(graph.matrices(period), graph.n) if whole else graph.matrix()
     of = "W" if graph.static else "W, round 0"
     of = f"the product of the {graph.period} rounds of a period" if whole else of
     found = eigenvalues(w)
@@ -221,10 +234,12 @@ def sorted_moduli(axis, found: np.ndarray, size: float):
     moduli = np.where(moduli < 1e-12, 0.0, moduli)
     order = np.arange(1, len(found) + 1)
     for which, colour, marker, label in ((~negative, ROUNDS[0], "o", "eigenvalue"),
-                                         (negative & (moduli > 0), ROUNDS[1], "D", "negative eigenvalue"),
+                                         (negative & (moduli > 0), ROUNDS[1], "D",
+                                          "negative eigenvalue"),
                                          (negative & (moduli == 0), ROUNDS[0], "o", None)):
         if which.any():
-            axis.scatter(order[which], moduli[which], s=size, color=colour, marker=marker, linewidths=0,
+            axis.scatter(order[which], moduli[which], s=size, color=colour, marker=marker,
+                         linewidths=0,
                          label=label, zorder=3)
     axis.set(xlabel="rank", ylabel="modulus", ylim=(-0.03, 1.05 * max(1.0, moduli.max())))
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
@@ -267,7 +282,7 @@ def comparison(graphs: list[Graph], rounds: int | None = None):
     scale = style.Logarithmic(curves)
     free = itertools.cycle([c for c in style.OTHERS if c not in {fixed(g.type) for g in graphs}])
     seen: dict[str, int] = {}
-    colours = {}
+    colours: dict[str, str] = {}
     for graph, curve in zip(graphs, curves):
         colour = colours.setdefault(graph.type, fixed(graph.type) or next(free))
         nth = seen[graph.type] = seen.get(graph.type, -1) + 1

@@ -1,6 +1,5 @@
-"""The spread of the replicas over iterations: dispersion of the norms, variance, consensus distance."""
-
-import numpy as np
+"""The spread of the replicas over iterations: dispersion of the norms, variance, consensus
+distance."""
 
 from .. import series
 from ..run import Run
@@ -35,9 +34,12 @@ def aggregated(runs: list[Run]):
         for frame, look in zip(found, style.looks(runs)):
             if frame.empty:
                 continue
-            x, low, median, high = thin(frame["iteration"], frame["low"], frame["median"], frame["high"])
-            axis.fill_between(x, scale.place(low), scale.place(high), color=look.colour, alpha=0.12, linewidth=0)
-            axis.plot(x, scale.place(median), color=look.colour, linestyle=look.dash, linewidth=1.3, label=look.label, marker=dot(x))
+            x, low, median, high = thin(frame["iteration"], frame["low"], frame["median"],
+                                        frame["high"])
+            axis.fill_between(x, scale.place(low), scale.place(high), color=look.colour, alpha=0.12,
+                              linewidth=0)
+            axis.plot(x, scale.place(median), color=look.colour, linestyle=look.dash, linewidth=1.3,
+                      label=look.label, marker=dot(x))
         axis.set_title(TITLES[measure])
         axis.set_ylabel(UNITS[measure])
         finish(axis, scale, any(len(f) for f in found), "norms were not recorded")
@@ -60,14 +62,17 @@ def consensus(runs: list[Run]):
                     continue
                 x, y = thin(frame["iteration"], frame[name])
                 after = name != what
-                axis.plot(x, scale.place(y), color=look.colour, linestyle=(0, (1, 1)) if after else look.dash,
-                          linewidth=1.0 if after else 1.3, label=None if after else look.label, marker=dot(x))
+                axis.plot(x, scale.place(y), color=look.colour,
+                          linestyle=(0, (1, 1)) if after else look.dash,
+                          linewidth=1.0 if after else 1.3, label=None if after else look.label,
+                          marker=dot(x))
         axis.set_title(TITLES[what] + (", mean over parameters" if what == "variance" else ""))
         axis.set_xlabel("iteration")
         axis.set_ylabel(UNITS[what])
         finish(axis, scale, any(len(f) for f in found), "variance was not recorded")
     if any("variance_after" in f for f in found):
-        left.plot([], [], color="#555555", linewidth=1.0, linestyle=(0, (1, 1)), label="after averaging")
+        left.plot([], [], color="#555555", linewidth=1.0, linestyle=(0, (1, 1)),
+                  label="after averaging")
     style.legend(figure, [left], len(runs))
     return figure
 

@@ -25,14 +25,19 @@ FIXED = {
     "ada": "#6A3D9A",
 }
 OTHERS = ("#6A3D9A", "#8C6D1F", "#56B4E9", "#E69F00", "#7F7F7F", "#B15928", "#1B7837", "#A50F15")
-DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (9, 2)), (0, (3, 1, 1, 1, 1, 1)))
+DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (9, 2)),
+          (0, (3, 1, 1, 1, 1, 1)))
 MARKERS = "osD^vPX*<>"
 
 SETTINGS = {
-    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold", "axes.titlelocation": "left",
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#E4E4E4", "grid.linewidth": 0.6,
-    "axes.axisbelow": True, "legend.frameon": False, "legend.fontsize": 8.5, "legend.handlelength": 3, "lines.linewidth": 1.6, "svg.fonttype": "path",
-    "svg.hashsalt": "dbench", "figure.facecolor": "white", "savefig.facecolor": "white", "axes.edgecolor": "#666666",
+    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
+    "grid.color": "#E4E4E4", "grid.linewidth": 0.6,
+    "axes.axisbelow": True, "legend.frameon": False, "legend.fontsize": 8.5,
+    "legend.handlelength": 3, "lines.linewidth": 1.6, "svg.fonttype": "path",
+    "svg.hashsalt": "dbench", "figure.facecolor": "white", "savefig.facecolor": "white",
+    "axes.edgecolor": "#666666",
     "xtick.color": "#444444", "ytick.color": "#444444",
 }
 
@@ -48,30 +53,35 @@ class Look:
 
 
 def looks(runs: list[Run]) -> list[Look]:
-    """Colour by communication (by run where all communicate alike), line style tells like ones apart."""
+    """Colour by communication (by run where all communicate alike), line style tells like ones
+    apart."""
     keys = [names.implementation(run) for run in runs]
     if len(set(keys)) == 1 and len(runs) > 1:
         keys = [f"{key} {i}" for i, key in enumerate(keys)]
         colours = dict(zip(keys, itertools.cycle(FIXED.values())))
     else:
         colours = colours_of(keys)
-    found, seen = [], {}
+    found, seen = [], dict.fromkeys(keys, -1)
     for key, label in zip(keys, names.labels(runs)):
-        nth = seen[key] = seen.get(key, -1) + 1
-        found.append(Look(label, colours[key], DASHES[nth % len(DASHES)], MARKERS[nth % len(MARKERS)]))
+        nth = seen[key] = seen[key] + 1
+        found.append(Look(label, colours[key], DASHES[nth % len(DASHES)],
+                          MARKERS[nth % len(MARKERS)]))
     return found
 
 
 def colours_of(implementations: list[str]) -> dict[str, str]:
     """One colour for each communication (see `names.implementation`)."""
     free = itertools.cycle([c for c in OTHERS if c not in {FIXED.get(k) for k in implementations}])
-    return {key: FIXED[key] if key in FIXED else next(free) for key in dict.fromkeys(implementations)}
+    return {key: FIXED[key] if key in FIXED else next(free)
+            for key in dict.fromkeys(implementations)}
 
 
 def group_looks(groups: list[list[Run]]) -> list[Look]:
-    """`looks` of settings (runs that differ in the seed only), by their first runs, labelled by what tells them apart."""
+    """`looks` of settings (runs that differ in the seed only), by their first runs, labelled by
+    what tells them apart."""
     firsts = [group[0] for group in groups]
-    texts = [f"{text} ({len(group)} seeds)" if len(group) > 1 else text for text, group in zip(setting_labels(firsts), groups)]
+    texts = [f"{text} ({len(group)} seeds)" if len(group) > 1 else text
+             for text, group in zip(setting_labels(firsts), groups)]
     return [replace(look, label=text) for look, text in zip(looks(firsts), texts)]
 
 
@@ -83,13 +93,14 @@ def panels(rows: int, columns: int, width: float, height: float, **how):
 
 def legend(figure: Figure, axes, runs: int):
     """One legend for the figure, below it, none for a single run unless it says something new."""
-    handles, texts = {}, []
+    handles: dict[str, object] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
             handles.setdefault(label, handle)
     texts = list(handles)
     if texts:
-        columns = 1 if max(map(len, texts)) > 45 else (2 if max(map(len, texts)) > 30 else min(4, len(texts)))
+        columns = (1 if max(map(len, texts)) > 45
+                   else (2 if max(map(len, texts)) > 30 else min(4, len(texts))))
         lines = -(-len(texts) // columns)
         if lines > 6:  # a long legend must not eat the panels
             figure.set_figheight(figure.get_figheight() + 0.18 * (lines - 6))
@@ -110,7 +121,8 @@ def loss_axis(axis):
 
 def nothing(axis, text: str):
     """An empty panel that says why it is empty."""
-    axis.text(0.5, 0.5, text, ha="center", va="center", transform=axis.transAxes, color="#777777", wrap=True)
+    axis.text(0.5, 0.5, text, ha="center", va="center", transform=axis.transAxes, color="#777777",
+              wrap=True)
     axis.set_xticks([])
     axis.set_yticks([])
     axis.grid(False)
@@ -126,7 +138,8 @@ class Logarithmic:
 
     def __init__(self, arrays):
         found = np.concatenate([positive(a) for a in arrays] or [np.empty(0)])
-        every = np.concatenate([np.asarray(a, dtype=float).ravel() for a in arrays] or [np.empty(0)])
+        every = np.concatenate([np.asarray(a, dtype=float).ravel() for a in arrays]
+                               or [np.empty(0)])
         self.has_zero = bool(np.any(every == 0))
         self.empty = not len(found)
         low = found.min() if len(found) else 1.0
@@ -146,12 +159,15 @@ class Logarithmic:
         low, high = getattr(axis, f"get_{which}lim")()
         high = max(high, self.floor * 100)
         low = self.floor / 10**0.3
-        decades = [10.0**k for k in range(int(np.ceil(np.log10(self.floor * 2))), int(np.floor(np.log10(high))) + 1)]
+        decades = [10.0**k for k in range(int(np.ceil(np.log10(self.floor * 2))),
+                                          int(np.floor(np.log10(high))) + 1)]
         decades = [] if self.empty else decades[:: max(1, len(decades) // 6)]
         scale.set_ticks([self.floor, *decades])
-        finer = [k * d for d in decades for k in range(2, 10) if k * d < high] if len(decades) > 1 else []
+        finer = ([k * d for d in decades for k in range(2, 10) if k * d < high] if len(decades) > 1
+                 else [])
         scale.set_minor_locator(FixedLocator(finer))
-        scale.set_major_formatter(FuncFormatter(lambda v, _: "0" if v <= self.floor * 1.01 else f"$10^{{{round(np.log10(v))}}}$"))
+        scale.set_major_formatter(FuncFormatter(lambda v, _: "0" if v <= self.floor * 1.01
+                                                else f"$10^{{{round(np.log10(v))}}}$"))
         scale.set_minor_formatter(NullFormatter())
         getattr(axis, f"set_{which}lim")(low, high)
         line = axis.axvline if which == "x" else axis.axhline

@@ -26,7 +26,8 @@ def heat_maps(run: Run):
         axis.set_axis_off()
     if not measures:
         style.nothing(axes[0, 0], "neither norms nor variance were recorded")
-    figure.suptitle(f"{run.name}: spread over replicas, tensor by tensor", x=0.01, ha="left", fontsize=10)
+    figure.suptitle(f"{run.name}: spread over replicas, tensor by tensor", x=0.01, ha="left",
+                    fontsize=10)
     return figure
 
 
@@ -48,8 +49,9 @@ def draw(figure, axis, run: Run, measure: str, labels: bool):
         low, high = np.quantile(found, [0.02, 1.0])
         norm = LogNorm(low, max(high, low * 1.01))
         step = (x[-1] - x[0]) / max(1, len(x) - 1) or 1
-        sides = np.append(x[edges[:-1]], x[-1] + step)
-        mesh = axis.pcolormesh(sides, np.arange(tensors + 1) - 0.5, np.where(binned.T > 0, binned.T, np.nan),
+        sides: np.ndarray = np.append(x[edges[:-1]], x[-1] + step)
+        mesh = axis.pcolormesh(sides, np.arange(tensors + 1) - 0.5,
+                               np.where(binned.T > 0, binned.T, np.nan),
                                norm=norm, cmap="viridis", rasterized=True)
         figure.colorbar(mesh, ax=axis, label=UNITS[measure], pad=0.02, aspect=30)
     else:
@@ -57,7 +59,8 @@ def draw(figure, axis, run: Run, measure: str, labels: bool):
     axis.set_ylim(tensors - 0.5, -0.5)
     every = max(1, int(np.ceil(tensors / 33)))
     names = list(run.tensors["name"])
-    axis.set_yticks(range(0, tensors, every), [shortened(n) for n in names[::every]] if labels else [], fontsize=6.5)
+    axis.set_yticks(range(0, tensors, every),
+                    [shortened(n) for n in names[::every]] if labels else [], fontsize=6.5)
 
 
 def shortened(name: str) -> str:

@@ -15,11 +15,11 @@ def thin(x, *curves, points: int = POINTS, reduce=None):
     """
     x = np.asarray(x, dtype=float)
     rows = min([len(x), *map(len, curves)])
-    curves = [np.asarray(c[:rows], dtype=float) for c in curves]
+    short = [np.asarray(c[:rows], dtype=float) for c in curves]
     if rows <= points:
-        return x[:rows], *curves
+        return x[:rows], *short
     edges = np.linspace(0, rows, points + 1).astype(int)
-    reduce = reduce or [np.nanmean] * len(curves)
+    reduce = reduce or [np.nanmean] * len(short)
 
     def binned(values, how):
         values = np.where(np.isfinite(values), values, np.nan)
@@ -27,4 +27,4 @@ def thin(x, *curves, points: int = POINTS, reduce=None):
             warnings.simplefilter("ignore", RuntimeWarning)
             return np.array([how(values[a:b]) for a, b in zip(edges[:-1], edges[1:])])
 
-    return binned(x, np.nanmean), *(binned(c, how) for c, how in zip(curves, reduce))
+    return binned(x, np.nanmean), *(binned(c, how) for c, how in zip(short, reduce))

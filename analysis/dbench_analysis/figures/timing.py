@@ -7,12 +7,15 @@ from ..comparable import caveats, statement
 from ..run import Run
 from . import style
 
-COLOURS = {"data": "#E69F00", "gradient": "#0072B2", "update": "#009E73", "exchange": "#D55E00", "rest": "#999999", "profile": "#CC79A7"}
-LABELS = {"data": "waiting for data", "exchange": "exchange (exposed)", "profile": "profile (beside the step)"}
+COLOURS = {"data": "#E69F00", "gradient": "#0072B2", "update": "#009E73", "exchange": "#D55E00",
+           "rest": "#999999", "profile": "#CC79A7"}
+LABELS = {"data": "waiting for data", "exchange": "exchange (exposed)",
+          "profile": "profile (beside the step)"}
 
 
 def breakdown(runs: list[Run]):
-    """Stacked bars of mean seconds an iteration; shares of each run's own step where rule 6 holds."""
+    """Stacked bars of mean seconds an iteration; shares of each run's own step where rule 6
+    holds."""
     found = [series.breakdown(run) for run in runs]
     shares = len(runs) > 1 and any(caveats(run) for run in runs)
     figure, ((axis,),) = style.panels(1, 1, 9.0, 1.9 + 0.42 * len(runs))
@@ -22,23 +25,28 @@ def breakdown(runs: list[Run]):
         unit = (100 / step if step else 0.0) if shares else 1e3
         left = 0.0
         for name, value in parts.items():
-            axis.barh(row, value * unit, left=left, color=COLOURS[name], height=0.62, edgecolor="white", linewidth=0.5,
+            axis.barh(row, value * unit, left=left, color=COLOURS[name], height=0.62,
+                      edgecolor="white", linewidth=0.5,
                       hatch="////" if name == "profile" else None)
             if value * unit > 0.08 * max(1e-12, step * unit):
-                axis.text(left + value * unit / 2, row, f"{value * unit:.0f} %" if shares else f"{value * unit:.3g}",
+                axis.text(left + value * unit / 2, row,
+                          f"{value * unit:.0f} %" if shares else f"{value * unit:.3g}",
                           ha="center", va="center", fontsize=7.5, color="white")
             left += value * unit
     for name in COLOURS:
         if any(parts.get(name) for parts in found):
-            axis.barh(0, 0, color=COLOURS[name], label=LABELS.get(name, name), hatch="////" if name == "profile" else None, edgecolor="white")
+            axis.barh(0, 0, color=COLOURS[name], label=LABELS.get(name, name),
+                      hatch="////" if name == "profile" else None, edgecolor="white")
     axis.set_yticks(range(len(runs)), labels)
     axis.invert_yaxis()
     axis.grid(axis="y", visible=False)
-    axis.set_xlabel("share of the run's own step (%)" if shares else "mean time per iteration and rank (ms)")
+    axis.set_xlabel("share of the run's own step (%)" if shares
+                    else "mean time per iteration and rank (ms)")
     axis.set_title("parts of a step" + (", in shares" if shares else ""))
     if not any(found):
         style.nothing(axis, "no times recorded")
     style.legend(figure, [axis], len(runs))
     if statement(runs):
-        figure.suptitle("\n".join(textwrap.wrap(statement(runs), 115)), fontsize=8, color="#A33", x=0.01, ha="left")
+        figure.suptitle("\n".join(textwrap.wrap(statement(runs), 115)), fontsize=8, color="#A33",
+                        x=0.01, ha="left")
     return figure

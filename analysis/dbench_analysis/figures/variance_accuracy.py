@@ -16,7 +16,8 @@ def figure(runs: list[Run], measure: str = "variance"):
     marker is where the run ends. On the right the spread of the first tenth of the iterations.
     """
     several = len(runs) > 1
-    drawing, axes = style.panels(1, 2 if several else 1, 9.6 if several else 6.4, 4.8, sharey=several, **(
+    drawing, axes = style.panels(1, 2 if several else 1, 9.6 if several else 6.4, 4.8,
+                                 sharey=several, **(
         {"width_ratios": [1.35, 1]} if several else {}))
     ways = [series.spread_at_evaluations(run, measure) for run in runs]
     kinds = [series.performance(run)[1] for run in runs]
@@ -27,11 +28,14 @@ def figure(runs: list[Run], measure: str = "variance"):
     if several:
         early = [(series.early_spread(runs[i], measure), ways[i].iloc[-1], looks[i]) for i in used]
         beginning(axes[0, 1], early, measure, kind)
-        axes[0, 0].plot([], [], color="#555555", linewidth=0, marker="_", markersize=11, markeredgewidth=1.8, label="mean model (right)")
-    axes[0, 0].plot([], [], color="#555555", linewidth=0, marker="o", markersize=7, markerfacecolor="white", label="end of the run")
+        axes[0, 0].plot([], [], color="#555555", linewidth=0, marker="_", markersize=11,
+                        markeredgewidth=1.8, label="mean model (right)")
+    axes[0, 0].plot([], [], color="#555555", linewidth=0, marker="o", markersize=7,
+                    markerfacecolor="white", label="end of the run")
     left = [look.label for i, look in enumerate(looks) if i not in used]
     if left:
-        drawing.suptitle(f"left out, nothing to draw: {', '.join(left)}", fontsize=8, color="#777777")
+        drawing.suptitle(f"left out, nothing to draw: {', '.join(left)}", fontsize=8,
+                         color="#777777")
     style.legend(drawing, [axes[0, 0]], len(runs))
     return drawing
 
@@ -47,16 +51,22 @@ def time(axis, ways, measure: str, kind: str):
             bars = np.maximum(np.array([y - low, high - y]), 0)
         axis.errorbar(x, y, yerr=bars, fmt="none", ecolor=look.colour, elinewidth=0.8, alpha=0.4)
         size = 8 + 50 * (np.arange(len(x)) + 1) / max(1, len(x))
-        axis.scatter(x[:-1], y[:-1], s=size[:-1], color=look.colour, marker=look.marker, alpha=0.55, linewidths=0)
-        axis.scatter(x[-1:], y[-1:], s=75, facecolor="white", edgecolor=look.colour, marker=look.marker, linewidths=1.8, zorder=4)
-        axis.plot([], [], color=look.colour, linestyle=look.dash, marker=look.marker, markersize=5, label=look.label)
+        axis.scatter(x[:-1], y[:-1], s=size[:-1], color=look.colour, marker=look.marker, alpha=0.55,
+                     linewidths=0)
+        axis.scatter(x[-1:], y[-1:], s=75, facecolor="white", edgecolor=look.colour,
+                     marker=look.marker, linewidths=1.8, zorder=4)
+        axis.plot([], [], color=look.colour, linestyle=look.dash, marker=look.marker, markersize=5,
+                  label=look.label)
     if len(ways) == 1 and len(x) < 40:
         for i in range(0, len(x), max(1, len(x) // 8)):
-            axis.annotate(f"epoch {way['epoch'].iloc[i]:.3g}", (x[i], y[i]), xytext=(7, 5), textcoords="offset points", fontsize=7.5, color="#666666")
+            axis.annotate(f"epoch {way['epoch'].iloc[i]:.3g}", (x[i], y[i]), xytext=(7, 5),
+                          textcoords="offset points", fontsize=7.5, color="#666666")
     ends = [way["epoch"].iloc[i] for way, _ in ways for i in (0, -1)]
-    axis.set_title(f"during training, epoch {min(ends):.3g} to {max(ends):.3g}" if ends else "during training")
+    axis.set_title(f"during training, epoch {min(ends):.3g} to {max(ends):.3g}" if ends
+                   else "during training")
     axis.set_xlabel(f"{UNITS[measure]}, mean since the evaluation before")
-    axis.set_ylabel("local test accuracy: median, min to max" if kind == "accuracy" else "local test loss: median, min to max")
+    axis.set_ylabel("local test accuracy: median, min to max" if kind == "accuracy"
+                    else "local test loss: median, min to max")
     finish(axis, scale, kind, len(ways), measure)
 
 
@@ -66,8 +76,10 @@ def beginning(axis, points, measure: str, kind: str):
     for early, end, look in points:
         x, y = scale.place([early]), [end["median"]]
         bars = np.maximum([[end["median"] - end["min"]], [end["max"] - end["median"]]], 0)
-        axis.errorbar(x, y, yerr=bars, fmt=look.marker, color=look.colour, markersize=7, elinewidth=1, capsize=2)
-        axis.plot(x, [end["mean"]], marker="_", markersize=13, markeredgewidth=1.8, color=look.colour, linewidth=0)
+        axis.errorbar(x, y, yerr=bars, fmt=look.marker, color=look.colour, markersize=7,
+                      elinewidth=1, capsize=2)
+        axis.plot(x, [end["mean"]], marker="_", markersize=13, markeredgewidth=1.8,
+                  color=look.colour, linewidth=0)
     axis.set_title(f"early spread and final {kind}")
     axis.set_xlabel(f"{UNITS[measure]}, mean of the first tenth")
     finish(axis, scale, kind, len(points), measure)

@@ -1,6 +1,8 @@
-"""Published findings asked of given runs: what is claimed, by which rule it is judged, what the runs say.
+"""Published findings asked of given runs: what is claimed, by which rule it is judged, what the
+runs say.
 
-`NAMES` is the table of them: name -> (source, module with `judge(cases, terms)` and the sweep that makes its runs).
+`NAMES` is the table of them: name -> (source, module with `judge(cases, terms)` and the sweep that
+makes its runs).
 """
 
 from . import ada, dbench, promise

@@ -4,21 +4,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import differences, fields, names, ranks, series
+from .. import fields, names, ranks, series
 from ..run import Run
 
-CONTROLS = {"budget": "equal bytes, mixed evenly", "ring_lattice": "a fixed lattice", "base_k": "Base-(k+1)", "simple_base_k": "Base-(k+1)",
+CONTROLS = {"budget": "equal bytes, mixed evenly", "ring_lattice": "a fixed lattice",
+            "base_k": "Base-(k+1)", "simple_base_k": "Base-(k+1)",
             "hyper_hypercube": "Base-(k+1)"}
+
+DECIDED = ("ada", "ada_variance", "consensus_control", "budget", "participation")
 
 
 @dataclass(frozen=True)
 class Case:
     """One complete run with accuracies.
 
-    group: all that it shares with the runs it may be compared with (settings, replicas, seed; not the communication);
-    line: all but communication, replicas and seed; role: centralized, fixed, ada, control, or other (an algorithm of
-    another kind than these statements are about); curve: mean accuracy over the evaluations
-    after the first; early, late: mean variance in the first `window` and in the second half of the iterations.
+    group: all that it shares with the runs it may be compared with (settings, replicas, seed; not
+    the communication); line: all but communication, replicas and seed; role: centralized, fixed,
+    ada, control, or other (an algorithm of another kind than these statements are about); curve:
+    mean accuracy over the evaluations after the first; early, late: mean variance in the first
+    `window` and in the second half of the iterations.
     """
 
     name: str
@@ -36,6 +40,11 @@ class Case:
     early: float
     late: float
 
+    @property
+    def setting(self) -> tuple:
+        """All but communication and seed, in words first."""
+        return self.application, self.replicas, tuple(sorted(self.line))
+
 
 def role(run: Run) -> tuple[str, str]:
     """(role, what a control controls for)."""
@@ -43,11 +52,23 @@ def role(run: Run) -> tuple[str, str]:
     kind, reversed_ = names.graph(run), isinstance(graph, dict) and bool(graph.get("reversed"))
     if names.algorithm(run) == "centralized":
         return "centralized", ""
-    if kind in ("ada", "ada_variance") and names.algorithm(run) == "dsgd":
-        return ("control", "the reverse schedule") if reversed_ else ("ada", "")
     if names.algorithm(run) != "dsgd":
         return "other", ""
-    return ("control", CONTROLS[kind]) if kind in CONTROLS else ("fixed", "")
+    if kind in ("ada", "ada_variance"):
+        return ("control", "the reverse schedule") if reversed_ else ("ada", "")
+    if kind in CONTROLS:
+        return "control", CONTROLS[kind]
+    return ("other" if decided_while_running(graph) else "fixed"), ""
+
+
+def decided_while_running(graph) -> bool:
+    """Whether a graph of the spec is a list of graphs, or has a controller or a choice of who takes
+    part in it, at whatever depth: not one graph, or a sequence, that stands from the start."""
+    if isinstance(graph, list):
+        return True
+    if isinstance(graph, dict):
+        return any(decided_while_running(value) for value in graph.values())
+    return graph in DECIDED
 
 
 def late_variance(run: Run) -> float:
@@ -56,36 +77,55 @@ def late_variance(run: Run) -> float:
         return float("nan")
     column = run.parameters["consensus_distance"]
     value = series.squared_per_parameter(run, "variance", column[:].astype(float))
-    return float(series.quiet(np.nanmean, value[column.index >= len(run.iterations) / 2])) if len(value) else float("nan")
+    return (float(series.quiet(np.nanmean, value[column.index >= len(run.iterations) / 2]))
+            if len(value) else float("nan"))
 
 
 def line_of(run: Run) -> frozenset:
     """What runs have in common that differ in communication, replicas and seed only."""
-    spec = {p: v for p, v in differences.flattened(run.spec).items() if not differences.is_aside(p) and not p.startswith((*ranks.FAMILY, "/replicas"))}
-    return frozenset(spec.items())
+    return frozenset((p, v) for p, v in ranks.setting_of(run) if p != "/replicas")
 
 
 def cases(runs: list[Run], window: float) -> tuple[list[Case], list[str]]:
-    """(the cases, notes on what was left out). A run that repeats another's setting and seed is left out."""
-    whole = [run for run in runs if run.status == "complete" and np.isfinite(fields.last(run, "accuracy", "mean"))]
-    notes = [f"{len(runs) - len(whole)} of {len(runs)} runs left out: not complete, or without accuracies."] if len(whole) < len(runs) else []
+    """(the cases, notes on what was left out). Of runs that repeat a setting and seed the first
+    counts."""
+    whole = [run for run in runs if run.status == "complete"
+             and np.isfinite(fields.last(run, "accuracy", "mean"))]
+    notes = [f"{len(runs) - len(whole)} of {len(runs)} runs left out: not complete, or without "
+             "accuracies."] if len(whole) < len(runs) else []
     found: dict[tuple, Case] = {}
     for run, name in zip(whole, ranks.communications(whole)):
         group, (kind, what) = ranks.group_of(run), role(run)
         curve = series.evaluations(run, "accuracy")["mean"].to_numpy(dtype=float)
         local = fields.local_batch(run)
         data = run.spec.get("data")
-        fixed = not isinstance(local, str) and not (isinstance(data, dict) and isinstance(data.get("batch_size"), dict))
-        case = Case(name, kind, what, f"{names.type_of(run.spec.get('model'))} on {names.type_of(data)}", group, line_of(run), fixed, run.replicas,
-                    str(fields.seed(run)), fields.mean(run, "degree"), float(curve[-1]), float(series.quiet(np.nanmean, curve[1:])) if len(curve) > 1 else float("nan"),
+        fixed = not isinstance(local, str) and not (isinstance(data, dict)
+                                                    and isinstance(data.get("batch_size"), dict))
+        case = Case(name, kind, what,
+                    f"{names.type_of(run.spec.get('model'))} on {names.type_of(data)}", group,
+                    line_of(run), fixed, run.replicas,
+                    str(fields.seed(run)), fields.mean(run, "degree"), float(curve[-1]),
+                    float(series.quiet(np.nanmean, curve[1:])) if len(curve) > 1 else float("nan"),
                     series.early_spread(run, "variance", window), late_variance(run))
         found.setdefault((name, group), case)
     if len(found) < len(whole):
-        notes.append(f"{len(whole) - len(found)} runs left out that repeat another's setting and seed.")
+        notes.append(
+            f"{len(whole) - len(found)} runs left out that repeat another's setting and seed.")
     others = sum(case.role == "other" for case in found.values())
     if others:
-        notes.append(f"{others} runs of other algorithms than dsgd and gradient all-reduce are not judged here.")
+        notes.append(f"{others} runs of other algorithms than dsgd and gradient all-reduce, or "
+                     "over graphs that are decided while a run goes on, are not judged here.")
     return list(found.values()), notes
+
+
+def settings(found: list[Case]) -> dict[tuple, str]:
+    """The settings of the cases, each with words of its own."""
+    words: dict[tuple, str] = {}
+    for setting in sorted({case.setting for case in found}):
+        said = f"{setting[0]}, n = {setting[1]}"
+        like = sum(other.startswith(said) for other in words.values())
+        words[setting] = said + f" ({like + 1})" * (like > 0)
+    return words
 
 
 def by_group(found: list[Case]) -> list[dict[str, Case]]:

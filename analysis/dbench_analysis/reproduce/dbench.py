@@ -1,16 +1,26 @@
 """The DBench paper's findings: scaling, connections, variance."""
 
 import math
+from dataclasses import dataclass
 
-from .. import stats
 from ..run import Run
-from .cases import Case, by_group
+from .cases import Case
 from .finding import CONTRADICTED, SUPPORTED, UNDECIDED, Finding, Terms
-from .judged import PLAIN, POINTS, Judged, judged, more_seeds
+from .judged import POINTS, Judged, judged, more_seeds
+from .overgraphs import (
+    CELLS,
+    DEGREES,
+    GRAPHS,
+    Outcome,
+    Values,
+    compared,
+    correlated,
+    more_graphs,
+    over_graphs,
+)
 from .settings import DBENCH as SETTINGS  # noqa: F401 (read by the command)
 
 SWEEP = "configs/sweeps/dbench.json"
-GRAPHS, DEGREES = 4, 3  # decentralized implementations, and different degrees among them, below which a correlation says nothing
 
 
 def judge(found: list[Case], terms: Terms, runs: list[Run]) -> list[Finding]:
@@ -18,127 +28,173 @@ def judge(found: list[Case], terms: Terms, runs: list[Run]) -> list[Finding]:
 
 
 def falls(found: list[Case]) -> dict[tuple, tuple[str, str, tuple[int, int], list[float]]]:
-    """(application, implementation, (least n, most n), accuracy at least n minus at most n for each seed that has both), by
-    setting and implementation: fixed batch per replica, the scales that the centralized runs of the setting have, too."""
+    """(application, implementation, (least n, most n), accuracy at least n minus at most n for each
+    seed that has both), by setting and implementation: fixed batch per replica, the scales that the
+    centralized runs of the setting have, too."""
     lines: dict[frozenset, dict[str, dict[int, dict[str, Case]]]] = {}
     for case in found:
         if case.role in ("centralized", "fixed") and case.fixed_batch:
-            lines.setdefault(case.line, {}).setdefault(case.name, {}).setdefault(case.replicas, {})[case.seed] = case
+            lines.setdefault(case.line, {}).setdefault(case.name, {}).setdefault(case.replicas, {})[
+                case.seed] = case
     told = {}
     for line, by_name in lines.items():
-        central = next((by_n for by_n in by_name.values() if next(iter(next(iter(by_n.values())).values())).role == "centralized"), None)
+        central = next((by_n for by_n in by_name.values() if next(
+            iter(next(iter(by_n.values())).values())).role == "centralized"), None)
         for name, by_n in by_name.items():
             scales = sorted(n for n in by_n if central is None or n in central)
             if len(scales) > 1:
                 few, many = by_n[scales[0]], by_n[scales[-1]]
-                differences = [few[seed].accuracy - many[seed].accuracy for seed in few if seed in many]
+                differences = [few[seed].accuracy - many[seed].accuracy
+                               for seed in few if seed in many]
                 one = next(iter(few.values()))
                 told[line, name] = (one.application, one.role, (scales[0], scales[-1]), differences)
     return told
 
 
+@dataclass(frozen=True)
+class Fall:
+    """What an implementation loses between two numbers of replicas, judged over seeds."""
+
+    application: str
+    name: str
+    role: str
+    scales: tuple[int, int]
+    outcome: Judged
+
+    def state(self, share: int) -> str:
+        if self.outcome.above():
+            return "falls"
+        refuted = self.outcome.below(share) or self.outcome.equivalent(share)
+        return "does not fall" if refuted else "open"
+
+
 def scaling(found: list[Case], terms: Terms) -> Finding:
-    told = {key: (*rest, judged(values, terms)) for key, (*rest, values) in falls(found).items()}
-    share = max(1, sum(role == "fixed" for _, role, _, _ in told.values()))
-    rows, missing, central, others = [], [], [], []
-    for (_, name), (application, role, (few, many), outcome) in sorted(told.items(), key=lambda item: (item[1][0], item[1][1], item[0][1])):
-        state = "falls" if outcome.above() else "does not fall" if outcome.below(share) or outcome.equivalent(share) else "open"
-        (central if role == "centralized" else others).append(state)
-        rows.append([application, name, f"{few} to {many}", *outcome.points(), state])
-        missing += more_seeds(f"{application}, {name}, n = {few} and {many}", outcome.count, terms) if state == "open" else []
-    for role, states in (("centralized (C_complete)", central), ("decentralized (a fixed graph)", others)):
-        if not states:
-            missing.append(f"{role} runs at two or more numbers of replicas with the same batch per replica")
-    verdict, why = scaling_verdict(central, others)
-    rule = (f"The fall is the accuracy of the mean model at the fewest replicas minus that at the most, batch per replica fixed, paired over seeds. It is shown "
-            f"where it is above 0 (sign flips, p <= {terms.alpha:g}), refuted where it is below 0 or equivalent to 0 within {100 * terms.margin:g} points (at "
-            f"{terms.alpha:g} / number of decentralized implementations). Supported: shown for C_complete and for every decentralized implementation. "
-            "Contradicted: shown for C_complete and refuted for a decentralized one, or the other way round. Else undecided.")
-    return Finding("scaling", "Decentralized training loses accuracy as replicas are added, as centralized training does.", rule, verdict, why,
-                   ["application", "implementation", "replicas", *POINTS, "accuracy"], rows, missing)
+    told = [Fall(application, name, role, scales, judged(values, terms))
+            for (_, name), (application, role, scales, values) in falls(found).items()]
+    share = max(1, sum(fall.role == "fixed" for fall in told))
+    rows, missing = [], []
+    states: dict[str, list[str]] = {"centralized": [], "fixed": []}
+    for fall in sorted(told, key=lambda fall: (fall.application, fall.role, fall.name)):
+        state, (few, many) = fall.state(share), fall.scales
+        states[fall.role].append(state)
+        rows.append([fall.application, fall.name, f"{few} to {many}", *fall.outcome.points(),
+                     state])
+        if state == "open":
+            missing += more_seeds(f"{fall.application}, {fall.name}, n = {few} and {many}",
+                                  fall.outcome.count, terms)
+    central, others = states["centralized"], states["fixed"]
+    for role, there in (("centralized (C_complete)", central),
+                        ("decentralized (a fixed graph)", others)):
+        if not there:
+            missing.append(
+                f"{role} runs at two or more numbers of replicas with the same batch per replica")
+    clear = any(fall.outcome.above(share) for fall in told if fall.role == "fixed")
+    verdict, why = scaling_verdict(central, others, clear)
+    rule = ("The fall is the accuracy of the mean model at the fewest replicas minus that at the "
+            "most, batch per replica fixed, paired over seeds. It is shown where it is above 0 "
+            f"(sign flips, p <= {terms.alpha:g}), refuted where it is below 0 or equivalent to 0 "
+            f"within {100 * terms.margin:g} points (at {terms.alpha:g} / number of decentralized "
+            "implementations). Supported: shown for C_complete and for every decentralized "
+            "implementation. Contradicted: shown for C_complete and refuted for a decentralized "
+            "one, or the other way round. Else undecided.")
+    return Finding("scaling", "Decentralized training loses accuracy as replicas are added, as "
+                              "centralized training does.", rule, verdict, why,
+                   ["application", "implementation", "replicas", *POINTS, "accuracy"], rows,
+                   missing)
 
 
-def scaling_verdict(central: list[str], others: list[str]) -> tuple[str, str]:
+def scaling_verdict(central: list[str], others: list[str], clear: bool) -> tuple[str, str]:
+    """`clear`: whether a decentralized implementation falls at the level for one of them all."""
     if not central or not others:
         return UNDECIDED, "centralized and decentralized runs at several scales are needed"
     if {"falls"} == set(central) == set(others):
-        return SUPPORTED, "centralized and all decentralized implementations lose accuracy with scale"
+        return SUPPORTED, ("centralized and all decentralized implementations lose accuracy with "
+                           "scale")
     if {"falls"} == set(central) and "does not fall" in others:
-        return CONTRADICTED, "a decentralized implementation keeps its accuracy where centralized training does not"
-    if {"does not fall"} == set(central) and "falls" in others:
-        return CONTRADICTED, "decentralized training loses accuracy where centralized training does not"
+        return CONTRADICTED, ("a decentralized implementation keeps its accuracy where centralized "
+                              "training does not")
+    if {"does not fall"} == set(central) and clear:
+        return CONTRADICTED, ("decentralized training loses accuracy where centralized training "
+                              "does not")
     if {"does not fall"} == set(central) == set(others):
-        return UNDECIDED, "no trouble with scale to compare at these numbers of replicas: larger ones are needed"
+        return UNDECIDED, ("no trouble with scale to compare at these numbers of replicas: larger "
+                           "ones are needed")
     return UNDECIDED, "the fall of some implementation is neither shown nor refuted"
 
 
-def correlations(found: list[Case], x, y="accuracy", roles=("fixed",)) -> list[tuple[Case, float, int]]:
-    """(a case of the group, Spearman's rho over its implementations, their number) of each group with enough graphs."""
-    told = []
-    for members in by_group(found):
-        kept = [c for c in members.values() if c.role in roles and math.isfinite(getattr(c, x))]
-        decentralized = [c for c in kept if c.role != "centralized"]
-        if len(decentralized) >= GRAPHS and len({round(c.degree, 6) for c in decentralized}) >= DEGREES:
-            told.append((kept[0], stats.spearman([getattr(c, x) for c in kept], [getattr(c, y) for c in kept]), len(kept)))
-    return told
+def rows_of(values: Values, outcome: Outcome, title: str) -> list[list[str]]:
+    rows = [[f"{title}: {case.application}, n = {case.replicas}, seed {case.seed}",
+             str(len(values.names)), f"{rho:+.2f}", "", ""]
+            for case, rho in zip(values.cases, values.rho)]
+    return [*rows, [f"{title}: all", *outcome.cells()]]
 
 
-def group_rows(told: list[tuple[Case, float, int]], title: str, outcome: Judged) -> list[list[str]]:
-    rows = [[f"{title}: {c.application}, n = {c.replicas}, seed {c.seed}", str(count), f"{rho:+.2f}", ""] for c, rho, count in told]
-    return [*rows, [f"{title}: all", *outcome.plain()]]
+def wanting(outcome: Outcome, patterns, level: float, what: str) -> list[str]:
+    if not outcome.count:
+        return [f"groups (one setting, scale and seed) with {GRAPHS} or more decentralized "
+                f"implementations of {DEGREES} or more degrees{what}, the same in all groups"]
+    return more_graphs(outcome.graphs, patterns, level)
 
 
-def wanting(count: int, terms: Terms, what: str) -> list[str]:
-    if not count:
-        return [f"groups (one setting, scale and seed) with {GRAPHS} or more decentralized implementations of {DEGREES} or more degrees{what}"]
-    return more_seeds("groups of such runs", count, terms)
-
-
-def scope(told: list[tuple[Case, float, int]]) -> str:
-    applications = sorted({c.application for c, _, _ in told})
+def scope(values: Values) -> str:
+    applications = sorted({case.application for case in values.cases})
     return f" (on {', '.join(applications)} only)" if applications else ""
 
 
+def exchanges(graphs: int) -> int:
+    return int(2**graphs)
+
+
 def connections(found: list[Case], terms: Terms) -> Finding:
-    told, with_central = correlations(found, "degree"), correlations(found, "degree", roles=("fixed", "centralized"))
-    outcome, beside = judged([rho for _, rho, _ in told], terms), judged([rho for _, rho, _ in with_central], terms)
-    verdict, why = UNDECIDED, "the mean correlation is neither shown to be positive nor to be weak"
-    enough = not more_seeds("", outcome.count, terms)
-    if outcome.above():
-        verdict, why = SUPPORTED, f"the mean rank correlation is positive{scope(told)}"
-    elif enough and outcome.interval[1] < terms.weak:
-        verdict, why = CONTRADICTED, f"the mean rank correlation is below {terms.weak:g}{scope(told)}"
-    rows = group_rows(told, "decentralized", outcome) + [["with C_complete: all", *beside.plain()]]
-    rule = (f"In each group (one setting, scale and seed) with {GRAPHS} or more fixed graphs of {DEGREES} or more degrees: Spearman's rho of the mean number of neighbours and the final accuracy of the "
-            f"mean model, over the decentralized implementations. Supported: the mean over groups is above 0 (sign flips, p <= {terms.alpha:g}). "
-            f"Contradicted: its bootstrap interval lies below {terms.weak:g}, from as many groups as could have given such a p. Else undecided. Seeds repeat the same "
-            "graphs: they show the order of these graphs, not of all.")
-    return Finding("connections", "Accuracy goes with the number of connections.", rule, verdict, why,
-                   ["group", *PLAIN], rows, wanting(outcome.count, terms, "") if verdict == UNDECIDED else [])
+    values = over_graphs(found, "degree")
+    outcome = correlated(values, terms)
+    central = over_graphs(found, "degree", ("fixed", "centralized"))
+    verdict, why = UNDECIDED, "the mean correlation is neither shown to be positive nor negative"
+    if outcome.high_p <= terms.alpha:
+        verdict, why = SUPPORTED, f"the mean rank correlation is positive{scope(values)}"
+    elif outcome.low_p <= terms.alpha:
+        verdict, why = CONTRADICTED, f"the mean rank correlation is negative{scope(values)}"
+    rows = [*rows_of(values, outcome, "decentralized"),
+            ["with C_complete: all", *correlated(central, terms).cells()]]
+    rule = (f"In each group (one setting, scale and seed) with {GRAPHS} or more fixed graphs of "
+            f"{DEGREES} or more degrees: Spearman's rho of the mean number of neighbours and the "
+            "final accuracy of the mean model, over the decentralized implementations. Supported: "
+            f"the mean over groups is above 0 (p <= {terms.alpha:g}, one-sided, by permuting the "
+            "graphs, in all groups alike: seeds and scales repeat the same graphs, they do not "
+            f"make others). Contradicted: it is below 0 (p <= {terms.alpha:g}). Else undecided.")
+    return Finding("connections", "Accuracy goes with the number of connections.", rule, verdict,
+                   why, ["group", *CELLS], rows,
+                   wanting(outcome, math.factorial, terms.alpha, "") if verdict == UNDECIDED
+                   else [])
 
 
 def variance(found: list[Case], terms: Terms) -> Finding:
-    early, late = correlations(found, "early"), correlations(found, "late")
-    late_of = {c.group: rho for c, rho, _ in late}
-    first = judged([rho for _, rho, _ in early], terms)
-    stronger = judged([late_of[c.group] - rho for c, rho, _ in early if c.group in late_of], terms)
-    share = 100 * terms.window
-    enough = not more_seeds("", first.count, terms)
+    both = [case for case in found if math.isfinite(case.early) and math.isfinite(case.late)]
+    early, late = over_graphs(both, "early"), over_graphs(both, "late")
+    first, stronger = correlated(early, terms), compared(late, early, terms)
+    share, half = 100 * terms.window, terms.alpha / 2
     verdict, why = UNDECIDED, "it is not shown that accuracy falls with early variance"
-    if first.below() and stronger.above():
-        verdict, why = SUPPORTED, f"accuracy falls with variance, and more clearly with early than with late variance{scope(early)}"
-    elif enough and first.interval[0] > -terms.weak:
-        verdict, why = CONTRADICTED, f"accuracy hardly goes with early variance (interval above -{terms.weak:g}){scope(early)}"
-    elif stronger.below():
-        verdict, why = CONTRADICTED, f"accuracy goes more with late than with early variance{scope(early)}"
-    elif first.below():
-        verdict, why = UNDECIDED, "accuracy falls with early variance, but that it does more so than with late variance is not shown"
-    rows = [*group_rows(early, "early", first), *group_rows(late, "late", judged([rho for _, rho, _ in late], terms)),
-            ["late - early: all", *stronger.plain()]]
-    rule = (f"In each group as above: Spearman's rho of the variance just before averaging (mean over the first {share:g} % of the iterations: early; over the second "
-            f"half: late) and the final accuracy. Supported: the mean rho of early is below 0, and late minus early above 0 (sign flips, p <= {terms.alpha:g} each). "
-            f"Contradicted: the interval of early lies above -{terms.weak:g}, from enough groups, or late minus early is below 0. Else undecided. A correlation over graphs "
-            "does not show what causes what: that needs runs in which variance alone is changed.")
-    missing = wanting(len(early), terms, " and recorded variance") if verdict == UNDECIDED else []
-    return Finding("variance", "Accuracy is sensitive to the variance of parameter tensors over replicas, most of all early.", rule, verdict, why,
-                   ["group", *PLAIN], rows, missing)
+    if first.low_p <= terms.alpha and stronger.high_p <= terms.alpha:
+        verdict, why = SUPPORTED, ("accuracy falls with variance, and more clearly with early than "
+                                   f"with late variance{scope(early)}")
+    elif first.high_p <= half:
+        verdict, why = CONTRADICTED, f"accuracy rises with early variance{scope(early)}"
+    elif stronger.low_p <= half:
+        verdict, why = CONTRADICTED, ("accuracy goes more with late than with early "
+                                      f"variance{scope(early)}")
+    elif first.low_p <= terms.alpha:
+        verdict, why = UNDECIDED, ("accuracy falls with early variance, but that it does more so "
+                                   "than with late variance is not shown")
+    rows = [*rows_of(early, first, "early"), *rows_of(late, correlated(late, terms), "late"),
+            ["late - early: all", *stronger.cells()]]
+    rule = ("In each group as above: Spearman's rho of the variance just before averaging (mean "
+            f"over the first {share:g} % of the iterations: early; over the second half: late) and "
+            "the final accuracy. Supported: the mean rho of early is below 0 (by permuting the "
+            "graphs), and late minus early above 0 (by exchanging early and late of each graph), "
+            f"one-sided p <= {terms.alpha:g} each. Contradicted: early is above 0, or late minus "
+            f"early below 0 (p <= {half:g} each). Else undecided. A correlation over graphs does "
+            "not show what causes what: that needs runs in which variance alone is changed.")
+    missing = wanting(first, exchanges, terms.alpha, " and recorded variance")
+    return Finding("variance", "Accuracy is sensitive to the variance of parameter tensors over "
+                               "replicas, most of all early.", rule, verdict, why,
+                   ["group", *CELLS], rows, missing if verdict == UNDECIDED else [])

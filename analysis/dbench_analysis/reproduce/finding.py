@@ -7,19 +7,20 @@ SUPPORTED, CONTRADICTED, UNDECIDED = "supported", "contradicted", "undecided"
 
 @dataclass(frozen=True)
 class Terms:
-    """On what terms is judged. alpha: level of each test; margin: differences of accuracy (a fraction) up to it count as
-    none; weak: a rank correlation below it counts as none; seed: of the random numbers."""
+    """On what terms is judged. alpha: level of each test; margin: differences of accuracy (a
+    fraction) up to it count as none; window: share of the iterations that is early; seed: of the
+    random numbers."""
 
     alpha: float = 0.05
     margin: float = 0.005
-    weak: float = 0.3
     window: float = 0.1
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class Finding:
-    """statement: as published; rule: when which verdict; evidence: (head, rows) of numbers; missing: what would decide it."""
+    """statement: as published; rule: when which verdict; evidence: (head, rows) of numbers;
+    missing: what would decide it."""
 
     key: str
     statement: str
@@ -33,7 +34,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """Findings, with (choice, published, these runs) of the settings, and how the runs can be made."""
+    """Findings, with (choice, published, these runs) of the settings, and how the runs can be
+    made."""
 
     name: str
     source: str

@@ -8,14 +8,19 @@ from .finding import Report
 
 
 def markdown(report: Report) -> str:
-    parts = [f"# Reproducing {report.source}", layout.markdown(["finding", "verdict", "because"], [[f.statement, f.verdict, f.why] for f in report.findings])]
+    parts = [f"# Reproducing {report.source}", layout.markdown(["finding", "verdict", "because"], [
+        [f.statement, f.verdict, f.why] for f in report.findings])]
     for finding in report.findings:
-        parts.append(f"## {finding.statement}\n\n**{finding.verdict}**: {finding.why}.\n\nRule: {finding.rule}")
+        parts.append(f"## {finding.statement}\n\n**{finding.verdict}**: {finding.why}.\n\nRule: "
+                     f"{finding.rule}")
         if finding.evidence:
             parts.append(layout.markdown(finding.head, finding.evidence))
         if finding.missing:
-            parts.append("\n".join(["Missing to decide:", "", *(f"* {line}" for line in finding.missing)]))
-    parts.append("## Settings\n\n" + layout.markdown(["", "published, or assumed by this project", "these runs"], [list(row) for row in report.settings]))
+            parts.append(
+                "\n".join(["Missing to decide:", "", *(f"* {line}" for line in finding.missing)]))
+    parts.append("## Settings\n\n"
+                 + layout.markdown(["", "published, or assumed by this project", "these runs"],
+                                   [list(row) for row in report.settings]))
     if report.notes:
         parts.append("\n".join(f"* {note}" for note in report.notes))
     if report.remedy:
@@ -25,8 +30,10 @@ def markdown(report: Report) -> str:
 
 def latex(report: Report) -> str:
     """The verdicts, and the evidence of each finding, as tabulars; rules are comments."""
-    parts = [layout.latex(["finding", "verdict", "because"], [[f.statement, f.verdict, f.why] for f in report.findings], words=3)]
-    parts += [layout.latex(f.head, f.evidence, notes=[f"{f.statement} {f.verdict}", f.rule]) for f in report.findings if f.evidence]
+    parts = [layout.latex(["finding", "verdict", "because"],
+                          [[f.statement, f.verdict, f.why] for f in report.findings], words=3)]
+    parts += [layout.latex(f.head, f.evidence, notes=[f"{f.statement} {f.verdict}", f.rule])
+              for f in report.findings if f.evidence]
     return "\n\n".join(parts)
 
 

@@ -1,0 +1,45 @@
+// The script of the report's page over a page of a few objects: node explorer_test.js SCRIPT
+const element = extra => ({
+  dataset: {}, style: {}, classList: {toggle() {}}, listeners: {},
+  addEventListener(kind, f) { this.listeners[kind] = f; }, ...extra});
+const facts = [
+  {implementation: 'D_ring', replicas: 8, lr: 0.1},
+  {implementation: 'D_torus', replicas: 16, lr: null},
+  {implementation: 'D_ring', replicas: 16, lr: 0.2}];
+const cells = fact => [
+  {dataset: {}, textContent: fact.implementation},
+  {dataset: {value: fact.lr === null ? '' : String(fact.lr)}, textContent: '-'}];
+const rows = facts.map(fact => element({
+  dataset: {facts: JSON.stringify(fact)}, textContent: `${fact.implementation} ${fact.replicas}`,
+  cells: cells(fact)}));
+const heads = [element(), element()], box = element({value: ''}), count = element(), order = [];
+const several = {'.explore tbody tr': rows, '.explore th': heads};
+const single = {
+  '.explore input': box, '.explore .count': count,
+  '.explore tbody': {append: row => order.push(rows.indexOf(row))}};
+globalThis.document = {
+  querySelectorAll: selector => several[selector] ?? [],
+  querySelector: selector => single[selector] ?? element()};
+
+(0, eval)(require('fs').readFileSync(process.argv[2], 'utf8'));
+
+const equal = (a, b) => { if (a !== b) throw new Error(`${a} is not ${b}`); };
+const left = (text, expected) => {
+  box.value = text;
+  box.listeners.input();
+  equal(rows.map((row, i) => row.hidden ? '' : i).join(''), expected);
+};
+left('', '012');
+left('ring', '02');
+left('ring replicas=16', '2');
+left('replicas!=16', '0');
+left('lr>0.1', '2');
+left('lr>=0.1', '02');
+left('implementation=d_ring|d_torus replicas<16', '0');
+left('nothing', '');
+equal(count.textContent, '0 of 3 runs');
+for (const expected of ['021', '201']) {
+  heads[1].listeners.click();
+  equal(order.splice(0).join(''), expected);
+}
+console.log('done');

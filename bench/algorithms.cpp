@@ -9,6 +9,7 @@
 
 #include "algorithms/step/stepper.hpp"
 #include "base/clock.hpp"
+#include "comm/launcher.hpp"
 
 namespace {
 
@@ -67,7 +68,7 @@ public:
 class Bench {
 public:
     explicit Bench(const Subject& subject)
-        : world_(comm::Alone{}),
+        : world_(comm::alone()),
           placement_{kReplicas, 1},
           layout_(make_layout()),
           table_(arena::DType::float32, 0, kReplicas, layout_.columns()),

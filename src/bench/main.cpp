@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "bench/commands.hpp"
+#include "comm/launcher.hpp"
 
 namespace {
 
@@ -174,7 +175,7 @@ int dispatch(int argc, char** argv) {
         return app.exit(error) == 0 ? 0 : base::kExitUser;
     }
     if (run_command->parsed() || check_command->parsed() || conform_command->parsed()) {
-        comm::World world;
+        comm::World world{comm::launch()};
         try {
             if (conform_command->parsed()) return bench::command_conform(world, conform);
             return run_command->parsed() ? bench::command_run(world, run)

@@ -1,5 +1,6 @@
-// Collectives on texts of any length, built from messages. A text travels as one packet of fixed
-// size that holds its length and its beginning, and, where it is longer, one more message.
+// Collectives on texts of any length, built from messages of the control plane. A text travels as
+// one packet of fixed size that holds its length and its beginning, and, where it is longer, one
+// more message.
 //
 // Both go along a binomial tree of ceil(log2 r) steps: in a gather a rank receives from at most
 // ceil(log2 r) others and sends once, in a broadcast the other way round.
@@ -78,7 +79,7 @@ double patient(double seconds, int steps) { return seconds * (1 + 0.1 * steps); 
 
 std::vector<std::string> World::Impl::gather(const std::string& what, const std::string& bytes,
                                              double seconds) {
-    const int number = tag(collectives++);
+    const int number = tag(control(), collectives++);
     // Rank r collects from r + 1, r + 2, r + 4, ... below its lowest one bit the texts of as many
     // ranks each, which then are those of [r, r + bit), and hands them to r without that bit.
     const int bit = lowest_bit(rank(), size());
@@ -91,25 +92,25 @@ std::vector<std::string> World::Impl::gather(const std::string& what, const std:
     for (size_t k = 0; k < children.size(); ++k) {
         in.push_back(message(children[k], number, parts[k]));
     }
-    move(what, Channel::collective, {}, in, patience);
+    move(what, control(), {}, in, patience);
     in.clear();
     for (size_t k = 0; k < children.size(); ++k) {
         parts[k] = unpack(parts[k]);
         add_rest(in, children[k], number, parts[k]);
     }
-    move(what, Channel::collective, {}, in, patience);
+    move(what, control(), {}, in, patience);
     std::vector<std::string> texts{bytes};
     for (const std::string& part : parts) split(part, texts);
     if (rank() == 0) return texts;
     std::string all = joined(texts), first = packet(all);
     std::vector<Message> out{message(rank() - bit, number, first)};
     add_rest(out, rank() - bit, number, all);
-    move(what, Channel::collective, out, {}, seconds);
+    move(what, control(), out, {}, seconds);
     return {};
 }
 
 void World::Impl::broadcast(const std::string& what, std::string& bytes, double seconds) {
-    const int number = tag(collectives++);
+    const int number = tag(control(), collectives++);
     // Rank r hears from r without its lowest one bit; it tells r + 1, r + 2, r + 4, ... below that
     // bit.
     int bit = lowest_bit(rank(), size());
@@ -120,11 +121,11 @@ void World::Impl::broadcast(const std::string& what, std::string& bytes, double 
         const int from = rank() - bit;
         std::string first(kPacket, '\0');
         const Message in = message(from, number, first);
-        move(what, Channel::collective, {}, {&in, 1}, patience);
+        move(what, control(), {}, {&in, 1}, patience);
         bytes = unpack(first);
         std::vector<Message> rest;
         add_rest(rest, from, number, bytes);
-        move(what, Channel::collective, {}, rest, patience);
+        move(what, control(), {}, rest, patience);
     }
     std::string first = packet(bytes);
     std::vector<Message> out;
@@ -134,7 +135,7 @@ void World::Impl::broadcast(const std::string& what, std::string& bytes, double 
         out.push_back(message(to, number, first));
         add_rest(out, to, number, bytes);
     }
-    move(what, Channel::collective, out, {}, seconds);
+    move(what, control(), out, {}, seconds);
 }
 
 }  // namespace dbench::comm

@@ -43,7 +43,7 @@ public:
     /// Takes an operation into care. `now`: the caller takes its first steps.
     void start(std::shared_ptr<Pending> operation, bool now);
     /// Takes no further step of what is still in flight (after a failure): rows may go away. Its
-    /// own memory stays, as the transport may still write into it.
+    /// own memory stays, as a plane may still write into it.
     void halt();
     bool idle();  ///< whether nothing is in flight
     /// Moves everything along; whether `operation` is done. Rethrows what its steps threw.

@@ -48,10 +48,10 @@ std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPla
     DBENCH_EXPECT(x.space != arena::Space::cuda);
     const bool all = plan->groups.size() == 1 && plan->groups[0].members == placement.replicas;
     const Operation::Options options{in_place, all && reduction == Reduction::library};
-    auto operation = std::make_shared<Operation>(*world.transport, pool, std::move(plan), x,
-                                                 columns, world.tag(world.exchanges++), options);
+    auto operation = std::make_shared<Operation>(world.rows(), pool, std::move(plan), x, columns,
+                                                 world.next_exchange(), options);
     const bool arithmetic = operation->begin();
-    world.engine->start(operation, !arithmetic);
+    world.engine.start(operation, !arithmetic);
     return operation;
 }
 
@@ -65,7 +65,7 @@ Exchange::Exchange(World& world, const Placement& placement, const arena::Layout
     : impl_(std::make_unique<Impl>(world, placement, layout, schedule, reduction)) {}
 
 Exchange::~Exchange() {
-    if (!impl_->world.engine->idle()) impl_->world.engine->halt();
+    if (!impl_->world.engine.idle()) impl_->world.engine.halt();
 }
 
 Token Exchange::start_mix(graphs::Round round, arena::Rows x, arena::Columns columns) {
@@ -89,7 +89,7 @@ void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, a
         const int64_t begin = columns.begin + tile * width;
         return impl_->start(plan, x, {begin, std::min(begin + width, columns.end)}, false);
     };
-    const Engine::Waiting waiting(*impl_->world.engine);
+    const Engine::Waiting waiting(impl_->world.engine);
     auto operation = start(0);
     for (int64_t tile = 0; tile < tiles; ++tile) {  // the next tile moves while this one is added
         auto next = tile + 1 < tiles ? start(tile + 1) : nullptr;
@@ -107,7 +107,7 @@ void Exchange::finish_all_reduce(const Token& token) {
     impl_->finish(operation, operation.rows());
 }
 
-bool Exchange::poll(const Token& token) { return impl_->world.engine->test(*token); }
+bool Exchange::poll(const Token& token) { return impl_->world.engine.test(*token); }
 
 int64_t Exchange::receive_bytes(graphs::Round round, arena::DType type) const {
     const auto plan = impl_->plan(round);

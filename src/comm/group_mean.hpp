@@ -14,8 +14,8 @@
 
 #include "arena/rows.hpp"
 #include "comm/mixing_plan.hpp"
+#include "comm/plane.hpp"
 #include "comm/scratch.hpp"
-#include "comm/transport.hpp"
 
 namespace dbench::comm {
 

@@ -1,11 +1,27 @@
-// How this process was started, read off the environment: without a launcher, MPI is not touched.
+#include "comm/launcher.hpp"
 
 #include <cstdlib>
 #include <string>
 
-#include "comm/world.hpp"
+#include "base/error.hpp"
+#include "comm/local_planes.hpp"
+#include "comm/mpi_planes.hpp"
+#include "comm/wait.hpp"
 
 namespace dbench::comm {
+namespace {
+
+/// srun without a PMI plugin starts processes that know nothing of each other.
+void refuse_step_without_mpi() {
+    const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+    if (tasks && std::getenv("SLURM_PROCID") && std::atoi(tasks) > 1) {
+        throw base::UserError("srun started " + std::string(tasks) +
+                              " tasks without MPI (no PMI in the environment): try srun --mpi=pmix "
+                              "or srun --mpi=pmi2, or start one task");
+    }
+}
+
+}  // namespace
 
 bool launched_by_mpi() {
     const auto set = [](const char* name) { return std::getenv(name) != nullptr; };
@@ -19,5 +35,19 @@ bool launched_by_mpi() {
     if (tasks && std::string(tasks) == "1") return false;
     return set("PMIX_RANK") || set("PMI_RANK") || set("PMI_SIZE") || set("PMI_FD");
 }
+
+Membership launch() {
+    timeout();  // refused here, before MPI starts
+    stop_timeout();
+    if (!launched_by_mpi()) {
+        refuse_step_without_mpi();
+        return alone();
+    }
+    Membership member = join_mpi();
+    shorten_sleeps();
+    return member;
+}
+
+Membership alone() { return join_local(local_group(1), 0); }
 
 }  // namespace dbench::comm

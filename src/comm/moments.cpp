@@ -98,7 +98,7 @@ private:
     void block(Segments segments) {
         const int me = exchange_.world.rank(), ranks = exchange_.world.size();
         const Segments mine = chunk(segments, me);
-        tag_ = exchange_.world.tag(exchange_.world.exchanges++);
+        tag_ = exchange_.world.next_exchange();
 
         std::vector<std::vector<Partial>> partials(static_cast<size_t>(ranks));
         for (const arena::Interval node : nodes_[me]) {
@@ -159,7 +159,7 @@ private:
 
     void move(std::vector<Message>& out, std::vector<Message>& in) {
         for (const Message& message : out) bytes_ += static_cast<uint64_t>(message.bytes);
-        exchange_.world.move("the reduction of moments", Channel::exchange, out, in);
+        exchange_.world.move("the reduction of moments", exchange_.world.rows(), out, in);
         out.clear();
         in.clear();
     }

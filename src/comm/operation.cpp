@@ -7,10 +7,10 @@
 
 namespace dbench::comm {
 
-Operation::Operation(Transport& transport, std::shared_ptr<ScratchPool> pool,
+Operation::Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
                      std::shared_ptr<const MixingPlan> plan, arena::Rows x, arena::Columns columns,
                      int tag, Options options)
-    : transport_(transport),
+    : plane_(plane),
       pool_(std::move(pool)),
       plan_(std::move(plan)),
       x_(x),
@@ -50,7 +50,7 @@ void Operation::begin_rows() {
             in.push_back({parcel.rank, tag_, received_.get() + slot * bytes, bytes});
         }
     }
-    if (!out.empty() || !in.empty()) rows_ = transport_.start(Channel::exchange, out, in);
+    if (!out.empty() || !in.empty()) rows_ = plane_.start(out, in);
 }
 
 void Operation::begin_library() {
@@ -65,7 +65,7 @@ void Operation::begin_library() {
         from = local_sum_.get();
     }
     char* const to = static_cast<char*>(groups_[0].result()) + columns_.begin * size;
-    step_ = transport_.start_sum(x_.type, from, to, columns_.count());
+    step_ = plane_.start_sum(x_.type, from, to, columns_.count());
     stage_ = Stage::library;
 }
 
@@ -98,7 +98,7 @@ void Operation::start_groups(void (GroupMean::*list)(int, std::vector<Message>&,
                                                      std::vector<Message>&)) {
     std::vector<Message> out, in;
     for (GroupMean& group : groups_) (group.*list)(tag_, out, in);
-    step_ = transport_.start(Channel::exchange, out, in);
+    step_ = plane_.start(out, in);
 }
 
 std::vector<int> Operation::owing() const {

@@ -15,8 +15,8 @@
 #include "comm/exchange.hpp"
 #include "comm/group_mean.hpp"
 #include "comm/mixing_plan.hpp"
+#include "comm/row_plane.hpp"
 #include "comm/scratch.hpp"
-#include "comm/transport.hpp"
 
 namespace dbench::comm {
 
@@ -24,10 +24,10 @@ class Operation : public Pending {
 public:
     struct Options {
         bool in_place;    ///< a group's mean may be put into x before `finish`
-        bool by_library;  ///< the plan is one group of all replicas, summed by the transport
+        bool by_library;  ///< the plan is one group of all replicas, summed by the plane's library
     };
 
-    Operation(Transport& transport, std::shared_ptr<ScratchPool> pool,
+    Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
               std::shared_ptr<const MixingPlan> plan, arena::Rows x, arena::Columns columns,
               int tag, Options options);
 
@@ -52,7 +52,7 @@ private:
     bool advance_groups();
     std::vector<std::vector<arena::Term>> terms(arena::Rows out) const;
 
-    Transport& transport_;
+    RowPlane& plane_;
     std::shared_ptr<ScratchPool> pool_;
     std::shared_ptr<const MixingPlan> plan_;
     arena::Rows x_;

@@ -1,18 +1,12 @@
 #include "comm/world.hpp"
 
-#include <unistd.h>
-
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <span>
-#include <thread>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "comm/local_transport.hpp"
-#include "comm/mpi_transport.hpp"
 #include "comm/wait.hpp"
 #include "comm/world_impl.hpp"
 
@@ -20,54 +14,16 @@ namespace dbench::comm {
 namespace {
 
 constexpr double kGraceSeconds = 5;
-constexpr size_t kLongestReport = 4000;  // short enough to leave without the receiver's help
-
-std::string host_name() {
-    char name[256] = "";
-    gethostname(name, sizeof name - 1);
-    return name;
-}
-
-/// srun without a PMI plugin starts processes that know nothing of each other.
-void refuse_step_without_mpi() {
-    const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
-    if (tasks && std::getenv("SLURM_PROCID") && std::atoi(tasks) > 1) {
-        throw base::UserError("srun started " + std::string(tasks) +
-                              " tasks without MPI (no PMI in the environment): try srun --mpi=pmix "
-                              "or srun --mpi=pmi2, or start one task");
-    }
-}
 
 }  // namespace
 
-World::World() : impl_(std::make_unique<Impl>()) {
-    impl_->deadline = timeout();
+World::Impl::Impl(Membership given)
+    : member(std::move(given)), engine(member.size > 1), deadline(timeout()) {
+    DBENCH_EXPECT(member.rows && member.control);
     stop_timeout();  // refused here, not in the middle of a run
-    if (launched_by_mpi()) {
-        MpiMembership member = join_mpi();
-        impl_->transport = std::move(member.transport);
-        impl_->host = std::move(member.host);
-        impl_->local_rank = member.local_rank;
-        impl_->local_size = member.local_size;
-        shorten_sleeps();
-    } else {
-        refuse_step_without_mpi();
-        impl_->transport = local_transport(std::make_shared<LocalGroup>(1), 0);
-        impl_->host = host_name();
-    }
-    impl_->engine = std::make_unique<Engine>(size() > 1);
 }
 
-World::World(Alone) : World(std::make_shared<LocalGroup>(1), 0) {}
-
-World::World(std::shared_ptr<LocalGroup> group, int rank) : impl_(std::make_unique<Impl>()) {
-    impl_->deadline = timeout();
-    impl_->host = host_name();
-    impl_->local_rank = rank;
-    impl_->local_size = group->size();
-    impl_->transport = local_transport(std::move(group), rank);
-    impl_->engine = std::make_unique<Engine>(size() > 1);
-}
+World::World(Membership member) : impl_(std::make_unique<Impl>(std::move(member))) {}
 
 World::~World() {
     // Leaving MPI waits for everybody, without a deadline: only after all have come here.
@@ -82,15 +38,17 @@ World::~World() {
         base::warn(error.what());
         impl_->failed = true;
     }
-    impl_->engine.reset();
-    if (impl_->failed) impl_->transport->abandon();
+    impl_->engine.halt();
+    if (!impl_->failed) return;
+    impl_->rows().abandon();
+    impl_->control().abandon();
 }
 
 int World::rank() const { return impl_->rank(); }
 int World::size() const { return impl_->size(); }
-int World::local_rank() const { return impl_->local_rank; }
-int World::local_size() const { return impl_->local_size; }
-const std::string& World::host() const { return impl_->host; }
+int World::local_rank() const { return impl_->member.local_rank; }
+int World::local_size() const { return impl_->member.local_size; }
+const std::string& World::host() const { return impl_->member.host; }
 double World::deadline() const { return impl_->deadline; }
 
 void World::barrier() {
@@ -154,10 +112,9 @@ void World::agree(const std::string& error, bool user_error) {
 void World::report_failure(const std::string& message) {
     impl_->failed = true;
     if (rank() == 0) return;
-    std::string text = message.substr(0, kLongestReport);
-    const Message letter{0, 0, text.data(), static_cast<int64_t>(text.size())};
+    const std::string text = message.substr(0, ControlPlane::kLongestLetter);
     try {
-        const auto transfer = impl_->transport->start(Channel::failure, {&letter, 1}, {});
+        const auto transfer = impl_->control().start_letter(0, text);
         Backoff backoff;
         for (const double start = base::now(); base::now() - start < kGraceSeconds;) {
             transfer->test();
@@ -172,13 +129,13 @@ void World::check_failures() { impl_->check_failures(); }
 
 void World::abort(int status) {
     impl_->failed = true;
-    impl_->transport->abort(status);
+    impl_->control().abort(status);
     std::_Exit(status);
 }
 
 void World::Impl::check_failures() {
     if (rank() != 0 || size() == 1) return;
-    if (const auto letter = transport->letter()) {
+    if (const auto letter = control().letter()) {
         failed = true;
         throw PeerFailure("rank " + std::to_string(letter->rank) + " failed: " + letter->text);
     }
@@ -195,11 +152,11 @@ void World::Impl::wait(const std::string& what, const std::function<bool()>& don
     }
 }
 
-void World::Impl::move(const std::string& what, Channel channel, std::span<const Message> out,
+void World::Impl::move(const std::string& what, Plane& plane, std::span<const Message> out,
                        std::span<const Message> in, double seconds) {
     if (out.empty() && in.empty()) return;
-    const auto transfer = transport->start(channel, out, in);
     try {
+        const auto transfer = plane.start(out, in);
         wait(
             what, [&] { return transfer->test(); }, [&] { return transfer->owing(); }, seconds);
     } catch (...) {
@@ -209,10 +166,10 @@ void World::Impl::move(const std::string& what, Channel channel, std::span<const
 }
 
 void World::Impl::wait(const std::string& what, Pending& operation) {
-    if (engine->test(operation)) return;
-    const Engine::Waiting waiting(*engine);
+    if (engine.test(operation)) return;
+    const Engine::Waiting waiting(engine);
     wait(
-        what, [&] { return engine->test(operation); }, [&] { return engine->owing(operation); });
+        what, [&] { return engine.test(operation); }, [&] { return engine.owing(operation); });
 }
 
 }  // namespace dbench::comm

@@ -1,6 +1,5 @@
 #pragma once
-// The processes of a run: MPI when launched by mpirun or srun, else this process alone. MPI itself
-// stays in the .cpp files.
+// The processes of a run. What connects them is made elsewhere (launcher.hpp) and given to World.
 
 #include <cstdint>
 #include <memory>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "comm/membership.hpp"
 
 namespace dbench::comm {
 
@@ -23,22 +23,11 @@ public:
     using base::RunError::RunError;
 };
 
-/// Whether this process was started by an MPI launcher (mpirun, srun with PMI/PMIx), by its
-/// environment.
-bool launched_by_mpi();
-
-class LocalGroup;
-
-struct Alone {};  ///< asks for a group of one, however this process was started
-
 class World {
 public:
-    /// Joins the group (MPI_Init_thread) if launched by MPI. One per process. Throws UserError
-    /// where MPI lacks the thread level that is needed.
-    World();
-    explicit World(Alone);  ///< never touches MPI; may live beside another World
-    /// Rank `rank` of a group of threads (tests); each thread makes its own.
-    World(std::shared_ptr<LocalGroup> group, int rank);
+    /// Takes this rank's planes. Throws UserError where a limit of waiting in the environment is no
+    /// number of seconds.
+    explicit World(Membership member);
     ~World();  ///< leaves the group; after a failure it does not wait for peers
     World(const World&) = delete;
     World& operator=(const World&) = delete;
@@ -74,7 +63,7 @@ public:
     [[noreturn]] void abort(int status);
 
     struct Impl;
-    Impl& impl() { return *impl_; }  ///< for the transports of this room
+    Impl& impl() { return *impl_; }  ///< for this room
 
 private:
     std::unique_ptr<Impl> impl_;

@@ -7,33 +7,34 @@
 #include <vector>
 
 #include "comm/engine.hpp"
-#include "comm/transport.hpp"
+#include "comm/membership.hpp"
 #include "comm/world.hpp"
 
 namespace dbench::comm {
 
 struct World::Impl {
-    std::unique_ptr<Transport> transport;
-    std::unique_ptr<Engine> engine;
-    std::string host;
-    int local_rank = 0, local_size = 1;
-    double deadline = 0;
+    Membership member;
+    Engine engine;  // goes before the planes that its operations use
+    double deadline;
     bool failed = false;       ///< some rank may be dead: wait for nobody any more
     uint64_t collectives = 0;  ///< begun so far, the same number on all ranks
-    uint64_t exchanges = 0;
+    uint64_t exchanges = 0;    ///< alike
 
-    int rank() const { return transport->rank(); }
-    int size() const { return transport->size(); }
-    int tag(uint64_t number) const {
-        return static_cast<int>(number % static_cast<uint64_t>(transport->tags()));
-    }
+    explicit Impl(Membership member);
+
+    int rank() const { return member.rank; }
+    int size() const { return member.size; }
+    RowPlane& rows() { return *member.rows; }
+    ControlPlane& control() { return *member.control; }
+    /// The tag of the next exchange of rows; all ranks start theirs in the same order.
+    int next_exchange() { return tag(rows(), exchanges++); }
 
     void check_failures();
     /// The wait of this room; `seconds` 0: the run's deadline.
     void wait(const std::string& what, const std::function<bool()>& done,
               const std::function<std::vector<int>()>& owing, double seconds = 0);
-    /// Sends and receives, and waits for both.
-    void move(const std::string& what, Channel channel, std::span<const Message> out,
+    /// Sends and receives on a plane, and waits for both.
+    void move(const std::string& what, Plane& plane, std::span<const Message> out,
               std::span<const Message> in, double seconds = 0);
     /// Waits for an operation in the engine's care.
     void wait(const std::string& what, Pending& operation);
@@ -43,6 +44,11 @@ struct World::Impl {
     std::vector<std::string> gather(const std::string& what, const std::string& bytes,
                                     double seconds = 0);
     void broadcast(const std::string& what, std::string& bytes, double seconds = 0);
+
+private:
+    static int tag(const Plane& plane, uint64_t number) {
+        return static_cast<int>(number % static_cast<uint64_t>(plane.tags()));
+    }
 };
 
 }  // namespace dbench::comm

@@ -8,6 +8,7 @@
 
 #include "algorithms/optimizers/optimizer.hpp"
 #include "base/error.hpp"
+#include "comm/launcher.hpp"
 #include "conform/reference.hpp"
 #include "conform/trainee.hpp"
 #include "conform/trial.hpp"
@@ -145,7 +146,7 @@ public:
         how.replicas = 1;
         how.graph = {{"type", "complete"}};
         how.lr = rate();
-        comm::World solitary{comm::Alone{}};
+        comm::World solitary{comm::alone()};
         Trainee trainee(solitary, problem, how, *subject_.row);
         Eigen::RowVectorXd x = trainee.parameters();
         double largest = 0;

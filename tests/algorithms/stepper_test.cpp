@@ -5,6 +5,7 @@
 
 #include "algorithms/step/stepper.hpp"
 #include "catch.hpp"
+#include "comm/launcher.hpp"
 
 using namespace dbench;
 using namespace dbench::algorithms;
@@ -29,7 +30,7 @@ arena::Layout one_tensor() {
 
 /// Eight replicas on a graph that suits the algorithm, in one process.
 struct Run {
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     comm::Placement placement{kReplicas, 1};
     arena::Layout layout = one_tensor();
     arena::StateTable table{arena::DType::float32, 0, kReplicas, layout.columns()};

@@ -9,7 +9,7 @@ namespace dbench::comm::tests {
 /// The mixing of one process that holds all replicas.
 inline arena::Buffer mixed_alone(const DenseSchedule& schedule, const arena::Layout& layout,
                                  arena::DType type) {
-    World world{Alone{}};
+    World world{alone()};
     const Placement placement{schedule.size(), 1};
     Exchange exchange(world, placement, layout, &schedule, Reduction::reproducible);
     const arena::Buffer x = replicas(layout, type, 0, schedule.size());

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 #include "comm/mixing_checks.hpp"
 #include "comm/moment_checks.hpp"
-#include "comm/mpi_transport.hpp"
+#include "comm/mpi_planes.hpp"
 
 namespace dbench::comm::tests {
 namespace {
@@ -11,7 +11,7 @@ constexpr arena::DType kTypes[] = {arena::DType::float32, arena::DType::float64}
 }  // namespace
 
 TEST_CASE("Mixing over MPI gives the bits of one process") {
-    World world;
+    World world{launch()};
     const arena::Layout layout = awkward_layout();
     for (int n = world.size(); n <= 9; ++n) {
         for (const DenseSchedule& schedule : all_schedules(n)) {
@@ -24,7 +24,7 @@ TEST_CASE("Mixing over MPI gives the bits of one process") {
 }
 
 TEST_CASE("An all-reduce over MPI gives the bits of one process") {
-    World world;
+    World world{launch()};
     const arena::Layout layout = awkward_layout();
     for (int n = world.size(); n <= 9; ++n) {
         for (const arena::DType type : kTypes) {
@@ -35,7 +35,7 @@ TEST_CASE("An all-reduce over MPI gives the bits of one process") {
 }
 
 TEST_CASE("The library's all-reduce is the mean, the same on all replicas") {
-    World world;
+    World world{launch()};
     const arena::Layout layout = awkward_layout();
     const DenseSchedule graph = complete(7);
     const Placement placement{7, world.size()};
@@ -62,8 +62,8 @@ TEST_CASE("The library's all-reduce is the mean, the same on all replicas") {
 }
 
 TEST_CASE("Moments over MPI give the bits of one process") {
-    World world;
-    World alone{Alone{}};
+    World world{launch()};
+    World alone{comm::alone()};
     const arena::Layout layout = awkward_layout();
     for (int n = world.size(); n <= 9; ++n) {
         for (const arena::DType type : kTypes) {
@@ -74,9 +74,8 @@ TEST_CASE("Moments over MPI give the bits of one process") {
 }
 
 TEST_CASE("Long messages travel in pieces") {
-    const MpiMembership member = join_mpi(1000);  // as if an MPI count ended there
-    Transport& transport = *member.transport;
-    const int me = transport.rank(), size = transport.size();
+    const Membership member = join_mpi(1000);  // as if an MPI count ended there
+    const int me = member.rank, size = member.size;
     const int next = (me + 1) % size, last = (me + size - 1) % size;
     if (size == 1) return;
     for (const int64_t bytes : {0, 1, 999, 1000, 1001, 54321}) {
@@ -90,7 +89,7 @@ TEST_CASE("Long messages travel in pieces") {
             sent.push_back({next, 5, out[k].data(), bytes});
             received.push_back({last, 5, in[k].data(), bytes});
         }
-        const auto transfer = transport.start(Channel::exchange, sent, received);
+        const auto transfer = member.rows->start(sent, received);
         while (!transfer->test()) std::this_thread::yield();
         for (int k = 0; k < 2; ++k) {
             CHECK(in[k] ==

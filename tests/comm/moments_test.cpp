@@ -6,7 +6,7 @@ namespace dbench::comm::tests {
 TEST_CASE("Moments are those of the definition") {
     const arena::Layout layout = awkward_layout();
     for (const int n : {1, 2, 3, 7}) {
-        World world{Alone{}};
+        World world{alone()};
         const MomentsSeen seen = moments_of(world, n, layout, arena::DType::float64);
         REQUIRE(seen.m2.size() == layout.tensors().size());
         CHECK(seen.bytes == 0);
@@ -28,7 +28,7 @@ TEST_CASE("Moments have the same bits for every split") {
     const arena::Layout layout = awkward_layout();
     for (const arena::DType type : {arena::DType::float32, arena::DType::float64}) {
         for (const int n : {2, 3, 5, 8, 11}) {
-            World alone{Alone{}};
+            World alone{comm::alone()};
             const MomentsSeen expected = moments_of(alone, n, layout, type);
             for (int ranks = 1; ranks <= std::min(n, 4); ++ranks) {
                 for (const std::string& problem : play(ranks, [&](World& world) {
@@ -83,7 +83,7 @@ TEST_CASE("Moments of a row that is longer than one block of scratch") {
         }
         return exchange.moments(x.rows(), nullptr).m2;
     };
-    World alone{Alone{}};
+    World alone{comm::alone()};
     const std::vector<double> expected = spread(alone);
     // Deviations -c, 0, c: sum of 2 c^2, but for the rounding of c to float32.
     const double m = 5e6 - 1;

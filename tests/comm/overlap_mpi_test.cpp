@@ -76,7 +76,7 @@ double best_hidden(World& world, Exchange& exchange, const char* name, Start&& s
 }  // namespace
 
 TEST_CASE("More than 80 % of a large exchange is hidden behind computation") {
-    World world;
+    World world{launch()};
     if (world.size() == 1) return;
     const int n = world.size();
     arena::Layout layout;

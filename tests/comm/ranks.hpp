@@ -12,21 +12,28 @@
 #include "arena/rows.hpp"
 #include "base/random.hpp"
 #include "comm/exchange.hpp"
-#include "comm/local_transport.hpp"
+#include "comm/launcher.hpp"
+#include "comm/local_planes.hpp"
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
 
 namespace dbench::comm::tests {
 
+/// Puts other planes around those of a rank.
+using Dress = std::function<void(Membership&)>;
+
 /// Lets `ranks` threads play ranks; returns what went wrong ("" on a rank where nothing did).
-inline std::vector<std::string> play(int ranks, const std::function<std::string(World&)>& part) {
-    const auto group = std::make_shared<LocalGroup>(ranks);
+inline std::vector<std::string> play(int ranks, const std::function<std::string(World&)>& part,
+                                     const Dress& dress = {}) {
+    const auto group = local_group(ranks);
     std::vector<std::string> problems(static_cast<size_t>(ranks));
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks; ++rank) {
         threads.emplace_back([&, rank] {
             try {
-                World world(group, rank);
+                Membership member = join_local(group, rank);
+                if (dress) dress(member);
+                World world(std::move(member));
                 problems[rank] = part(world);
             } catch (const std::exception& error) {
                 problems[rank] = error.what();

@@ -39,21 +39,21 @@ TEST_CASE("A world is MPI's world") {
     int rank = 0, size = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    World world;
+    World world{launch()};
     CHECK(world.rank() == rank);
     CHECK(world.size() == size);
     CHECK(world.local_size() == size);  // the tests run on one host
     CHECK(world.local_rank() == rank);
-    CHECK(World(Alone{}).size() == 1);
+    CHECK(World(alone()).size() == 1);
 }
 
 TEST_CASE("Collectives over MPI carry texts of any length") {
-    World world;
+    World world{launch()};
     CHECK(check_collectives(world) == "");
 }
 
 TEST_CASE("All ranks of MPI throw the lowest failing rank's error") {
-    World world;
+    World world{launch()};
     const int last = world.size() - 1;
     const std::string name = last ? "rank " + std::to_string(last) + ": " : "";
     CHECK(agreed(world, {}, true) == "");
@@ -63,7 +63,7 @@ TEST_CASE("All ranks of MPI throw the lowest failing rank's error") {
 
 TEST_CASE("The number of communicators does not depend on what is exchanged") {
     communicators = 0;
-    World world;
+    World world{launch()};
     const int at_start = communicators;
     CHECK(at_start <= 4);
     const arena::Layout layout = awkward_layout();
@@ -80,7 +80,7 @@ TEST_CASE("A rank that sleeps is named") {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size == 1) return;
     const Environment timeout("DBENCH_TIMEOUT", "0.5");
-    World world;
+    World world{launch()};
     const int sleeper = world.size() - 1;
     if (world.rank() == sleeper) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     try {
@@ -97,7 +97,7 @@ TEST_CASE("A rank that sleeps is named") {
 }
 
 TEST_CASE("A failing rank is heard by rank 0 at once, even in the midst of an exchange") {
-    World world;
+    World world{launch()};
     if (world.size() == 1) return;
     const int failing = world.size() - 1;
     arena::Layout layout;

@@ -40,12 +40,12 @@ TEST_CASE("Tasks of srun that know nothing of each other are refused") {
     const Unlaunched unlaunched;
     const Environment task("SLURM_PROCID", "1");
     const Environment tasks("SLURM_STEP_NUM_TASKS", "4");
-    CHECK_THROWS_AS(World(), base::UserError);
+    CHECK_THROWS_AS(launch(), base::UserError);
 }
 
 TEST_CASE("Without a launcher a process is a world of its own") {
     const Unlaunched unlaunched;
-    World world;
+    World world{launch()};
     CHECK(world.rank() == 0);
     CHECK(world.size() == 1);
     CHECK(world.local_rank() == 0);
@@ -58,14 +58,14 @@ TEST_CASE("Without a launcher a process is a world of its own") {
 TEST_CASE("DBENCH_TIMEOUT must be a number of seconds") {
     for (const char* bad : {"soon", "-1", "0", "3s", "nan"}) {
         const Environment variable("DBENCH_TIMEOUT", bad);
-        CHECK_THROWS_AS(World(Alone{}), base::UserError);
+        CHECK_THROWS_AS(World(alone()), base::UserError);
     }
     {
         const Environment variable("DBENCH_TIMEOUT", "2.5");
-        CHECK(World(Alone{}).deadline() == 2.5);
+        CHECK(World(alone()).deadline() == 2.5);
     }
     const Environment variable("DBENCH_TIMEOUT", nullptr);
-    CHECK(World(Alone{}).deadline() == 600);
+    CHECK(World(alone()).deadline() == 600);
 }
 
 TEST_CASE("Collectives carry texts of any length") {

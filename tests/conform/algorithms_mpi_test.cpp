@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
+#include "comm/launcher.hpp"
 #include "conform/conform.hpp"
 
 namespace {
@@ -22,7 +23,7 @@ void check(const conform::Report& report) {
 }  // namespace
 
 TEST_CASE("every algorithm agrees with its reference and keeps its promises") {
-    comm::World world;
+    comm::World world{comm::launch()};
     for (const int64_t n : {7}) {
         for (const auto& subject : conform::subjects("")) {
             const auto report =
@@ -36,7 +37,7 @@ TEST_CASE("every algorithm agrees with its reference and keeps its promises") {
 }
 
 TEST_CASE("known equalities hold") {
-    comm::World world;
+    comm::World world{comm::launch()};
     for (const auto& equality : conform::equalities()) {
         check(conform::conform(world, equality, {}));
     }

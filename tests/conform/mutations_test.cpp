@@ -4,6 +4,7 @@
 
 #include "algorithms/forms.hpp"
 #include "catch.hpp"
+#include "comm/launcher.hpp"
 #include "conform/conform.hpp"
 
 namespace {
@@ -27,13 +28,13 @@ conform::Report mutated(const Json& algorithm, const Json& optimizer = "sgd") {
     entry.make = [](const Json&, const AlgorithmContext& context) {
         return std::unique_ptr<Algorithm>(std::make_unique<Mutant>(context.schedule));
     };
-    comm::World alone{comm::Alone{}};
+    comm::World alone{comm::alone()};
     return conform::conform(alone, {algorithm, optimizer, &entry}, {.thorough = false});
 }
 
 /// The report on `algorithm`, taken for another.
 conform::Report taken_for(const Json& algorithm, const Json& other) {
-    comm::World alone{comm::Alone{}};
+    comm::World alone{comm::alone()};
     const Json reference = algorithms::resolve_algorithm(other);
     return conform::conform(alone, {algorithm, "sgd", &row(algorithm.at("type"))},
                             {.thorough = false}, &reference);
@@ -229,7 +230,7 @@ TEST_CASE("an order, a momentum or a form taken for another is caught") {
 TEST_CASE("a new row without a reference gets what applies") {
     algorithms::AlgorithmEntry mine = row("dsgd");
     mine.name = "mine";
-    comm::World alone{comm::Alone{}};
+    comm::World alone{comm::alone()};
     const auto good = conform::conform(alone, {spec(R"({"type": "mine"})"), "sgd", &mine}, {});
     std::vector<std::string> names;
     for (const auto& check : good.checks) names.push_back(check.name);

@@ -3,11 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
+#include "comm/launcher.hpp"
 #include "conform/conform.hpp"
 
 TEST_CASE("bias and noise are as promised") {
     using namespace dbench;
-    comm::World alone{comm::Alone{}};
+    comm::World alone{comm::alone()};
     int exact = 0, halved = 0, noise = 0;
     for (const auto& subject : conform::subjects("")) {
         const auto report = conform::conform(alone, subject, {});

@@ -17,7 +17,7 @@ std::string bytes_of(const std::string& path) {
 }
 
 std::string refusal(const SyntheticRun& run) {
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     try {
         Recorder recorder(world, {run.replicas, 1}, run.options());
     } catch (const base::UserError& error) {
@@ -60,7 +60,7 @@ TEST_CASE("An HDF5 file of another schema is not replaced") {
 
 TEST_CASE("A result file is replaced when asked for, and only then") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     SyntheticRun run;
     run.path = folder / "run.h5";
     run.write(world);
@@ -76,7 +76,7 @@ TEST_CASE("A result file is replaced when asked for, and only then") {
 
 TEST_CASE("A file that another run is writing is not replaced") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     SyntheticRun run;
     run.path = folder / "run.h5";
     Recorder writer(world, {run.replicas, 1}, run.options());
@@ -90,7 +90,7 @@ TEST_CASE("A file that another run is writing is not replaced") {
 
 TEST_CASE("Missing folders are made") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     SyntheticRun run;
     run.path = folder / "a/b/run.h5";
     run.write(world);
@@ -118,7 +118,7 @@ TEST_CASE("Places where nothing can be written are refused before training") {
 
 TEST_CASE("A link stays a link") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     SyntheticRun run;
     run.path = folder / "target.h5";
     run.write(world);

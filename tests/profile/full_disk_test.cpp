@@ -28,7 +28,7 @@ enum Outcome : int { kFinished = 0, kRefused = 1, kFailed = 2, kOther = 3 };
 int record(
     const SyntheticRun& run, const std::string& reason,
     const std::function<void(int64_t)>& at_row = [](int64_t) {}) {
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     try {
         Recorder recorder(world, {run.replicas, 1}, run.options());
         try {

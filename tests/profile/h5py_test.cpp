@@ -48,7 +48,7 @@ TEST_CASE("h5py finds names, shapes, types and attributes as the format says") {
         return;
     }
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     SyntheticRun run;
     run.path = folder / "run.h5";
     const ShiftSchedule schedule(5, 3);

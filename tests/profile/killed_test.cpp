@@ -75,7 +75,7 @@ TEST_CASE("A killed run can be overwritten") {
     writer.kill_now();
     run.overwrite = true;
     run.iterations = 5;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     run.write(world);
     CHECK(inspect(run.path).iterations == 5);
 }
@@ -121,7 +121,7 @@ TEST_CASE("Readers see all but the last few seconds while the run goes on") {
 
 TEST_CASE("A writer that died while it closed the file can be cleaned up after") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     SyntheticRun run;
     run.path = folder / "run.h5";
     run.write(world);

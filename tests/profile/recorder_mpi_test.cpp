@@ -26,7 +26,7 @@ private:
 }  // namespace
 
 TEST_CASE("Any number of ranks writes the same file") {
-    comm::World world;
+    comm::World world{comm::launch()};
     const SharedFolder folder(world);
     SyntheticRun run;
     run.path = folder / "run.h5";
@@ -52,7 +52,7 @@ TEST_CASE("Any number of ranks writes the same file") {
 }
 
 TEST_CASE("All ranks refuse an output that cannot be written") {
-    comm::World world;
+    comm::World world{comm::launch()};
     SyntheticRun run;
     run.path = "/proc/none/run.h5";
     const comm::Placement placement{run.replicas, world.size()};
@@ -60,7 +60,7 @@ TEST_CASE("All ranks refuse an output that cannot be written") {
 }
 
 TEST_CASE("Rank 0 ends the file without the others") {
-    comm::World world;
+    comm::World world{comm::launch()};
     const SharedFolder folder(world);
     SyntheticRun run;
     run.path = folder / "run.h5";
@@ -80,7 +80,7 @@ TEST_CASE("Rank 0 ends the file without the others") {
 }
 
 TEST_CASE("Quick iterations are not gathered one by one") {
-    comm::World world;
+    comm::World world{comm::launch()};
     const SharedFolder folder(world);
     SyntheticRun run;
     run.path = folder / "run.h5";

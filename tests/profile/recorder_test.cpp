@@ -19,7 +19,7 @@ SyntheticRun in(const Folder& folder) {
 
 TEST_CASE("A recorded run reads back as it was told") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
     run.precision = GENERATE(arena::DType::float32, arena::DType::float64);
     run.iterations = GENERATE(1, 20, 2500);
@@ -50,7 +50,7 @@ TEST_CASE("A recorded run reads back as it was told") {
 
 TEST_CASE("The head says what ran") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     const SyntheticRun run = in(folder);
     run.write(world);
     const Reading file(run.path);
@@ -85,7 +85,7 @@ TEST_CASE("The head says what ran") {
 
 TEST_CASE("Evaluations are kept, with those of the validation set") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     const SyntheticRun run = in(folder);
     run.write(world);
     const Reading file(run.path);
@@ -101,7 +101,7 @@ TEST_CASE("Evaluations are kept, with those of the validation set") {
 
 TEST_CASE("What a run does not record has no data set") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
     run.norms = run.variance = run.after = run.validation = false;
     run.write(world);
@@ -119,7 +119,7 @@ TEST_CASE("What a run does not record has no data set") {
 
 TEST_CASE("Values that are not finite are kept as they are") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
     run.nan_from = 7;
     run.write(world);
@@ -129,7 +129,7 @@ TEST_CASE("Values that are not finite are kept as they are") {
 
 TEST_CASE("One replica, and very many of them") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
     SECTION("one") { run.replicas = run.evaluated = 1; }
     SECTION("1008 replicas of 65 tensors") {
@@ -153,7 +153,7 @@ TEST_CASE("One replica, and very many of them") {
 
 TEST_CASE("Matrices are listed once, in the order of first use") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
     const ShiftSchedule schedule(5, 3);
     run.schedule = &schedule;
@@ -179,7 +179,7 @@ TEST_CASE("Matrices are listed once, in the order of first use") {
 
 TEST_CASE("Of matrices that do not come again only so many are kept") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
     const ShiftSchedule schedule(5, 0);
     run.schedule = &schedule;
@@ -194,7 +194,7 @@ TEST_CASE("Of matrices that do not come again only so many are kept") {
 
 TEST_CASE("A run that fails keeps its rows and says why") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
     const std::string reason = "rank 3: out of memory, " + std::string(2000, 'x');
     {
@@ -214,7 +214,7 @@ TEST_CASE("A run that fails keeps its rows and says why") {
 
 TEST_CASE("A recorder that is dropped leaves a failed run") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     const SyntheticRun run = in(folder);
     { Recorder recorder(world, {run.replicas, 1}, run.options()); }
     const Inspection found = inspect(run.path);
@@ -230,7 +230,7 @@ TEST_CASE("Texts are cut between characters") {
 
 TEST_CASE("Progress is told after a flush") {
     const Folder folder;
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     const SyntheticRun run = in(folder);
     RecorderOptions options = run.options();
     std::vector<Progress> told;

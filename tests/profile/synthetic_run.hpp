@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "arena/layout.hpp"
+#include "comm/launcher.hpp"
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
 #include "profile/recorder.hpp"

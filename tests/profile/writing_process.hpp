@@ -70,7 +70,7 @@ private:
 /// Writes `run` at its pace (run.step seconds an iteration, which it also claims); `done` counts
 /// the iterations.
 inline int write_slowly(const SyntheticRun& run, SharedNumber& done) {
-    comm::World world{comm::Alone{}};
+    comm::World world{comm::alone()};
     Recorder recorder(world, {run.replicas, 1}, run.options());
     recorder.event(0, "graph", "matrix 0");
     recorder.evaluation(run.evaluation(0));

@@ -1,14 +1,16 @@
-#include "comm/mpi_transport.hpp"
+#include "comm/mpi_planes.hpp"
 
 #include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -88,11 +90,10 @@ private:
     size_t receives_ = 0, left_ = 0;
 };
 
-class MpiTransport : public Transport {
+/// MPI while this rank takes part in it: what both planes share.
+class MpiSession {
 public:
-    MpiTransport(bool finalizes, int64_t piece) : finalizes_(finalizes), piece_(piece) {
-        check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
-        check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
+    explicit MpiSession(bool finalizes) : finalizes_(finalizes) {
         for (MPI_Comm& communicator : communicators_) {
             check(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "MPI_Comm_dup");
             check(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN),
@@ -105,85 +106,58 @@ public:
         tags_ = found ? std::min(*limit, (1 << 30) - 1) + 1 : 32768;
     }
 
-    ~MpiTransport() override {
+    ~MpiSession() {
         if (abandoned_) return;
         for (MPI_Comm& communicator : communicators_) MPI_Comm_free(&communicator);
         if (finalizes_) MPI_Finalize();
     }
 
-    int rank() const override { return rank_; }
-    int size() const override { return size_; }
-    int tags() const override { return tags_; }
+    MPI_Comm rows() const { return communicators_[0]; }
+    MPI_Comm control() const { return communicators_[1]; }
+    MPI_Comm letters() const { return communicators_[2]; }
+    int tags() const { return tags_; }
+    Lock& lock() { return lock_; }
+    void abandon() { abandoned_ = true; }
 
-    std::unique_ptr<Transfer> start(Channel channel, std::span<const Message> out,
-                                    std::span<const Message> in) override {
-        auto transfer = std::make_unique<MpiTransfer>(lock_);
+private:
+    bool finalizes_;
+    std::atomic<bool> abandoned_ = false;
+    int tags_ = 0;
+    std::array<MPI_Comm, 3> communicators_{};
+    Lock lock_;
+};
+
+/// Messages of one communicator, in pieces.
+class MpiMessages {
+public:
+    MpiMessages(std::shared_ptr<MpiSession> session, MPI_Comm communicator, int64_t piece)
+        : session_(std::move(session)), communicator_(communicator), piece_(piece) {}
+
+    MpiSession& session() const { return *session_; }
+
+    std::unique_ptr<Transfer> start(std::span<const Message> out, std::span<const Message> in) {
+        auto transfer = std::make_unique<MpiTransfer>(session_->lock());
         size_t count = 0;
         for (const auto& messages : {in, out}) {
             for (const Message& message : messages) count += pieces(message);
         }
         transfer->reserve(count);
-        const MPI_Comm communicator = communicators_[static_cast<size_t>(channel)];
-        const std::lock_guard lock(lock_);
+        const std::lock_guard lock(session_->lock());
         for (const Message& message : in) {
             for_pieces(message, [&](char* data, int bytes) {
-                check(MPI_Irecv(data, bytes, MPI_BYTE, message.rank, message.tag, communicator,
+                check(MPI_Irecv(data, bytes, MPI_BYTE, message.rank, message.tag, communicator_,
                                 transfer->add_receive(message.rank)),
                       "MPI_Irecv");
             });
         }
         for (const Message& message : out) {
             for_pieces(message, [&](char* data, int bytes) {
-                check(MPI_Isend(data, bytes, MPI_BYTE, message.rank, message.tag, communicator,
+                check(MPI_Isend(data, bytes, MPI_BYTE, message.rank, message.tag, communicator_,
                                 transfer->add(message.rank)),
                       "MPI_Isend");
             });
         }
         return transfer;
-    }
-
-    std::unique_ptr<Transfer> start_sum(arena::DType type, const void* from, void* to,
-                                        int64_t count) override {
-        constexpr int64_t kMost = int64_t{1} << 28;
-        const MPI_Datatype datatype = type == arena::DType::float32 ? MPI_FLOAT : MPI_DOUBLE;
-        const int64_t size = arena::size_of(type);
-        auto transfer = std::make_unique<MpiTransfer>(lock_);
-        transfer->reserve(static_cast<size_t>((count + kMost - 1) / kMost));
-        const std::lock_guard lock(lock_);
-        for (int64_t first = 0; first < count; first += kMost) {
-            check(MPI_Iallreduce(static_cast<const char*>(from) + first * size,
-                                 static_cast<char*>(to) + first * size,
-                                 static_cast<int>(std::min(kMost, count - first)), datatype,
-                                 MPI_SUM, communicators_[0], transfer->add(-1)),
-                  "MPI_Iallreduce");
-        }
-        return transfer;
-    }
-
-    std::optional<Letter> letter() override {
-        const MPI_Comm communicator = communicators_[static_cast<size_t>(Channel::failure)];
-        const std::lock_guard lock(lock_);
-        int flag = 0, bytes = 0;
-        MPI_Status status;
-        check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator, &flag, &status), "MPI_Iprobe");
-        if (!flag) return {};
-        check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-        Letter letter{status.MPI_SOURCE, std::string(static_cast<size_t>(bytes), '\0')};
-        check(MPI_Recv(letter.text.data(), bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG,
-                       communicator, MPI_STATUS_IGNORE),
-              "MPI_Recv");
-        return letter;
-    }
-
-    void abandon() override { abandoned_ = true; }
-
-    void abort(int status) override {
-        std::fflush(nullptr);
-        // A thread that died or hangs inside MPI must not keep the job alive.
-        const bool locked = lock_.try_lock_for(std::chrono::seconds(1));
-        MPI_Abort(MPI_COMM_WORLD, status);
-        if (locked) lock_.unlock();
-        _exit(status);
     }
 
 private:
@@ -202,17 +176,96 @@ private:
         } while (first < message.bytes);
     }
 
-    bool finalizes_;
+    std::shared_ptr<MpiSession> session_;
+    MPI_Comm communicator_;
     int64_t piece_;
-    bool abandoned_ = false;
-    int rank_ = 0, size_ = 1, tags_ = 0;
-    std::array<MPI_Comm, kChannels> communicators_{};
-    Lock lock_;
+};
+
+/// What both planes do alike.
+template <class Kind>
+class MpiPlane : public Kind {
+public:
+    explicit MpiPlane(MpiMessages messages) : messages_(std::move(messages)) {}
+
+    int tags() const override { return session().tags(); }
+    std::unique_ptr<Transfer> start(std::span<const Message> out,
+                                    std::span<const Message> in) override {
+        return messages_.start(out, in);
+    }
+    void abandon() override { session().abandon(); }
+
+protected:
+    MpiSession& session() const { return messages_.session(); }
+
+private:
+    MpiMessages messages_;
+};
+
+class MpiRows : public MpiPlane<RowPlane> {
+public:
+    using MpiPlane::MpiPlane;
+
+    std::unique_ptr<Transfer> start_sum(arena::DType type, const void* from, void* to,
+                                        int64_t count) override {
+        constexpr int64_t kMost = int64_t{1} << 28;
+        const MPI_Datatype datatype = type == arena::DType::float32 ? MPI_FLOAT : MPI_DOUBLE;
+        const int64_t size = arena::size_of(type);
+        auto transfer = std::make_unique<MpiTransfer>(session().lock());
+        transfer->reserve(static_cast<size_t>((count + kMost - 1) / kMost));
+        const std::lock_guard lock(session().lock());
+        for (int64_t first = 0; first < count; first += kMost) {
+            check(MPI_Iallreduce(static_cast<const char*>(from) + first * size,
+                                 static_cast<char*>(to) + first * size,
+                                 static_cast<int>(std::min(kMost, count - first)), datatype,
+                                 MPI_SUM, session().rows(), transfer->add(-1)),
+                  "MPI_Iallreduce");
+        }
+        return transfer;
+    }
+};
+
+class MpiControl : public MpiPlane<ControlPlane> {
+public:
+    using MpiPlane::MpiPlane;
+
+    std::unique_ptr<Transfer> start_letter(int to, const std::string& text) override {
+        auto transfer = std::make_unique<MpiTransfer>(session().lock());
+        transfer->reserve(1);
+        const std::lock_guard lock(session().lock());
+        check(MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_BYTE, to, 0,
+                        session().letters(), transfer->add(to)),
+              "MPI_Isend");
+        return transfer;
+    }
+
+    std::optional<Letter> letter() override {
+        const std::lock_guard lock(session().lock());
+        int flag = 0, bytes = 0;
+        MPI_Status status;
+        check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, session().letters(), &flag, &status),
+              "MPI_Iprobe");
+        if (!flag) return {};
+        check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+        Letter letter{status.MPI_SOURCE, std::string(static_cast<size_t>(bytes), '\0')};
+        check(MPI_Recv(letter.text.data(), bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG,
+                       session().letters(), MPI_STATUS_IGNORE),
+              "MPI_Recv");
+        return letter;
+    }
+
+    void abort(int status) override {
+        std::fflush(nullptr);
+        // A thread that died or hangs inside MPI must not keep the job alive.
+        const bool locked = session().lock().try_lock_for(std::chrono::seconds(1));
+        MPI_Abort(MPI_COMM_WORLD, status);
+        if (locked) session().lock().unlock();
+        _exit(status);
+    }
 };
 
 }  // namespace
 
-MpiMembership join_mpi(int64_t piece) {
+Membership join_mpi(int64_t piece) {
     int started = 0, level = MPI_THREAD_SINGLE;
     MPI_Initialized(&started);
     if (started) {
@@ -226,8 +279,12 @@ MpiMembership join_mpi(int64_t piece) {
             "MPI lets only the main thread communicate (it provides less than "
             "MPI_THREAD_SERIALIZED): use an MPI library built with thread support");
     }
-    MpiMembership member;
-    member.transport = std::make_unique<MpiTransport>(!started, piece);
+    const auto session = std::make_shared<MpiSession>(!started);
+    Membership member;
+    member.control = std::make_unique<MpiControl>(MpiMessages(session, session->control(), piece));
+    member.rows = std::make_unique<MpiRows>(MpiMessages(session, session->rows(), piece));
+    check(MPI_Comm_rank(MPI_COMM_WORLD, &member.rank), "MPI_Comm_rank");
+    check(MPI_Comm_size(MPI_COMM_WORLD, &member.size), "MPI_Comm_size");
 
     MPI_Comm here = MPI_COMM_NULL;
     check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here),

@@ -1,0 +1,176 @@
+#include "comm/local_planes.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace dbench::comm {
+namespace {
+
+/// Traffic that is never mistaken for other traffic.
+enum class Channel : uint8_t { rows, control, letters };
+
+}  // namespace
+
+class LocalGroup {
+public:
+    explicit LocalGroup(int size) : size_(size) {}
+
+    int size() const { return size_; }
+
+    void put(Channel channel, int from, int to, int tag, std::string bytes) {
+        const std::lock_guard lock(mutex_);
+        boxes_[{channel, to, from, tag}].push_back(std::move(bytes));
+    }
+
+    std::optional<std::string> take(Channel channel, int from, int to, int tag) {
+        const std::lock_guard lock(mutex_);
+        return take(boxes_.find({channel, to, from, tag}));
+    }
+
+    /// A letter of the lowest rank that has written one.
+    std::optional<Letter> take_letter(int to) {
+        const std::lock_guard lock(mutex_);
+        const auto box = boxes_.lower_bound({Channel::letters, to, 0, 0});
+        if (box == boxes_.end() || std::get<0>(box->first) != Channel::letters ||
+            std::get<1>(box->first) != to) {
+            return {};
+        }
+        const int from = std::get<2>(box->first);
+        return Letter{from, take(box).value()};
+    }
+
+private:
+    using Boxes = std::map<std::tuple<Channel, int, int, int>,  // channel, to, from, tag
+                           std::deque<std::string>>;
+
+    std::optional<std::string> take(Boxes::iterator box) {
+        if (box == boxes_.end()) return {};
+        std::string bytes = std::move(box->second.front());
+        box->second.pop_front();
+        if (box->second.empty()) boxes_.erase(box);
+        return bytes;
+    }
+
+    int size_;
+    std::mutex mutex_;
+    Boxes boxes_;
+};
+
+namespace {
+
+class LocalTransfer : public Transfer {
+public:
+    LocalTransfer(LocalGroup& group, Channel channel, int me, std::span<const Message> in)
+        : group_(group), channel_(channel), me_(me), in_(in.begin(), in.end()) {}
+
+    bool test() override {
+        std::set<std::pair<int, int>> late;  // what follows a late message waits for its turn
+        std::erase_if(in_, [&](const Message& message) {
+            if (late.count({message.rank, message.tag})) return false;
+            const auto bytes = group_.take(channel_, message.rank, me_, message.tag);
+            if (!bytes) {
+                late.insert({message.rank, message.tag});
+                return false;
+            }
+            if (static_cast<int64_t>(bytes->size()) > message.bytes) {
+                throw base::RunError("a message of " + std::to_string(bytes->size()) +
+                                     " bytes came where " + std::to_string(message.bytes) +
+                                     " were expected");
+            }
+            std::memcpy(message.data, bytes->data(), bytes->size());
+            return true;
+        });
+        return in_.empty();
+    }
+
+    std::vector<int> owing() const override {
+        std::set<int> ranks;
+        for (const Message& message : in_) ranks.insert(message.rank);
+        return {ranks.begin(), ranks.end()};
+    }
+
+private:
+    LocalGroup& group_;
+    Channel channel_;
+    int me_;
+    std::vector<Message> in_;
+};
+
+/// What both planes are here: messages are copied into the group's boxes at once.
+template <class Kind, Channel channel>
+class LocalPlane : public Kind {
+public:
+    LocalPlane(std::shared_ptr<LocalGroup> group, int rank)
+        : group_(std::move(group)), rank_(rank) {}
+
+    int tags() const override { return 32768; }
+
+    std::unique_ptr<Transfer> start(std::span<const Message> out,
+                                    std::span<const Message> in) override {
+        for (const Message& message : out) {
+            group_->put(channel, rank_, message.rank, message.tag,
+                        std::string(static_cast<const char*>(message.data),
+                                    static_cast<size_t>(message.bytes)));
+        }
+        return std::make_unique<LocalTransfer>(*group_, channel, rank_, in);
+    }
+
+    void abandon() override {}
+
+protected:
+    std::shared_ptr<LocalGroup> group_;
+    int rank_;
+};
+
+class LocalRows : public LocalPlane<RowPlane, Channel::rows> {
+public:
+    using LocalPlane::LocalPlane;
+
+    std::unique_ptr<Transfer> start_sum(arena::DType, const void*, void*, int64_t) override {
+        throw base::RunError("threads that play ranks have no library to sum with");
+    }
+};
+
+class LocalControl : public LocalPlane<ControlPlane, Channel::control> {
+public:
+    using LocalPlane::LocalPlane;
+
+    std::unique_ptr<Transfer> start_letter(int to, const std::string& text) override {
+        group_->put(Channel::letters, rank_, to, 0, text);
+        return std::make_unique<LocalTransfer>(*group_, Channel::letters, rank_,
+                                               std::span<const Message>());
+    }
+    std::optional<Letter> letter() override { return group_->take_letter(rank_); }
+    void abort(int status) override { _exit(status); }
+};
+
+std::string host_name() {
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
+}  // namespace
+
+std::shared_ptr<LocalGroup> local_group(int size) { return std::make_shared<LocalGroup>(size); }
+
+Membership join_local(std::shared_ptr<LocalGroup> group, int rank) {
+    Membership member;
+    member.rank = member.local_rank = rank;
+    member.size = member.local_size = group->size();
+    member.host = host_name();
+    member.control = std::make_unique<LocalControl>(group, rank);
+    member.rows = std::make_unique<LocalRows>(std::move(group), rank);
+    return member;
+}
+
+}  // namespace dbench::comm

@@ -1,0 +1,22 @@
+#pragma once
+// One rank's place among the processes of a run, as World takes it from its maker.
+
+#include <memory>
+#include <string>
+
+#include "comm/control_plane.hpp"
+#include "comm/row_plane.hpp"
+
+namespace dbench::comm {
+
+/// Both planes connect the same ranks. Either may be wrapped in another that forwards to it (to
+/// delay, to count, to fail), or come from another transport.
+struct Membership {
+    int rank = 0, size = 1;
+    int local_rank = 0, local_size = 1;  ///< among the ranks on this host
+    std::string host;
+    std::unique_ptr<ControlPlane> control;  ///< leaves last
+    std::unique_ptr<RowPlane> rows;
+};
+
+}  // namespace dbench::comm

@@ -59,7 +59,7 @@ struct Step {
     void mix_again(arena::Rows rows);
 };
 
-/// What one iteration sent (design.md, section 7), over all replicas.
+/// What one iteration sent (docs/numerics.md, "what counts as sent"), over all replicas.
 struct Sent {
     bool averaged = false;  ///< parameters were averaged with the round's matrix
     int64_t rounds = 0;     ///< averagings of parameters

@@ -1,5 +1,5 @@
 #pragma once
-// How unequal positive numbers are: the four measures of the DBench paper (design.md, section 7).
+// How unequal positive numbers are: four measures, defined in docs/numerics.md.
 
 #include <span>
 #include <vector>

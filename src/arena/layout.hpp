@@ -22,7 +22,7 @@ struct Tensor {
     Columns columns() const { return {offset, offset + numel}; }
 };
 
-/// At most this many columns are summed as one block (design.md, rule 8.1).
+/// At most this many columns are summed as one block (docs/numerics.md, rule 1).
 inline constexpr int64_t kBlock = 4096;
 
 /// A fixed block of columns inside one tensor: the unit of every sum over elements, so that a sum

@@ -1,6 +1,6 @@
 #pragma once
-// The state table: everything that a run would have to restore, declared once by name. Memory
-// estimates, checkpoints and resume walk it and need no code per algorithm.
+// The state table: everything that a run would have to restore, declared once by name. Checkpoints
+// and resume walk it and need no code per algorithm.
 
 #include <cstddef>
 #include <deque>

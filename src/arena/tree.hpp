@@ -1,7 +1,8 @@
 #pragma once
-// The fixed binary tree over replica indices along which every sum over replicas goes (design.md,
-// rule 8.1): the interval [a, b) splits at a + ceil((b - a) / 2). A rank that holds a consecutive
-// block contributes its maximal subtrees, so results do not depend on the split over ranks.
+// The fixed binary tree over replica indices along which every sum over replicas goes
+// (docs/numerics.md, rule 1): the interval [a, b) splits at a + ceil((b - a) / 2). A rank that
+// holds a consecutive block contributes its maximal subtrees, so results do not depend on the split
+// over ranks.
 
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// Errors of the program and the exit status each ends with (design: command line).
+// Errors of the program and the exit status each ends with (docs/command-line.md).
 
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// The subcommands (design.md, section 6). Each returns the exit status; errors are thrown.
+// The subcommands (docs/command-line.md). Each returns the exit status; errors are thrown.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// The experiment spec: reading, overriding, defaults (design.md, section 5).
+// The experiment spec: reading, overriding, defaults (docs/spec.md).
 
 #include <cstdint>
 #include <string>

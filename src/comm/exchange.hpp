@@ -17,8 +17,8 @@ namespace dbench::comm {
 
 enum class Reduction : uint8_t { reproducible, library };  ///< fixed tree, or MPI's own
 
-/// What one mixing round sends if each rank held one replica (design.md, section 7): out-degree
-/// rows per replica; a group of m counts 2 (m - 1) messages and 2 (m - 1) / m rows per member.
+/// What one mixing round sends if each rank held one replica (docs/numerics.md): out-degree rows
+/// per replica; a group of m counts 2 (m - 1) messages and 2 (m - 1) / m rows per member.
 struct RoundCost {
     double degree;     ///< mean out-degree without self
     int64_t messages;  ///< sum over replicas

@@ -1,6 +1,6 @@
 #pragma once
 // Records a run: every rank keeps its measurements in memory, about once a second they go to rank 0
-// together, and rank 0 appends them to the result file (design.md, section 7).
+// together, and rank 0 appends them to the result file (docs/output-format.md).
 
 #include <cstdint>
 #include <functional>

@@ -11,8 +11,8 @@ std::string torch_version();
 std::string cuda_status();
 bool cuda_available();
 
-/// Threads of one rank's tensor operations: OMP_NUM_THREADS where set, else one (design.md, rule
-/// 8.1). Returns the number.
+/// Threads of one rank's tensor operations: OMP_NUM_THREADS where set, else one
+/// (docs/numerics.md, rule 1). Returns the number.
 int use_threads();
 
 }  // namespace dbench::train

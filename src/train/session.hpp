@@ -25,7 +25,7 @@
 namespace dbench::train {
 
 struct SessionOptions {
-    const base::Json& spec;       ///< resolved (design.md, section 5)
+    const base::Json& spec;       ///< resolved (docs/spec.md)
     const base::Json& algorithm;  ///< resolved /algorithm, also where an implementation names it
     uint64_t init_seed, data_seed, augment_seed;
     /// Makes the spec's graph for this run; called once. Empty for algorithms that take none.

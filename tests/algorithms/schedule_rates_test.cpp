@@ -1,4 +1,4 @@
-// Learning rates against the formulas of docs (design: "Learning rate"), and durations.
+// Learning rates against the formulas of docs/numerics.md, and durations.
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-"""The numerical rules of the design, through the real program."""
+"""The numerical rules of docs/numerics.md, through the real program."""
 
 import numpy as np
 import pytest

@@ -40,7 +40,7 @@ struct OptimizerEntry : base::Entry {
 const std::vector<OptimizerEntry>& optimizer_table();
 
 /// The learning rate over a run (constant, multistep, cosine; warm-up; scaling by the global
-/// batch): design.md, section 5.
+/// batch): docs/numerics.md.
 class LearningRate {
 public:
     struct Run {

@@ -1,7 +1,7 @@
 #pragma once
 // Measures parameters for the profile: norms just before averaging, exact variance over replicas,
-// gradient and update norms. Asked by algorithms at the points design.md section 4 names; does
-// nothing in iterations that are not profiled.
+// gradient and update norms. Asked by algorithms at the points that docs/numerics.md names ("one
+// iteration, in order"); does nothing in iterations that are not profiled.
 
 #include <cstdint>
 #include <optional>

@@ -1,9 +1,10 @@
-// Decentralized momentum SGD with averaged momentum (DmSGD as Ying et al. 2021, arXiv 2110.13363,
-// algorithm 1, has it):
+// Decentralized momentum SGD with averaged momentum (DmSGD):
 //
 //     m <- W (beta m + g(x));   x <- W (x - lr m)      with the m from before
 //
-// Two rows per neighbour and iteration; keeps m.
+// The form is that of Ying et al. 2021 (arXiv 2110.13363) as remembered, not compared with the
+// paper's text. Its code (Bluefog-Lib/NeurIPS2021-Exponential-Graph) has local momentum instead:
+// here that is dsgd with the momentum of sgd. Two rows per neighbour and iteration; keeps m.
 
 #include <nlohmann/json.hpp>
 

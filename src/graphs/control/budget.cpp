@@ -1,5 +1,10 @@
-// A total of bytes spent on two graphs: dense early, dense late, or evenly mixed. The control for
-// any claim that adapting the graph helps: the same bytes, another time.
+// A total of bytes spent on two graphs, the control for any claim that adapting the graph helps:
+// the same bytes, another time. Of T iterations the dense graph has
+//
+//     T_d = round(T (m - m_sparse) / (m_dense - m_sparse)),
+//
+// m the mean models sent per replica and iteration: the first ones, the last ones, or spread evenly
+// (those t where floor((t + 1) T_d / T) > floor(t T_d / T)). This project's own.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -18,7 +23,7 @@ class Budget final : public Staged {
 public:
     Budget(const base::Json& spec, const GraphContext& context, const std::string& pointer)
         : Staged(context.n) {
-        double models[2];
+        double models[2] = {};
         for (const size_t which : {0, 1}) {
             const std::string key = which == 0 ? "dense" : "sparse";
             const base::Json graph = resolve_graph(spec.at(key), pointer + "/" + key);

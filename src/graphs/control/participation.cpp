@@ -1,3 +1,11 @@
+// A graph in which only a set A_t of replicas exchanges in iteration t; the weight of a missing
+// neighbour stays with the replica itself, so that W stays symmetric and doubly stochastic:
+//
+//     W'_ij = W_ij where i and j are in A_t,    W'_ii = 1 - sum_{j != i} W'_ij
+//
+// |A_t| = round(fraction n), at least 1: drawn anew, the next in order, or all but the slowest.
+// The partial participation of federated averaging (McMahan et al. 2017), here on a graph.
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -22,7 +22,7 @@ class Barrier {
 public:
     Barrier(int n, std::vector<Edge> edges) : n_(n), edges_(std::move(edges)) {}
 
-    VectorXd solve(VectorXd w) {
+    VectorXd solve(const VectorXd& w) {
         const auto m = static_cast<double>(edges_.size());
         VectorXd x(w.size() + 1);
         Eigen::SelfAdjointEigenSolver<MatrixXd> solver(deviation(w), Eigen::EigenvaluesOnly);

@@ -8,7 +8,7 @@
 
 namespace dbench::graphs {
 
-/// Fields as `dbench graph --json` prints them (design.md, section 6). What cannot be resolved
+/// Fields as `dbench graph --json` prints them (docs/graphs.md). What cannot be resolved
 /// numerically is empty, never a wrong number.
 struct Certificate {
     std::string type;

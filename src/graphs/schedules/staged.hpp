@@ -15,7 +15,7 @@
 
 namespace dbench::graphs {
 
-/// What can be measured in iteration t. The dispersion measures (design.md, section 7) are over
+/// What can be measured in iteration t. The dispersion measures (docs/numerics.md) are over
 /// the replicas' norms of each tensor just before averaging; variance is per tensor, over replicas
 /// and elements; consensus_distance is one number; step_time is seconds of each replica's own
 /// work, waiting left out.

@@ -1,3 +1,14 @@
+// Rounds of H_k, Simple Base-(k+1) and Base-(k+1) (Takezawa et al. 2023, arXiv 2305.11420). Simple
+// Base: n = sum_l a_l (k+1)^{p_l}, p_1 > p_2 > ...; V is cut in order into V_l of a_l parts, then
+//
+//     A   every V_l averages inside, by H_k(V_l)
+//     B   round l: each node of V_j, j > l, meets an own node of each part of V_l, with weight
+//         |V_l| / (a_l S_l), S_l = sum_{j >= l} |V_j|
+//     C   every part of V_l averages inside, by H_k
+//
+// Base-(k+1): n = p q, q without prime factors up to k + 1: p blocks of q by Simple Base, then H_k
+// across the blocks.
+
 #include "graphs/types/base_graph.hpp"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Sequences that average exactly after a few rounds of at most k peers (Takezawa et al. 2023, arXiv
+// 2305.11420). How the rounds are made: base_graph.cpp.
+//
+//     hyper_hypercube   n = n_1 ... n_L, n_l <= k + 1, L least: round l averages i + s m,
+//                       s = 0..n_l - 1, m = n_1 ... n_{l-1}, with weights 1 / n_l (H_k)
+//     simple_base_k     Simple Base-(k+1), any n: V cut by the digits of n in base k + 1
+//     base_k            H_k across blocks of Simple Base-(k+1), or that alone where it is shorter
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>

@@ -1,3 +1,6 @@
+// Complete graph: every replica with every other. Uniform weights give W = J/n, the mean, which is
+// carried out and counted as an all-reduce. W = (1 - theta) I + theta J/n where lazy.
+
 #include <numeric>
 
 #include "graphs/types/families.hpp"

@@ -1,3 +1,12 @@
+// EquiTopo (Song et al. 2022, arXiv 2210.07881): circulants of M random offsets a_u, each uniform
+// in 1..n-1; drawn again until together they connect (this project's). With P the cyclic shift and
+// A^(a) = ((n-1)/n) P^a + (1/n) I,
+//
+//     d_equistatic   W = (1/M) sum_u A^(a_u)
+//     u_equistatic   W = the mean of that and its transpose
+//     od_equidyn     W_t = (1 - eta) I + eta A^(a), a one of the a_u drawn in iteration t
+//     ou_equidyn     pairs (i, i + a) matched in a scan from a random start: weight eta (n-1)/n
+
 #include "graphs/types/equitopo.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,7 @@
+// Erdos-Renyi graph G(n, p) (Gilbert 1959): each pair of replicas is an edge with probability p,
+// independently, redrawn until connected. Default p = min(1, 2 ln(n) / n), twice the threshold of
+// connectivity.
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>

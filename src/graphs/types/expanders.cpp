@@ -1,5 +1,10 @@
-// Expanders with explicit edges: the weights count how often an edge stands, loops included, so
-// that rows and columns sum to 1 by construction.
+// Expanders with explicit edges. The weights count how often an edge stands, loops included, so
+// that rows and columns sum to 1 by construction: W = A / 8 and A / 3.
+//
+//     margulis        n = m^2: (x, y) with (x +- 2y, y), (x +- (2y+1), y), (x, y +- 2x),
+//                     (x, y +- (2x+1)) mod m (Margulis 1973; Gabber and Galil 1981)
+//     chordal_cycle   n prime: x with x - 1, x + 1 and its inverse mod n, 0 with itself
+//                     (Lubotzky 1994)
 
 #include "graphs/types/families.hpp"
 

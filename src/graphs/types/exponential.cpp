@@ -1,3 +1,12 @@
+// Exponential graphs (Ying et al. 2021, arXiv 2110.13363): edges over distances that are powers.
+// tau = ceil(log2 n).
+//
+//     exponential            i sends to i + 2^k mod n, k = 0..tau-1; weights 1 / (tau + 1)
+//     one_peer_exponential   round t: to i + 2^(t mod tau), weight 1/2; exact after tau rounds iff
+//                            n = 2^tau; `order` permutes or samples the rounds
+//     p_peer_exponential     round r: to i + j (p+1)^r, j = 1..p (Assran et al. 2019, arXiv
+//                            1811.10792)
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

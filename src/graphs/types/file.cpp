@@ -1,4 +1,6 @@
-// Graphs from users' files.
+// Graphs from users' files: a matrix W, an adjacency, or a list of edges "to from [weight]".
+// Weights given count as they are, where rows or columns sum to 1 to 1e-6; where a rule stands in
+// `weights`, and for edges without weights, the rule gives them.
 
 #include <algorithm>
 #include <cmath>

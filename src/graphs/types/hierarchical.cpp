@@ -1,3 +1,13 @@
+// Two levels, for nodes of L = gpus_per_node replicas: replica a L + b is place b of node a.
+//
+//     hierarchical   W_t = outer_t (x) inner_t, the Kronecker product of a graph of the nodes and
+//                    one of a node's replicas
+//     aer            alternating exponential ring (the Decent-DP library; Wang et al., ICLR 2025,
+//                    arXiv 2410.11998): the rounds of the one-peer hypercube between nodes, each in
+//                    two steps, in one of which a pair averages inside and in the other over both
+//                    nodes (weights 1 / (2 L)); the rounds of Base-2 where the nodes are no
+//                    power of two (this project's)
+
 #include <nlohmann/json.hpp>
 #include <numeric>
 

@@ -1,3 +1,9 @@
+// Hypercube, n = 2^d: i with i XOR 2^k.
+//
+//     hypercube            all k = 0..d-1 at once; weights 1 / (d + 1)
+//     one_peer_hypercube   round t: k = t mod d, weight 1/2; exact after d rounds (dimension
+//                          exchange, Cybenko 1989)
+
 #include <algorithm>
 #include <bit>
 

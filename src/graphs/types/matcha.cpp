@@ -1,5 +1,10 @@
-// MATCHA (Wang et al. 2019, arXiv 1905.09435): a graph cut into matchings, of which every iteration
-// activates some.
+// MATCHA (Wang et al. 2019, arXiv 1905.09435): a graph cut into M matchings with Laplacians L_m, of
+// which every iteration activates some, independently with probabilities p_m:
+//
+//     W_t = I - alpha sum_m B_m(t) L_m,    sum_m p_m = budget M
+//
+// p maximises the algebraic connectivity of the expected graph (equal p beyond 128 replicas), alpha
+// minimises ||E[W'W] - J/n||.
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>

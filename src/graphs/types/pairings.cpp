@@ -1,4 +1,7 @@
-// Sequences of matchings in a fixed order.
+// Sequences of perfect matchings in a fixed order, weight 1/2; n even.
+//
+//     alternating_ring   (0,1), (2,3), ... and (1,2), ..., (n-1,0) in turn ("ring" in Decent-DP)
+//     shift_one          round t: i < n/2 with ((t + i) mod n/2) + n/2 (Bagua's shift_one)
 
 #include <algorithm>
 

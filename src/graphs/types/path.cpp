@@ -1,3 +1,11 @@
+// Grids without wrap-around, replica i c + j at (i, j) of r x c; neighbours in the four directions
+// where there are any.
+//
+//     path   r = 1: i - 1 and i + 1, open ends
+//     grid   r the largest divisor of n up to sqrt(n), c = n / r
+//
+// Not regular beyond 2 x 2: `auto` gives Metropolis weights 1 / (1 + max(d_i, d_j)).
+
 #include <algorithm>
 #include <numbers>
 

@@ -1,3 +1,9 @@
+// Pairs that average, drawn anew in every iteration: randomized gossip (Boyd et al. 2006) on the
+// complete graph. A pair's weight is theta / 2, with theta = lazy.
+//
+//     random_matching   floor(n / 2) disjoint pairs; one replica is idle where n is odd
+//     random_pairs      `pairs` disjoint pairs, the others idle
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -1,3 +1,9 @@
+// Random regular graphs, drawn by pairing stubs (Steger and Wormald 1999); n times degree is even.
+//
+//     random_regular   one for the whole run, redrawn until connected; weights 1 / (degree + 1)
+//     epidemic         a new one in every iteration, the same weights (EL-Oracle of Epidemic
+//                      Learning, de Vos et al. 2023, arXiv 2310.01972)
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

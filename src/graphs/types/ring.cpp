@@ -1,3 +1,10 @@
+// Rings, all arithmetic mod n; circulants, so regular: uniform weights 1 / (degree + 1).
+//
+//     ring           i with i - 1 and i + 1
+//     one_way_ring   i sends to i + 1
+//     ring_lattice   i with i - k/2 .. i + k/2 (Watts and Strogatz 1998 without rewiring); k even,
+//                    complete from k = n - 1
+
 #include <nlohmann/json.hpp>
 
 #include "graphs/types/families.hpp"

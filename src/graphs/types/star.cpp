@@ -1,3 +1,6 @@
+// Star: replica 0 with every other. Metropolis weights (`auto`): W_0j = W_j0 = W_00 = 1/n,
+// W_jj = 1 - 1/n.
+
 #include <numeric>
 
 #include "graphs/types/families.hpp"

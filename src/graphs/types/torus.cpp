@@ -1,3 +1,7 @@
+// 2-D torus r x c, r the largest divisor of n up to sqrt(n), replica i c + j at (i, j): neighbours
+// (i +- 1 mod r, j) and (i, j +- 1 mod c), as a set. Degree 4 with weights 1/5 where r, c >= 3; 3
+// with r = 2 < c, 2 with r = c = 2 or r = 1, which is the ring.
+
 #include <algorithm>
 #include <numbers>
 

@@ -1,3 +1,11 @@
+// Trees.
+//
+//     tree                 i with its parent floor((i - 1) / arity)
+//     double_binary_tree   two binary trees in turn, the leaves of one inner nodes of the other
+//                          (Sanders, Speck and Traeff 2009): in order, and mirrored or shifted
+//
+// Not regular: `auto` gives Metropolis weights.
+
 #include <nlohmann/json.hpp>
 
 #include "graphs/types/families.hpp"

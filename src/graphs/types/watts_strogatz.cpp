@@ -1,3 +1,7 @@
+// Small-world graph (Watts and Strogatz 1998): a ring lattice of k neighbours, each edge (i, i + o)
+// led to a random other end with probability beta; no loops or double edges; redrawn until
+// connected. Where degrees differ, `auto` gives Metropolis weights.
+
 #include <nlohmann/json.hpp>
 #include <set>
 

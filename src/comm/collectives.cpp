@@ -1,14 +1,17 @@
 // Collectives on texts of any length, built from messages of the control plane. A text travels as
-// one packet of fixed size that holds its length and its beginning, and, where it is longer, one
-// more message.
+// one packet of at most 4 KiB, which holds its length and its beginning, and, where it is longer,
+// one more message.
 //
 // Both go along a binomial tree of ceil(log2 r) steps: in a gather a rank receives from at most
-// ceil(log2 r) others and sends once, in a broadcast the other way round.
+// ceil(log2 r) others and sends once, in a broadcast the other way round. Why these and not MPI's:
+// docs/decisions/0020-own-collectives.md.
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
+#include "base/framing.hpp"
 #include "comm/world_impl.hpp"
 
 namespace dbench::comm {
@@ -41,27 +44,6 @@ void add_rest(std::vector<Message>& messages, int rank, int tag, std::string& te
     if (text.size() <= kBeginning) return;
     messages.push_back(
         {rank, tag, text.data() + kBeginning, static_cast<int64_t>(text.size() - kBeginning)});
-}
-
-/// Texts one after the other, each behind its length.
-std::string joined(const std::vector<std::string>& texts) {
-    std::string bytes;
-    for (const std::string& text : texts) {
-        const uint64_t length = text.size();
-        bytes.append(reinterpret_cast<const char*>(&length), sizeof length).append(text);
-    }
-    return bytes;
-}
-
-/// Adds the texts of `joined`.
-void split(const std::string& bytes, std::vector<std::string>& texts) {
-    for (size_t at = 0; at < bytes.size();) {
-        uint64_t length;
-        std::memcpy(&length, bytes.data() + at, sizeof length);
-        at += sizeof length;
-        texts.push_back(bytes.substr(at, length));
-        at += length;
-    }
 }
 
 /// Lowest one bit of a rank; of rank 0 the first power of two that no rank reaches.
@@ -100,9 +82,11 @@ std::vector<std::string> World::Impl::gather(const std::string& what, const std:
     }
     move(what, control(), {}, in, patience);
     std::vector<std::string> texts{bytes};
-    for (const std::string& part : parts) split(part, texts);
+    for (const std::string& part : parts) {
+        for (std::string& text : base::split_texts(part)) texts.push_back(std::move(text));
+    }
     if (rank() == 0) return texts;
-    std::string all = joined(texts), first = packet(all);
+    std::string all = base::join_texts(texts), first = packet(all);
     std::vector<Message> out{message(rank() - bit, number, first)};
     add_rest(out, rank() - bit, number, all);
     move(what, control(), out, {}, seconds);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/framing.hpp"
 #include "base/log.hpp"
 #include "comm/wait.hpp"
 #include "comm/world_impl.hpp"
@@ -64,21 +65,10 @@ std::vector<std::string> World::gather(const std::string& bytes) {
 }
 
 std::vector<std::string> World::all_gather(const std::string& bytes) {
-    std::vector<std::string> texts = impl_->gather("an all-gather", bytes);
-    std::string all;  // length, text, length, text, ...
-    for (const std::string& text : texts) {
-        const uint64_t length = text.size();
-        all.append(reinterpret_cast<const char*>(&length), sizeof length).append(text);
-    }
+    const std::vector<std::string> texts = impl_->gather("an all-gather", bytes);
+    std::string all = base::join_texts(texts);
     impl_->broadcast("an all-gather", all);
-    if (rank() == 0) return texts;
-    for (size_t at = 0; at < all.size();) {
-        uint64_t length;
-        std::memcpy(&length, all.data() + at, sizeof length);
-        texts.push_back(all.substr(at + sizeof length, length));
-        at += sizeof length + length;
-    }
-    return texts;
+    return rank() == 0 ? texts : base::split_texts(all);
 }
 
 void World::sum(std::vector<double>& values) {

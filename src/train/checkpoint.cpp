@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "train/checkpoint_filling.hpp"
@@ -117,13 +118,14 @@ void Checkpoints::write(const CheckpointHead& head, const arena::StateTable& sta
             manifest.head = head;
             manifest.head.replicas = placement_.replicas;
             manifest.ranks = world_.size();
-            write_synced((fs::path(partial) / "manifest.json").string(), manifest.text());
-            sync_folder(partial);
+            base::write_synced("the checkpoint", (fs::path(partial) / "manifest.json").string(),
+                               manifest.text());
+            base::sync_folder(partial);
             std::error_code error;
             fs::remove_all(place, error);  // the same iteration, of a run that was resumed
             fs::rename(partial, place, error);
             if (error) throw RunError("the checkpoint " + place + ": " + error.message());
-            sync_folder(folder_);
+            base::sync_folder(folder_);
             remove_others(head.iteration);
         });
     } catch (...) {

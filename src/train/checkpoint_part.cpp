@@ -1,17 +1,14 @@
 #include "train/checkpoint_part.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/json.hpp"
 
 namespace dbench::train {
@@ -21,41 +18,6 @@ using base::Json;
 using base::RunError;
 
 constexpr char kMagic[8] = {'D', 'B', 'C', 'K', 'P', 'T', '0', '1'};
-
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
-    throw RunError("the checkpoint " + path + " cannot be " + what + ": " + std::strerror(errno));
-}
-
-/// A file that is written from front to back and brought to the disk.
-class Writing {
-public:
-    explicit Writing(std::string path) : path_(std::move(path)) {
-        descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (descriptor_ < 0) fail(path_, "made");
-    }
-    ~Writing() {
-        if (descriptor_ >= 0) ::close(descriptor_);
-    }
-    Writing(const Writing&) = delete;
-    void add(const void* data, size_t bytes) {
-        const char* at = static_cast<const char*>(data);
-        while (bytes > 0) {
-            const ssize_t some = ::write(descriptor_, at, std::min<size_t>(bytes, 1 << 28));
-            if (some < 0 && errno == EINTR) continue;
-            if (some < 0) fail(path_, "written");
-            at += some;
-            bytes -= static_cast<size_t>(some);
-        }
-    }
-    void finish() {
-        if (fsync(descriptor_) != 0) fail(path_, "brought to the disk");
-        if (::close(std::exchange(descriptor_, -1)) != 0) fail(path_, "closed");
-    }
-
-private:
-    std::string path_;
-    int descriptor_ = -1;
-};
 
 const char* data_of(const arena::StateTable::Entry& entry) {
     return static_cast<const char*>(entry.data ? entry.data : entry.buffer.rows().data);
@@ -122,19 +84,6 @@ uint32_t checksum(const void* data, size_t bytes) {
     return static_cast<uint32_t>(crc32_z(0, static_cast<const Bytef*>(data), bytes));
 }
 
-void write_synced(const std::string& path, const std::string& bytes) {
-    Writing file(path);
-    file.add(bytes.data(), bytes.size());
-    file.finish();
-}
-
-void sync_folder(const std::string& path) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return;  // some file systems have no such thing
-    fsync(descriptor);
-    ::close(descriptor);
-}
-
 std::string part_name(int64_t rank) { return "part-" + std::to_string(rank) + ".bin"; }
 
 size_t row_bytes(const arena::StateTable::Entry& entry) {
@@ -160,7 +109,7 @@ void write_part(const std::string& path, int64_t first, int64_t count,
     const std::string text = head.dump();
     const uint64_t length = text.size();
     const uint32_t sum = checksum(text.data(), text.size());
-    Writing file(path);
+    base::NewFile file("the checkpoint", path);
     file.add(kMagic, sizeof kMagic);
     file.add(&length, sizeof length);
     file.add(&sum, sizeof sum);

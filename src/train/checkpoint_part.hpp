@@ -15,10 +15,6 @@ namespace dbench::train {
 /// CRC-32.
 uint32_t checksum(const void* data, size_t bytes);
 
-/// Writes a file from front to back and brings it to the disk. Throws RunError.
-void write_synced(const std::string& path, const std::string& bytes);
-void sync_folder(const std::string& path);
-
 std::string part_name(int64_t rank);
 size_t row_bytes(const arena::StateTable::Entry& entry);
 

@@ -1,0 +1,71 @@
+#include "base/file.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "catch.hpp"
+
+namespace dbench::base {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder for the length of a test.
+struct Folder {
+    fs::path path = fs::temp_directory_path() / ("dbench-file-test-" + std::to_string(getpid()));
+    Folder() { fs::create_directories(path); }
+    ~Folder() { fs::remove_all(path); }
+    std::string operator/(const char* name) const { return (path / name).string(); }
+};
+
+std::string contents(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("A file takes the place of another, and leaves nothing beside it") {
+    const Folder folder;
+    replace_file("the note", folder / "note", "first");
+    CHECK(contents(folder / "note") == "first");
+    replace_file("the note", folder / "note", "2");
+    CHECK(contents(folder / "note") == "2");
+    write_synced("the note", folder / "note", "third");
+    sync_folder(folder.path.string());
+    CHECK(contents(folder / "note") == "third");
+    CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
+}
+
+TEST_CASE("What a link points to is not written to") {
+    const Folder folder;
+    write_synced("the file", folder / "precious", "precious");
+    for (const char* link : {"note", "note.partial"}) {
+        fs::create_symlink(folder / "precious", folder / link);
+        replace_file("the note", folder / "note", "news");
+        CHECK(contents(folder / "note") == "news");
+        CHECK(contents(folder / "precious") == "precious");
+        fs::remove(folder / "note");
+    }
+    fs::create_symlink(folder / "precious", folder / "synced");
+    write_synced("the note", folder / "synced", "news");
+    CHECK(contents(folder / "precious") == "precious");
+}
+
+TEST_CASE("A file that cannot be written says which, and why; the old one stays") {
+    const Folder folder;
+    CHECK_THROWS_WITH(
+        replace_file("the note", folder / "no/note", "text"),
+        "the note " + (folder / "no/note") + ".partial cannot be made: No such file or directory");
+    fs::create_directories(folder / "taken");
+    CHECK_THROWS_AS(replace_file("the note", folder / "taken", "text"), RunError);
+    CHECK(fs::is_directory(folder / "taken"));
+    CHECK_FALSE(fs::exists(folder / "taken.partial"));
+}
+
+}  // namespace dbench::base

@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "bench/commands.hpp"
 #include "bench/provenance.hpp"
+#include "comm/launcher.hpp"
 #include "data/dataset.hpp"
 #include "profile/folder_check.hpp"
 #include "profile/result_file.hpp"

@@ -1,6 +1,6 @@
-"""Nothing that a sweep or site file says is run by the scripts that Slurm gets; and every word arrives as it was.
+"""Nothing that sweep and site files say is run by the scripts that Slurm gets; every word arrives.
 
-A stand-in for sbatch keeps the script, bash runs it, stand-ins for the launcher and the program note their words.
+Bash runs the scripts; stand-ins for the launcher and the program note how they are called.
 """
 
 import json
@@ -15,19 +15,24 @@ from sweeps.problem import Problem
 from sweeps.site import Site
 
 TOUCH = "touch PWNED"
-SHELL = [f"; {TOUCH};", f"& {TOUCH} &", f"| {TOUCH}", f"|| {TOUCH}", f"&& {TOUCH}", f"$({TOUCH})", f"`{TOUCH}`",
-         f"${{x:-$({TOUCH})}}", f"$(({TOUCH}))", f"a[$({TOUCH})]", f"<({TOUCH})", f">({TOUCH})", "> PWNED", ">>PWNED",
-         "2>PWNED", "<PWNED", f"( {TOUCH} )", f"{{ {TOUCH}; }}", "{PWNED,touch}", f"# {TOUCH}", f"! {TOUCH}", "*", "?",
-         "[a-z]", "~", "~root", "$HOME", "$PATH", "${PATH}", "$0", "$name", "$runs", "$$", "$?", "!!", "^a^b", "=ls",
-         "a=b", "-n", "--", "-", "--wrap=x", "--help", "-e", "'", '"', "''", '""', "'\"'", "\"'\"", "'$(touch PWNED)'",
-         "\"$(touch PWNED)\"", "'; touch PWNED; '", "\"; touch PWNED; \"", "')'; touch PWNED #", "\" $(touch PWNED) \"",
-         "RUNS", "EOF", "<<RUNS", "<<<x", "a b", " a", "a ", "  ", "a  b", "{}", "{0}", "a,b", "a:b", "a;b",
-         "a#b", "a #b", "#SBATCH --wrap=x", "packjob", "hetjob", ":", ".", "...", "@", "+", "=", "ü", "日本", "ａ", "é\u0301",
-         "\U0001f600", "(", ")", "<", ">", "&", "|", ";", "select", "in", "do", "done", "if", "then", "fi", "case",
-         "esac", "function", "[[", "]]", "{", "}", "!", "time", "exec", "eval", "exit", "trap", "coproc"]
-NEVER = [f"\n{TOUCH}\n", f"x\n{TOUCH}; echo x", f"\r{TOUCH}\r", "a\tb", "\0", "a\0b", "\x1b[2J", "\x7f", "\x85", "\u2028",
-         "\u2029", "\u202e", "\ud800", "\udcff", "$'\\n'", "%A", "%", "a%jb", "%%", "a\\", "\\", f"\\$({TOUCH})", f"\\\n{TOUCH}"]
-SLURM_ALONE = ("$'\\n'", "%A", "%", "a%jb", "%%", "a\\", "\\", f"\\$({TOUCH})")  # have a meaning in a path of Slurm's only
+SHELL = [f"; {TOUCH};", f"& {TOUCH} &", f"| {TOUCH}", f"|| {TOUCH}", f"&& {TOUCH}", f"$({TOUCH})",
+         f"`{TOUCH}`", f"${{x:-$({TOUCH})}}", f"$(({TOUCH}))", f"a[$({TOUCH})]", f"<({TOUCH})",
+         f">({TOUCH})", "> PWNED", ">>PWNED", "2>PWNED", "<PWNED", f"( {TOUCH} )",
+         f"{{ {TOUCH}; }}", "{PWNED,touch}", f"# {TOUCH}", f"! {TOUCH}", "*", "?",
+         "[a-z]", "~", "~root", "$HOME", "$PATH", "${PATH}", "$0", "$name", "$runs", "$$", "$?",
+         "!!", "^a^b", "=ls", "a=b", "-n", "--", "-", "--wrap=x", "--help", "-e", "'", '"', "''",
+         '""', "'\"'", "\"'\"", "'$(touch PWNED)'", "\"$(touch PWNED)\"", "'; touch PWNED; '",
+         "\"; touch PWNED; \"", "')'; touch PWNED #", "\" $(touch PWNED) \"",
+         "RUNS", "EOF", "<<RUNS", "<<<x", "a b", " a", "a ", "  ", "a  b", "{}", "{0}", "a,b",
+         "a:b", "a;b", "a#b", "a #b", "#SBATCH --wrap=x", "packjob", "hetjob", ":", ".", "...", "@",
+         "+", "=", "ü", "日本", "ａ", "é\u0301", "\U0001f600", "(", ")", "<", ">", "&", "|", ";",
+         "select", "in", "do", "done", "if", "then", "fi", "case", "esac", "function", "[[", "]]",
+         "{", "}", "!", "time", "exec", "eval", "exit", "trap", "coproc"]
+NEVER = [f"\n{TOUCH}\n", f"x\n{TOUCH}; echo x", f"\r{TOUCH}\r", "a\tb", "\0", "a\0b", "\x1b[2J",
+         "\x7f", "\x85", "\u2028", "\u2029", "\u202e", "\ud800", "\udcff", "$'\\n'", "%A", "%",
+         "a%jb", "%%", "a\\", "\\", f"\\$({TOUCH})", f"\\\n{TOUCH}"]
+# These have a meaning in a path of Slurm's only.
+SLURM_ALONE = ("$'\\n'", "%A", "%", "a%jb", "%%", "a\\", "\\", f"\\$({TOUCH})")
 WORDS = ("partition", "account", "qos")
 LISTS = ("sbatch", "launcher", "step", "gpu_step")
 
@@ -40,7 +45,7 @@ class OneRun:
 
 @pytest.fixture
 def script(quick, monkeypatch):
-    """The text that sbatch gets for these changes to the sweep and its site; None if they are refused."""
+    """The text that sbatch gets for these changes to the sweep and its site; None if refused."""
     stand_in(quick, "launch", 'printf "%s\\0" "$@" "$PWD" >"$DBENCH_NOTES/launch.$BASHPID"; '
              'shift $(($# - 6)); exec "$@"')  # PROGRAM run SPEC --output OUTPUT --resume
     monkeypatch.chdir(quick.folder)
@@ -61,7 +66,9 @@ def script(quick, monkeypatch):
             return None
         runs = [OneRun(name) for name, _ in made.points]
         os.makedirs(os.path.join(made.folder, "logs"), exist_ok=True)
-        return batch.pack(there, made, runs, 4, 1.0) if packed else batch.array(there, made, runs, None)
+        if packed:
+            return batch.pack(there, made, runs, 4, 1.0)
+        return batch.array(there, made, runs, None)
     return call
 
 
@@ -70,10 +77,12 @@ def run(sweep, script):
     place = sweep.folder / "elsewhere"
     place.mkdir(exist_ok=True)
     (sweep.folder / "script").write_text(script)
-    done = subprocess.run(["bash", sweep.folder / "script"], cwd=place, text=True, timeout=20, capture_output=True,
-                          env={**sweep.environment, "SLURM_ARRAY_TASK_ID": "0", "SLURM_JOB_ID": "5"})
+    job = {"SLURM_ARRAY_TASK_ID": "0", "SLURM_JOB_ID": "5"}
+    done = subprocess.run(["bash", sweep.folder / "script"], cwd=place, text=True, timeout=20,
+                          capture_output=True, env={**sweep.environment, **job})
     assert done.returncode == 0, done.stdout + done.stderr + script
-    found = {path.name.split(".")[0]: path.read_text().split("\0")[:-1] for path in sweep.folder.glob("notes/*.*")}
+    found = {path.name.split(".")[0]: path.read_text().split("\0")[:-1]
+             for path in sweep.folder.glob("notes/*.*")}
     return found["launch"], found["run"]
 
 
@@ -82,22 +91,24 @@ def unharmed(sweep):
 
 
 def sbatch_words(script):
-    """The options in a script's head, as sbatch takes them apart: quotes and backslashes as a shell does, but a
-    backslash counts between any quotes, and a # between none ends the line."""
+    """The options in a script's head, as sbatch takes them apart: almost as a shell does, but a
+    backslash counts between any quotes, and does not keep a space between none."""
     for line in script.splitlines()[1:]:
         if not line.startswith("#SBATCH "):
             return
-        rest, word, quote = iter(line[len("#SBATCH "):]), "", ""
-        for sign in rest:
-            if sign == "\\":
-                word += next(rest)
+        word, quote, escaped = "", "", False
+        for sign in line[len("#SBATCH "):]:
+            if not quote and sign.isspace():
+                yield word
+                word, escaped = "", False
+            elif escaped:
+                word, escaped = word + sign, False
+            elif sign == "\\":
+                escaped = True
             elif sign == quote or (not quote and sign in "'\""):
                 quote = "" if quote else sign
             elif not quote and sign == "#":
                 break
-            elif not quote and sign.isspace():
-                yield word
-                word = ""
             else:
                 word += sign
         yield word
@@ -116,7 +127,8 @@ def test_paths_and_site_words_are_never_run_and_arrive_as_they_were(quick, scrip
         text = script({"output": output}, site, packed)
         launched, ran = run(quick, text)
         assert launched[:3] == ([name] * 3 if packed else [name, "-n", "2"])
-        assert ran == ["run", f"{output}/.sweep/specs/s1.json", "--output", f"{output}/s1.h5", "--resume"]
+        assert ran == ["run", f"{output}/.sweep/specs/s1.json", "--output", f"{output}/s1.h5",
+                       "--resume"]
         logs = f"{output}/.sweep/logs/"
         assert os.path.exists(logs + "s1.log")
         told = list(sbatch_words(text))
@@ -152,7 +164,8 @@ def test_names_are_letters_or_refused(quick, script):
         assert text is None or f"\n    {name}\n)" in text
         for axes in ({"graph": [name]}, {"data": [{"type": name, name: name}]}, {f"/{name}": [1]}):
             text = script({"axes": axes}, {})  # what a name is made of is cleaned for it
-            assert text is None or safe.fullmatch(re.search(r"\nruns=\(\n    (.*)\n\)\n", text).group(1))
+            if text is not None:
+                assert safe.fullmatch(re.search(r"\nruns=\(\n    (.*)\n\)\n", text).group(1))
 
 
 def test_numbers_and_keys_are_numbers_and_keys(script):
@@ -182,7 +195,8 @@ def test_all_of_it_through_the_command(quick, inside):
     stand_in(quick, "sbatch", 'cat >"$DBENCH_NOTES/script"; echo 5')
     output = str(quick.folder / f"o'u\"t; {TOUCH} #$({TOUCH})")
     quick.write({"seed": [1]}, {"graph": "ring"}, output=output)
-    (quick.folder / "site.json").write_text('{"launcher": ["launch"], "account": "a b; touch PWNED"}')
+    (quick.folder / "site.json").write_text(
+        '{"launcher": ["launch"], "account": "a b; touch PWNED"}')
     stand_in(quick, "squeue", "exit 0")
     assert inside(quick, "submit", "--site", quick.folder / "site.json")[0] == 0
     _, ran = run(quick, (quick.folder / "notes" / "script").read_text())

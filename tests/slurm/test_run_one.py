@@ -13,7 +13,7 @@ OLD = 3600
 
 @pytest.fixture
 def run_one(quick):
-    """Runs it on a result file that says `mark`, an hour old; returns what the program was called with."""
+    """Runs it on a result file with this mark, an hour old; returns how many runs it started."""
     def run(mark, status="running"):
         output = quick.folder / "a run.h5"
         quick.environment["DBENCH_STATUS"] = status
@@ -49,10 +49,13 @@ def test_an_output_that_is_no_file_does_not_hang(quick):
     assert len(list(quick.folder.glob("notes/run.*"))) == 2
 
 
-@pytest.mark.parametrize("total, line", [("a[$(touch PWNED)]", "1 s1"), ("4", "a[$(touch${IFS}PWNED)] s1"),
-                                         ("4", "0 s1"), ("0x4", "1 s1")])
+@pytest.mark.parametrize("total, line", [
+    ("a[$(touch PWNED)]", "1 s1"), ("4", "a[$(touch${IFS}PWNED)] s1"), ("4", "0 s1"),
+    ("0x4", "1 s1"),
+])
 def test_a_pack_computes_with_numbers_only(quick, total, line):
-    done = subprocess.run(["bash", "-c", '"$0" "$@" 3<<<"$LINE"', ROOT / "scripts/slurm/run-pack", total, "out"],
+    done = subprocess.run(["bash", "-c", '"$0" "$@" 3<<<"$LINE"', ROOT / "scripts/slurm/run-pack",
+                           total, "out"],
                           cwd=quick.folder, env={**quick.environment, "LINE": line}, text=True,
                           capture_output=True, timeout=20)
     assert done.returncode == 2 and done.stderr.startswith("run-pack: '")

@@ -16,8 +16,11 @@ def words(parts):
 
 
 def option(text):
-    """A line for sbatch, which takes off quotes and backslashes in its own way, and ends at a #."""
-    return "#SBATCH " + re.sub(r"[^A-Za-z0-9_@%+=:,./-]", lambda sign: "\\" + sign.group(), text)
+    """A line for sbatch, which ends a word at any space or # that is not between quotes, and takes
+    off backslashes there too."""
+    if re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]*", text):
+        return "#SBATCH " + text
+    return '#SBATCH "' + re.sub(r'(["\\])', r"\\\1", text) + '"'
 
 
 def size(site, ranks, gpus):

@@ -4,6 +4,7 @@ the file, never with a traceback. And `show` reads no more of a long run than it
 import json
 import os
 import shutil
+import time
 
 import h5py
 import numpy as np

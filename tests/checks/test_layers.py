@@ -30,7 +30,8 @@ def problems(room, name, text):
             if ROOMS.index(first) > ROOMS.index(room):
                 yield f"{name}: includes {header}, but {first} comes after {room}"
             elif room == "profile" and first == "train" and header != "train/observer.hpp":
-                yield f"{name}: includes {header}, but profile sees only train/observer.hpp of train"
+                yield (f"{name}: includes {header}, but profile sees only train/observer.hpp of "
+                       "train")
         elif bracket == '"':
             yield f'{name}: includes "{header}", which does not start with a room'
         for pattern, rooms in OWNERS.items():

@@ -1,4 +1,5 @@
-"""The tool scripts/slurm/sweep as a user calls it, with the real program; and a real Slurm cluster."""
+"""The tool scripts/slurm/sweep as a user calls it, with the real program; and a real Slurm
+cluster."""
 
 import contextlib
 import json
@@ -15,10 +16,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("DBENCH_PROGRAM", str(ROOT / "build" / "dbench"))
 CLUSTER = str(ROOT / "scripts" / "slurm" / "local-cluster")
-sys.path += [str(ROOT / "tests" / "program"), str(ROOT / "scripts" / "slurm")]  # for results.py, and the package sweeps
+# for results.py, and the package sweeps
+sys.path += [str(ROOT / "tests" / "program"), str(ROOT / "scripts" / "slurm")]
 
-# For Sweep.program: a job's first start stands still once it has a checkpoint (so it is surely in mid-run,
-# and costs nothing), until it is told to stop; later starts are the program itself.
+# For Sweep.program: a job's first start stands still once it has a checkpoint (so it is surely in
+# mid-run, and costs nothing), until it is told to stop; later starts are the program itself.
 HELD = """if [ -z "${SLURM_RESTART_COUNT:-}" ]; then
     "$real" "$@" &
     trap "kill -USR1 $!; kill -CONT $!" USR1
@@ -45,16 +47,20 @@ class Sweep:
         self.output = self.folder / "out"
 
     def write(self, axes, base=None, **more):
-        given = {"base": {**BASE, **(base or {})}, "axes": axes, "output": str(self.output), "time": "00:02:00", **more}
+        given = {"base": {**BASE, **(base or {})}, "axes": axes, "output": str(self.output),
+                 "time": "00:02:00", **more}
         self.file = self.folder / "sweep.json"
-        self.file.write_text(json.dumps({key: value for key, value in given.items() if value is not None}))
+        self.file.write_text(
+            json.dumps({key: value for key, value in given.items() if value is not None}))
         return self
 
     def command(self, *words):
-        return [sys.executable, str(ROOT / "scripts/slurm/sweep"), words[0], str(self.file), *map(str, words[1:])]
+        return [sys.executable, str(ROOT / "scripts/slurm/sweep"), words[0], str(self.file),
+                *map(str, words[1:])]
 
     def __call__(self, *words, expect=0, timeout=100):
-        done = subprocess.run(self.command(*words), cwd=self.folder, env=self.environment, text=True,
+        done = subprocess.run(self.command(*words), cwd=self.folder, env=self.environment,
+                              text=True,
                               capture_output=True, timeout=timeout)
         assert done.returncode == expect, f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout + done.stderr
@@ -64,7 +70,8 @@ class Sweep:
 
     def status(self):
         """name -> state; `detail` holds what else was said."""
-        done = subprocess.run(self.command("status", "--json"), cwd=self.folder, env=self.environment, text=True,
+        done = subprocess.run(self.command("status", "--json"), cwd=self.folder,
+                              env=self.environment, text=True,
                               capture_output=True, timeout=100)
         assert done.returncode in (0, 1), done.stderr
         runs = json.loads(done.stdout)["runs"]
@@ -73,8 +80,8 @@ class Sweep:
         return {run["name"]: run["state"] for run in runs}
 
     def until(self, condition, seconds=120):
-        """Waits until condition(status) holds; returns that status. Gives up before its time where no run
-        has been waiting or running for ten seconds."""
+        """Waits until condition(status) holds; returns that status. Gives up before its time where
+        no run has been waiting or running for ten seconds."""
         lively = began = time.time()
         while True:
             found = self.status()
@@ -82,15 +89,17 @@ class Sweep:
                 return found
             now = time.time()
             lively = now if {"running", "pending"} & set(found.values()) else lively
-            assert now < began + seconds and now < lively + 10, f"{found} {self.detail}\n{self.logs()[-5000:]}"
+            said = f"{found} {self.detail}\n{self.logs()[-5000:]}"
+            assert now < began + seconds and now < lively + 10, said
             time.sleep(0.3)
 
     def logs(self):
-        return "\n".join(f"--- {path.name}\n{path.read_text()}" for path in (self.output / ".sweep/logs").glob("*"))
+        return "\n".join(f"--- {path.name}\n{path.read_text()}"
+                         for path in (self.output / ".sweep/logs").glob("*"))
 
     def program(self, body):
-        """Puts a shell script before the program: $real is the program, $name the run's name, $count the
-        number of times it was started for that run, this one included."""
+        """Puts a shell script before the program: $real is the program, $name the run's name,
+        $count the number of times it was started for that run, this one included."""
         path = self.folder / "program"
         path.write_text(f"""#!/bin/bash
 real={PROGRAM}
@@ -107,7 +116,8 @@ exec "$real" "$@"
     def whole(self, name):
         """The result of the same run without anything in its way."""
         output = self.folder / f"whole-{name}.h5"
-        subprocess.run([PROGRAM, "run", str(self.output / f".sweep/specs/{name}.json"), "--output", str(output), "--quiet"],
+        subprocess.run([PROGRAM, "run", str(self.output / f".sweep/specs/{name}.json"), "--output",
+                        str(output), "--quiet"],
                        env=self.environment, check=True, timeout=60)
         return str(output)
 
@@ -118,13 +128,15 @@ exec "$real" "$@"
 
 def plain_environment():
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("DBENCH_", "SLURM_"))}
-    return {**kept, "DBENCH_PROGRAM": PROGRAM, "DBENCH_PYTHON": sys.executable, "OMPI_MCA_btl_base_warn_component_unused": "0",
+    return {**kept, "DBENCH_PROGRAM": PROGRAM, "DBENCH_PYTHON": sys.executable,
+            "OMPI_MCA_btl_base_warn_component_unused": "0",
             "PMIX_MCA_psec": "native"}   # munge, where it does not run, is waited for
 
 
 @pytest.fixture(scope="session")
 def remembering(tmp_path_factory):
-    """The program, which is asked only once about a spec: tests check the same ones over and over."""
+    """The program, which is asked only once about a spec: tests check the same ones over and
+    over."""
     folder = tmp_path_factory.mktemp("remembered")
     path = folder / "program"
     path.write_text(f"""#!/bin/bash
@@ -154,7 +166,8 @@ class Cluster:
         self.environment = {**plain_environment(), "DBENCH_CLUSTER": str(folder / "c")}
 
     def __call__(self, *words, check=True):
-        done = subprocess.run([CLUSTER, *map(str, words)], env=self.environment, text=True, timeout=100,
+        done = subprocess.run([CLUSTER, *map(str, words)], env=self.environment, text=True,
+                              timeout=100,
                               capture_output=True, stdin=subprocess.DEVNULL)
         assert not check or done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -162,12 +175,14 @@ class Cluster:
     def slurm(self, *words, check=True):
         """One of Slurm's commands; what it printed."""
         environment = {**self.environment, "SLURM_CONF": str(self.folder / "c" / "slurm.conf")}
-        return subprocess.run(words, env=environment, text=True, capture_output=True, timeout=60, check=check,
+        return subprocess.run(words, env=environment, text=True, capture_output=True, timeout=60,
+                              check=check,
                               cwd=self.folder).stdout
 
 
 def lacking_for_a_cluster():
-    return ", ".join(subprocess.run([CLUSTER, "missing"], text=True, capture_output=True).stdout.splitlines())
+    return ", ".join(subprocess.run([CLUSTER, "missing"], text=True,
+                                    capture_output=True).stdout.splitlines())
 
 
 @pytest.fixture(scope="session")
@@ -190,7 +205,8 @@ def cluster():
 def sweep_on(cluster):
     """A sweep whose jobs end with it."""
     folder = Path(tempfile.mkdtemp(dir=cluster.folder, prefix="sweep-"))
-    made = Sweep(folder, {**cluster.environment, "SLURM_CONF": str(cluster.folder / "c" / "slurm.conf")})
+    made = Sweep(folder,
+                 {**cluster.environment, "SLURM_CONF": str(cluster.folder / "c" / "slurm.conf")})
     made.cluster = cluster
     yield made
     jobs = folder / "out" / ".sweep" / "jobs.json"

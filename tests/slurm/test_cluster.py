@@ -1,4 +1,5 @@
-"""Sweeps on a real Slurm cluster of several hosts on this machine; skipped where there can be none."""
+"""Sweeps on a real Slurm cluster of several hosts on this machine; skipped where there can be
+none."""
 
 import json
 
@@ -8,7 +9,8 @@ from results import differences
 
 LONG = {"length": {"iterations": 1000000}, "profile": {"every": {"iterations": 1000}},
         "evaluate": {"every": {"iterations": 100000}}}
-CHECKPOINTS = {"graph": "ring", "replicas": 4, "length": {"iterations": 60}, "checkpoint": {"every": {"iterations": 5}}}
+CHECKPOINTS = {"graph": "ring", "replicas": 4, "length": {"iterations": 60},
+               "checkpoint": {"every": {"iterations": 5}}}
 
 
 def complete(found):
@@ -22,8 +24,8 @@ def tell_to_stop(sweep, name):
 
 @pytest.fixture(scope="module", autouse=True)
 def beyond_their_limit(cluster):
-    """Two jobs of a minute, begun first because Slurm looks at limits twice a minute only: s1 does as it is
-    told before its time is over, s2 is deaf. Both stand still meanwhile."""
+    """Two jobs of a minute, begun first because Slurm looks at limits twice a minute only: s1 does
+    as it is told before its time is over, s2 is deaf. Both stand still meanwhile."""
     with sweep_on(cluster) as sweep:
         sweep.write({"seed": [1, 2]}, CHECKPOINTS, time="00:00:05")
         sweep.program(f"""if [ $count = 1 ]; then
@@ -36,13 +38,16 @@ fi""")
 
 
 def test_a_run_outlives_its_host_and_the_controller_to_the_same_numbers(on_cluster):
-    # Early in this file, for a new controller waits anew for half a minute before it looks at time limits.
+    # Early in this file, for a new controller waits anew for half a minute before it looks at time
+    # limits.
     cluster = on_cluster.cluster
     sweep = on_cluster.write({"seed": [1]}, CHECKPOINTS, ranks=2)
     sweep.program(HELD)
-    (sweep.folder / "site.json").write_text('{"sbatch": ["--exclusive"]}')  # alone on the host that dies
+    # alone on the host that dies
+    (sweep.folder / "site.json").write_text('{"sbatch": ["--exclusive"]}')
     sweep("submit", "--site", sweep.folder / "site.json")
-    sweep.until(lambda found: found == {"s1": "running"} and list(sweep.output.glob("*.checkpoints/*/manifest.json")))
+    sweep.until(lambda found: found == {"s1": "running"}
+                and list(sweep.output.glob("*.checkpoints/*/manifest.json")))
     host = cluster.slurm("squeue", "-h", "-r", "-j", sweep.job["s1"], "-o", "%N").strip()
     cluster("restart")
     assert sweep.status() == {"s1": "running"} and sweep.starts("s1") == 1  # it did not notice
@@ -56,11 +61,14 @@ def test_a_run_outlives_its_host_and_the_controller_to_the_same_numbers(on_clust
 
 
 def test_arrays_and_jobs_by_hand_complete_and_are_not_submitted_again(on_cluster):
-    sweep = on_cluster.write({"graph": ["ring", "complete"], "replicas": [2, 4]}, ranks={"replicas_per_rank": 2})
+    sweep = on_cluster.write({"graph": ["ring", "complete"], "replicas": [2, 4]},
+                             ranks={"replicas_per_rank": 2})
     said = sweep("submit", "--throttle", 2, "--max-jobs", 3)
     assert said.count("job ") == 2 and "1 runs were left for later" in said
-    sweep.cluster.slurm("sbatch", f"--export=ALL,DBENCH_ROOT={ROOT}", "-n", "2", str(ROOT / "scripts/slurm/run.sbatch"),
-                        str(sweep.output / ".sweep/specs/ring-n4.json"), str(sweep.output / "by-hand.h5"))
+    sweep.cluster.slurm("sbatch", f"--export=ALL,DBENCH_ROOT={ROOT}", "-n", "2",
+                        str(ROOT / "scripts/slurm/run.sbatch"),
+                        str(sweep.output / ".sweep/specs/ring-n4.json"),
+                        str(sweep.output / "by-hand.h5"))
     found = sweep.status()
     assert list(found.values()).count("to do") == 1
     sweep.until(lambda found: list(found.values()).count("complete") == 3)
@@ -72,7 +80,8 @@ def test_arrays_and_jobs_by_hand_complete_and_are_not_submitted_again(on_cluster
 
 
 def test_a_pack_runs_all_in_one_job_and_goes_on_where_it_stopped(on_cluster):
-    sweep = on_cluster.write({"replicas": [2, 4], "seed": [1, 2]}, {"graph": "ring"}, ranks="replicas")
+    sweep = on_cluster.write({"replicas": [2, 4], "seed": [1, 2]}, {"graph": "ring"},
+                             ranks="replicas")
     # n4-s1 takes no end at first; on the signal it stops as if at a checkpoint.
     sweep.program("""if [ $name = n4-s1 ] && [ -z "${SLURM_RESTART_COUNT:-}" ]; then
     trap "exit 75" USR1
@@ -81,26 +90,32 @@ def test_a_pack_runs_all_in_one_job_and_goes_on_where_it_stopped(on_cluster):
 fi""")
     assert "one job of 6 ranks for 4 runs" in sweep("submit", "--pack", 6)
     sweep.until(lambda found: len(list(sweep.output.glob("n4-s1.h5.ready-*"))) == 4)
-    assert sweep.status() == {"n2-s1": "pending", "n2-s2": "pending", "n4-s1": "running", "n4-s2": "pending"}
+    assert sweep.status() == {"n2-s1": "pending", "n2-s2": "pending", "n4-s1": "running",
+                              "n4-s2": "pending"}
     tell_to_stop(sweep, "n4-s1")
     sweep.until(complete)
     log = sweep.logs()
-    assert "0 done, 0 failed, 1 at a checkpoint, 3 not begun" in log and "4 done, 0 failed, 0 at a" in log
+    assert ("0 done, 0 failed, 1 at a checkpoint, 3 not begun" in log
+            and "4 done, 0 failed, 0 at a" in log)
     again = log[log.index("3 not begun"):]
-    assert again.index("n4-s1: starts on 4") < again.index("n4-s2: starts on 4") < again.index("n2-s1: starts on 2")
-    assert "status 0" in again[:again.index("n4-s2: starts")]  # two runs of 4 ranks have no room in 6
-    assert "status" not in again[again.index("n4-s2: starts"):again.index("n2-s1: starts")]  # 4 and 2 have
+    assert again.index("n4-s1: starts on 4") < again.index("n4-s2: starts on 4") < again.index(
+        "n2-s1: starts on 2")
+    # two runs of 4 ranks have no room in 6; 4 and 2 have
+    assert "status 0" in again[:again.index("n4-s2: starts")]
+    assert "status" not in again[again.index("n4-s2: starts"):again.index("n2-s1: starts")]
 
 
 def test_runs_go_on_from_checkpoints_and_cancelled_and_failed_ones_are_resubmitted(on_cluster):
     sweep = on_cluster.write({"seed": [1, 2, 3]}, {**LONG, "graph": "ring", "replicas": 2})
-    sweep.program('[ "$name" != s2 ] || [ -e again ] || { echo "dbench: error: no such luck" >&2; exit 1; }')
+    sweep.program(
+        '[ "$name" != s2 ] || [ -e again ] || { echo "dbench: error: no such luck" >&2; exit 1; }')
     sweep("submit")
     sweep.until(lambda found: found == {"s1": "running", "s2": "failed", "s3": "running"} and
                 all("%" in sweep.detail[name] for name in ("s1", "s3")))
     assert "no such luck" in sweep.detail["s2"]
     tell_to_stop(sweep, "s3")
-    sweep.until(lambda found: found["s3"] == "pending" and "goes on from iteration" in sweep.detail["s3"])
+    sweep.until(lambda found: found["s3"] == "pending"
+                and "goes on from iteration" in sweep.detail["s3"])
     sweep.until(lambda found: found["s3"] == "running" and sweep.starts("s3") == 2)
     sweep.until(lambda found: "going on from iteration" in sweep.logs())
     assert "cancelled" in sweep("cancel")
@@ -114,7 +129,8 @@ def test_runs_go_on_from_checkpoints_and_cancelled_and_failed_ones_are_resubmitt
 
 def test_a_time_limit_is_a_checkpoint_or_at_least_resumable(beyond_their_limit):
     sweep = beyond_their_limit
-    found = sweep.until(lambda found: found["s1"] == "complete" and found["s2"] not in ("running", "pending"))
+    found = sweep.until(lambda found: found["s1"] == "complete"
+                        and found["s2"] not in ("running", "pending"))
     assert sweep.starts("s1") == 2 and "going on from iteration" in sweep.logs()
     assert differences(sweep.whole("s1"), str(sweep.output / "s1.h5")) == []
     assert found["s2"] == "interrupted" and sweep.detail["s2"] == "TIMEOUT; begins anew"

@@ -11,7 +11,6 @@ import time
 
 import h5py
 import pytest
-
 from conftest import BASE, ROOT
 from sweeps import axes, jsonfile
 
@@ -28,7 +27,8 @@ def names(plan):
     ({"axes": {"graphs": ["ring"]}}, "/axes/graphs: no such axis"),
     ({"axes": {"seed": []}}, "/axes/seed: not a list of values"),
     ({"axes": {"seed": [1], "/seed": [2]}}, "/axes//seed: this axis stands twice"),
-    ({"axes": {"zip": [{"seed": [1, 2], "replicas": [4]}]}}, "/axes/zip/0: lists of unlike length: seed 2, replicas 1"),
+    ({"axes": {"zip": [{"seed": [1, 2], "replicas": [4]}]}},
+     "/axes/zip/0: lists of unlike length: seed 2, replicas 1"),
     ({"axes": {"/name": ["a"]}}, "/axes//name: the sweep itself sets it"),
     ({"exclude": [{"replicas": 4}]}, "/exclude/0/replicas: not an axis of this sweep"),
     ({"only": [{"seed": 7}]}, "/axes: no run is left"),
@@ -50,18 +50,23 @@ def test_what_is_wrong_with_a_file_is_said(sweep, changes, said):
 
 
 def test_axes_are_multiplied_zipped_and_thinned_out(sweep):
-    sweep.write({"graph": ["ring", "complete"], "zip": [{"replicas": [2, 4], "/optimizer/lr": [0.1, 0.2]}], "seed": [1, 2]},
-                exclude=[{"graph": "complete", "replicas": 4}], only=[{"seed": 1}, {"graph": "ring", "seed": [2]}],
+    sweep.write({"graph": ["ring", "complete"],
+                 "zip": [{"replicas": [2, 4], "/optimizer/lr": [0.1, 0.2]}], "seed": [1, 2]},
+                exclude=[{"graph": "complete", "replicas": 4}],
+                only=[{"seed": 1}, {"graph": "ring", "seed": [2]}],
                 name="{graph}-n{replicas}-lr{lr}-s{seed}")
     plan = sweep.plan()
-    assert names(plan) == ["ring-n2-lr0.1-s1", "ring-n2-lr0.1-s2", "ring-n4-lr0.2-s1", "ring-n4-lr0.2-s2",
+    assert names(plan) == ["ring-n2-lr0.1-s1", "ring-n2-lr0.1-s2", "ring-n4-lr0.2-s1",
+                           "ring-n4-lr0.2-s2",
                            "complete-n2-lr0.1-s1"]
     last = plan["runs"][-1]["spec"]
-    assert last["graph"]["type"] == "complete" and last["replicas"] == 2 and last["optimizer"]["lr"] == 0.1
+    assert last["graph"]["type"] == "complete" and last["replicas"] == 2 and last["optimizer"][
+        "lr"] == 0.1
 
 
 def test_bases_are_files_too_and_implementations_an_axis(sweep):
-    (sweep.folder / "base.json").write_text('// a comment\n{"base": "first.json", "notes": "http://x // y"}')
+    (sweep.folder
+     / "base.json").write_text('// a comment\n{"base": "first.json", "notes": "http://x // y"}')
     (sweep.folder / "first.json").write_text(json.dumps({**BASE, "replicas": 2, "graph": "ring"}))
     sweep.write({"implementation": ["D_ring", "C_complete"]})
     sweep.file.write_text(json.dumps({**json.loads(sweep.file.read_text()), "base": "base.json"}))
@@ -72,7 +77,8 @@ def test_bases_are_files_too_and_implementations_an_axis(sweep):
 
 
 def test_equal_runs_are_made_once(sweep):
-    sweep.write({"graph": ["ring", {"type": "ring"}, {"type": "ring", "lazy": 0.5}], "seed": [1]}, {"replicas": 4})
+    sweep.write({"graph": ["ring", {"type": "ring"}, {"type": "ring", "lazy": 0.5}], "seed": [1]},
+                {"replicas": 4})
     plan = sweep.plan()
     assert names(plan) == ["ring-s1", "ring-lazy0.5-s1"]
     assert plan["duplicates"] == [{"name": "ring-s1", "same_as": "ring-s1"}]
@@ -88,12 +94,14 @@ def test_what_would_fail_is_refused_before_anything_starts(sweep):
 
 
 def test_local_runs_everything_once_and_knows_results_by_content(sweep):
-    sweep.write({"zip": {"replicas": [2, 2, 4], "seed": [1, 2, 1]}}, {"graph": "ring"}, ranks={"replicas_per_rank": 2})
+    sweep.write({"zip": {"replicas": [2, 2, 4], "seed": [1, 2, 1]}}, {"graph": "ring"},
+                ranks={"replicas_per_rank": 2})
     assert "3 runs done, 0 failed" in sweep("local")
     (sweep.output / "n4-s1.h5").rename(sweep.output / "another-name.h5")
     assert sweep.plan()["totals"]["needed"] == 0 and "complete in another-name.h5" in sweep("plan")
     (sweep.output / "n2-s1.h5").unlink()
-    (sweep.output / "n2-s2.h5").write_bytes((sweep.output / "n2-s2.h5").read_bytes()[:3000])  # damaged
+    damaged = sweep.output / "n2-s2.h5"
+    damaged.write_bytes(damaged.read_bytes()[:3000])
     assert {r["name"] for r in sweep.plan()["runs"] if not r["complete"]} == {"n2-s1", "n2-s2"}
     assert "2 runs done, 0 failed" in sweep("local", "--jobs", 2)
     assert "0 runs done" in sweep("local")
@@ -110,7 +118,8 @@ def test_another_experiment_is_never_overwritten(sweep):
 
 def test_a_failed_run_is_named_with_its_reason_and_tried_again(sweep):
     sweep.write({"seed": [1, 2]}, {"graph": "ring", "replicas": 2})
-    sweep.program('[ "$name" != s1 ] || [ $count -gt 1 ] || { echo "dbench: error: bad luck" >&2; exit 1; }')
+    sweep.program(
+        '[ "$name" != s1 ] || [ $count -gt 1 ] || { echo "dbench: error: bad luck" >&2; exit 1; }')
     said = sweep("local", expect=1)
     assert "s1  FAILED: dbench: error: bad luck" in said and "1 runs done, 1 failed" in said
     assert "1 runs done, 0 failed" in sweep("local") and sweep.starts("s2") == 1
@@ -119,16 +128,21 @@ def test_a_failed_run_is_named_with_its_reason_and_tried_again(sweep):
 def test_the_dry_run_shows_what_sbatch_gets(sweep):
     sweep.write({"replicas": [2, 4], "seed": [1, 2]}, {"graph": "ring"}, gpus="replicas")
     site = sweep.folder / "site.json"
-    site.write_text(json.dumps({"partition": "p1", "account": "a1", "prologue": ["module load mpi"], "gpus_per_node": 3,
-                                "launcher": ["srun", "--mpi=none"], "signal_seconds": 60, "throttle": 7}))
+    site.write_text(json.dumps({"partition": "p1", "account": "a1", "prologue": ["module load mpi"],
+                                "gpus_per_node": 3,
+                                "launcher": ["srun", "--mpi=none"], "signal_seconds": 60,
+                                "throttle": 7}))
     text = sweep("submit", "--dry-run", "--site", site)
-    for line in ("#SBATCH --partition=p1", "#SBATCH --account=a1", "#SBATCH --array=0-1%7", "#SBATCH --ntasks=4",
-                 "#SBATCH --nodes=2", "#SBATCH --gpus-per-node=3", "#SBATCH --gpus-per-node=2", "#SBATCH --time=00:03:00",
+    for line in ("#SBATCH --partition=p1", "#SBATCH --account=a1", "#SBATCH --array=0-1%7",
+                 "#SBATCH --ntasks=4",
+                 "#SBATCH --nodes=2", "#SBATCH --gpus-per-node=3", "#SBATCH --gpus-per-node=2",
+                 "#SBATCH --time=00:03:00",
                  "#SBATCH --signal=B:USR1@60", "module load mpi", "    n4-s2"):
         assert f"\n{line}\n" in text, line
     assert "srun --mpi=none -n 4" in text and text.count("#!/bin/bash") == 2
     site.write_text(json.dumps({"gpus_per_node": 3, "time_limit": "00:10:00"}))
-    packs = sweep("submit", "--dry-run", "--site", site, "--pack", 4)  # 2 + 2/2 rounds of 2 minutes, 2 for the signal
+    # 2 + 2/2 rounds of 2 minutes, 2 for the signal
+    packs = sweep("submit", "--dry-run", "--site", site, "--pack", 4)
     assert packs.count("#!/bin/bash") == 1 and "#SBATCH --time=00:08:00" in packs
     assert "--exact --gpus-per-task=1" in packs and packs.index("4 n4-s2") < packs.index("2 n2-s1")
     site.write_text(json.dumps({"gpus_per_node": 3, "time_limit": "00:06:00"}))
@@ -177,18 +191,22 @@ def test_refusals_that_pass_are_tried_again_and_others_not(sweep):
 echo x >>{sweep.folder}/tries
 [ $(wc -l <{sweep.folder}/tries) -ge 3 ] && {{ echo "77;cluster"; exit 0; }}
 echo "sbatch: error: QOSMaxSubmitJobPerUserLimit" >&2
-echo "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit)" >&2
+echo -n "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy " >&2
+echo "(job submit limit)" >&2
 exit 1""")
     began = time.time()
     said = sweep("submit", "--wait", 0.2)
-    assert "job 77: an array of 1 runs" in said and said.count("refused (") == 2 and time.time() - began > 0.6
+    assert "job 77: an array of 1 runs" in said and said.count(
+        "refused (") == 2 and time.time() - began > 0.6
     stand_in(sweep, "sbatch", "echo 'sbatch: error: invalid partition specified: p' >&2; exit 1")
     assert "sbatch: sbatch: error: invalid partition" in sweep("resubmit", "--wait", 60, expect=2)
 
 
 @pytest.mark.parametrize("word, state", [
-    ("TIMEOUT", "interrupted"), ("NODE_FAIL", "interrupted"), ("PREEMPTED", "interrupted"), ("REQUEUED", "pending"),
-    ("PENDING", "pending"), ("CANCELLED by 0", "cancelled"), ("FAILED", "failed"), ("OUT_OF_MEMORY", "failed"),
+    ("TIMEOUT", "interrupted"), ("NODE_FAIL", "interrupted"), ("PREEMPTED", "interrupted"),
+    ("REQUEUED", "pending"),
+    ("PENDING", "pending"), ("CANCELLED by 0", "cancelled"), ("FAILED", "failed"),
+    ("OUT_OF_MEMORY", "failed"),
 ])
 def test_slurms_words_for_a_jobs_end(sweep, word, state):
     sweep.write({"seed": [1]}, {"graph": "ring", "replicas": 2})
@@ -204,7 +222,8 @@ def test_slurms_words_for_a_jobs_end(sweep, word, state):
 def submitted(sweep, jobs, **more):
     """The sweep s1, s2, ... as submitted an hour ago; `jobs`: Slurm's words for each."""
     seeds = list(range(1, len(jobs) + 1))
-    sweep.write({"seed": seeds}, {"graph": "ring", "replicas": 2, "length": {"iterations": 1000}}, **more)
+    sweep.write({"seed": seeds}, {"graph": "ring", "replicas": 2, "length": {"iterations": 1000}},
+                **more)
     stand_in(sweep, "sbatch", "echo 5")
     stand_in(sweep, "squeue", "exit 0")
     sweep("submit")
@@ -212,21 +231,25 @@ def submitted(sweep, jobs, **more):
     told = json.loads(record.read_text())
     told[0]["submitted"] -= 3600
     record.write_text(json.dumps(told))
-    stand_in(sweep, "squeue", "\n".join(f"echo '5_{k}|{word}|None'" for k, word in enumerate(jobs) if word))
+    stand_in(sweep, "squeue",
+             "\n".join(f"echo '5_{k}|{word}|None'" for k, word in enumerate(jobs) if word))
 
 
 def beat(sweep, name, age=0, **changes):
     """A heartbeat as the program writes it."""
-    said = {"state": "training", "iteration": 420, "iterations": 1000, "seconds": 42.0, "eta_seconds": 200.0,
+    said = {"state": "training", "iteration": 420, "iterations": 1000, "seconds": 42.0,
+            "eta_seconds": 200.0,
             "samples_per_second": 1234.5, "job": "5", "host": "n1", "pid": 77,
-            "updated": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - age)), **changes}
+            "updated": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - age)),
+            **changes}
     (sweep.output / f"{name}.h5.heartbeat").write_text(json.dumps(said))
 
 
 def crash(sweep, name, rank, message, age=0):
     path = sweep.output / f"{name}.h5.crash-{rank}.log"
     path.write_text(message + "\nand more\n")
-    os.utime(path, (int(time.time() / 100) * 100 + 100 - age,) * 2)  # ages of one call to the second
+    # ages of one call to the second
+    os.utime(path, (int(time.time() / 100) * 100 + 100 - age,) * 2)
 
 
 def result(sweep, name, status, error="", done=10):
@@ -257,7 +280,8 @@ def test_status_follows_heartbeats(sweep):
 
 
 def test_status_tells_what_can_go_on_from_what_failed_and_why(sweep):
-    submitted(sweep, ["TIMEOUT", "NODE_FAIL", "PENDING", "FAILED", "FAILED", "FAILED", "RUNNING", ""])
+    submitted(sweep,
+              ["TIMEOUT", "NODE_FAIL", "PENDING", "FAILED", "FAILED", "FAILED", "RUNNING", ""])
     (sweep.output / "s1.h5.checkpoints/420").mkdir(parents=True)
     (sweep.output / "s1.h5.checkpoints/90").mkdir()
     result(sweep, "s1", "running")
@@ -274,10 +298,13 @@ def test_status_tells_what_can_go_on_from_what_failed_and_why(sweep):
     result(sweep, "s8", "running")
     found = sweep.status()
     assert {name: (found[name], sweep.detail[name]) for name in found} == {
-        "s1": ("interrupted", "TIMEOUT; goes on from iteration 420 of 1000"), "s2": ("interrupted", "NODE_FAIL; begins anew"),
-        "s3": ("pending", "goes on from iteration 7 of 1000"), "s4": ("failed", "rank 5: trouble 5"),
+        "s1": ("interrupted", "TIMEOUT; goes on from iteration 420 of 1000"),
+        "s2": ("interrupted", "NODE_FAIL; begins anew"),
+        "s3": ("pending", "goes on from iteration 7 of 1000"),
+        "s4": ("failed", "rank 5: trouble 5"),
         "s5": ("failed", "dbench: error: from the log"), "s6": ("failed", "the file's error"),
-        "s7": ("failed", "all ranks end"), "s8": ("interrupted", "no sign of life for 2 min; begins anew")}
+        "s7": ("failed", "all ranks end"),
+        "s8": ("interrupted", "no sign of life for 2 min; begins anew")}
     assert "an array of 7 runs" in sweep("resubmit", "--dry-run")  # all but the pending one
 
 
@@ -287,7 +314,8 @@ def test_a_crash_inside_a_pack_is_told_while_the_pack_runs(sweep):
     stand_in(sweep, "squeue", "echo '5|RUNNING|None'")
     sweep("submit", "--pack", 2)
     crash(sweep, "s1", 0, "no luck")
-    assert sweep.status() == {"s1": "failed", "s2": "pending"} and sweep.detail["s1"] == "rank 0: no luck"
+    assert sweep.status() == {"s1": "failed",
+                              "s2": "pending"} and sweep.detail["s1"] == "rank 0: no luck"
 
 
 def test_watch_refreshes_a_terminal_and_outlasts_a_busy_controller(sweep):
@@ -295,21 +323,26 @@ def test_watch_refreshes_a_terminal_and_outlasts_a_busy_controller(sweep):
     beat(sweep, "s7")
     stand_in(sweep, "squeue", f"""echo x >>{sweep.folder}/looks
 case $(wc -l <{sweep.folder}/looks) in
-    1) for k in $(seq 0 7); do [ $k = 6 ] && echo "5_$k|RUNNING|None" || echo "5_$k|PENDING|None"; done ;;
+    1) for k in $(seq 0 7); do
+           [ $k = 6 ] && echo "5_$k|RUNNING|None" || echo "5_$k|PENDING|None"
+       done ;;
     2) echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1 ;;
     *) for k in $(seq 0 7); do echo "5_$k|CANCELLED|None"; done ;;
 esac""")
     terminal, inside = pty.openpty()
     sweep.environment.update(LINES="8", COLUMNS="60")
-    watched = subprocess.run(sweep.command("status", "--watch", 0.1), cwd=sweep.folder, env=sweep.environment,
+    watched = subprocess.run(sweep.command("status", "--watch", 0.1), cwd=sweep.folder,
+                             env=sweep.environment,
                              stdout=inside, stderr=subprocess.PIPE, text=True, timeout=60)
     os.close(inside)
     shown = os.read(terminal, 100000).decode().replace("\r\n", "\n")
     os.close(terminal)
     assert watched.returncode == 0
-    assert "Unable to contact" in watched.stderr and watched.stderr.rstrip().endswith("again in 0.1 s")
+    assert "Unable to contact" in watched.stderr and watched.stderr.rstrip().endswith(
+        "again in 0.1 s")
     first, second = shown.split("\033[H\033[2J")[1:]
-    assert "42 % (420 of 1000)" in first and "... and 5 more" in first and "8 runs: 1 running, 7 pending" in first
+    assert ("42 % (420 of 1000)" in first and "... and 5 more" in first
+            and "8 runs: 1 running, 7 pending" in first)
     assert max(len(line) for line in first.splitlines()) <= 60 and len(first.splitlines()) < 8
     assert "8 runs: 8 cancelled" in second
 

@@ -1,5 +1,5 @@
-"""Training throughput of PyTorch's eager mode: ResNet-20, batch 32, one thread, SGD. Prints images per
-second (of processor time), the best and the median of rounds of a few seconds in all.
+"""Training throughput of PyTorch's eager mode: ResNet-20, batch 32, one thread, SGD. Prints images
+per second (of processor time), the best and the median of rounds of a few seconds in all.
 
   pytorch_throughput.py [seconds] [--plain]      --plain: contiguous tensors, else channels_last
 """
@@ -11,7 +11,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "pytorch"))
 
-import torch
+try:
+    import torch
+except ImportError:
+    print(f"{sys.argv[0]}: {sys.executable} cannot import torch: use one that can (pip install "
+          "torch)", file=sys.stderr)
+    sys.exit(2)
 from models import ResNet20
 
 BATCH, STEPS_PER_ROUND = 32, 5

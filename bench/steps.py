@@ -4,12 +4,28 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-import h5py
-
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def own_python():
+    """Starts the script again with the project's Python, which has what it needs."""
+    python = ROOT / ".venv" / "bin" / "python"
+    if python.exists() and Path(sys.prefix) != ROOT / ".venv":
+        os.execv(python, [str(python), *sys.argv])
+    print(f"{sys.argv[0]}: no h5py for {sys.executable}, and no {python} that has it: run "
+          "scripts/setup", file=sys.stderr)
+    sys.exit(2)
+
+
+try:
+    import h5py
+except ImportError:
+    own_python()
+
 PROGRAM = os.environ.get("DBENCH_PROGRAM", str(ROOT / "build" / "dbench"))
 WARM_UP = 3   # iterations not counted
 

@@ -85,9 +85,6 @@ def read_row(path: Path, keys: list[str]) -> tuple[dict, dict, str]:
             return {key: fields.find(key).value(run) for key in keys}, flattened(run.spec), ""
     except AnalysisError as error:
         return {}, {}, str(error)
-    except (OSError, KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
-        return {}, {}, (f"{path}: damaged or cut short: {error} (`dbench doctor FILE` examines the "
-                        "file)")
 
 
 def read_table(path: Path, keys: list[str]) -> pd.DataFrame:

@@ -11,15 +11,15 @@ import numpy as np
 
 from . import names, series
 from .comparable import caveats
-from .errors import AnalysisError
+from .errors import AnalysisError, of_a_run, reading
 from .run import Run
 from .textual import bytes_, number, percent, seconds
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column: `key` chooses it, `title` heads it, `value` computes, `show` prints; `timed`: a
-    time.
+    """A column: `key` chooses it, `title` heads it, `compute` gives its value, `show` prints it;
+    `timed`: a time.
 
     `better` is "high" or "low" where one run's value is better than another's.
     """
@@ -27,15 +27,20 @@ class Field:
     key: str
     title: str
     help: str
-    value: Callable[[Run], Any]
+    compute: Callable[[Run], Any]
     show: Callable[[Any], str] = number
     timed: bool = False
     better: str = ""
+
+    def value(self, run: Run) -> Any:
+        with reading(run.path, f"what {self.key} is made from"):
+            return self.compute(run)
 
 
 _read: WeakKeyDictionary[Run, dict] = WeakKeyDictionary()
 
 
+@of_a_run
 def evaluated(run: Run, what: str, prefix: str = ""):
     """The columns of `series.evaluations` as arrays, read once for all the columns that come from
     it (again when the file grew)."""
@@ -47,6 +52,7 @@ def evaluated(run: Run, what: str, prefix: str = ""):
     return kept[key]
 
 
+@of_a_run
 def last(run: Run, what: str, column: str, prefix: str = "") -> float:
     """A value of the last evaluation; NaN where there was none."""
     found = evaluated(run, what, prefix)
@@ -65,15 +71,16 @@ def best(run: Run, what: str, column: str, reduce) -> float:
 def final_spread(run: Run, measure: str) -> float:
     if measure in ("variance", "consensus"):
         return series.final_variance(run, measure)
-    found = series.spread(run, measure)["value"]
-    return float(found.iloc[-1]) if len(found) else float("nan")
+    return series.final_dispersion(run, measure)
 
 
+@of_a_run
 def total(run: Run, name: str) -> float:
     return (float(np.sum(run.iterations[name][:], dtype=np.float64)) if name in run.iterations
             else float("nan"))
 
 
+@of_a_run
 def mean(run: Run, name: str) -> float:
     return float(np.mean(run.iterations[name][:])) if name in run.iterations else float("nan")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import h5py
 
 from .checksum import lookup3
-from .errors import AnalysisError
+from .errors import DAMAGE, AnalysisError
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 FLAGS_AT = 11  # of superblock version 2 and 3
@@ -88,6 +88,8 @@ def open_file(path) -> h5py.File:
         raise AnalysisError(path, "no such file", "check the path, or run `dbench run` first")
     if path.is_dir():
         raise AnalysisError(path, "is a folder, not a result file", "name a file in it")
+    if not path.is_file():
+        raise AnalysisError(path, "is no regular file", "give the .h5 file that `dbench run` wrote")
     if not os.access(path, os.R_OK):
         raise AnalysisError(path, "cannot be read: permission denied", f"try `chmod u+r {path}`")
     until = time.monotonic() + PATIENCE
@@ -99,9 +101,9 @@ def open_file(path) -> h5py.File:
                 return h5py.File(_Wiped(path), "r")
             if not closing:
                 return without_lock(path, bool(flags & SWMR))
-        except OSError as error:
+        except DAMAGE as error:
             if time.monotonic() > until:
-                raise AnalysisError(
-                    path, f"HDF5 cannot open it: {error}", "`dbench doctor FILE` examines the file"
-                ) from error
+                said = " ".join(str(error).split())
+                raise AnalysisError(path, f"HDF5 cannot open it: {said}",
+                                    "`dbench doctor FILE` examines the file") from error
         time.sleep(0.1)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import h5py
 
+from .errors import damaged, reading
 from .hdf5 import open_file
 
 MOST = 512  # open at once, where the system lets a process have twice as many
@@ -44,9 +45,12 @@ class Kept:
         other files are read."""
         file = self.file()
         if name not in self._data:
-            found = file.get(name)
+            with reading(self.path, f"/{name}"):
+                found = file.get(name)
             if found is None:
                 return None
+            if not isinstance(found, h5py.Dataset):
+                raise damaged(self.path, f"/{name}", "a group, where a data set should be")
             self._data[name] = found
         return self._data[name]
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from . import names, series
 from .comparable import caveats
+from .errors import reading
 from .fields import COLUMNS, batch
 from .run import Run
 from .textual import counted, number, percent, seconds
@@ -70,29 +71,25 @@ def accuracies(run: Run) -> list[tuple[str, str]]:
 
 
 def spreads(run: Run) -> list[tuple[str, str]]:
-    found = series.variance(run)
-    if found.empty:
+    """Of what is recorded in every iteration only the last row is read, and what has one number
+    an iteration."""
+    if "variance" not in run.parameters or "consensus_distance" not in run.parameters:
         rows = [("variance", "not recorded")]
     else:
+        distance = run.parameters["consensus_distance"][:].astype(float)
         early = number(series.early_spread(run, "variance"))
-        end = found.iloc[-1]
-        largest = float(series.quiet(np.nanmax, found["consensus"].to_numpy(dtype=float)))
         rows = [
-            ("variance",
-             f"{number(float(end['variance']))} at the end, {early} over the first tenth"),
-            ("consensus distance", f"{number(float(end['consensus']))} at the end, largest "
-                                   f"{number(largest)}"),
+            ("variance", f"{number(series.final_variance(run, 'variance'))} at the end, {early} "
+                         "over the first tenth"),
+            ("consensus distance", f"{number(float(distance[-1]))} at the end, largest "
+                                   f"{number(float(series.quiet(np.nanmax, distance)))}"),
         ]
-    measures = [f"{m.replace('_', ' ')} {cell_of(run, m)}"
+    measures = [f"{m.replace('_', ' ')} {number(series.final_dispersion(run, m), 3)}"
                 for m in series.MEASURES if m in run.parameters]
-    rows.append(("dispersion of norms", ", ".join(measures) + " (at the end, median over weights)"
-                 if measures else "not recorded"))
+    rows.append(("dispersion of norms",
+                 ", ".join(measures) + " (at the end, median over weights)" if measures
+                 else "not recorded"))
     return rows
-
-
-def cell_of(run: Run, measure: str) -> str:
-    values = series.spread(run, measure)["value"]
-    return number(float(values.iloc[-1]), 3) if len(values) else "-"
 
 
 def timing(run: Run) -> list[tuple[str, str]]:
@@ -114,9 +111,9 @@ def timing(run: Run) -> list[tuple[str, str]]:
 
 
 def sections(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
-    return [
-        ("what ran", what_ran(run)),
-        ("accuracy after the last evaluation", accuracies(run)),
-        ("spread over replicas", spreads(run)),
-        ("time", timing(run)),
-    ]
+    found = []
+    for title, rows in (("what ran", what_ran), ("accuracy after the last evaluation", accuracies),
+                        ("spread over replicas", spreads), ("time", timing)):
+        with reading(run.path, f"what \"{title}\" is made from"):
+            found.append((title, rows(run)))
+    return found

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from . import schema
-from .errors import AnalysisError
+from .errors import AnalysisError, damaged, reading
 from .openfiles import Kept
 from .table import Table, decoded, text
 from .writer import condition, duration, silence
@@ -30,13 +30,8 @@ class Run:
         self._kept = Kept(self.path)
         weakref.finalize(self, self._kept.close).atexit = False
         try:
-            self._read_head()
-        except (KeyError, OSError, RuntimeError) as error:
-            self.close()
-            raise AnalysisError(
-                self.path, f"damaged or cut short: {error}",
-                "`dbench doctor FILE` examines the file"
-            ) from error
+            with reading(self.path, "its head"):
+                self._read_head()
         except AnalysisError:
             self.close()
             raise
@@ -46,50 +41,77 @@ class Run:
         if text(attrs.get("schema", "")) != schema.NAME:
             raise AnalysisError(self.path, "an HDF5 file, but not a dbench result",
                                 "give a file of `dbench run`")
-        self.version = int(attrs["schema_version"])
+        self.version = self._whole("schema_version")
         if self.version > schema.VERSION:
-            raise AnalysisError(
-                self.path,
-                f"written in schema version {self.version}, this package reads {schema.VERSION}",
-                "update dbench-analysis",
-            )
+            raise AnalysisError(self.path, f"written in schema version {self.version}, this "
+                                f"package reads {schema.VERSION}", "update dbench-analysis")
         missing = [group for group in schema.GROUPS if group not in self.file]
         if missing:
-            raise AnalysisError(
-                self.path, f"no group {', '.join(missing)}",
-                "the run ended before its first iteration"
-            )
+            raise AnalysisError(self.path, f"no group {', '.join(missing)}",
+                                "the run ended before its first iteration")
         self.name = text(attrs["name"])
         self.status = text(attrs["status"])
         self.error = text(attrs.get("error", ""))
         self.started, self.finished = (text(attrs.get(key, "")) for key in ("started", "finished"))
-        self.replicas = int(attrs["replicas"])
-        self.spec = self._json(text(self.file["spec"][()]), "/spec")
-        self.provenance = self._json(text(self.file["provenance"][()]), "/provenance")
-        self.certificate = self._json(text(self.file["graphs"].attrs.get("certificate", "")),
-                                      "/graphs")
-        evaluated = (self.file["evaluations/replica"][:] if "evaluations/replica" in self.file
-                     else [])
+        self.replicas, self.rank_count = self._whole("replicas"), self._whole("ranks")
+        self.spec = self._json("/spec", self.file["spec"][()], schema.SPEC)
+        self.provenance = self._json("/provenance", self.file["provenance"][()])
+        self.certificate = self._json("/graphs, its certificate", self.file["graphs"].attrs.get(
+            "certificate", ""), schema.CERTIFICATE)
+        evaluated = self._kept.data("evaluations/replica")
+        numel = self._kept.data("tensors/numel")
+        sizes = {"n": self.replicas}
+        sizes |= {"T": len(numel)} if numel is not None else {}
+        sizes |= {"m": len(evaluated)} if evaluated is not None else {}
         self.iterations, self.parameters, self.evaluations = (
-            Table(self._kept, name, columns, evaluated) for name, columns in schema.TABLES.items()
+            Table(self._kept, name, columns, [] if evaluated is None else evaluated[:], sizes)
+            for name, columns in schema.TABLES.items()
         )
 
-    def _json(self, content: str, where: str) -> dict:
+    def _whole(self, name: str) -> int:
+        """An attribute of the file that counts something: a number from 1 up."""
+        with reading(self.path, f"its attribute {name}"):
+            value = int(self.file.attrs[name])
+        if value < 1:
+            raise damaged(self.path, f"its attribute {name}", f"{value}, where 1 or more should be")
+        return value
+
+    def _json(self, where: str, value, kinds: dict[str, tuple] | None = None) -> dict:
+        """The object in a text of the file; empty where the text is. `kinds`: what its members must
+        be, where they are there and not null."""
         try:
-            value = json.loads(content) if content.strip("\0 \n") else {}
-        except json.JSONDecodeError as error:
+            content = text(value)
+            found = json.loads(content) if content.strip("\0 \n") else {}
+        except (ValueError, RecursionError) as error:
             raise AnalysisError(self.path, f"{where} is not JSON: {error}",
                                 "is the file complete?") from error
-        return value or {}
+        if found is not None and not isinstance(found, dict):
+            raise damaged(self.path, where, "not a JSON object")
+        for key, kind in (kinds or {}).items():
+            there = (found or {}).get(key)
+            if there is not None and not isinstance(there, kind):
+                raise damaged(self.path, f"{where}, its {key}", f"{json.dumps(there)[:40]}, where "
+                              f"{' or '.join(k.__name__ for k in kind)} should be")
+        return found or {}
 
-    def _frame(self, group: str) -> pd.DataFrame:
-        """The one-dimensional columns of a small group, cut to the shortest."""
-        if group not in self.file:
-            return pd.DataFrame()
-        columns = {name: data for name, data in self.file[group].items() if data.ndim == 1}
-        rows = min((data.shape[0] for data in columns.values()), default=0)
-        return pd.DataFrame({name: decoded(np.asarray(data[:rows]))
-                             for name, data in columns.items()})
+    def _frame(self, group: str, needed: tuple[str, ...] = (), last: int = 0) -> pd.DataFrame:
+        """The one-dimensional columns of a small group, cut to the shortest; only its `last` rows
+        where so many are asked for."""
+        with reading(self.path, f"/{group}"):
+            if group not in self.file:
+                return pd.DataFrame()
+            columns = {name: data for name in self.file[group]
+                       if (data := self._kept.data(f"{group}/{name}")) is not None
+                       and data.ndim == 1}
+        missing = [name for name in needed if name not in columns]
+        if missing:
+            raise damaged(self.path, f"/{group}", f"no {', '.join(missing)}")
+        rows = min((len(data) for data in columns.values()), default=0)
+        first, found = max(0, rows - last) if last else 0, {}
+        for name, data in columns.items():
+            with reading(self.path, f"/{group}/{name}"):
+                found[name] = decoded(np.asarray(data[first:rows]))
+        return pd.DataFrame(found, index=range(first, rows))
 
     @property
     def file(self) -> h5py.File:
@@ -98,20 +120,19 @@ class Run:
 
     @cached_property
     def tensors(self) -> pd.DataFrame:
-        return self._frame("tensors")
+        found = self._frame("tensors", ("name", "numel", "kind"))
+        if found["numel"].dtype.kind not in "iu" or (found["numel"] < 1).any():
+            raise damaged(self.path, "/tensors/numel", "sizes must be numbers from 1 up")
+        return found
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
         return self._frame("ranks")
 
     @property
-    def rank_count(self) -> int:
-        return int(self.file.attrs["ranks"])
-
-    @property
     def parameter_count(self) -> int:
         """Parameters of one replica."""
-        return int(self.file["tensors/numel"][:].sum())
+        return int(self.tensors["numel"].sum())
 
     @property
     def segments(self) -> pd.DataFrame:
@@ -119,32 +140,40 @@ class Run:
 
     @property
     def events(self) -> pd.DataFrame:
-        return self._frame("events")
+        return self.last_events(0)
+
+    def last_events(self, count: int) -> pd.DataFrame:
+        """The last `count` events, labelled by their number; all for 0."""
+        return self._frame("events", ("time", "iteration", "kind", "text"), count)
 
     @property
     def graphs(self) -> pd.DataFrame:
         """One row per distinct mixing matrix: degree (mean, without self) and rho."""
-        group = self.file["graphs"]
-        found = {name: group[name][:] for name in ("degree", "rho") if name in group}
-        rows = min((len(values) for values in found.values()), default=0)
-        return pd.DataFrame({name: values[:rows] for name, values in found.items()})
+        columns = {name: data for name in ("degree", "rho")
+                   if (data := self._kept.data(f"graphs/{name}")) is not None}
+        with reading(self.path, "/graphs"):
+            rows = min((len(data) for data in columns.values()), default=0)
+            return pd.DataFrame({name: data[:rows] for name, data in columns.items()})
 
     def matrix(self, row: int) -> np.ndarray:
         """Mixing matrix W [n, n] of row `row` of /graphs: W[i, j] weighs what i takes from j."""
-        group = self.file["graphs"]
-        if not 0 <= row < len(group["offset"]) - 1:
-            raise AnalysisError(self.path, f"no graph {row}",
-                                f"/graphs has {max(0, len(group['offset']) - 1)}")
-        first, end = (int(v) for v in group["offset"][row : row + 2])
-        edges = group["edge"][first:end]
-        matrix = np.zeros((self.replicas, self.replicas))
-        matrix[edges[:, 0], edges[:, 1]] = group["weight"][first:end]
+        with reading(self.path, "/graphs"):
+            group = self.file["graphs"]
+            count = max(0, len(group["offset"]) - 1)
+        if not 0 <= row < count:
+            raise AnalysisError(self.path, f"no graph {row}", f"/graphs has {count}")
+        with reading(self.path, "/graphs"):
+            first, end = (int(v) for v in group["offset"][row : row + 2])
+            edges = group["edge"][first:end]
+            matrix = np.zeros((self.replicas, self.replicas))
+            matrix[edges[:, 0], edges[:, 1]] = group["weight"][first:end]
         return matrix
 
     @property
     def planned(self) -> int:
         """Iterations of the whole run; 0 where the file does not say."""
-        return int(self.file["iterations"].attrs.get("planned", 0))
+        with reading(self.path, "/iterations, its attribute planned"):
+            return int(self.file["iterations"].attrs.get("planned", 0))
 
     @property
     def state(self) -> str:

@@ -57,3 +57,12 @@ for _set in ("", "validation_"):
 
 TABLES = {"iterations": ITERATIONS, "parameters": PARAMETERS, "evaluations": EVALUATIONS}
 GROUPS = ("tensors", "ranks", "iterations", "parameters", "evaluations", "graphs")
+
+# what members of the texts in JSON are, where they are there
+SPEC: dict[str, tuple] = {
+    **dict.fromkeys(("model", "data", "optimizer", "algorithm", "schedule"), (str, dict)),
+    **dict.fromkeys(("implementation", "precision", "reduction", "notes"), (str,)),
+    **dict.fromkeys(("profile", "evaluate"), (dict,)),
+    "graph": (str, dict, list), "seed": (int, dict),
+}
+CERTIFICATE: dict[str, tuple] = {"rho": (int, float), "degree": (int, float, dict)}

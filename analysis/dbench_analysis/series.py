@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 
+from .errors import of_a_run
 from .run import Run
 from .schema import MEASURES, TIME_PARTS
 
@@ -19,6 +20,7 @@ def quiet(reduce, values, **how):
         return reduce(values, **how)
 
 
+@of_a_run
 def evaluations(run: Run, what: str, prefix: str = "") -> pd.DataFrame:
     """`what` (accuracy or loss) at each evaluation: iteration, epoch, local min/median/max, mean.
 
@@ -35,6 +37,7 @@ def evaluations(run: Run, what: str, prefix: str = "") -> pd.DataFrame:
     return pd.DataFrame({**frame, "mean": mean[:rows]})
 
 
+@of_a_run
 def training(run: Run, what: str) -> pd.DataFrame:
     """Minibatch accuracy or loss of each iteration: epoch, min, median, max over the replicas."""
     column = run.iterations[f"train_{what}"]
@@ -49,6 +52,7 @@ def training(run: Run, what: str) -> pd.DataFrame:
                          **dict(zip(("min", "median", "max"), values[: len(epoch)].T))})
 
 
+@of_a_run
 def epoch_of(run: Run, iterations: np.ndarray) -> np.ndarray:
     """The epoch reached at the end of each of these iterations (NaN where none is recorded yet)."""
     epoch = run.iterations["epoch"][:]
@@ -57,6 +61,7 @@ def epoch_of(run: Run, iterations: np.ndarray) -> np.ndarray:
             else np.full(len(iterations), np.nan))
 
 
+@of_a_run
 def dispersion(run: Run, measure: str) -> pd.DataFrame:
     """A dispersion measure over iterations: median and quartiles over the weight tensors.
 
@@ -65,9 +70,7 @@ def dispersion(run: Run, measure: str) -> pd.DataFrame:
     """
     if measure not in run.parameters:
         return pd.DataFrame(columns=["iteration", "epoch", "low", "median", "high"])
-    column = run.parameters[measure]
-    weights = (run.tensors["kind"] == "weight").to_numpy()
-    use = weights if weights.any() else np.ones_like(weights)
+    column, use = run.parameters[measure], of_weights(run)
     values = column.rowwise(lambda v: quiet(np.nanquantile, v[:, use], q=[0.25, 0.5, 0.75],
                                             axis=1).T).reshape(-1, 3)
     iteration = column.index
@@ -76,6 +79,22 @@ def dispersion(run: Run, measure: str) -> pd.DataFrame:
                          "median": median, "high": high})
 
 
+@of_a_run
+def of_weights(run: Run) -> np.ndarray:
+    """Which tensors are weights; all of them where a model has none [T]."""
+    weights = (run.tensors["kind"] == "weight").to_numpy()
+    return weights if weights.any() else np.ones_like(weights)
+
+
+@of_a_run
+def final_dispersion(run: Run, measure: str) -> float:
+    """The last median of `dispersion`; only that one row is read."""
+    if measure not in run.parameters:
+        return float("nan")
+    return float(quiet(np.nanmedian, run.parameters[measure][-1][of_weights(run)]))
+
+
+@of_a_run
 def mean_dispersion(run: Run, measure: str, share: float = 1.0) -> float:
     """A dispersion measure, mean over all tensors and over the first `share` of the iterations (at
     least one row); NaN without rows."""
@@ -86,6 +105,7 @@ def mean_dispersion(run: Run, measure: str, share: float = 1.0) -> float:
     return float(quiet(np.nanmean, column[:rows].astype(float)))
 
 
+@of_a_run
 def variance(run: Run) -> pd.DataFrame:
     """Variance over replicas, all parameters: iteration, epoch, variance (numel-weighted mean over
     tensors = consensus_distance^2 / parameters), consensus; *_after where it was recorded."""
@@ -105,6 +125,7 @@ def variance(run: Run) -> pd.DataFrame:
     return pd.DataFrame({"iteration": iteration, "epoch": epoch_of(run, iteration), **columns})
 
 
+@of_a_run
 def spread(run: Run, measure: str) -> pd.DataFrame:
     """Any measure of spread as iteration, epoch, value: variance, consensus, or a dispersion
     measure."""
@@ -114,6 +135,7 @@ def spread(run: Run, measure: str) -> pd.DataFrame:
     return variance(run).rename(columns={measure: "value"})[["iteration", "epoch", "value"]]
 
 
+@of_a_run
 def performance(run: Run) -> tuple[pd.DataFrame, str]:
     """Evaluations by accuracy, or by loss where the model has no accuracy (all NaN)."""
     accuracy = evaluations(run, "accuracy")
@@ -122,6 +144,7 @@ def performance(run: Run) -> tuple[pd.DataFrame, str]:
     return evaluations(run, "loss"), "loss"
 
 
+@of_a_run
 def spread_at_evaluations(run: Run, measure: str) -> pd.DataFrame:
     """Evaluations (see `performance`) with `value`: the mean spread since the evaluation before.
 
@@ -144,19 +167,22 @@ def spread_at_evaluations(run: Run, measure: str) -> pd.DataFrame:
                      & (evaluated["iteration"] > 0)].reset_index(drop=True)
 
 
+@of_a_run
 def squared_per_parameter(run: Run, measure: str, distance: np.ndarray) -> np.ndarray:
     """Consensus distances as they are, or as variance: squared, by the number of parameters."""
     return distance**2 / run.parameter_count if measure.startswith("variance") else distance
 
 
+@of_a_run
 def final_variance(run: Run, measure: str) -> float:
     """The last variance or consensus distance; only that one number is read."""
-    if "variance" not in run.parameters:
+    if "consensus_distance" not in run.parameters:
         return float("nan")
     return float(squared_per_parameter(run, measure,
                                        run.parameters["consensus_distance"][-1].astype(float)))
 
 
+@of_a_run
 def early_spread(run: Run, measure: str, share: float = 0.1) -> float:
     """Mean spread over the first `share` of the iterations recorded (at least one row).
 
@@ -165,6 +191,7 @@ def early_spread(run: Run, measure: str, share: float = 0.1) -> float:
     return early_spreads(run, measure, [share])[0]
 
 
+@of_a_run
 def early_spreads(run: Run, measure: str, shares: list[float]) -> list[float]:
     """`early_spread` for several shares. Of variances only the distances are read, and only what is
     early."""
@@ -188,6 +215,7 @@ def early_spreads(run: Run, measure: str, shares: list[float]) -> list[float]:
     return [early(share) for share in shares]
 
 
+@of_a_run
 def bytes_sent(run: Run) -> np.ndarray:
     """What all replicas sent in each iteration to train, measuring for a controller included
     [I]."""
@@ -199,6 +227,7 @@ def bytes_sent(run: Run) -> np.ndarray:
     return sent
 
 
+@of_a_run
 def step_times(run: Run) -> np.ndarray:
     """Step time of each iteration: that of the slowest rank, in seconds [I]."""
     if "step_time" not in run.iterations:
@@ -206,6 +235,7 @@ def step_times(run: Run) -> np.ndarray:
     return run.iterations["step_time"].rowwise(lambda v: quiet(np.nanmax, v, axis=1))
 
 
+@of_a_run
 def breakdown(run: Run) -> dict[str, float]:
     """Mean seconds per iteration and rank: data, gradient, update, exchange, rest, profile.
 

@@ -5,7 +5,7 @@ import math
 import warnings
 
 import numpy as np
-from scipy import stats
+import scipy  # scipy.stats is loaded when it is first used: it takes a second
 
 EXACT = 1 << 16  # sign patterns (or orders) gone through one by one; of more some are drawn
 DRAWS = 100_000
@@ -70,7 +70,7 @@ def student_half_width(values, confidence: float) -> float:
     """Half the width of Student's interval of the mean of values[n]; infinite for n < 2."""
     if len(values) < 2:
         return math.inf
-    return float(stats.t.ppf((1 + confidence) / 2, len(values) - 1) * stats.sem(values))
+    return float(scipy.stats.t.ppf((1 + confidence) / 2, len(values) - 1) * scipy.stats.sem(values))
 
 
 def tost(d, margin: float) -> float:
@@ -84,24 +84,24 @@ def tost(d, margin: float) -> float:
         return math.nan
     if np.ptp(d) <= 1e-12 * float(np.abs(d).max()):  # equal but for rounding
         return 0.0 if abs(float(d.mean())) < margin else 1.0
-    return float(max(stats.ttest_1samp(d, -margin, alternative="greater").pvalue,
-                     stats.ttest_1samp(d, margin, alternative="less").pvalue))
+    return float(max(scipy.stats.ttest_1samp(d, -margin, alternative="greater").pvalue,
+                     scipy.stats.ttest_1samp(d, margin, alternative="less").pvalue))
 
 
 def ranks(values, axis=None) -> np.ndarray:
     """Ranks from 1; equal values share the mean of theirs."""
-    return stats.rankdata(values, axis=axis)
+    return scipy.stats.rankdata(values, axis=axis)
 
 
 def spearman(x, y) -> float:
     """Rank correlation; NaN for fewer than 3 pairs or where all of one side are equal."""
-    return correlation(stats.spearmanr, x, y)
+    return correlation(scipy.stats.spearmanr, x, y)
 
 
 def kendall(x, y) -> float:
     """Rank correlation by pairs, tau-b: ties count for neither side and shorten both. NaN as in
     `spearman`."""
-    return correlation(stats.kendalltau, x, y)
+    return correlation(scipy.stats.kendalltau, x, y)
 
 
 def correlation(how, x, y) -> float:
@@ -132,7 +132,7 @@ def spearman_together(x, y, rng: np.random.Generator) -> tuple[np.ndarray, np.nd
     1993): that any p is 0.05 or less has a probability of at most 0.05 where x has nothing to do
     with y. All numbers are finite; NaN where a row is constant.
     """
-    a, b = (scaled(stats.rankdata(np.atleast_2d(v), axis=1)) for v in (x, y))
+    a, b = (scaled(scipy.stats.rankdata(np.atleast_2d(v), axis=1)) for v in (x, y))
     rho = a @ b.T
     taken, _ = orders(a.shape[1], rng)
     largest = np.zeros(len(taken))

@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pandas as pd
 
-from .errors import AnalysisError
+from .errors import AnalysisError, damaged, reading
 from .openfiles import Kept
 
 BLOCK_BYTES = 32 << 20  # of a column held at a time by Column.blocks
@@ -24,11 +24,19 @@ class Column:
 
     def __init__(self, table: "Table", name: str, axes: str, unit: str):
         self.table, self.name, self.axes, self._unit = table, name, axes, unit
-        shape = self.data.shape
-        rows = shape[0] if shape else 0
+        with reading(table.path, self.place):
+            shape, kind = self.data.shape, self.data.dtype.kind
+        if len(shape) != len(axes) or kind not in "biufS":
+            raise damaged(table.path, self.place, f"shape {list(shape)} of {self.data.dtype}, "
+                          f"where numbers of the axes {axes} should be")
+        for axis, size in zip(axes[1:], shape[1:]):
+            if size != table.sizes.get(axis, size):
+                raise damaged(table.path, self.place, f"{size} along {axis}, where "
+                              f"{table.sizes[axis]} should be")
+        rows = shape[0]
         key = table.key(axes)
         if key and key != name and (labels := table.data(key)) is not None:
-            rows = min(rows, labels.shape[0])  # a file being written: columns grow in turn
+            rows = min(rows, len(labels))  # a file being written: columns grow in turn
         self.shape = (rows, *shape[1:])
 
     @property
@@ -36,16 +44,23 @@ class Column:
         return self.table.data(self.name)
 
     @property
+    def place(self) -> str:
+        """Where it stands in the file."""
+        return f"/{self.table.name}/{self.name}"
+
+    @property
     def dtype(self) -> np.dtype:
         return self.data.dtype
 
     @property
     def unit(self) -> str:
-        return text(self.data.attrs.get("unit", self._unit))
+        with reading(self.table.path, f"{self.place}, its unit"):
+            return text(self.data.attrs.get("unit", self._unit))
 
     @property
     def description(self) -> str:
-        return text(self.data.attrs.get("description", ""))
+        with reading(self.table.path, f"{self.place}, its description"):
+            return text(self.data.attrs.get("description", ""))
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -59,9 +74,12 @@ class Column:
                 raise IndexError(f"row {first} of {self.name}, which has {len(self)}")
             first = int(first) % len(self)
         else:  # ellipsis, masks, lists: numpy's business
-            return decoded(np.asarray(self.data[: len(self)])[where])
-        where = (first, *rest)
-        return decoded(np.asarray(self.data[where]))
+            return self._read(slice(0, len(self)))[where]
+        return self._read((first, *rest))
+
+    def _read(self, where) -> np.ndarray:
+        with reading(self.table.path, self.place):
+            return decoded(np.asarray(self.data[where]))
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         values = self[:]
@@ -83,8 +101,9 @@ class Column:
     def index(self) -> np.ndarray:
         """The iteration of each row."""
         key = self.table.key(self.axes)
-        labels = self.table.data(key) if key else None
-        return np.arange(len(self)) if labels is None else np.asarray(labels[: len(self)])
+        if key is None or self.table.data(key) is None:
+            return np.arange(len(self))
+        return self.table.index(key, len(self))
 
     def frame(self) -> pd.DataFrame:
         """Rows labelled by iteration; columns by replica, rank or tensor (both for norms)."""
@@ -104,25 +123,41 @@ class Column:
 class Table:
     """A group of columns. `"gini" in table` is true where the run recorded at least one row."""
 
-    def __init__(self, kept: Kept, name: str, columns: dict, replicas):
-        self._kept, self.name, self._columns, self._replicas = kept, name, columns, replicas
+    def __init__(self, kept: Kept, name: str, columns: dict, replicas, sizes: dict[str, int]):
+        """`replicas`: those that are evaluated; `sizes`: of the axes that a file has one of."""
+        self._kept, self.name, self._columns = kept, name, columns
+        self._replicas, self.sizes = replicas, sizes
 
     @property
     def group(self) -> h5py.Group:
-        return self._kept.file()[self.name]
+        with reading(self.path, f"/{self.name}"):
+            return self._kept.file()[self.name]
 
     def data(self, column: str) -> h5py.Dataset | None:
         return self._kept.data(f"{self.name}/{column}")
 
+    @property
+    def path(self):
+        return self._kept.path
+
+    def index(self, key: str, rows: int) -> np.ndarray:
+        """The iterations of the first `rows` rows, by the column that labels them."""
+        found = self[key][:rows]
+        if found.dtype.kind not in "iu" or np.any(found < 0):
+            raise damaged(self.path, f"/{self.name}/{key}", "iterations must be numbers from 0 up")
+        return found
+
     def key(self, axes: str) -> str | None:
         """The column that labels the rows of a column with these axes."""
         return {"I": "iteration", "J": "iteration", "Q": "variance_iteration",
-                "E": "iteration"}.get(axes[0])
+                "E": "iteration"}.get(axes[:1])
 
     def labels(self, axis: str, size: int) -> list:
         names = self._kept.data("tensors/name") if axis == "T" else None
-        if names is not None and len(names) == size:
-            return list(decoded(names[:]))
+        if names is not None:
+            with reading(self.path, "/tensors/name"):
+                if len(names) == size:
+                    return list(decoded(names[:]))
         if axis == "m" and len(self._replicas) == size:
             return list(self._replicas)
         return list(range(size))
@@ -136,11 +171,13 @@ class Table:
     def __getitem__(self, name: str) -> Column:
         data = self.data(name)
         if data is None:
-            raise AnalysisError(self._kept.path, f"no /{self.name}/{name}",
+            raise AnalysisError(self.path, f"no /{self.name}/{name}",
                                 f"there are {', '.join(self.group)}")
-        axes, unit = self._columns.get(name) or (
-            text(data.attrs.get("dimensions", "?" * data.ndim)).replace(",", ""), "")
-        return Column(self, name, axes, unit)
+        if name in self._columns:
+            return Column(self, name, *self._columns[name])
+        with reading(self.path, f"/{self.name}/{name}, its dimensions"):
+            axes = text(data.attrs.get("dimensions", "?" * data.ndim)).replace(",", "")
+        return Column(self, name, axes, "")
 
     def __len__(self) -> int:
         return len(self["iteration"])

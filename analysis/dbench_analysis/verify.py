@@ -5,6 +5,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 import pandas as pd
 
+from .errors import of_a_run
 from .run import Run
 from .schema import MEASURES
 
@@ -45,6 +46,7 @@ def dispersion(norms: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
+@of_a_run
 def verify(run: Run) -> pd.DataFrame:
     """Largest |recorded - recomputed| of each measure over all rows and tensors.
 

@@ -310,6 +310,7 @@ def test_a_methods_parameters_are_not_mixed_by_the_order_of_files(make, tmp_path
     for seed in range(1, 7):
         make(name=f"slow-{seed}", implementation=None, graph="ring", replicas=4, ranks=4,
              per_epoch=2, epochs=1, norms=False, seed=seed, final=0.5 + 1e-4 * seed,
+             reduction="library", cpus=64,
              spec={"seed": seed, "model": "cnn", "data": {"type": "shapes", "batch_size": 8},
                    "optimizer": {"type": "accum_adam", "lr": 1e-5}, **spec})
     files, told = sorted(str(path) for path in tmp_path.glob("*.h5")), []

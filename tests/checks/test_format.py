@@ -1,4 +1,5 @@
-"""Every C++ source looks as clang-format would have it (version 14, which scripts/setup installs)."""
+"""Every C++ source looks as clang-format would have it (version 14, which scripts/setup
+installs)."""
 
 import shutil
 import subprocess
@@ -17,7 +18,8 @@ def formatter():
         pytest.skip("no clang-format: scripts/setup installs it")
     version = subprocess.run([found, "--version"], capture_output=True, text=True).stdout
     if "version 14." not in version:
-        pytest.skip(f"other versions format otherwise ({version.strip()}): scripts/setup installs 14")
+        pytest.skip(
+            f"other versions format otherwise ({version.strip()}): scripts/setup installs 14")
     return found
 
 

@@ -1,4 +1,5 @@
-"""Follows a growing file with h5py for some seconds. Usage: watch_with_h5py.py FILE SECONDS; prints the rows seen."""
+"""Follows a growing file with h5py for some seconds. Usage: watch_with_h5py.py FILE SECONDS; prints
+the rows seen."""
 
 import sys
 import time
@@ -9,7 +10,8 @@ import numpy as np
 path, seconds = sys.argv[1], float(sys.argv[2])
 start, rows = time.monotonic(), 0
 with h5py.File(path, "r", swmr=True) as file:
-    loss, iteration, norm = file["iterations/train_loss"], file["iterations/iteration"], file["parameters/norm"]
+    loss, iteration, norm = file["iterations/train_loss"], file["iterations/iteration"], file[
+        "parameters/norm"]
     while time.monotonic() - start < seconds:
         for data in (loss, iteration, norm):
             data.refresh()

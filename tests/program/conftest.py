@@ -46,14 +46,16 @@ class Dbench:
         return (mpirun(ranks) if ranks else []) + [PROGRAM, *map(str, words)]
 
     def __call__(self, *words, ranks=None, timeout=180, expect=0, env=None):
-        done = subprocess.run(self.command(*words, ranks=ranks), cwd=self.folder, timeout=timeout, text=True,
+        done = subprocess.run(self.command(*words, ranks=ranks), cwd=self.folder, timeout=timeout,
+                              text=True,
                               capture_output=True, env={**self.environment, **(env or {})})
         assert done.returncode == expect, f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
     def start(self, *words, ranks=None):
         return subprocess.Popen(self.command(*words, ranks=ranks), cwd=self.folder, text=True,
-                                env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                env=self.environment, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
 
     def run(self, spec, output="out.h5", ranks=None, **more):
         self("run", spec, "--output", output, "--quiet", ranks=ranks, **more)

@@ -4,7 +4,8 @@ import h5py
 import numpy as np
 
 # What differs between runs of the same spec: times, places, and what the split over ranks changes.
-OF_THE_MACHINE = ("ranks/", "segments/", "provenance", "events/", "iterations/profile_bytes", "spec")
+OF_THE_MACHINE = ("ranks/", "segments/", "provenance", "events/", "iterations/profile_bytes",
+                  "spec")
 
 
 def content(path):
@@ -12,7 +13,8 @@ def content(path):
     out = {}
 
     def visit(name, item):
-        if isinstance(item, h5py.Dataset) and not name.startswith(OF_THE_MACHINE) and "time" not in name \
+        if isinstance(item,
+                      h5py.Dataset) and not name.startswith(OF_THE_MACHINE) and "time" not in name \
                 and "elapsed" not in name:
             out[name] = item[()]
 

@@ -7,19 +7,23 @@ import numpy as np
 import pytest
 from results import differences, read
 
-# A name of its own: the algorithm, and what differs from the defaults. Every algorithm of the table stands here.
+# A name of its own: the algorithm, and what differs from the defaults. Every algorithm of the table
+# stands here.
 ALGORITHMS = {
     "centralized": {"algorithm": "centralized", "graph": None},
     "dsgd": {"algorithm": "dsgd"},
-    "dsgd awc adam": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}, "optimizer": {"type": "adam", "lr": 0.01}},
+    "dsgd awc adam": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"},
+                      "optimizer": {"type": "adam", "lr": 0.01}},
     "dsgd cta": {"algorithm": {"type": "dsgd", "order": "combine_then_adapt"}},
     "averaged_momentum": {"algorithm": {"type": "averaged_momentum", "beta": 0.5}},
     "decentlam": {"algorithm": {"type": "decentlam", "beta": 0.5}},
     "qg_dsgdm": {"algorithm": {"type": "qg_dsgdm", "beta": 0.5}},
     "qg_dsgdm nesterov": {"algorithm": {"type": "qg_dsgdm", "beta": 0.5, "nesterov": True}},
-    "qg_adam": {"algorithm": "qg_adam", "optimizer": {"type": "sgd", "lr": 0.0005, "weight_decay": 0.001}},
+    "qg_adam": {"algorithm": "qg_adam",
+                "optimizer": {"type": "sgd", "lr": 0.0005, "weight_decay": 0.001}},
     "d2": {"algorithm": "d2", "graph": {"type": "ring", "lazy": 0.5}},
-    "d2 relay": {"algorithm": {"type": "d2", "form": "relay"}, "graph": {"type": "ring", "lazy": 0.5}},
+    "d2 relay": {"algorithm": {"type": "d2", "form": "relay"},
+                 "graph": {"type": "ring", "lazy": 0.5}},
     "exact_diffusion": {"algorithm": "exact_diffusion"},
     "gradient_tracking": {"algorithm": "gradient_tracking"},
     "gradient_tracking diging": {"algorithm": {"type": "gradient_tracking", "form": "diging"}},
@@ -30,9 +34,11 @@ ALGORITHMS = {
     "local_sgd": {"algorithm": {"type": "local_sgd", "period": 3}},
     "local_sgd post": {"algorithm": {"type": "local_sgd", "period": 3, "start": {"iterations": 2}}},
     "gossip_pga": {"algorithm": {"type": "gossip_pga", "period": 3}},
-    "hierarchical_averaging": {"algorithm": {"type": "hierarchical_averaging", "gpus_per_node": 4, "outer_period": 3}},
+    "hierarchical_averaging": {"algorithm": {"type": "hierarchical_averaging", "gpus_per_node": 4,
+                                             "outer_period": 3}},
     "slowmo": {"algorithm": {"type": "slowmo", "period": 3}},
-    "slowmo qg": {"algorithm": {"type": "slowmo", "period": 3, "base": {"type": "qg_dsgdm", "beta": 0.5}}},
+    "slowmo qg": {"algorithm": {"type": "slowmo", "period": 3,
+                                "base": {"type": "qg_dsgdm", "beta": 0.5}}},
     "consensus_control": {"algorithm": {"type": "consensus_control", "fraction": 0.3}},
     "dsgd_ac": {"algorithm": {"type": "dsgd_ac", "start_epoch": 0}, "schedule": "cosine"},
     "diloco": {"algorithm": {"type": "diloco", "period": 3}},
@@ -41,7 +47,8 @@ ALGORITHMS = {
 }
 CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "implementation": None,
        "data": {"type": "shapes", "train": 240, "test": 48, "batch_size": 8},
-       "optimizer": {"type": "sgd", "lr": 0.05}, "length": {"iterations": 7}, "profile": {"after": True}}
+       "optimizer": {"type": "sgd", "lr": 0.05}, "length": {"iterations": 7},
+       "profile": {"after": True}}
 
 
 def test_every_algorithm_is_tried(dbench):
@@ -63,18 +70,23 @@ def test_trains_real_images_better_than_chance(dbench, name):
     data = os.environ.get("DBENCH_DATA")
     if not data or not os.path.isdir(os.path.join(data, "fashion-mnist")):
         pytest.skip("DBENCH_DATA has no Fashion-MNIST")
-    spec = dbench.spec({**CNN, "replicas": 4, "length": {"iterations": 80}, "optimizer": {"type": "sgd", "lr": 0.1},
-                        "data": {"type": "fashion_mnist", "batch_size": 16, "limit": {"train": 4000, "test": 500}},
-                        "profile": {"variance": "off"}, "evaluate": {"every": None, "replicas": 2}}, **ALGORITHMS[name])
+    spec = dbench.spec({**CNN, "replicas": 4, "length": {"iterations": 80},
+                        "optimizer": {"type": "sgd", "lr": 0.1},
+                        "data": {"type": "fashion_mnist", "batch_size": 16,
+                                 "limit": {"train": 4000, "test": 500}},
+                        "profile": {"variance": "off"}, "evaluate": {"every": None, "replicas": 2}},
+                       **ALGORITHMS[name])
     run = dbench.run(spec, ranks=2, env={"DBENCH_DATA": data})
-    assert read(run, "evaluations/mean_accuracy")[-1] > 0.2  # chance: 0.1, its deviation on 500 images 0.013
+    # chance: 0.1, its deviation on 500 images 0.013
+    assert read(run, "evaluations/mean_accuracy")[-1] > 0.2
 
 
 # Per iteration t of 7, with period 3 on a ring of 6: rows that a replica sends, and averagings.
 EACH, DUE = [2] * 7, [0, 0, 2, 0, 0, 2, 0]
 GLOBAL = 2 * 5 / 6  # rows of an all-reduce of 6
 SENT = {
-    "dsgd": EACH, "dsgd cta": EACH, "decentlam": EACH, "qg_dsgdm": EACH, "qg_adam": EACH, "d2": EACH, "gut": EACH,
+    "dsgd": EACH, "dsgd cta": EACH, "decentlam": EACH, "qg_dsgdm": EACH, "qg_adam": EACH,
+    "d2": EACH, "gut": EACH,
     "exact_diffusion": EACH, "dsgd_ac": EACH, "averaged_momentum": [4] * 7,
     "gradient_tracking": [2] + [4] * 6, "gradient_tracking diging": [4] * 7,
     "relaysgd": [10 / 6] * 7,
@@ -83,7 +95,8 @@ SENT = {
     "gossip_pga": [2, 2, GLOBAL, 2, 2, GLOBAL, 2],
     "slowmo": [0, 0, GLOBAL, 0, 0, GLOBAL, 0], "slowmo qg": [2, 2, GLOBAL, 2, 2, GLOBAL, 2],
     # nodes of 4 and 2 replicas: 4 times 2 3/4 and 2 times 2 1/2 rows
-    "hierarchical_averaging": [(4 * 1.5 + 2 * 1) / 6] * 2 + [2] + [(4 * 1.5 + 2 * 1) / 6] * 2 + [2, (4 * 1.5 + 2) / 6],
+    "hierarchical_averaging": [(4 * 1.5 + 2 * 1) / 6] * 2 + [2] + [(4 * 1.5 + 2 * 1) / 6] * 2
+    + [2, (4 * 1.5 + 2) / 6],
 }
 
 
@@ -97,22 +110,26 @@ def test_what_is_sent(dbench, name):
     for column in ("rounds", "degree", "messages"):
         assert np.array_equal(read(run, f"iterations/{column}") > 0, exchanges)
     assert np.array_equal(read(run, "iterations/graph") >= 0, exchanges)
-    before, after = read(run, "parameters/consensus_distance"), read(run, "parameters/consensus_distance_after")
+    before, after = read(run, "parameters/consensus_distance"), read(
+        run, "parameters/consensus_distance_after")
     assert np.array_equal(after[~exchanges], before[~exchanges])
     if name not in ("relaysgd", "qg_dsgdm"):
         assert np.all(after[exchanges] < before[exchanges] + 1e-12)
 
 
 def test_a_sequence_goes_on_with_every_exchange(dbench):
-    """Two rounds and a period of two: taking the iteration's own round would use the second one only."""
+    """Two rounds and a period of two: taking the iteration's own round would use the second one
+    only."""
     run = dbench.run(dbench.spec({**CNN, "replicas": 4, "graph": "one_peer_exponential",
-                                  "algorithm": {"type": "local_sgd", "period": 2}, "length": {"iterations": 8}}))
+                                  "algorithm": {"type": "local_sgd", "period": 2},
+                                  "length": {"iterations": 8}}))
     used = read(run, "iterations/graph")
     assert list(used) == [-1, 0, -1, 1, -1, 0, -1, 1]
 
 
 def test_clip_norm_bounds_every_replicas_step(dbench):
-    changes = {**CNN, "algorithm": "dsgd", "optimizer": {"type": "sgd", "lr": 0.1, "clip_norm": 0.2}}
+    changes = {**CNN, "algorithm": "dsgd",
+               "optimizer": {"type": "sgd", "lr": 0.1, "clip_norm": 0.2}}
     run = dbench.run(dbench.spec(changes), ranks=2)
     gradient, update = read(run, "parameters/gradient_norm"), read(run, "parameters/update_norm")
     assert np.all(gradient > 0.2)  # recorded before clipping
@@ -120,19 +137,27 @@ def test_clip_norm_bounds_every_replicas_step(dbench):
 
 
 REFUSED = {
-    "momentum twice": ({"algorithm": "qg_dsgdm", "optimizer": {"type": "sgd", "momentum": 0.9}}, "/optimizer/momentum", "/algorithm/beta"),
-    "momentum corrected": ({"algorithm": "d2", "optimizer": {"type": "sgd", "momentum": 0.9}}, "/optimizer/momentum", "qg_dsgdm"),
-    "adam corrected": ({"algorithm": "gradient_tracking", "optimizer": "adam"}, "/optimizer/type", "sgd"),
+    "momentum twice": ({"algorithm": "qg_dsgdm", "optimizer": {"type": "sgd", "momentum": 0.9}},
+                       "/optimizer/momentum", "/algorithm/beta"),
+    "momentum corrected": ({"algorithm": "d2", "optimizer": {"type": "sgd", "momentum": 0.9}},
+                           "/optimizer/momentum", "qg_dsgdm"),
+    "adam corrected": ({"algorithm": "gradient_tracking", "optimizer": "adam"}, "/optimizer/type",
+                       "sgd"),
     "smallest eigenvalue": ({"algorithm": "d2"}, "/graph", "lazy"),
-    "directed": ({"algorithm": "exact_diffusion", "graph": "one_way_ring"}, "/graph", "gradient_tracking"),
+    "directed": ({"algorithm": "exact_diffusion", "graph": "one_way_ring"}, "/graph",
+                 "gradient_tracking"),
     "no tree": ({"algorithm": "relaysgd"}, "/graph", "path"),
-    "sequence": ({"algorithm": "consensus_control", "graph": "one_peer_exponential"}, "/graph", "static"),
+    "sequence": ({"algorithm": "consensus_control", "graph": "one_peer_exponential"}, "/graph",
+                 "static"),
     "base": ({"algorithm": {"type": "slowmo", "base": "d2"}}, "/algorithm/base", "local_sgd"),
     "unknown base": ({"algorithm": {"type": "slowmo", "base": "dsdg"}}, "/algorithm/base", "dsgd"),
-    "no multiple": ({"algorithm": {"type": "hierarchical_averaging", "period": 3, "outer_period": 8}}, "/algorithm/outer_period", "9"),
+    "no multiple": ({"algorithm": {"type": "hierarchical_averaging", "period": 3,
+                                   "outer_period": 8}}, "/algorithm/outer_period", "9"),
     "unstable": ({"algorithm": {"type": "qg_gutm", "mu": 0.5}}, "/algorithm/mu", "0.06"),
-    "division by 0": ({"algorithm": "qg_dsgdm", "optimizer": {"type": "sgd", "lr": 0}}, "/optimizer/lr", "positive"),
-    "range": ({"algorithm": {"type": "dsgd_ac", "a_min": 0.5, "a_max": 0.4}}, "/algorithm/a_min", "a_max"),
+    "division by 0": ({"algorithm": "qg_dsgdm", "optimizer": {"type": "sgd", "lr": 0}},
+                      "/optimizer/lr", "positive"),
+    "range": ({"algorithm": {"type": "dsgd_ac", "a_min": 0.5, "a_max": 0.4}}, "/algorithm/a_min",
+              "a_max"),
     "misspelt": ({"algorithm": "gradient_traking"}, "/algorithm", "gradient_tracking"),
 }
 
@@ -147,14 +172,16 @@ def test_refusals_name_key_reason_and_remedy(dbench, case):
 
 
 def test_allow_biased_takes_a_graph_that_does_not_suit(dbench):
-    done = dbench("run", dbench.spec({**CNN, "algorithm": "d2", "allow_biased": True}), "--output", "out.h5")
+    done = dbench("run", dbench.spec({**CNN, "algorithm": "d2", "allow_biased": True}), "--output",
+                  "out.h5")
     assert "lambda_n" in done.stderr or "eigenvalue" in done.stderr
 
 
 def test_conform_prints_deviations_and_fails_on_none(dbench):
     done = dbench("conform", "gradient_tracking", "--quick")
     assert "tracker" in done.stdout and "FAILED" not in done.stdout
-    reports = json.loads(dbench("conform", "d2", "--graph", "ring:lazy=0.5", "--n", 6, "--json", ranks=2).stdout)
+    reports = json.loads(dbench("conform", "d2", "--graph", "ring:lazy=0.5", "--n", 6, "--json",
+                                ranks=2).stdout)
     assert len(reports) >= 3 and all(report["passed"] for report in reports)
     assert {"reference", "exact", "restart"} <= {check["name"] for check in reports[0]["checks"]}
     assert "directed" in dbench("conform", "d2", "--graph", "one_way_ring").stdout

@@ -1,5 +1,5 @@
-"""Whatever is wrong with the command, the spec, the data or the output: a message that names it, exit
-status 2, nothing written."""
+"""Whatever is wrong with the command, the spec, the data or the output: a message that names it,
+exit status 2, nothing written."""
 
 import gzip
 import struct
@@ -36,11 +36,15 @@ def test_broken_json_names_line_and_column(dbench):
     ({"optimizer": {"type": "sgd", "momentun": 0.9}}, ["/optimizer/momentun", "'momentum'"]),
     ({"profile": {"variance": {"kindd": "off"}}}, ["/profile/variance/kindd", "'kind'"]),
     ({"profile": {"every": []}}, ["/profile/every:", "no stages"]),
-    ({"profile": {"every": [{"every": {"epochs": 1}}, {"every": None}]}}, ["/profile/every/0/until", "missing"]),
-    ({"profile": {"every": [{"until": {"iterations": 4}, "every": {"epochs": 1}}]}}, ["/profile/every/0/until", "last"]),
-    ({"profile": {"every": [{"until": {"iterations": 4}, "every": None}, {"until": {"iterations": 3}, "every": None},
+    ({"profile": {"every": [{"every": {"epochs": 1}}, {"every": None}]}},
+     ["/profile/every/0/until", "missing"]),
+    ({"profile": {"every": [{"until": {"iterations": 4}, "every": {"epochs": 1}}]}},
+     ["/profile/every/0/until", "last"]),
+    ({"profile": {"every": [{"until": {"iterations": 4}, "every": None},
+                            {"until": {"iterations": 3}, "every": None},
                             {"every": None}]}}, ["/profile/every/1/until", "not after"]),
-    ({"profile": {"every": [{"until": {"iterations": 4}, "every": {"iterations": 0}}, {"every": None}]}},
+    ({"profile": {"every": [{"until": {"iterations": 4}, "every": {"iterations": 0}},
+                            {"every": None}]}},
      ["/profile/every/0/every/iterations", "greater than 0"]),
     ({"model": "resnet21"}, ["/model/type", "resnet20"]),
     ({"implementation": "D_rign"}, ["/implementation", "D_ring"]),
@@ -65,7 +69,8 @@ def test_broken_json_names_line_and_column(dbench):
     ({"checkpoint": {"every": {"epochs": 0}}}, ["/checkpoint/every"]),
     ({"evaluate": {"replicas": 0}}, ["/evaluate/replicas"]),
     ({"data": {"type": "shapes", "train": 256, "test": 64, "batch_size": 100}}, ["batch"]),
-    ({"data": {"type": "shapes", "train": 256, "test": 64, "batch_size": {"global": 30}}}, ["30", "4"]),
+    ({"data": {"type": "shapes", "train": 256, "test": 64, "batch_size": {"global": 30}}},
+     ["30", "4"]),
     ({"model": "least_squares"}, ["least_squares"]),
     ({"data": {"type": "shapes", "partition": {"type": "dirichlet", "alpha": 0}}},
      ["/data/partition/alpha", "out of range"]),
@@ -120,7 +125,8 @@ def cifar(folder, records=10000, cut=0, label=None, extra=0):
 
 
 def cifar_spec(dbench, root):
-    return dbench.spec(data={"type": "cifar10", "root": str(root), "batch_size": 8}, length={"iterations": 2})
+    return dbench.spec(data={"type": "cifar10", "root": str(root), "batch_size": 8},
+                       length={"iterations": 2})
 
 
 def test_no_data_root(dbench):
@@ -133,7 +139,8 @@ def test_missing_data_files(dbench):
     assert "data_batch_1.bin" in message or "cifar-10-batches-bin" in message
 
 
-@pytest.mark.parametrize("damage, word", [({"cut": 5}, "30730000"), ({"extra": 7}, "30730000"), ({"label": 10}, "label")])
+@pytest.mark.parametrize("damage, word", [({"cut": 5}, "30730000"), ({"extra": 7}, "30730000"),
+                                          ({"label": 10}, "label")])
 def test_damaged_cifar10(dbench, damage, word):
     cifar(dbench.folder / "cifar-10-batches-bin", **damage)
     message = refused(dbench, cifar_spec(dbench, dbench.folder))
@@ -143,8 +150,10 @@ def test_damaged_cifar10(dbench, damage, word):
 def test_bad_magic_number(dbench):
     folder = dbench.folder / "mnist"
     folder.mkdir()
-    for name, magic, size in [("train-images-idx3-ubyte", 2051, (60000, 28, 28)), ("train-labels-idx1-ubyte", 2051, (60000,)),
-                              ("t10k-images-idx3-ubyte", 2051, (10000, 28, 28)), ("t10k-labels-idx1-ubyte", 2049, (10000,))]:
+    for name, magic, size in [("train-images-idx3-ubyte", 2051, (60000, 28, 28)),
+                              ("train-labels-idx1-ubyte", 2051, (60000,)),
+                              ("t10k-images-idx3-ubyte", 2051, (10000, 28, 28)),
+                              ("t10k-labels-idx1-ubyte", 2049, (10000,))]:
         count = 1
         for s in size:
             count *= s
@@ -173,7 +182,8 @@ def test_existing_output_is_left_alone(dbench):
         assert "kept.h5" in done.stderr and "--overwrite" in done.stderr
         assert open(first, "rb").read() == before
     # A run that is refused later leaves it alone too, even with --overwrite.
-    dbench("run", dbench.spec(model="least_squares"), "--output", "kept.h5", "--overwrite", expect=2)
+    dbench("run", dbench.spec(model="least_squares"), "--output", "kept.h5", "--overwrite",
+           expect=2)
     assert open(first, "rb").read() == before
     dbench("run", dbench.spec(), "--output", "kept.h5", "--overwrite", "--quiet")
     with h5py.File(first) as file:
@@ -188,12 +198,15 @@ def test_a_file_of_another_kind_is_never_overwritten(dbench):
 
 
 def test_bad_command_lines(dbench):
-    for words in (["frobnicate"], ["run"], ["run", "x.json", "--frob"], ["graph", "ring"], ["graph", "ring", "--n", "0"],
-                  ["graph", "rings", "--n", "4"], ["graph", "ring", "--n", "4", "--k", "2"], ["list", "grafs"],
+    for words in (["frobnicate"], ["run"], ["run", "x.json", "--frob"], ["graph", "ring"],
+                  ["graph", "ring", "--n", "0"],
+                  ["graph", "rings", "--n", "4"], ["graph", "ring", "--n", "4", "--k", "2"],
+                  ["list", "grafs"],
                   ["doctor", "nowhere.h5"], []):
         dbench(*words, expect=2)
 
 
 def test_bad_environment(dbench):
-    done = dbench("run", dbench.spec(), "--output", "x.h5", ranks=2, expect=2, env={"DBENCH_TIMEOUT": "soon"})
+    done = dbench("run", dbench.spec(), "--output", "x.h5", ranks=2, expect=2,
+                  env={"DBENCH_TIMEOUT": "soon"})
     assert "DBENCH_TIMEOUT" in done.stderr

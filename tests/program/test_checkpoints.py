@@ -1,4 +1,5 @@
-"""A run that was interrupted and goes on equals one that was not, in every recorded number but times."""
+"""A run that was interrupted and goes on equals one that was not, in every recorded number but
+times."""
 
 import os
 import shutil
@@ -11,18 +12,23 @@ import numpy as np
 import pytest
 from results import differences, read
 
-CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "implementation": None, "algorithm": "dsgd",
+CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "implementation": None,
+       "algorithm": "dsgd",
        "data": {"type": "shapes", "train": 240, "test": 48, "batch_size": 8, "augment": True},
-       "optimizer": {"type": "sgd", "lr": 0.02}, "length": {"iterations": 400}, "profile": {"every": {"iterations": 3}},
+       "optimizer": {"type": "sgd", "lr": 0.02}, "length": {"iterations": 400},
+       "profile": {"every": {"iterations": 3}},
        "evaluate": {"every": {"iterations": 50}}, "checkpoint": {"every": {"iterations": 10}}}
 STATES = {  # every kind of state
-    "momentum, random sequence": {"optimizer": {"type": "sgd", "lr": 0.02, "momentum": 0.9}, "graph": "random_matching"},
+    "momentum, random sequence": {"optimizer": {"type": "sgd", "lr": 0.02, "momentum": 0.9},
+                                  "graph": "random_matching"},
     "tracking, one-peer": {"algorithm": "gradient_tracking", "graph": "one_peer_exponential"},
-    "outer steps, adam": {"algorithm": {"type": "diloco", "period": 7}, "optimizer": {"type": "adam", "lr": 0.002}},
+    "outer steps, adam": {"algorithm": {"type": "diloco", "period": 7},
+                          "optimizer": {"type": "adam", "lr": 0.002}},
     "measured graph": {"graph": {"type": "ada_variance", "k_max": 4, "every": {"iterations": 11}}},
     "relays": {"algorithm": "relaysgd", "graph": "path"},
     "running maximum": {"algorithm": {"type": "consensus_control", "fraction": 0.4}},
-    "batch norm": {"model": "resnet20", "replicas": 2, "length": {"iterations": 24}, "checkpoint": {"every": {"iterations": 2}}},
+    "batch norm": {"model": "resnet20", "replicas": 2, "length": {"iterations": 24},
+                   "checkpoint": {"every": {"iterations": 2}}},
 }
 
 
@@ -31,13 +37,16 @@ def folder(path):
 
 
 def generations(path):
-    return sorted(int(n) for n in os.listdir(folder(path)) if n.isdigit()) if os.path.isdir(folder(path)) else []
+    return (sorted(int(n) for n in os.listdir(folder(path)) if n.isdigit())
+            if os.path.isdir(folder(path)) else [])
 
 
 def interrupt(dbench, spec, path, number, ranks=None, seconds=0.0, resume=False):
-    """Starts (or goes on), waits for a new checkpoint and `seconds`, sends the signal; the exit status."""
+    """Starts (or goes on), waits for a new checkpoint and `seconds`, sends the signal; the exit
+    status."""
     before = generations(path)
-    run = dbench.start("run", spec, "--output", path, "--quiet", *(["--resume"] if resume else []), ranks=ranks)
+    run = dbench.start("run", spec, "--output", path, "--quiet", *(["--resume"] if resume else []),
+                       ranks=ranks)
     end = time.monotonic() + 90
     while generations(path) == before and run.poll() is None:
         assert time.monotonic() < end, "no checkpoint"
@@ -60,10 +69,12 @@ def test_goes_on_to_the_bit(dbench, state):
     path = str(dbench.folder / "parts.h5")
     generator = np.random.default_rng([len(state), SEED])
     asked = [signal.SIGUSR1, signal.SIGTERM][generator.integers(2)]
-    stops = [asked, signal.SIGKILL] + list(generator.choice([signal.SIGUSR1, signal.SIGTERM, signal.SIGKILL], STOPS - 2))
+    stops = [asked, signal.SIGKILL] + list(
+        generator.choice([signal.SIGUSR1, signal.SIGTERM, signal.SIGKILL], STOPS - 2))
     reasons = []
     for number in stops:
-        status, errors = interrupt(dbench, spec, path, number, seconds=generator.uniform(0, 0.3), resume=bool(reasons))
+        status, errors = interrupt(dbench, spec, path, number, seconds=generator.uniform(0, 0.3),
+                                   resume=bool(reasons))
         if status == 0:   # it was complete before the signal came
             break
         reasons.append(b"killed" if number == signal.SIGKILL else b"preempted")
@@ -71,10 +82,12 @@ def test_goes_on_to_the_bit(dbench, state):
         if status == 75:
             assert "--resume" in errors, errors
             with h5py.File(path) as file:
-                assert file.attrs["status"] == b"preempted" and signal.Signals(number).name.encode() in file.attrs["error"]
+                assert file.attrs["status"] == b"preempted" and signal.Signals(
+                    number).name.encode() in file.attrs["error"]
                 assert len(file["iterations/iteration"]) == generations(path)[-1]
     assert len(reasons) >= 2
-    dbench("run", spec, "--output", path, "--quiet", "--resume", ranks=min(3, int(read(whole, "ranks/first_replica").size) + 1))
+    dbench("run", spec, "--output", path, "--quiet", "--resume",
+           ranks=min(3, int(read(whole, "ranks/first_replica").size) + 1))
     assert differences(whole, path) == []
     with h5py.File(path) as file, h5py.File(whole) as reference:
         segments = {name: list(file["segments"][name][()]) for name in file["segments"]}
@@ -96,14 +109,16 @@ def test_goes_on_with_other_ranks(dbench):
     assert differences(whole, path) == []
     times = read(path, "iterations/step_time")
     assert times.shape == (400, 4)
-    assert np.isfinite(times[:, 0]).all() and np.isnan(times[0, 2:]).all() and np.isnan(times[-1, 1:]).all()
+    assert np.isfinite(times[:, 0]).all() and np.isnan(times[0, 2:]).all() and np.isnan(
+        times[-1, 1:]).all()
 
 
 def test_two_generations_are_kept_and_a_damaged_one_is_passed_over(dbench):
     spec = dbench.spec({**CNN, "length": {"iterations": 45}})
     whole = dbench.run(spec, "whole.h5")
     assert generations(whole) == [30, 40]
-    for name, damage in {"bits": lambda p: flip(p), "cut": lambda p: os.truncate(p, os.path.getsize(p) // 2),
+    for name, damage in {"bits": lambda p: flip(p),
+                         "cut": lambda p: os.truncate(p, os.path.getsize(p) // 2),
                          "gone": os.remove}.items():
         for part in ("part-0.bin", "manifest.json"):
             path = str(dbench.folder / f"{name}-{part}.h5")
@@ -118,7 +133,8 @@ def test_two_generations_are_kept_and_a_damaged_one_is_passed_over(dbench):
 
 
 def test_damaged_generations_neither_cost_a_result_nor_outlive_whole_ones(dbench):
-    spec = dbench.spec({**CNN, "length": {"iterations": 45}, "checkpoint": {"every": {"iterations": 10}, "keep": 1}})
+    spec = dbench.spec({**CNN, "length": {"iterations": 45},
+                        "checkpoint": {"every": {"iterations": 10}, "keep": 1}})
     path = dbench.run(spec, "a.h5")
     with h5py.File(path, "r+") as file:
         file.attrs.modify("status", np.bytes_(b"failed"))
@@ -149,9 +165,11 @@ def test_what_resume_refuses(dbench):
     with h5py.File(path, "r+") as file:
         file.attrs.modify("status", np.bytes_(b"failed"))
     before = open(path, "rb").read()
-    changed = dbench("run", spec, "--output", path, "--resume", "--set", "/optimizer/lr=0.5", expect=2).stderr
+    changed = dbench("run", spec, "--output", path, "--resume", "--set", "/optimizer/lr=0.5",
+                     expect=2).stderr
     assert "/optimizer/lr" in changed and "--overwrite" in changed
-    fewer = dbench("run", spec, "--output", path, "--resume", "--set", "/replicas=5", expect=2).stderr
+    fewer = dbench("run", spec, "--output", path, "--resume", "--set", "/replicas=5",
+                   expect=2).stderr
     assert "6 replicas" in fewer
     assert open(path, "rb").read() == before
     os.remove(path)
@@ -161,14 +179,16 @@ def test_what_resume_refuses(dbench):
     dbench("run", spec, "--output", path, "--overwrite", "--resume", expect=2)
 
 
-ELASTIC = {"replicas": 4, "model": "mlp", "implementation": None, "algorithm": "dsgd", "graph": "ring",
+ELASTIC = {"replicas": 4, "model": "mlp", "implementation": None, "algorithm": "dsgd",
+           "graph": "ring",
            "data": {"type": "shapes", "train": 256, "test": 64, "batch_size": {"global": 32}},
            "length": {"iterations": 30}, "evaluate": {"every": {"iterations": 10}},
            "checkpoint": {"every": {"iterations": 10}}}
 
 
 def go_on_with(dbench, changes, replicas, policy, expect=0):
-    """A run of ELASTIC, taken up again at iteration 20 with other replicas; its file, or what is said."""
+    """A run of ELASTIC, taken up again at iteration 20 with other replicas; its file, or what is
+    said."""
     spec = dbench.spec({**ELASTIC, **changes})
     path = str(dbench.folder / f"{replicas}.h5")
     dbench("run", spec, "--output", path, "--quiet", "--overwrite", ranks=2)
@@ -179,26 +199,33 @@ def go_on_with(dbench, changes, replicas, policy, expect=0):
     return done.stderr if expect else path
 
 
-@pytest.mark.parametrize("replicas, policy", [(8, "clone"), (6, "clone"), (2, "merge"), (3, "merge")])
+@pytest.mark.parametrize("replicas, policy",
+                         [(8, "clone"), (6, "clone"), (2, "merge"), (3, "merge")])
 def test_goes_on_with_other_replicas(dbench, replicas, policy):
-    """Equal replicas whose gradients are averaged do not care how many they are: the same training, to rounding."""
-    changes = {"algorithm": "centralized", "graph": None, "data": {**ELASTIC["data"], "batch_size": {"global": 24}},
+    """Equal replicas whose gradients are averaged do not care how many they are: the same training,
+    to rounding."""
+    changes = {"algorithm": "centralized", "graph": None,
+               "data": {**ELASTIC["data"], "batch_size": {"global": 24}},
                "optimizer": {"type": "adam", "lr": 0.002}}
     whole = dbench.run(dbench.spec({**ELASTIC, **changes}), "whole.h5")
     path = go_on_with(dbench, changes, replicas, policy)
-    for name in ("evaluations/mean_loss", "iterations/epoch", "iterations/lr", "iterations/iteration"):
+    for name in ("evaluations/mean_loss", "iterations/epoch", "iterations/lr",
+                 "iterations/iteration"):
         assert np.allclose(read(path, name), read(whole, name), rtol=1e-4), name
     losses = read(path, "iterations/train_loss")
     assert losses.shape == (30, replicas) and np.isnan(losses[:20]).all()
-    assert np.allclose(losses[20:].mean(axis=1), read(whole, "iterations/train_loss")[20:].mean(axis=1), rtol=1e-3)
-    assert np.array_equal(read(path + ".until-20.h5", "iterations/train_loss")[:20], read(whole, "iterations/train_loss")[:20])
+    assert np.allclose(losses[20:].mean(axis=1),
+                       read(whole, "iterations/train_loss")[20:].mean(axis=1), rtol=1e-3)
+    assert np.array_equal(read(path + ".until-20.h5", "iterations/train_loss")[:20],
+                          read(whole, "iterations/train_loss")[:20])
     assert b"4 became %d by %s" % (replicas, policy.encode()) in list(read(path, "events/text"))
 
 
 @pytest.mark.parametrize("replicas, policy", [(8, "clone"), (2, "merge")])
 def test_other_replicas_keep_the_mean(dbench, replicas, policy):
     """Nothing is learnt, unlike replicas mix on a ring: the mean model stays what it was."""
-    changes = {"init": "independent", "optimizer": {"type": "sgd", "lr": 1e-30}, "precision": "float64"}
+    changes = {"init": "independent", "optimizer": {"type": "sgd", "lr": 1e-30},
+               "precision": "float64"}
     path = go_on_with(dbench, changes, replicas, policy)
     losses = read(path, "evaluations/mean_loss")
     assert np.allclose(losses, losses[0], rtol=1e-9, atol=0)
@@ -224,10 +251,12 @@ def test_a_checkpoint_that_does_not_fit_the_disk_costs_only_itself(dbench):
         pytest.skip("mounting a small file system needs root")
     tiny = dbench.folder / "out.h5.checkpoints"
     tiny.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tiny)]).returncode != 0:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs",
+                       str(tiny)]).returncode != 0:
         pytest.skip("no right to mount")
     try:
-        done = dbench("run", dbench.spec({**CNN, "model": "cnn", "length": {"iterations": 25}}), "--output", "out.h5")
+        done = dbench("run", dbench.spec({**CNN, "model": "cnn", "length": {"iterations": 25}}),
+                      "--output", "out.h5")
         assert "checkpoint" in done.stderr and "space" in done.stderr, done.stderr
         assert read(dbench.folder / "out.h5", "iterations/iteration").size == 25
     finally:
@@ -243,6 +272,7 @@ def test_a_job_queued_again_goes_on_though_its_host_cannot_be_asked(dbench):
         file["segments/host"][-1] = b"another"
     words = ("run", spec, "--output", path, "--quiet", "--resume", "--set", '/notes="x"')
     for environment in ({}, {"SLURM_JOB_ID": "78", "SLURM_RESTART_COUNT": "1"}):
-        assert "a run on another may be writing it" in dbench(*words, expect=2, env=environment).stderr
+        assert "a run on another may be writing it" in dbench(*words, expect=2,
+                                                              env=environment).stderr
     dbench(*words, env={"SLURM_RESTART_COUNT": "1"})
     assert list(read(path, "segments/reason")) == [b"killed", b"complete"]

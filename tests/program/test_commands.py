@@ -9,22 +9,26 @@ from conftest import ROOT
 
 
 def test_help_with_examples(dbench):
-    for words in (["--help"], ["run", "--help"], ["check", "--help"], ["graph", "--help"], ["doctor", "--help"]):
+    for words in (["--help"], ["run", "--help"], ["check", "--help"], ["graph", "--help"],
+                  ["doctor", "--help"]):
         assert "dbench" in dbench(*words).stdout
     assert "Examples" in dbench("run", "--help").stdout
 
 
 def test_list_has_what_the_issue_names(dbench):
     listed = json.loads(dbench("list", "--json").stdout)
-    for family, names in {"models": ["softmax_regression", "least_squares", "mlp", "cnn", "resnet20"],
+    for family, names in {"models": ["softmax_regression", "least_squares", "mlp", "cnn",
+                                     "resnet20"],
                           "data": ["shapes", "regression", "cifar10", "mnist", "fashion_mnist"],
-                          "graphs": ["ring", "torus", "exponential", "one_peer_exponential", "complete",
+                          "graphs": ["ring", "torus", "exponential", "one_peer_exponential",
+                                     "complete",
                                      "ring_lattice", "star", "erdos_renyi"],
                           "algorithms": ["centralized", "dsgd"],
                           "optimizers": ["sgd", "adam", "adamw", "accum_adam", "accum_adamw"],
                           "schedules": ["constant", "multistep", "cosine"],
                           "partitions": ["shuffled", "contiguous", "iid", "dirichlet", "by_label"],
-                          "implementations": ["C_complete", "D_complete", "D_ring", "D_torus", "D_exponential"]}.items():
+                          "implementations": ["C_complete", "D_complete", "D_ring", "D_torus",
+                                              "D_exponential"]}.items():
         assert set(names) <= set(listed[family])
     assert "resnet20" in dbench("list", "models").stdout
     assert "resnet20" not in dbench("list", "graphs").stdout
@@ -33,22 +37,26 @@ def test_list_has_what_the_issue_names(dbench):
 def test_graph(dbench):
     found = json.loads(dbench("graph", "ring", "--n", 16, "--json").stdout)
     assert found["rho"] == pytest.approx(0.949253, abs=1e-6) and found["degree"]["mean"] == 2
-    edges = np.array([line.split() for line in dbench("graph", "torus", "--n", 6, "--edges").stdout.splitlines()], float)
-    matrix = np.array([line.split() for line in dbench("graph", "torus", "--n", 6, "--matrix").stdout.splitlines()], float)
+    edges = np.array([line.split() for line in dbench("graph", "torus", "--n", 6,
+                                                      "--edges").stdout.splitlines()], float)
+    matrix = np.array([line.split() for line in dbench("graph", "torus", "--n", 6,
+                                                       "--matrix").stdout.splitlines()], float)
     dense = np.zeros((6, 6))
     dense[edges[:, 0].astype(int), edges[:, 1].astype(int)] = edges[:, 2]
     assert np.array_equal(dense, matrix)
     np.testing.assert_allclose(matrix.sum(0), 1, atol=1e-15)
     # i sends to i + 2^k: W[i + 2^k][i] > 0.
     shifted = np.array([line.split() for line in
-                        dbench("graph", "one_peer_exponential", "--n", 8, "--round", 1, "--matrix").stdout.splitlines()], float)
+                        dbench("graph", "one_peer_exponential", "--n", 8, "--round", 1,
+                               "--matrix").stdout.splitlines()], float)
     assert shifted[3, 1] == 0.5 and shifted[1, 3] == 0
     assert "ring" in dbench("graph", "ring_lattice", "--n", 12, "--k", 4).stdout
 
 
 def test_check_prints_the_resolved_spec(dbench):
     found = json.loads(dbench("check", dbench.spec(), "--json").stdout)
-    assert found["spec"]["optimizer"] == {"type": "sgd", "lr": 0.05, "momentum": 0, "nesterov": False,
+    assert found["spec"]["optimizer"] == {"type": "sgd", "lr": 0.05, "momentum": 0,
+                                          "nesterov": False,
                                           "weight_decay": 0, "decay": "all", "clip_norm": None}
     assert found["spec"]["implementation"] == "D_ring" and "graph" not in found["spec"]
     assert found["parameters"] == 3072 * 10 + 10 and found["tensors"] == 2
@@ -66,32 +74,40 @@ def test_check_prints_the_resolved_spec(dbench):
 def test_check_says_how_unlike_the_replicas_are(dbench):
     def found(partition):
         data = {"type": "shapes", "train": 1000, "test": 64, "partition": partition}
-        return json.loads(dbench("check", dbench.spec(replicas=10, data=data), "--json").stdout)["partition"]
+        return json.loads(dbench("check", dbench.spec(replicas=10, data=data),
+                                 "--json").stdout)["partition"]
 
-    near, far = found({"type": "dirichlet", "alpha": 1e6}), found({"type": "dirichlet", "alpha": 0.01})
+    near, far = found({"type": "dirichlet",
+                       "alpha": 1e6}), found({"type": "dirichlet", "alpha": 0.01})
     assert near["classes"] == far["classes"] == 10
     assert near["total_variation"] < 0.25 and near["labels"]["mean"] > 9
     assert far["total_variation"] > 0.7 and far["labels"]["mean"] < 3 and far["labels"]["min"] == 1
     assert far["labels"]["min"] <= far["labels"]["mean"] <= far["labels"]["max"]
     assert found("by_label")["labels"]["min"] >= 2
     assert "labels per replica     " in dbench("check", dbench.spec()).stdout
-    regression = dbench.spec(model="least_squares", data={"type": "regression", "partition": "contiguous"})
+    regression = dbench.spec(model="least_squares",
+                             data={"type": "regression", "partition": "contiguous"})
     assert json.loads(dbench("check", regression, "--json").stdout)["partition"] is None
     assert "labels per replica" not in dbench("check", regression).stdout
 
 
 def test_base_and_set(dbench):
-    dbench.spec(implementation=None, algorithm="dsgd", graph={"type": "ring_lattice", "k": 2}, replicas=8,
+    dbench.spec(implementation=None, algorithm="dsgd", graph={"type": "ring_lattice", "k": 2},
+                replicas=8,
                 name="base.json")
-    (dbench.folder / "child.json").write_text('// overrides\n{"base": "base.json", "optimizer": {"lr": 0.2},'
+    (dbench.folder
+     / "child.json").write_text('// overrides\n{"base": "base.json", "optimizer": {"lr": 0.2},'
                                               ' "graph": "torus", "length": {"epochs": 1}}')
-    done = dbench("check", "child.json", "--json", "--set", "/optimizer/momentum=0.5", "--set", "/data/batch_size=4")
+    done = dbench("check", "child.json", "--json", "--set", "/optimizer/momentum=0.5", "--set",
+                  "/data/batch_size=4")
     spec = json.loads(done.stdout)["spec"]
     assert spec["optimizer"]["lr"] == 0.2 and spec["optimizer"]["momentum"] == 0.5
-    assert spec["graph"]["type"] == "torus" and "k" not in spec["graph"] and "no k: dropped" in done.stderr
+    assert spec["graph"]["type"] == "torus" and "k" not in spec[
+        "graph"] and "no k: dropped" in done.stderr
     assert spec["length"] == {"epochs": 1} and spec["data"]["batch_size"] == 4
     assert spec["name"] == "child"
-    spec = json.loads(dbench("check", "base.json", "--json", "--set", "/implementation=C_complete").stdout)["spec"]
+    spec = json.loads(dbench("check", "base.json", "--json", "--set",
+                             "/implementation=C_complete").stdout)["spec"]
     assert spec["implementation"] == "C_complete" and "graph" not in spec
 
 
@@ -103,7 +119,8 @@ def test_doctor_and_version(dbench):
     assert dbench("doctor", dbench.folder).returncode == 0
 
 
-CONFIGS = [path for path in sorted((ROOT / "configs").rglob("*.json")) if path.parent.name != "sweeps"]  # no specs
+CONFIGS = [path for path in sorted((ROOT / "configs").rglob("*.json"))
+           if path.parent.name != "sweeps"]  # no specs
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
@@ -118,19 +135,23 @@ def test_every_config_has_a_head_comment_and_resolves(dbench, path):
 
 
 def test_result_file(dbench):
-    spec = dbench.spec(replicas=3, data={"type": "shapes", "train": 240, "test": 50, "batch_size": 8, "validation": 20},
+    spec = dbench.spec(replicas=3, data={"type": "shapes", "train": 240, "test": 50,
+                                         "batch_size": 8, "validation": 20},
                        length={"epochs": 1}, evaluate={"every": {"iterations": 4}, "replicas": 2},
-                       profile={"every": {"iterations": 2}, "variance": {"every": {"iterations": 4}}})
+                       profile={"every": {"iterations": 2},
+                                "variance": {"every": {"iterations": 4}}})
     with h5py.File(dbench.run(spec, ranks=2)) as file:
         n, tensors, per_epoch = 3, 2, 220 // 3 // 8
         it = file["iterations"]
-        assert list(it["iteration"]) == list(range(per_epoch)) and it["train_loss"].shape == (per_epoch, n)
+        assert list(it["iteration"]) == list(range(per_epoch)) and it["train_loss"].shape == (
+            per_epoch, n)
         assert it["step_time"].shape == (per_epoch, 2)
         parts = sum(it[f"time_{part}"][:] for part in ("data", "gradient", "update", "exchange"))
         assert np.all(parts <= it["step_time"][:] + 1e-9) and np.all(it["time_gradient"][:] > 0)
         np.testing.assert_allclose(it["epoch"], (np.arange(per_epoch) + 1) * 24 / 220)
         # A ring of three is J/3: an all-reduce, counted as one.
-        assert np.all(it["degree"][:] == 2) and np.all(it["messages"][:] == 3 * 4) and np.all(it["rounds"][:] == 1)
+        assert np.all(it["degree"][:] == 2) and np.all(it["messages"][:] == 3
+                                                       * 4) and np.all(it["rounds"][:] == 1)
         np.testing.assert_allclose(it["bytes_sent"], 3 * 4 / 3 * 30730 * 4)
         p = file["parameters"]
         assert list(p["iteration"]) == [t for t in range(per_epoch) if t % 2 == 0]
@@ -139,7 +160,8 @@ def test_result_file(dbench):
         np.testing.assert_allclose(p["consensus_distance"][:] ** 2,
                                    (p["variance"][:] * file["tensors/numel"][:]).sum(1), rtol=1e-12)
         a = p["norm"][0].astype(float)
-        np.testing.assert_allclose(p["coefficient_of_variation"][0], a.std(0) / a.mean(0), rtol=1e-9)
+        np.testing.assert_allclose(p["coefficient_of_variation"][0], a.std(0) / a.mean(0),
+                                   rtol=1e-9)
         gini = np.abs(a[:, None] - a[None]).sum((0, 1)) / (2 * n * n * a.mean(0))
         np.testing.assert_allclose(p["gini"][0], gini, rtol=1e-9)
         e = file["evaluations"]
@@ -147,5 +169,7 @@ def test_result_file(dbench):
         assert e["local_accuracy"].shape == (4, 2) and e["validation_mean_accuracy"].shape == (4,)
         assert json.loads(file["spec"][()])["replicas"] == n
         g = file["graphs"]
-        assert g["weight"].shape == (9,) and np.allclose(g["weight"], 1 / 3) and list(g["offset"]) == [0, 9]
-        assert [name.decode() for name in file["tensors/name"]] == ["weight", "bias"] or len(file["tensors/name"]) == 2
+        assert g["weight"].shape == (9,) and np.allclose(g["weight"],
+                                                         1 / 3) and list(g["offset"]) == [0, 9]
+        assert [name.decode() for name in file["tensors/name"]] == ["weight", "bias"] or len(
+            file["tensors/name"]) == 2

@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 PROGRAM = os.environ.get("DBENCH_CUDA_PROGRAM")
-pytestmark = pytest.mark.skipif(not PROGRAM, reason="no CUDA build (scripts/test makes one where nvcc is present)")
+pytestmark = pytest.mark.skipif(
+    not PROGRAM, reason="no CUDA build (scripts/test makes one where nvcc is present)")
 
 
 def has_gpu():
@@ -19,7 +20,8 @@ def has_gpu():
 
 
 def test_it_is_linked_with_cuda_and_nccl():
-    needed = subprocess.run(["readelf", "-d", PROGRAM], check=True, capture_output=True, text=True).stdout
+    needed = subprocess.run(["readelf", "-d", PROGRAM], check=True, capture_output=True,
+                            text=True).stdout
     for library in ("libtorch_cuda.so", "libnccl.so", "libcudart.so"):
         assert library in needed
     found = subprocess.run(["ldd", PROGRAM], check=True, capture_output=True, text=True).stdout

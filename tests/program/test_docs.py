@@ -47,8 +47,10 @@ def folder(tmp_path_factory):
     (place / "ring.json").write_text(readme_spec())
     (place / "spec.json").write_text(readme_spec())
     for name in ("ring", "torus", "run"):
-        subprocess.run([PROGRAM, "run", "ring.json", *SHORT, "--set", f"/name={name}", "--quiet"], cwd=place, check=True)
-    small = {"replicas": 16, "model": "softmax_regression", "data": {"type": "shapes", "train": 512, "test": 64, "batch_size": 8}}
+        subprocess.run([PROGRAM, "run", "ring.json", *SHORT, "--set", f"/name={name}", "--quiet"],
+                       cwd=place, check=True)
+    small = {"replicas": 16, "model": "softmax_regression",
+             "data": {"type": "shapes", "train": 512, "test": 64, "batch_size": 8}}
     for name in ("ring", "torus"):
         for seed in (1, 2):
             spec = {**small, "name": f"{name}-s{seed}", "implementation": f"D_{name}", "seed": seed}
@@ -60,11 +62,13 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
 def test_commands(folder, document):
     for words in commands(document):
-        if {"FILE", "FOLDER"} & set(words) or re.search("results/(cifar10|ada|heterogeneity|sweeps)/", " ".join(words)):
+        if {"FILE", "FOLDER"} & set(words) or re.search(
+            "results/(cifar10|ada|heterogeneity|sweeps)/", " ".join(words)):
             continue
         if "configs/scale/" in " ".join(words) and not os.environ.get("DBENCH_DATA"):
             pytest.skip("DBENCH_DATA is not set: Fashion-MNIST is needed")
-        done = subprocess.run(adapted(words), cwd=folder, text=True, capture_output=True, timeout=300)
+        done = subprocess.run(adapted(words), cwd=folder, text=True, capture_output=True,
+                              timeout=300)
         assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}\n{done.stderr}"
 
 
@@ -79,7 +83,8 @@ def test_quickstart(tmp_path):
     if not (ROOT / ".venv" / "bin" / "dbench-analyze").exists():
         pytest.skip("no .venv (scripts/setup makes it)")
     environment = {**os.environ, "DBENCH_RESULTS": str(tmp_path)}
-    done = subprocess.run([ROOT / "scripts" / "quickstart", *SHORT], text=True, capture_output=True, env=environment,
+    done = subprocess.run([ROOT / "scripts" / "quickstart", *SHORT], text=True, capture_output=True,
+                          env=environment,
                           timeout=600)
     assert done.returncode == 0, done.stderr
     report = tmp_path / "quickstart.html"
@@ -90,6 +95,7 @@ def test_quickstart(tmp_path):
 
 
 def test_readme_spec_is_what_it_says():
-    spec = json.loads(subprocess.run([PROGRAM, "check", "/dev/stdin", "--json"], input=readme_spec(), text=True,
+    spec = json.loads(subprocess.run([PROGRAM, "check", "/dev/stdin", "--json"],
+                                     input=readme_spec(), text=True,
                                      capture_output=True, check=True).stdout)["spec"]
     assert spec["replicas"] == 16 and spec["graph"]["type"] == "ring"

@@ -38,7 +38,8 @@ def children(pid):
                     name, rest = file.read().rsplit(")", 1)
                 if name.endswith("(dbench") and int(rest.split()[1]) == pid:
                     with open(f"/proc/{entry}/environ", "rb") as file:
-                        variables = dict(v.split(b"=", 1) for v in file.read().split(b"\0") if b"=" in v)
+                        variables = dict(v.split(b"=", 1)
+                                         for v in file.read().split(b"\0") if b"=" in v)
                     found.append((int(variables[b"OMPI_COMM_WORLD_RANK"]), int(entry)))
             except (OSError, KeyError):
                 pass
@@ -72,15 +73,19 @@ def test_a_signal_to_one_rank_is_agreed_on_by_all(dbench, rank):
 
 
 def test_a_rank_that_fails_by_itself_ends_all(dbench):
-    """Replicas train alone (W = I), at a rate at which one diverges before the others: its rank fails first."""
+    """Replicas train alone (W = I), at a rate at which one diverges before the others: its rank
+    fails first."""
     (dbench.folder / "identity.txt").write_text("1 0\n0 1\n")
     changes = {"replicas": 2, "model": "least_squares", "implementation": None, "algorithm": "dsgd",
-               "graph": {"type": "file", "path": "identity.txt"}, "nonfinite": "stop", "length": {"iterations": 100000},
-               "data": {"type": "regression", "batch_size": 8, "heterogeneity": 1}, "evaluate": {"every": None},
+               "graph": {"type": "file", "path": "identity.txt"}, "nonfinite": "stop",
+               "length": {"iterations": 100000},
+               "data": {"type": "regression", "batch_size": 8, "heterogeneity": 1},
+               "evaluate": {"every": None},
                "optimizer": {"type": "sgd", "lr": 3}}
     failed = set()
     for seed in range(1, 7):
-        run = dbench.start("run", dbench.spec(changes, seed=seed), "--output", f"{seed}.h5", ranks=2)
+        run = dbench.start("run", dbench.spec(changes, seed=seed), "--output", f"{seed}.h5",
+                           ranks=2)
         _, errors = run.communicate(timeout=60)
         assert run.returncode == 1, errors
         with h5py.File(dbench.folder / f"{seed}.h5", "r", swmr=True) as file:
@@ -133,7 +138,8 @@ def test_a_signal_that_cannot_be_agreed_on_is_a_failure(dbench):
     os.kill(second, signal.SIGSTOP)
     os.kill(first, signal.SIGTERM)
     _, errors = run.communicate(timeout=60)
-    assert run.returncode == 1 and "SIGTERM could not be agreed on" in errors and "rank 1" in errors, errors
+    assert (run.returncode == 1 and "SIGTERM could not be agreed on" in errors
+            and "rank 1" in errors), errors
     with h5py.File(dbench.folder / "out.h5") as file:
         assert file.attrs["status"] == b"failed" and "SIGTERM" in file.attrs["error"].decode()
     assert "SIGTERM" in (dbench.folder / "out.h5.crash-0.log").read_text().splitlines()[0]
@@ -144,8 +150,10 @@ def test_a_running_run_gives_signs_of_life(dbench):
     run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5", ranks=2)
     wait_for_rows(dbench.folder / "out.h5", rows=1000)
     beat = json.loads((dbench.folder / "out.h5.heartbeat").read_text())
-    assert beat["state"] == "training" and 0 < beat["iteration"] < beat["iterations"] == 1000000, beat
-    assert beat["eta_seconds"] > 0 and beat["samples_per_second"] > 0 and beat["pid"] == children(run.pid)[0], beat
+    assert beat["state"] == "training" and 0 < beat["iteration"] < beat[
+        "iterations"] == 1000000, beat
+    assert beat["eta_seconds"] > 0 and beat["samples_per_second"] > 0 and beat["pid"] == children(
+        run.pid)[0], beat
     before = (dbench.folder / "out.h5.heartbeat").read_bytes()
     dbench("run", dbench.spec(), "--output", "out.h5", expect=2)   # another start must not touch it
     assert (dbench.folder / "out.h5.heartbeat").read_bytes()[:20] == before[:20]
@@ -187,9 +195,11 @@ def test_doctor_leaves_a_live_writer_alone(dbench):
 def test_file_that_cannot_grow(dbench):
     """A limit on the file's size stands for a full disk: the run fails, says so, and ends."""
     spec = dbench.spec({**LONG, "replicas": 8, "model": {"type": "cnn", "width": 4}})
-    run = subprocess.Popen(dbench.command("run", spec, "--output", "out.h5"), cwd=dbench.folder, text=True,
+    run = subprocess.Popen(dbench.command("run", spec, "--output", "out.h5"), cwd=dbench.folder,
+                           text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dbench.environment,
-                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, 700_000)))
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
+                                                                 (700_000, 700_000)))
     _, errors = run.communicate(timeout=120)
     assert run.returncode == 1, errors
     assert "out.h5" in errors and ("large" in errors or "space" in errors), errors
@@ -201,12 +211,15 @@ def test_full_disk_at_the_start(dbench):
         pytest.skip("mounting a small file system needs root")
     folder = dbench.folder / "tiny"
     folder.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)]).returncode != 0:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs",
+                       str(folder)]).returncode != 0:
         pytest.skip("no right to mount")
     try:
         (folder / "fill").write_bytes(bytes(12 << 10))
-        done = subprocess.run(dbench.command("run", dbench.spec(), "--output", "tiny/out.h5"), cwd=dbench.folder,
+        done = subprocess.run(dbench.command("run", dbench.spec(), "--output", "tiny/out.h5"),
+                              cwd=dbench.folder,
                               text=True, capture_output=True, timeout=60, env=dbench.environment)
-        assert done.returncode in (1, 2) and "out.h5" in done.stderr and "space" in done.stderr, done.stderr
+        assert done.returncode in (
+            1, 2) and "out.h5" in done.stderr and "space" in done.stderr, done.stderr
     finally:
         subprocess.run(["umount", str(folder)])

@@ -9,12 +9,16 @@ from results import differences, read
 
 # A size that the definition admits, and parameters where the defaults do not fit it.
 GRAPHS = {
-    "ring": 8, "one_way_ring": 8, "path": 6, "torus": 12, "grid": 6, "exponential": 12, "complete": 6, "star": 6,
-    "ring_lattice": 9, "hypercube": 8, "erdos_renyi": 9, "random_regular": 8, "watts_strogatz": 9, "margulis": 9,
+    "ring": 8, "one_way_ring": 8, "path": 6, "torus": 12, "grid": 6, "exponential": 12,
+    "complete": 6, "star": 6,
+    "ring_lattice": 9, "hypercube": 8, "erdos_renyi": 9, "random_regular": 8, "watts_strogatz": 9,
+    "margulis": 9,
     "chordal_cycle": 7, "u_equistatic": 9, "d_equistatic": 9, "tree": 7, "one_peer_exponential": 12,
-    "one_peer_hypercube": 8, "p_peer_exponential": 9, "alternating_ring": 8, "shift_one": 8, "simple_base_k": 10,
+    "one_peer_hypercube": 8, "p_peer_exponential": 9, "alternating_ring": 8, "shift_one": 8,
+    "simple_base_k": 10,
     "base_k": 10, "hyper_hypercube": 8, "double_binary_tree": 7, "aer:gpus_per_node=2": 8,
-    "hierarchical:gpus_per_node=2": 8, "random_matching": 8, "epidemic": 8, "random_pairs": 6, "matcha": 8,
+    "hierarchical:gpus_per_node=2": 8, "random_matching": 8, "epidemic": 8, "random_pairs": 6,
+    "matcha": 8,
     "od_equidyn": 9, "ou_equidyn": 9, "participation": 8,
 }
 
@@ -30,9 +34,12 @@ def test_disagreement_decays_as_certified(dbench, graph):
     n, spec = GRAPHS[graph], parameters(graph)
     words = [w for k, v in spec.items() if k != "type" for w in (f"--{k}", v)]
     promised = json.loads(dbench("graph", spec["type"], "--n", n, *words, "--json").stdout)
-    run = dbench.run(dbench.spec(precision="float64", implementation=None, graph=spec, algorithm="dsgd", replicas=n,
-                                 data={"type": "shapes", "train": 8 * n, "test": 8, "batch_size": 1},
-                                 init="independent", optimizer={"type": "sgd", "lr": 0}, length={"iterations": 24},
+    run = dbench.run(dbench.spec(precision="float64", implementation=None, graph=spec,
+                                 algorithm="dsgd", replicas=n,
+                                 data={"type": "shapes", "train": 8 * n, "test": 8,
+                                       "batch_size": 1},
+                                 init="independent", optimizer={"type": "sgd", "lr": 0},
+                                 length={"iterations": 24},
                                  evaluate={"every": None, "replicas": 1}), ranks=2)
     distance = read(run, "parameters/consensus_distance")
     assert promised["connected"] and promised["row_stochastic"] and promised["column_stochastic"]
@@ -50,17 +57,23 @@ def test_disagreement_decays_as_certified(dbench, graph):
 CONTROLLERS = {
     "ada": {"type": "ada", "k0": 6, "gamma_k": 2},
     "ada, random regular": {"type": "ada", "k0": 6, "gamma_k": 2, "family": "random_regular"},
-    "ada_variance": {"type": "ada_variance", "every": {"iterations": 2}, "patience": 1, "k0": 2, "k_max": 6, "low": 0.7,
+    "ada_variance": {"type": "ada_variance", "every": {"iterations": 2}, "patience": 1, "k0": 2,
+                     "k_max": 6, "low": 0.7,
                      "high": 0.9},
-    "ada_variance by variance": {"type": "ada_variance", "measure": "variance", "tensors": ["conv*"], "k0": 2, "k_max": 6,
-                                 "every": {"iterations": 2}, "patience": 1, "low": 0.7, "high": 0.9},
+    "ada_variance by variance": {"type": "ada_variance", "measure": "variance",
+                                 "tensors": ["conv*"], "k0": 2, "k_max": 6,
+                                 "every": {"iterations": 2}, "patience": 1, "low": 0.7,
+                                 "high": 0.9},
     "consensus_control": {"type": "consensus_control", "fraction": 0.3},
     "consensus_control by degree": {"type": "consensus_control", "by": "degree", "k_max": 6},
-    "budget": {"type": "budget", "order": "uniform", "models": 3, "dense": {"type": "ring_lattice", "k": 6}},
+    "budget": {"type": "budget", "order": "uniform", "models": 3,
+               "dense": {"type": "ring_lattice", "k": 6}},
     "list": [{"type": "ring_lattice", "k": 4, "until": {"epochs": 1}}, "one_peer_exponential"],
 }
-CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 8, "implementation": None, "algorithm": "dsgd",
-       "data": {"type": "shapes", "train": 320, "test": 48, "batch_size": 8}, "length": {"epochs": 3},
+CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 8, "implementation": None,
+       "algorithm": "dsgd",
+       "data": {"type": "shapes", "train": 320, "test": 48, "batch_size": 8},
+       "length": {"epochs": 3},
        "optimizer": {"type": "sgd", "lr": 0.05, "momentum": 0.9}}
 
 
@@ -71,20 +84,25 @@ def test_controllers_decide_alike_on_any_number_of_ranks(dbench, name):
     assert differences(alone, dbench.run(spec, "4.h5", ranks=4)) == []
     # What a controller sees does not depend on what is recorded.
     bare = dbench.run(dbench.spec(CNN, graph=CONTROLLERS[name], name="bare.json",
-                                  profile={"norms": False, "variance": {"kind": "off"}}), "bare.h5", ranks=2)
+                                  profile={"norms": False, "variance": {"kind": "off"}}), "bare.h5",
+                      ranks=2)
     for column in ("degree", "rounds", "bytes_sent", "control_bytes", "train_loss"):
-        assert np.array_equal(read(alone, f"iterations/{column}"), read(bare, f"iterations/{column}"))
+        assert np.array_equal(read(alone, f"iterations/{column}"),
+                              read(bare, f"iterations/{column}"))
     degree, rounds = read(alone, "iterations/degree"), read(alone, "iterations/rounds")
     assert len(set(degree)) > 1 or rounds.max() > 1
-    measured = not isinstance(CONTROLLERS[name], list) and CONTROLLERS[name]["type"] in ("ada_variance",
+    measured = not isinstance(CONTROLLERS[name],
+                              list) and CONTROLLERS[name]["type"] in ("ada_variance",
                                                                                          "consensus_control")
     assert (read(alone, "iterations/control_bytes").sum() > 0) == measured
     with h5py.File(alone) as file:
         changes = np.flatnonzero(np.diff(degree)) + 1
-        assert set(changes) <= set(file["events/iteration"][:]) and b"graph" in set(file["events/kind"][:])
+        assert set(changes) <= set(file["events/iteration"][:]) and b"graph" in set(
+            file["events/kind"][:])
 
 
-@pytest.mark.parametrize("order", ["adapt_then_combine", "combine_while_adapt", "combine_then_adapt"])
+@pytest.mark.parametrize("order",
+                         ["adapt_then_combine", "combine_while_adapt", "combine_then_adapt"])
 def test_consensus_control_reaches_its_target_in_every_order(dbench, order):
     graph = {"type": "consensus_control", "fraction": 0.4, "max_rounds": 50}
     run = dbench.run(dbench.spec(CNN, graph=graph, algorithm={"type": "dsgd", "order": order},
@@ -98,7 +116,8 @@ def test_consensus_control_reaches_its_target_in_every_order(dbench, order):
 
 
 def test_the_slowest_are_left_out(dbench):
-    graph = {"type": "participation", "graph": "ring", "policy": "slowest", "fraction": 0.5, "every": {"iterations": 3}}
+    graph = {"type": "participation", "graph": "ring", "policy": "slowest", "fraction": 0.5,
+             "every": {"iterations": 3}}
     run = dbench.run(dbench.spec(CNN, graph=graph), ranks=4)
     degree = read(run, "iterations/degree")
     assert np.all(degree[:3] == 2) and np.all(degree[3:] < 2)
@@ -109,22 +128,27 @@ def test_the_slowest_are_left_out(dbench):
 
 
 def test_a_biased_graph_is_refused_unless_accepted(dbench):
-    spec = dbench.spec(implementation=None, algorithm="dsgd", graph={"type": "star", "weights": "uniform"})
+    spec = dbench.spec(implementation=None, algorithm="dsgd",
+                       graph={"type": "star", "weights": "uniform"})
     refused = dbench("run", spec, expect=2).stderr
-    assert "not doubly stochastic" in refused and "metropolis" in refused and "allow_biased" in refused
+    assert ("not doubly stochastic" in refused and "metropolis" in refused
+            and "allow_biased" in refused)
     done = dbench("run", spec, "--set", "/allow_biased=true", "--output", "biased.h5")
     assert "not doubly stochastic" in done.stderr
     later = [{"type": "ring", "until": {"iterations": 2}}, {"type": "star", "weights": "uniform"}]
-    assert "star weights=uniform is not" in dbench("run", dbench.spec(implementation=None, algorithm="dsgd", graph=later),
+    assert "star weights=uniform is not" in dbench(
+        "run", dbench.spec(implementation=None, algorithm="dsgd", graph=later),
                                    expect=2).stderr
 
 
 @pytest.mark.parametrize("graph, message", [
     ({"type": "ada", "k0": 2, "k_min": 4}, "/graph/k_min: 4 is above k0 = 2"),
-    ({"type": "ada_variance", "tensors": ["conx*"]}, "/graph/tensors: the model has no tensor 'conx*'"),
+    ({"type": "ada_variance", "tensors": ["conx*"]},
+     "/graph/tensors: the model has no tensor 'conx*'"),
     ({"type": "ada_variance", "low": 2}, "/graph/low"),
     ({"type": "consensus_control", "graph": "one_peer_exponential"}, "/graph/graph: is a sequence"),
-    ({"type": "budget", "bytes": 5, "dense": {"type": "ring_lattice", "k": 4}}, "/graph/bytes: 5 cannot be spent"),
+    ({"type": "budget", "bytes": 5, "dense": {"type": "ring_lattice", "k": 4}},
+     "/graph/bytes: 5 cannot be spent"),
     ([{"type": "ring"}, "star"], "/graph/0: has no \"until\""),
     ([{"type": "ring", "until": {"epochs": 1}}, {"type": "rink"}], "/graph/1"),
     ([], "/graph: an empty list"),
@@ -136,9 +160,11 @@ def test_bad_schedules(dbench, graph, message):
 
 
 def test_check_shows_the_plan_and_warns_where_it_never_changes(dbench):
-    spec = dbench.spec(CNN, graph={"type": "ada", "k0": 6, "gamma_k": 2}, evaluate={"every": None, "replicas": 1})
+    spec = dbench.spec(CNN, graph={"type": "ada", "k0": 6, "gamma_k": 2},
+                       evaluate={"every": None, "replicas": 1})
     found = json.loads(dbench("check", spec, "--json").stdout)
-    assert found["stages"] == [{"first": 0, "graph": "ring_lattice k=6"}, {"first": 5, "graph": "ring_lattice k=4"},
+    assert found["stages"] == [{"first": 0, "graph": "ring_lattice k=6"},
+                               {"first": 5, "graph": "ring_lattice k=4"},
                                {"first": 10, "graph": "ring_lattice k=2"}]
     assert found["spec"]["graph"]["k_min"] == 2 and found["warnings"] == []
     assert "from iteration 5: ring_lattice k=4" in dbench("check", spec).stdout
@@ -152,7 +178,8 @@ def test_check_shows_the_plan_and_warns_where_it_never_changes(dbench):
 def test_compare(dbench):
     words = ("graph", "--compare", "ring,torus,exponential,base_k:k=5", "--n", 96)
     lines = dbench(*words).stdout.splitlines()
-    assert [line.split()[0] for line in lines[:5]] == ["graph", "ring", "torus", "exponential", "base_k:k=5"]
+    assert [line.split()[0] for line in lines[:5]] == ["graph", "ring", "torus", "exponential",
+                                                       "base_k:k=5"]
     found = json.loads(dbench(*words, "--json", "--gpus-per-node", 6).stdout)
     assert [c["rho"] for c in found[:3]] == pytest.approx([0.998573, 0.946410, 0.75], abs=1e-6)
     assert found[3]["finite_time"] == 3
@@ -171,7 +198,8 @@ def test_placements_and_bytes(dbench):
     assert linear["bytes_sent"] == 2000 and linear["traffic"]["worst_node_bytes"] == 2000
     for placement in ("node_major", "random"):
         worse = json.loads(dbench(*words, "--placement", placement, "--json").stdout)
-        assert worse["traffic"]["share"] > linear["traffic"]["share"] and worse["rho"] == linear["rho"]
+        assert worse["traffic"]["share"] > linear["traffic"]["share"] and worse["rho"] == linear[
+            "rho"]
         assert worse["traffic"]["best"]["share"] <= linear["traffic"]["share"]
     assert "unknown placement 'liner'" in dbench(*words, "--placement", "liner", expect=2).stderr
     assert "best placement found" in dbench(*words).stdout
@@ -179,7 +207,8 @@ def test_placements_and_bytes(dbench):
     assert aer["traffic"]["share"] < 0.2  # the nodes asked about are those of the graph
 
 
-@pytest.mark.parametrize("kind, drawn", [("--matrix", "one_peer_exponential"), ("--edges", "epidemic")])
+@pytest.mark.parametrize("kind, drawn",
+                         [("--matrix", "one_peer_exponential"), ("--edges", "epidemic")])
 def test_several_rounds_at_once(dbench, kind, drawn):
     words = ("graph", drawn, "--n", 6, kind)
     parts = dbench(*words, "--rounds", "2:5").stdout.split("# round ")

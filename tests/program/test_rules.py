@@ -12,10 +12,13 @@ METHODS = {
     "C_complete": {"implementation": "C_complete"},
     "D_complete": {"implementation": "D_complete"},
     "D_exponential": {"implementation": "D_exponential"},
-    "AWC ring": {"implementation": None, "graph": "ring", "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}},
-    "CTA random": {"implementation": None, "graph": "erdos_renyi", "algorithm": {"type": "dsgd", "order": "combine_then_adapt"}},
+    "AWC ring": {"implementation": None, "graph": "ring",
+                 "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}},
+    "CTA random": {"implementation": None, "graph": "erdos_renyi",
+                   "algorithm": {"type": "dsgd", "order": "combine_then_adapt"}},
     "dirichlet": {"data": {**CNN["data"], "partition": {"type": "dirichlet", "alpha": 0.3}}},
-    "by_label": {"data": {**CNN["data"], "partition": {"type": "by_label", "labels_per_replica": 3}}},
+    "by_label": {"data": {**CNN["data"],
+                          "partition": {"type": "by_label", "labels_per_replica": 3}}},
     "one-peer": {"implementation": None, "graph": "one_peer_exponential", "algorithm": "dsgd"},
 }
 
@@ -35,7 +38,8 @@ ORDERS = ["adapt_then_combine", "combine_while_adapt", "combine_then_adapt"]
 def test_accum_adam_has_the_same_bits_on_any_number_of_ranks(dbench, order):
     """Seven updates: two windows that end, and one that does not."""
     optimizer = {"type": "accum_adam", "lr": 0.01, "window": 3, "weight_decay": 0.01}
-    spec = dbench.spec(CNN, implementation=None, graph="ring", algorithm={"type": "dsgd", "order": order},
+    spec = dbench.spec(CNN, implementation=None, graph="ring",
+                       algorithm={"type": "dsgd", "order": order},
                        optimizer=optimizer, length={"iterations": 7})
     alone = dbench.run(spec, "1.h5")
     assert differences(alone, dbench.run(spec, "4.h5", ranks=4)) == []
@@ -72,28 +76,36 @@ def test_d_complete_is_c_complete_to_rounding(dbench):
     d = dbench.run(dbench.spec(changes, implementation="D_complete"), "d.h5")
     for name in ("iterations/train_loss", "evaluations/mean_loss", "evaluations/local_loss"):
         np.testing.assert_allclose(read(c, name), read(d, name), rtol=1e-11)
-    # C_complete's replicas are bit-identical, so its variance is exactly 0; D_complete's before averaging is not.
+    # C_complete's replicas are bit-identical, so its variance is exactly 0; D_complete's before
+    # averaging is not.
     assert np.all(read(c, "parameters/variance") == 0) and np.all(read(c, "parameters/gini") == 0)
     assert np.all(read(d, "parameters/variance") > 0)
 
 
-@pytest.mark.parametrize("implementation", ["C_complete", "D_complete", "D_ring", "D_torus", "D_exponential"])
+@pytest.mark.parametrize("implementation",
+                         ["C_complete", "D_complete", "D_ring", "D_torus", "D_exponential"])
 def test_one_replica_is_the_plain_optimizer(dbench, implementation):
-    spec = dbench.spec(replicas=1, implementation=implementation, optimizer={"type": "adam", "lr": 0.01})
-    plain = dbench.run(dbench.spec(replicas=1, implementation="C_complete", optimizer={"type": "adam", "lr": 0.01},
+    spec = dbench.spec(replicas=1, implementation=implementation,
+                       optimizer={"type": "adam", "lr": 0.01})
+    plain = dbench.run(dbench.spec(replicas=1, implementation="C_complete",
+                                   optimizer={"type": "adam", "lr": 0.01},
                                    name="plain.json"), "plain.h5")
     run = dbench.run(spec, "run.h5")
     assert np.array_equal(read(run, "iterations/train_loss"), read(plain, "iterations/train_loss"))
-    assert np.array_equal(read(run, "evaluations/mean_loss"), read(run, "evaluations/local_loss")[:, 0])
+    assert np.array_equal(read(run, "evaluations/mean_loss"),
+                          read(run, "evaluations/local_loss")[:, 0])
     for name in ("bytes_sent", "messages", "rounds"):
         assert np.all(read(run, f"iterations/{name}") == 0)
 
 
-@pytest.mark.parametrize("graph", ["ring", "torus", "exponential", "star", "one_peer_exponential", "erdos_renyi"])
+@pytest.mark.parametrize("graph", ["ring", "torus", "exponential", "star", "one_peer_exponential",
+                                   "erdos_renyi"])
 def test_mixing_conserves_the_mean_and_contracts(dbench, graph):
     """With lr = 0 only mixing happens: the mean model stays, disagreement shrinks."""
-    run = dbench.run(dbench.spec(precision="float64", implementation=None, graph=graph, algorithm="dsgd", replicas=6,
-                                 init="independent", optimizer={"type": "sgd", "lr": 0}, length={"iterations": 12}),
+    run = dbench.run(dbench.spec(precision="float64", implementation=None, graph=graph,
+                                 algorithm="dsgd", replicas=6,
+                                 init="independent", optimizer={"type": "sgd", "lr": 0},
+                                 length={"iterations": 12}),
                      ranks=2)
     loss = read(run, "evaluations/mean_loss")
     np.testing.assert_allclose(loss, loss[0], rtol=1e-12)
@@ -103,16 +115,18 @@ def test_mixing_conserves_the_mean_and_contracts(dbench, graph):
 
 
 def test_complete_graph_averages_exactly_in_one_round(dbench):
-    run = dbench.run(dbench.spec(implementation="D_complete", init="independent", replicas=6, length={"iterations": 2},
-                                 optimizer={"type": "sgd", "lr": 0}, profile={"after": True}), ranks=2)
+    run = dbench.run(dbench.spec(implementation="D_complete", init="independent", replicas=6,
+                                 length={"iterations": 2},
+                                 optimizer={"type": "sgd", "lr": 0}, profile={"after": True}),
+                     ranks=2)
     assert np.all(read(run, "parameters/variance")[0] > 0)
     assert np.all(read(run, "parameters/variance")[1] == 0)
     assert np.all(read(run, "parameters/variance_after")[0] == 0)
 
 
 def test_identical_replicas_have_no_variance(dbench):
-    """Full batches of the same samples: contiguous partitions of one sample set repeated are not at hand, so
-    replicas are kept identical by not training at all."""
+    """Full batches of the same samples: contiguous partitions of one sample set repeated are not at
+    hand, so replicas are kept identical by not training at all."""
     run = dbench.run(dbench.spec(optimizer={"type": "sgd", "lr": 0}, replicas=7), ranks=3)
     assert np.all(read(run, "parameters/variance") == 0)
     assert np.all(read(run, "parameters/coefficient_of_variation") == 0)
@@ -120,17 +134,20 @@ def test_identical_replicas_have_no_variance(dbench):
 
 def test_profiling_changes_no_result(dbench):
     full = dbench.run(dbench.spec(CNN), "full.h5")
-    bare = dbench.run(dbench.spec(CNN, profile={"norms": False, "variance": {"kind": "off"}}, evaluate={"every": None},
+    bare = dbench.run(dbench.spec(CNN, profile={"norms": False, "variance": {"kind": "off"}},
+                                  evaluate={"every": None},
                                   name="bare.json"), "bare.h5")
     assert np.array_equal(read(full, "iterations/train_loss"), read(bare, "iterations/train_loss"))
     assert read(full, "evaluations/mean_loss")[-1] == read(bare, "evaluations/mean_loss")[-1]
 
 
 def test_non_finite_losses_are_recorded_and_reported_once(dbench):
-    diverging = {"optimizer": {"type": "sgd", "lr": 1e38}, "replicas": 2, "length": {"iterations": 8}}
+    diverging = {"optimizer": {"type": "sgd", "lr": 1e38}, "replicas": 2,
+                 "length": {"iterations": 8}}
     done = dbench("run", dbench.spec(diverging), "--output", "nan.h5", ranks=2)
     assert np.isnan(read(str(dbench.folder / "nan.h5"), "iterations/train_loss")[-1]).all()
     for replica in (0, 1):
         assert done.stderr.count(f"replica {replica}: the training loss is not finite") == 1
-    stopped = dbench("run", dbench.spec(diverging, nonfinite="stop"), "--output", "stop.h5", ranks=2, expect=1)
+    stopped = dbench("run", dbench.spec(diverging, nonfinite="stop"), "--output", "stop.h5",
+                     ranks=2, expect=1)
     assert "not finite" in stopped.stderr

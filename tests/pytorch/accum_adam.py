@@ -1,4 +1,5 @@
-"""AccumAdam and AccumAdamW as published: "From Promise to Practice" (ICLR 2025), appendix C, in its library's form."""
+"""AccumAdam and AccumAdamW as published: "From Promise to Practice" (ICLR 2025), appendix C, in its
+library's form."""
 
 from math import ceil
 
@@ -16,7 +17,8 @@ class AccumAdam(torch.optim.Optimizer):
     decoupled = False
 
     def __init__(self, params, lr, betas, eps, weight_decay, window):
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+        super().__init__(params,
+                         {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
         self.window, self.t = window, 0
 
     @torch.no_grad()

@@ -57,7 +57,8 @@ class Block(nn.Module):
     def __init__(self, before, after):
         super().__init__()
         self.added = after - before
-        self.conv1 = nn.Conv2d(before, after, 3, stride=2 if self.added else 1, padding=1, bias=False)
+        self.conv1 = nn.Conv2d(before, after, 3, stride=2 if self.added else 1, padding=1,
+                               bias=False)
         self.bn1 = nn.BatchNorm2d(after)
         self.conv2 = nn.Conv2d(after, after, 3, padding=1, bias=False)
         self.bn2 = nn.BatchNorm2d(after)

@@ -1,4 +1,5 @@
-"""Runs of reference_dump as dictionaries of tensors. Skips whoever imports it where there is no torch."""
+"""Runs of reference_dump as dictionaries of tensors. Skips whoever imports it where there is no
+torch."""
 
 import json
 import os
@@ -15,7 +16,8 @@ except (ImportError, OSError) as error:
 
 PROGRAM = os.environ.get("DBENCH_REFERENCE")
 if not PROGRAM or not Path(PROGRAM).exists():
-    pytest.skip("DBENCH_REFERENCE does not name the program reference_dump", allow_module_level=True)
+    pytest.skip("DBENCH_REFERENCE does not name the program reference_dump",
+                allow_module_level=True)
 
 torch.set_num_threads(1)
 
@@ -51,7 +53,8 @@ def make_runs(specs, folder):
 
 
 def assert_close(ours, theirs, precision, scale=1.0):
-    """Equal to rounding: relative to the largest element, since small ones are sums of large ones."""
+    """Equal to rounding: relative to the largest element, since small ones are sums of large
+    ones."""
     tolerance = {"float32": 2e-5, "float64": 1e-11}[precision] * scale
     assert ours.shape == theirs.shape
     largest = max(theirs.abs().max().item(), 1e-30)

@@ -1,8 +1,9 @@
-"""One training step of each model beside its PyTorch reimplementation: loss, gradients, parameters."""
+"""One training step of each model beside its PyTorch reimplementation: loss, gradients,
+parameters."""
 
 import pytest
-from reference import assert_close, make_runs, torch
 from models import MODELS
+from reference import assert_close, make_runs, torch
 
 CASES = [
     ({"type": "softmax_regression"}, [3, 8, 8], 10),
@@ -30,7 +31,8 @@ def runs(tmp_path_factory):
     return make_runs(SPECS, tmp_path_factory.mktemp("models"))
 
 
-@pytest.mark.parametrize("number, spec", list(enumerate(SPECS)), ids=[label(spec) for spec in SPECS])
+@pytest.mark.parametrize("number, spec", list(enumerate(SPECS)),
+                         ids=[label(spec) for spec in SPECS])
 def test_training_step(runs, number, spec):
     run, precision = runs[number], spec["precision"]
     options = {key: value for key, value in spec["model"].items() if key != "type"}
@@ -63,7 +65,8 @@ def test_training_step(runs, number, spec):
         assert_close(run.group("0/buffer")[name], buffer, precision)
 
 
-@pytest.mark.parametrize("number", range(0, len(SPECS), 2), ids=[label(spec) for spec in SPECS[::2]])
+@pytest.mark.parametrize("number", range(0, len(SPECS), 2),
+                         ids=[label(spec) for spec in SPECS[::2]])
 def test_initial_spread(runs, number):
     """Large initial tensors have the deviation that the module's own have, to 10 %."""
     spec = SPECS[number]

@@ -1,12 +1,11 @@
-"""Ten steps of each optimizer beside torch.optim, or the published rule where torch has none, on the same gradients;
-all combinations of options."""
+"""Ten steps of each optimizer beside torch.optim, or the published rule where torch has none, on
+the same gradients; all combinations of options."""
 
 from itertools import product
 
 import pytest
-from reference import assert_close, make_runs, torch
-
 from accum_adam import AccumAdam, AccumAdamW  # after `reference`, which skips without torch
+from reference import assert_close, make_runs, torch
 
 STEPS = 10
 DECAYS = [(0, "all"), (0.05, "all"), (0.05, "weights")]
@@ -49,7 +48,8 @@ def theirs(options, groups):
     return kind[options.pop("type")](groups, **options)
 
 
-@pytest.mark.parametrize("number, spec", list(enumerate(SPECS)), ids=[label(spec) for spec in SPECS])
+@pytest.mark.parametrize("number, spec", list(enumerate(SPECS)),
+                         ids=[label(spec) for spec in SPECS])
 def test_ten_steps(runs, number, spec):
     run, options = runs[number], spec["optimizer"]
     parameters = {name: t.clone().requires_grad_() for name, t in run.group("initial").items()}
@@ -69,10 +69,12 @@ def test_ten_steps(runs, number, spec):
     assert moved.abs().max() > 0.01
 
 
-@pytest.mark.parametrize("ours, torchs", [(AccumAdam, torch.optim.Adam), (AccumAdamW, torch.optim.AdamW)])
+@pytest.mark.parametrize("ours, torchs",
+                         [(AccumAdam, torch.optim.Adam), (AccumAdamW, torch.optim.AdamW)])
 def test_the_published_rule_with_window_1_is_torchs(ours, torchs):
     torch.manual_seed(1)
-    start, options = torch.randn(50, dtype=torch.float64), {"lr": 0.01, "betas": (0.8, 0.9), "eps": 1e-8,
+    start, options = torch.randn(50, dtype=torch.float64), {"lr": 0.01, "betas": (0.8, 0.9),
+                                                            "eps": 1e-8,
                                                             "weight_decay": 0.05}
     x, y = start.clone().requires_grad_(), start.clone().requires_grad_()
     one, other = ours([x], window=1, **options), torchs([y], **options)

@@ -40,11 +40,10 @@ def single(run: Run) -> str:
         lines += ["", f"{title}:"]
         width = max(len(label) for label, _ in rows)
         lines += [f"  {label.ljust(width)}  {value}" for label, value in rows]
-    events = run.events
+    events = run.last_events(5)
     if len(events):
-        lines += ["", f"events ({len(events)}), the last ones:"]
-        lines += [f"  iteration {e.iteration}  {e.kind}: {e.text}"
-                  for e in events.tail(5).itertuples()]
+        lines += ["", f"events ({events.index[-1] + 1}), the last ones:"]
+        lines += [f"  iteration {e.iteration}  {e.kind}: {e.text}" for e in events.itertuples()]
     return "\n".join(lines)
 
 

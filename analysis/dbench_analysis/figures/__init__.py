@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import matplotlib
 from matplotlib.figure import Figure
 
+from ..errors import reading
 from ..run import Run
 from . import (
     accuracy,
@@ -118,8 +119,11 @@ def drawn(kind: Kind, runs: list[Run], **how) -> Iterator[tuple[str, Figure]]:
     groups = ([(kind.name, (runs,))] if not kind.each
               else [(f"{kind.name}-{run.path.stem}", (run,)) for run in runs])
     for name, arguments in groups:
+        files = ", ".join(str(run.path) for run in runs)
+        with look(), reading(files, f"what the figure {name} is made from"):
+            figure = kind.draw(*arguments, **how)
         with look():
-            yield name, kind.draw(*arguments, **how)
+            yield name, figure
 
 
 def look():

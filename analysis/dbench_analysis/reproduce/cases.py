@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import fields, names, ranks, series
+from ..errors import of_a_run
 from ..run import Run
 
 CONTROLS = {"budget": "equal bytes, mixed evenly", "ring_lattice": "a fixed lattice",
@@ -71,6 +72,7 @@ def decided_while_running(graph) -> bool:
     return graph in DECIDED
 
 
+@of_a_run
 def late_variance(run: Run) -> float:
     """Mean variance over the second half of the iterations; NaN where it was not recorded."""
     if "consensus_distance" not in run.parameters:
@@ -86,6 +88,19 @@ def line_of(run: Run) -> frozenset:
     return frozenset((p, v) for p, v in ranks.setting_of(run) if p != "/replicas")
 
 
+@of_a_run
+def case_of(run: Run, name: str, window: float) -> Case:
+    (kind, what), local, data = role(run), fields.local_batch(run), run.spec.get("data")
+    curve = series.evaluations(run, "accuracy")["mean"].to_numpy(dtype=float)
+    whole = isinstance(data, dict) and isinstance(data.get("batch_size"), dict)
+    return Case(
+        name, kind, what, f"{names.type_of(run.spec.get('model'))} on {names.type_of(data)}",
+        ranks.group_of(run), line_of(run), not whole and not isinstance(local, str), run.replicas,
+        str(fields.seed(run)), fields.mean(run, "degree"), float(curve[-1]),
+        float(series.quiet(np.nanmean, curve[1:])) if len(curve) > 1 else float("nan"),
+        series.early_spread(run, "variance", window), late_variance(run))
+
+
 def cases(runs: list[Run], window: float) -> tuple[list[Case], list[str]]:
     """(the cases, notes on what was left out). Of runs that repeat a setting and seed the first
     counts."""
@@ -95,19 +110,8 @@ def cases(runs: list[Run], window: float) -> tuple[list[Case], list[str]]:
              "accuracies."] if len(whole) < len(runs) else []
     found: dict[tuple, Case] = {}
     for run, name in zip(whole, ranks.communications(whole)):
-        group, (kind, what) = ranks.group_of(run), role(run)
-        curve = series.evaluations(run, "accuracy")["mean"].to_numpy(dtype=float)
-        local = fields.local_batch(run)
-        data = run.spec.get("data")
-        fixed = not isinstance(local, str) and not (isinstance(data, dict)
-                                                    and isinstance(data.get("batch_size"), dict))
-        case = Case(name, kind, what,
-                    f"{names.type_of(run.spec.get('model'))} on {names.type_of(data)}", group,
-                    line_of(run), fixed, run.replicas,
-                    str(fields.seed(run)), fields.mean(run, "degree"), float(curve[-1]),
-                    float(series.quiet(np.nanmean, curve[1:])) if len(curve) > 1 else float("nan"),
-                    series.early_spread(run, "variance", window), late_variance(run))
-        found.setdefault((name, group), case)
+        case = case_of(run, name, window)
+        found.setdefault((name, case.group), case)
     if len(found) < len(whole):
         notes.append(
             f"{len(whole) - len(found)} runs left out that repeat another's setting and seed.")

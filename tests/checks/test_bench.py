@@ -1,0 +1,45 @@
+"""The benchmarks find the Python that they need, or say in one line how to get it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BARE = [sys.executable, "-S", "-E"]  # a Python without the packages of its environment
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """The benchmarks alone, with no environment beside them."""
+    for folder in ("bench", "scripts"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    return tmp_path
+
+
+def ended(*command, **variables):
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **variables})
+
+
+@pytest.mark.parametrize("name", ["recording", "ranks", "scale", "startup"])
+def test_without_h5py(checkout, name):
+    found = ended(*BARE, checkout / "bench" / name)
+    assert found.returncode == 2 and "run scripts/setup" in found.stderr
+    assert found.stderr.count("\n") == 1
+    own = checkout / ".venv" / "bin" / "python"
+    own.parent.mkdir(parents=True)
+    own.write_text("#!/bin/sh\necho the own one: $*\n")
+    own.chmod(0o755)
+    found = ended(*BARE, checkout / "bench" / name, "7")
+    assert found.stdout == f"the own one: {checkout / 'bench' / name} 7\n"
+
+
+def test_without_torch(checkout):
+    found = ended(checkout / "bench" / "throughput", DBENCH_TORCH_PYTHON="/bin/false")
+    assert found.returncode == 2 and "DBENCH_TORCH_PYTHON" in found.stderr
+    assert found.stderr.count("\n") == 1
+    found = ended(*BARE, checkout / "bench" / "pytorch_throughput.py")
+    assert found.returncode == 2 and "cannot import torch" in found.stderr

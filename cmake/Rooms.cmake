@@ -51,10 +51,12 @@ function(dbench_group variable room)
         endif()
     endforeach()
     set(all "")
+    set(plain_lines 1500)
+    set(torch_lines 500)  # some 2 GB of memory
     foreach(kind plain torch)
         if(${kind})
             execute_process(COMMAND "${DBENCH_PYTHON3}" "${CMAKE_SOURCE_DIR}/cmake/unity.py" "${CMAKE_SOURCE_DIR}/src"
-                "${CMAKE_BINARY_DIR}/unity" ${room}_${kind} ${${kind}} OUTPUT_VARIABLE grouped RESULT_VARIABLE failed
+                "${CMAKE_BINARY_DIR}/unity" ${room}_${kind} ${${kind}_lines} ${${kind}} OUTPUT_VARIABLE grouped RESULT_VARIABLE failed
                 OUTPUT_STRIP_TRAILING_WHITESPACE)
             if(failed)
                 message(FATAL_ERROR "cmake/unity.py failed (its message is above); -DDBENCH_UNITY=OFF does without it")

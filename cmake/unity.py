@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Groups sources into few compilation units, so that a first build reads each header a few times instead of hundreds.
 
-    unity.py SOURCE_ROOT OUTPUT_FOLDER NAME SOURCE...     prints what is to be compiled, one path a line
+    unity.py SOURCE_ROOT OUTPUT_FOLDER NAME LINES SOURCE...     prints what is to be compiled, one path a line
+
+LINES is how many a group has at most: larger groups leave cores idle at the end of a build and cost memory.
 
 Sources stand in one group only if neither mentions a name that the other keeps to itself (in an unnamed namespace or as
 static): so a group means what its sources mean alone. A source that defines macros is compiled alone.
@@ -11,7 +13,6 @@ import re
 import sys
 from pathlib import Path
 
-LINES = 1500  # of a group, about: larger ones leave cores idle at the end and cost memory
 DECLARED = re.compile(r"(?:template\s*<.*>\s*)?(?:struct|class|enum class|enum|union|using)\s+(?:alignas\([^)]*\)\s*)?(\w+)")
 NAMED = re.compile(r"(\w+)\s*(?:\(|=|\{|\[|;)")
 ALIAS = re.compile(r"namespace \w+ = |using (?:namespace )?[\w:]+;|static_assert")
@@ -32,14 +33,14 @@ def private_names(text):
     return names
 
 
-def groups(sources):
+def groups(sources, most):
     """Lists of sources: (path, text) go into the first group that they fit into."""
     made = []
     for path, text in sources:
         own, words, lines = private_names(text), set(re.findall(r"\w+", text)), text.count("\n")
         alone = re.search(r"^\s*#\s*(?:define|undef)\b", text, re.M)
         for group in made:
-            fits = not alone and not group["alone"] and group["lines"] + lines <= LINES
+            fits = not alone and not group["alone"] and group["lines"] + lines <= most
             if fits and not own & group["words"] and not words & group["own"]:
                 break
         else:
@@ -52,11 +53,11 @@ def groups(sources):
     return [group["paths"] for group in made]
 
 
-def main(root, folder, name, *sources):
+def main(root, folder, name, lines, *sources):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     compiled = []
-    for number, group in enumerate(groups([(path, Path(path).read_text()) for path in sources])):
+    for number, group in enumerate(groups([(path, Path(path).read_text()) for path in sources], int(lines))):
         if len(group) == 1:
             compiled.append(group[0])
             continue

@@ -5,10 +5,13 @@
 #include <array>
 
 #include "base/clock.hpp"
+#include "base/whereabouts.hpp"
 
 namespace dbench::algorithms {
 
 enum class Phase { data, gradient, update, exchange, control, profile, rest };
+inline constexpr const char* kPhaseNames[] = {"data",    "gradient", "update", "exchange",
+                                              "control", "profile",  "rest"};
 
 class Timers {
 public:
@@ -16,6 +19,7 @@ public:
     void start() {
         spent_.fill(0);
         current_ = Phase::rest;
+        base::note_phase(kPhaseNames[static_cast<int>(current_)]);
         since_ = base::now();
     }
     void stop() { enter(Phase::rest); }
@@ -27,6 +31,7 @@ public:
         since_ = at;
         const Phase before = current_;
         current_ = phase;
+        base::note_phase(kPhaseNames[static_cast<int>(phase)]);
         return before;
     }
 

@@ -13,7 +13,7 @@ endif()
 # -fno-math-errno: nothing reads errno after a square root, and one that sets it is not vectorised.
 set(DBENCH_COMPILE_OPTIONS -Wall -Wextra -fPIE -ffp-contract=off -fno-math-errno)
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
-if(DBENCH_WERROR)
+if(DBENCH_WERROR AND NOT DBENCH_SANITIZE)  # what sanitizers add to the code is warned of without reason
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 if(DBENCH_ARCH)

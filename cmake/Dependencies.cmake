@@ -45,5 +45,11 @@ endif()
 
 if(DBENCH_CUDA)
     find_package(CUDAToolkit REQUIRED)
+    add_library(dbench::cuda INTERFACE IMPORTED)
+    # Only rooms that use it are compiled otherwise than without CUDA: ccache has the rest.
+    target_compile_definitions(dbench::cuda INTERFACE DBENCH_CUDA=1)
+    target_link_libraries(dbench::cuda INTERFACE CUDA::cudart)
 endif()
-find_package(LibTorch REQUIRED)
+if(DBENCH_TORCH)
+    find_package(LibTorch REQUIRED)
+endif()

@@ -71,6 +71,7 @@ if(LibTorch_DIR)
 
         add_library(dbench::nccl INTERFACE IMPORTED)
         target_include_directories(dbench::nccl SYSTEM INTERFACE "${NCCL_INCLUDE_DIR}")
+        target_compile_definitions(dbench::nccl INTERFACE DBENCH_NCCL=1)
         target_link_libraries(dbench::nccl INTERFACE "${NCCL_LIBRARY}")
         # Nothing refers to a symbol of libtorch_cuda: it registers itself with libtorch_cpu when it is
         # loaded, so the linker must not drop it.

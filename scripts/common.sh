@@ -43,3 +43,66 @@ mpi_command() {
     fi
     echo "$command"
 }
+
+# Runs a command that downloads below FOLDER, and says from time to time how far it has come:
+#   with_progress MEGABYTES FOLDER command...
+with_progress() {
+    local total=$1 folder=$2 status=0 watcher
+    shift 2
+    watch_folder "$total" "$folder" &
+    watcher=$!
+    "$@" || status=$?
+    kill $watcher 2>/dev/null || true
+    wait $watcher 2>/dev/null || true
+    end_progress
+    return $status
+}
+
+watch_folder() {
+    local total=$1 folder=$2 before now began=$SECONDS
+    said_last=$began before=$(megabytes_in "$folder")
+    while sleep 1 && kill -0 $$ 2>/dev/null; do
+        now=$(($(megabytes_in "$folder") - before))
+        if [ $((now * 100)) -ge $((total * 97)) ]; then
+            progress $began "$now MB downloaded, now unpacking"
+        else
+            progress $began "$((now > 0 ? now : 0)) of about $total MB downloaded"
+        fi
+    done
+}
+
+megabytes_in() { du -sm "$1" 2>/dev/null | cut -f1 || echo 0; }
+
+# One line that goes on on a terminal; in a log a line about every 10 seconds: progress START TEXT
+said_last=0
+progress() {
+    local spent=$((SECONDS - $1))
+    if [ -t 1 ]; then
+        printf '\r\033[K    %s, %d s' "$2" $spent
+    elif [ $((SECONDS - said_last)) -ge 10 ]; then
+        said_last=$SECONDS
+        printf '    %s, %d s\n' "$2" $spent
+    fi
+}
+end_progress() { [ ! -t 1 ] || printf '\r\033[K'; }
+
+# What ninja prints, as progress; the compiler's messages stay as they are.
+ninja_progress() {
+    local line began=$SECONDS said_last=$SECONDS told='' made all left
+    while IFS= read -r line; do
+        if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\  ]]; then
+            made=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+            if [ -z "$told" ] && [ "$all" -gt 9 ]; then
+                told=yes began=$SECONDS said_last=$SECONDS
+                say "$all steps: about $(((all * seconds_a_step / $1 + 59) / 60)) min on $1 cores, less with what ccache keeps"
+            fi
+            left=$(((SECONDS - began) * (all - made) / (made > 0 ? made : 1)))
+            progress "$began" "step $made of $all, about $left s left"
+        else
+            end_progress
+            printf '%s\n' "$line"
+        fi
+    done
+    end_progress
+}
+seconds_a_step=5  # of one core of 2023

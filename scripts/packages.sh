@@ -58,7 +58,9 @@ install_packages() {
     for package in "${helpful[@]}"; do
         if apt-cache show "$package" >/dev/null 2>&1; then missing+=("$package"); fi
     done
-    say "installing ${missing[*]}"
-    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    local size
+    size=$(apt-get install -y -qq --no-install-recommends --print-uris "${missing[@]}" | awk '{ s += $3 } END { print int(s / 1e6) + 1 }') || size=1
+    say "installing ${missing[*]} ($size MB with what they need)"
+    with_progress "$size" /var/cache/apt/archives "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
         -o DPkg::Lock::Timeout=300 "${missing[@]}" >/dev/null || fail "apt-get install failed: see its message above"
 }

@@ -13,9 +13,9 @@ if(version MATCHES "Open MPI|OpenRTE|prte")  # others neither know nor need this
         list(APPEND DBENCH_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
     endif()
 endif()
-if(DBENCH_SANITIZE)  # MPI and LibTorch keep memory until the end, and LibTorch is linked twice in part
-    list(APPEND DBENCH_TEST_ENVIRONMENT ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0
-        UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1)
+if(DBENCH_SANITIZE)
+    list(APPEND DBENCH_TEST_ENVIRONMENT ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1
+        UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1)
 endif()
 string(JOIN " " mpirun ${DBENCH_MPIRUN})
 list(APPEND DBENCH_TEST_ENVIRONMENT "DBENCH_MPIRUN=${mpirun}")

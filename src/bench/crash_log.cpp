@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "base/clock.hpp"
+#include "base/whereabouts.hpp"
 
 namespace dbench::bench {
 namespace {
@@ -24,7 +25,31 @@ void say(int file, const char* text) {
     [[maybe_unused]] const auto written = ::write(file, text, std::strlen(text));
 }
 
-/// The error stands in the first line of the file.
+void say_number(int file, int64_t number) {  // not negative
+    std::array<char, 24> digits{};
+    char* first = digits.data() + digits.size() - 1;
+    do {
+        *--first = static_cast<char>('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    say(file, first);
+}
+
+void say_whereabouts(int file) {
+    const base::Whereabouts at = base::whereabouts();
+    if (at.iteration < 0) {
+        say(file, "before the first iteration");
+    } else {
+        say(file, "iteration ");
+        say_number(file, at.iteration);
+    }
+    say(file, ", phase ");
+    say(file, at.phase);
+    say(file, "\n");
+}
+
+/// The error stands in the first line of the file; the calls come last, since looking for them can
+/// fail.
 void write_log(const char* error, bool calls) {
     if (!*path) return;
     const int file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -32,6 +57,7 @@ void write_log(const char* error, bool calls) {
     say(file, error);
     say(file, "\n");
     say(file, where);
+    say_whereabouts(file);
     if (calls) {
         std::array<void*, 64> frames;
         backtrace_symbols_fd(frames.data(), backtrace(frames.data(), frames.size()), file);

@@ -14,14 +14,14 @@ using namespace dbench;
 
 constexpr const char* kRunExamples = R"(
 Examples:
-  dbench run configs/quickstart.json
-  mpirun -n 4 dbench run configs/quickstart.json --set /graph/type=torus --output torus.h5
+  dbench run configs/quickstart/D_ring.json
+  mpirun -n 4 dbench run configs/quickstart/base.json --set /implementation=D_torus --output torus.h5
   srun dbench run spec.json --quiet
   dbench run spec.json --set '/checkpoint/every={"epochs": 1}'     SIGTERM or SIGUSR1: saved, status 75
   dbench run spec.json --resume                                   goes on, to the same bits)";
 constexpr const char* kCheckExamples = R"(
 Examples:
-  dbench check configs/quickstart.json
+  dbench check configs/quickstart/D_ring.json
   dbench check spec.json --set /replicas=1008 --json)";
 constexpr const char* kGraphExamples = R"(
 Examples:

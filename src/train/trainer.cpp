@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/signals.hpp"
+#include "base/whereabouts.hpp"
 
 namespace dbench::train {
 namespace {
@@ -74,6 +75,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         algorithms::EvaluationRecord record;
         record.iteration = completed;
         record.epoch = static_cast<double>(completed) * epochs_per_iteration;
+        base::note_phase("evaluation");
         p.evaluator.evaluate(x, record);
         record.elapsed = elapsed.seconds();
         p.observer.evaluation(record);
@@ -81,6 +83,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
 
     // A checkpoint that fails costs no more than itself: the one before stays.
     const auto checkpoint = [&](int64_t completed) {
+        base::note_phase("checkpoint");
         try {
             p.observer.settle();
             p.checkpoint(completed);
@@ -96,6 +99,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
     StopWish stop(p.world, plan.first);
     double recording = 0;  // seconds of the observer, charged to the next iteration's profiling
     for (int64_t t = plan.first; t < plan.iterations; ++t) {
+        base::note_iteration(t);
         p.world.check_failures();
         if (stop.agreed(t)) {
             p.observer.settle();

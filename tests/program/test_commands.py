@@ -127,7 +127,8 @@ CONFIGS = [path for path in sorted((ROOT / "configs").rglob("*.json"))
 def test_every_config_has_a_head_comment_and_resolves(dbench, path):
     text = path.read_text()
     assert text.startswith("//") and "Cost:" in text and "Expected:" in text
-    if not any(word in text for word in ('"cifar10"', '"fashion_mnist"', '"base"')):
+    generated = path.parent.name == "quickstart"
+    if generated or not any(word in text for word in ('"cifar10"', '"fashion_mnist"', '"base"')):
         dbench("check", path)
     else:   # the data may not be there: everything else must be right
         done = dbench("check", path, expect=2)

@@ -6,12 +6,20 @@
 #include <cstdint>
 
 #include "base/clock.hpp"
+#include "base/whereabouts.hpp"
 
 namespace dbench::algorithms {
 
 /// What a rank measures in an iteration: `step`, or a phase of it. `rest` is what no other
 /// explains.
 enum class Time : uint8_t { step, data, gradient, update, exchange, control, profile, rest };
+
+/// A word for it, for people.
+inline const char* phase_name(Time time) {
+    constexpr const char* kNames[] = {"step",     "data",    "gradient", "update",
+                                      "exchange", "control", "profile",  "rest"};
+    return kNames[static_cast<size_t>(time)];
+}
 
 /// A column [I, r] of the result file: one row here, and every rank's value is stored, in seconds.
 struct TimeColumn {
@@ -45,6 +53,7 @@ public:
     void start() {
         spent_ = {};
         current_ = Time::rest;
+        base::note_phase(phase_name(current_));
         since_ = base::now();
     }
     void stop() { enter(Time::rest); }
@@ -56,6 +65,7 @@ public:
         since_ = at;
         const Time before = current_;
         current_ = phase;
+        base::note_phase(phase_name(phase));
         return before;
     }
 

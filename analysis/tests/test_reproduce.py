@@ -321,5 +321,5 @@ def test_a_methods_parameters_are_not_mixed_by_the_order_of_files(make, tmp_path
     found = {f["key"]: f for f in json.loads(told[0])["findings"]}["accumulation"]
     rows = {row[0]: row[2] for row in found["evidence"]}
     assert len(rows) == 2 and found["verdict"] == "contradicted"
-    assert [row for row in rows if "/optimizer/lr=1e-05" in row and rows[row].startswith("-10")]
+    assert [row for row in rows if "/optimizer/lr=1e-05" in row and rows[row].startswith("-9.9")]
     assert [row for row in rows if "/optimizer/lr=0.001" in row and rows[row].startswith("+10")]

@@ -48,10 +48,24 @@ def document(runs: list[Run], title: str | None = None) -> str:
     each = ("".join(details(run, len(runs) == 1) for run in runs) if len(runs) <= MANY
             else apart(runs))
     parts += [("runs", "Runs in detail", each)]
+    parts = answered(runs) + parts
     links = " ".join(f'<a href="#{anchor}">{page.text(name)}</a>' for anchor, name, _ in parts)
     body = (f"<header><h1>{page.text(title)}</h1><p "
             f"class=soft>{page.text(lead(runs))}</p><nav>{links}</nav></header>")
     return page.page(title, body + "".join(page.section(*part) for part in parts))
+
+
+def answered(runs: list[Run]) -> list[tuple[str, str, str]]:
+    """Of a few runs that differ in communication: what came of it in words, and the picture of it."""
+    from .. import answer, figures
+
+    said = answer.sentences(runs) if 2 <= len(runs) <= MANY else []
+    if not said:
+        return []
+    kind = figures.KINDS[answer.PICTURE]
+    pictures = "".join(page.picture(figure, figures.save, f"{kind.title}: {heading(runs)}", kind.reading)
+                       for _, figure in figures.drawn(kind, runs))
+    return [("result", "Result", "".join(f"<p>{page.text(line)}</p>" for line in said) + pictures)]
 
 
 def heading(runs: list[Run]) -> str:

@@ -1,32 +1,38 @@
 #!/usr/bin/env python3
-"""Groups sources into few compilation units, so that a first build reads each header a few times instead of hundreds.
+"""Groups sources into few compilation units, so that a first build reads each header a few times
+instead of hundreds.
 
-    unity.py SOURCE_ROOT OUTPUT_FOLDER NAME LINES SOURCE...     prints what is to be compiled, one path a line
+    unity.py SOURCE_ROOT OUTPUT_FOLDER NAME LINES SOURCE...
 
-LINES is how many a group has at most: larger groups leave cores idle at the end of a build and cost memory.
+prints what is to be compiled, one path a line. LINES is how many a group has at most: larger groups
+leave cores idle at the end of a build and cost memory.
 
-Sources stand in one group only if neither mentions a name that the other keeps to itself (in an unnamed namespace or as
-static): so a group means what its sources mean alone. A source that defines macros is compiled alone.
+Sources stand in one group only if neither mentions a name that the other keeps to itself (in an
+unnamed namespace or as static): so a group means what its sources mean alone. A source that defines
+macros is compiled alone.
 """
 
 import re
 import sys
 from pathlib import Path
 
-DECLARED = re.compile(r"(?:template\s*<.*>\s*)?(?:struct|class|enum class|enum|union|using)\s+(?:alignas\([^)]*\)\s*)?(\w+)")
+DECLARED = re.compile(r"(?:template\s*<.*>\s*)?"
+                      r"(?:struct|class|enum class|enum|union|using)\s+"
+                      r"(?:alignas\([^)]*\)\s*)?(\w+)")
 NAMED = re.compile(r"(\w+)\s*(?:\(|=|\{|\[|;)")
 ALIAS = re.compile(r"namespace \w+ = |using (?:namespace )?[\w:]+;|static_assert")
 
 
 def private_names(text):
-    """What stands at the beginning of lines in unnamed namespaces; clang-format indents all else."""
+    """What stands at the start of lines in unnamed namespaces; clang-format indents all else."""
     names, inside = set(), False
     for line in text.splitlines():
         if line.startswith("namespace {"):
             inside = True
         elif line.startswith("}  // namespace"):
             inside = False
-        elif (inside or line.startswith("static ")) and re.match(r"\w", line) and not ALIAS.match(line):
+        elif ((inside or line.startswith("static ")) and re.match(r"\w", line)
+              and not ALIAS.match(line)):
             found = DECLARED.match(line) or NAMED.search(line)
             if found:
                 names.add(found.group(1))
@@ -37,7 +43,8 @@ def groups(sources, most):
     """Lists of sources: (path, text) go into the first group that they fit into."""
     made = []
     for path, text in sources:
-        own, words, lines = private_names(text), set(re.findall(r"\w+", text)), text.count("\n")
+        own, words = private_names(text), set(re.findall(r"\w+", text))
+        lines = text.count("\n")
         alone = re.search(r"^\s*#\s*(?:define|undef)\b", text, re.M)
         for group in made:
             fits = not alone and not group["alone"] and group["lines"] + lines <= most
@@ -57,7 +64,8 @@ def main(root, folder, name, lines, *sources):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     compiled = []
-    for number, group in enumerate(groups([(path, Path(path).read_text()) for path in sources], int(lines))):
+    read = [(path, Path(path).read_text()) for path in sources]
+    for number, group in enumerate(groups(read, int(lines))):
         if len(group) == 1:
             compiled.append(group[0])
             continue

@@ -9,7 +9,8 @@ from . import names, series
 from .run import Run
 from .textual import bytes_, number, percent
 
-SHARED = ("model", "data", "optimizer", "schedule", "length")  # what else would answer for a difference
+# What else would answer for a difference.
+SHARED = ("model", "data", "optimizer", "schedule", "length")
 PICTURE = "variance-accuracy"  # the figure that shows how far replicas disagree against accuracy
 
 
@@ -29,7 +30,9 @@ class Result:
 def results(runs: list[Run]) -> list[Result]:
     """One for each communication; empty where the runs do not answer the question."""
     settings = [[run.replicas, *(run.spec.get(key) for key in SHARED)] for run in runs]
-    if any(other != settings[0] for other in settings) or any(len(run.evaluations) == 0 for run in runs):
+    if any(other != settings[0] for other in settings):
+        return []
+    if any(len(run.evaluations) == 0 for run in runs):
         return []
     found: dict[str, list[Run]] = {}
     for run in runs:
@@ -41,15 +44,22 @@ def of_like(name: str, runs: list[Run]) -> Result:
     ends = [series.evaluations(run, "accuracy").iloc[-1] for run in runs]
     distances = [largest_distance(run) for run in runs]
     rho = runs[0].certificate.get("rho")
-    return Result(name, float(np.mean([end["mean"] for end in ends])), float(np.min([end["min"] for end in ends])),
-                  float(np.mean(distances)), float(np.mean([series.bytes_sent(run).mean() for run in runs])),
-                  1 - rho if isinstance(rho, (int, float)) else float("nan"), len(runs))
+    return Result(
+        name=name,
+        accuracy=float(np.mean([end["mean"] for end in ends])),
+        worst=float(np.min([end["min"] for end in ends])),
+        distance=float(np.mean(distances)),
+        sent=float(np.mean([series.bytes_sent(run).mean() for run in runs])),
+        gap=1 - rho if isinstance(rho, (int, float)) else float("nan"),
+        runs=len(runs))
 
 
 def largest_distance(run: Run) -> float:
     """Consensus distance; NaN where it was not recorded."""
     found = series.variance(run)
-    return float("nan") if found.empty else float(series.quiet(np.nanmax, found["consensus"].to_numpy(dtype=float)))
+    if found.empty:
+        return float("nan")
+    return float(series.quiet(np.nanmax, found["consensus"].to_numpy(dtype=float)))
 
 
 def sentences(runs: list[Run]) -> list[str]:
@@ -57,29 +67,35 @@ def sentences(runs: list[Run]) -> list[str]:
     if not found or not all(np.isfinite([r.accuracy for r in found])):
         return []
     reached = ", ".join(f"{r.name} {percent(r.accuracy)}" for r in found)
-    said = [f"Test accuracy of the model with the averaged parameters at the end: {reached}{chance(found)}."]
+    said = ["Test accuracy of the model with the averaged parameters at the end: "
+            f"{reached}{chance(found)}."]
     decentralized = [r for r in found if r.distance > 0]
     together = [r for r in found if r.distance == 0]
     if not decentralized:
         return said
-    said.append(cost(max(decentralized, key=lambda r: r.distance), together[0] if together else None))
+    apart = max(decentralized, key=lambda r: r.distance)
+    said.append(cost(apart, together[0] if together else None))
     said += why([r for r in decentralized if np.isfinite(r.gap)])
     return said
 
 
 def chance(found: list[Result]) -> str:
     fewest = min(r.runs for r in found)
-    return " (one seed each: small differences may be chance)" if fewest == 1 else f" (mean of {fewest} runs or more)"
+    if fewest == 1:
+        return " (one seed each: small differences may be chance)"
+    return f" (mean of {fewest} runs or more)"
 
 
 def cost(apart: Result, together: Result | None) -> str:
-    told = (f"The replicas disagree most with {apart.name}: up to a distance of {number(apart.distance, 2)} from their mean, "
-            f"and the worst evaluated replica ends at {percent(apart.worst)}")
+    told = (f"The replicas disagree most with {apart.name}: up to a distance of "
+            f"{number(apart.distance, 2)} from their mean, and the worst evaluated replica ends "
+            f"at {percent(apart.worst)}")
     if together is None:
         return told + "."
     ratio = apart.sent / together.sent if together.sent > 0 else float("nan")
-    return (f"{told}, where {together.name} keeps all replicas equal; it sends {bytes_(apart.sent)} an iteration, "
-            f"{number(ratio, 2)} times as much as {together.name}.")
+    return (f"{told}, where {together.name} keeps all replicas equal; it sends "
+            f"{bytes_(apart.sent)} an iteration, {number(ratio, 2)} times as much as "
+            f"{together.name}.")
 
 
 def why(found: list[Result]) -> list[str]:
@@ -87,8 +103,11 @@ def why(found: list[Result]) -> list[str]:
     if len({round(r.gap, 6) for r in found}) < 2:
         return []
     by_gap = sorted(found, key=lambda r: r.gap)
-    gaps = ", ".join(f"{r.name} {number(r.gap, 2)} (distance {number(r.distance, 2)})" for r in by_gap)
+    gaps = ", ".join(f"{r.name} {number(r.gap, 2)} (distance {number(r.distance, 2)})"
+                     for r in by_gap)
     falls = all(a.distance >= b.distance for a, b in zip(by_gap, by_gap[1:]))
-    meaning = ("the larger the gap, the faster one averaging takes away what separates the replicas, and so it is here"
-               if falls else "a larger gap should mean less disagreement, but that alone does not explain these runs")
+    meaning = ("the larger the gap, the faster one averaging takes away what separates the "
+               "replicas, and so it is here" if falls else
+               "a larger gap should mean less disagreement, but that alone does not explain these "
+               "runs")
     return [f"Spectral gaps of the graphs: {gaps}; {meaning}."]

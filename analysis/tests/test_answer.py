@@ -2,7 +2,8 @@
 
 import re
 
-from dbench_analysis import answer, open as open_run
+from dbench_analysis import answer
+from dbench_analysis import open as open_run
 from dbench_analysis.commands import report
 
 

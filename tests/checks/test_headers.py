@@ -1,5 +1,6 @@
-"""Every header compiles alone: whoever includes it need not know what it uses. Those that read LibTorch's
-headers are compiled with these precompiled. Flags are those of the build that DBENCH_PROGRAM lies in."""
+"""Every header compiles alone: whoever includes it need not know what it uses. Those that read
+LibTorch's headers are compiled with these precompiled. Flags are those of the build that
+DBENCH_PROGRAM lies in."""
 
 import json
 import os
@@ -34,7 +35,7 @@ def reads_torch(header, seen):
 
 
 def compiler(commands, room, torch):
-    """(words, folder) of a compilation of `room` without its source; None where it has none such."""
+    """(words, folder) of a compilation of `room` without its source; None where there is none."""
     for entry in commands:
         words = shlex.split(entry["command"])
         output = words[words.index("-o") + 1]
@@ -48,8 +49,10 @@ def compiler(commands, room, torch):
 
 def alone(commands, room, header):
     """What the compiler says against `header` by itself."""
-    words, folder = compiler(commands, room, reads_torch(header, set())) or pytest.fail(f"no source like {header}")
-    done = subprocess.run(words, cwd=folder, input=f'#include "{header}"\n', text=True, capture_output=True)
+    found = compiler(commands, room, reads_torch(header, set()))
+    words, folder = found or pytest.fail(f"no source like {header}")
+    done = subprocess.run(words, cwd=folder, input=f'#include "{header}"\n', text=True,
+                          capture_output=True)
     return f"{header}: {done.stderr}" if done.returncode else ""
 
 
@@ -63,5 +66,6 @@ def test_headers_compile_alone(commands, room):
 
 def test_a_header_that_needs_another_is_found(commands):
     words, folder = compiler(commands, "base", False)
-    done = subprocess.run(words, cwd=folder, input="std::vector<int> v;\n", text=True, capture_output=True)
+    done = subprocess.run(words, cwd=folder, input="std::vector<int> v;\n", text=True,
+                          capture_output=True)
     assert done.returncode != 0

@@ -63,7 +63,7 @@ def test_headers_are_guarded(room):
 
 
 def folder_of(name):
-    """The folder of a source or header below its room, such as graphs/types; the room itself else."""
+    """A source's or header's folder below its room, such as graphs/types; the room itself else."""
     return "/".join(name.split("/")[:2]) if name.count("/") > 1 else name.split("/")[0]
 
 

@@ -38,20 +38,22 @@ def test_private_names_are_those_of_unnamed_namespaces_and_static_ones():
 
 
 def test_a_source_that_mentions_a_private_name_stands_elsewhere():
-    sources = [("a", MAKER), ("b", "int f() { return 1; }\n"), ("c", "int twice(int);\nint g() { return twice(1); }\n"),
-               ("d", "#define X 1\n"), ("e", "int h() { return 2; }\n")]
+    sources = [("a", MAKER), ("b", "int f() { return 1; }\n"),
+               ("c", "int twice(int);\nint g() { return twice(1); }\n"), ("d", "#define X 1\n"),
+               ("e", "int h() { return 2; }\n")]
     assert unity.groups(sources, 1500) == [["a", "b", "e"], ["c"], ["d"]]
     assert unity.groups(sources, 5) == [["a"], ["b", "c", "e"], ["d"]]
 
 
 def test_every_source_is_compiled_once(tmp_path):
     sources = sorted(map(str, (ROOT / "src/graphs").rglob("*.cpp")))
-    done = subprocess.run([sys.executable, ROOT / "cmake/unity.py", ROOT / "src", tmp_path, "graphs", "1500", *sources],
-                          text=True, capture_output=True, check=True)
+    command = [sys.executable, ROOT / "cmake/unity.py", ROOT / "src", tmp_path, "graphs", "1500"]
+    done = subprocess.run(command + sources, text=True, capture_output=True, check=True)
     found = []
     for line in done.stdout.splitlines():
         if line in sources:
             found.append(line)
         else:
-            found += [str(ROOT / "src" / part.split('"')[1]) for part in Path(line).read_text().splitlines()]
+            found += [str(ROOT / "src" / part.split('"')[1])
+                      for part in Path(line).read_text().splitlines()]
     assert sorted(found) == sources and len(done.stdout.splitlines()) < len(sources) / 2

@@ -88,7 +88,8 @@ def test_quickstart(tmp_path):
                           timeout=600)
     assert done.returncode == 0, done.stderr
     report = tmp_path / "quickstart" / "report.html"
-    assert all((report.parent / f"{name}.h5").exists() for name in ("C_complete", "D_ring", "D_exponential"))
+    assert all((report.parent / f"{name}.h5").exists()
+               for name in ("C_complete", "D_ring", "D_exponential"))
     assert str(report) in done.stdout + done.stderr
     page = report.read_text()
     assert "<svg" in page or "data:image/" in page

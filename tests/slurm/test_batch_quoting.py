@@ -122,7 +122,7 @@ def test_there_are_a_hundred_of_them():
 def test_paths_and_site_words_are_never_run_and_arrive_as_they_were(quick, script, packed):
     for name in SHELL:
         output = os.path.abspath(quick.folder / "results" / (name + "/x"))[:-2]  # "." is no name
-        site = {**{key: name for key in WORDS}, "launcher": ["launch", name], "step": [name],
+        site = {**dict.fromkeys(WORDS, name), "launcher": ["launch", name], "step": [name],
                 "gpu_step": [name], "sbatch": ["--comment=" + name]}
         text = script({"output": output}, site, packed)
         launched, ran = run(quick, text)

@@ -42,7 +42,7 @@ def test_every_command_in_its_order(place):
                           capture_output=True, timeout=500)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
     told = re.split(r"# done: \d+\n", done.stdout)
-    said = {k: text for k, text in zip(commands, told)}
+    said = dict(zip(commands, told))
     assert len(said) == len(commands) > 12
 
     def of(*words):

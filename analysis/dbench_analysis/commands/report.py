@@ -56,14 +56,15 @@ def document(runs: list[Run], title: str | None = None) -> str:
 
 
 def answered(runs: list[Run]) -> list[tuple[str, str, str]]:
-    """Of a few runs that differ in communication: what came of it in words, and the picture of it."""
+    """Of a few runs that differ in communication: what came of it in words, and its picture."""
     from .. import answer, figures
 
     said = answer.sentences(runs) if 2 <= len(runs) <= MANY else []
     if not said:
         return []
     kind = figures.KINDS[answer.PICTURE]
-    pictures = "".join(page.picture(figure, figures.save, f"{kind.title}: {heading(runs)}", kind.reading)
+    title = f"{kind.title}: {heading(runs)}"
+    pictures = "".join(page.picture(figure, figures.save, title, kind.reading)
                        for _, figure in figures.drawn(kind, runs))
     return [("result", "Result", "".join(f"<p>{page.text(line)}</p>" for line in said) + pictures)]
 

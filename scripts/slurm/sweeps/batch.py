@@ -75,7 +75,7 @@ def pack(site, sweep, runs, ranks, minutes):
 
 def split_by_size(runs, most):
     """Lists of runs of equal ranks and time, none longer than `most`; large runs first."""
-    classes = {}
+    classes: dict[tuple, list] = {}
     for run in runs:
         classes.setdefault((run.ranks, run.gpus, run.minutes), []).append(run)
     for key in sorted(classes, key=lambda key: (-key[0], -key[2])):
@@ -85,7 +85,8 @@ def split_by_size(runs, most):
 
 def makespan(runs, ranks):
     """Minutes until all are done, each started as soon as its ranks are free, in this order."""
-    now, running, free = 0.0, [], ranks
+    running: list[tuple[float, int]] = []
+    now, free = 0.0, ranks
     for run in runs:
         while free < run.ranks:
             running.sort()

@@ -15,7 +15,7 @@ class Run:
     def __init__(self, sweep, name, point, said, error):
         self.name, self.point, self.error = name, point, error
         self.spec = said["spec"] if said else None
-        self.replicas = self.spec["replicas"] if said else 0
+        self.replicas = said["spec"]["replicas"] if said else 0
         self.ranks = sweep.ranks_for(self.replicas) if said else 0
         self.gpus = self.ranks if sweep.on_gpus else 0
         self.minutes = sweep.minutes
@@ -56,7 +56,9 @@ def file_bytes(said, ranks):
 class Plan:
     def __init__(self, sweep, progress=None):
         self.sweep, self.runs, self.duplicates = sweep, [], []
-        first, names, checker = {}, {}, Checker(sweep)
+        first: dict[str, Run] = {}
+        names: dict[str, Run] = {}
+        checker = Checker(sweep)
         for name, point, said, error in checker.check_all(progress or Progress()):
             run = Run(sweep, name, point, said, error)
             if run.experiment and run.experiment in first:

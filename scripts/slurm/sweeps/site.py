@@ -49,6 +49,12 @@ def good(key, value):
 
 
 class Site:
+    """The values of a site file: an attribute for each of KEYS."""
+
+    gpus_per_node: int
+    signal_seconds: int
+    time_limit: "str | int | None"  # quoted for Python 3.6
+
     def __init__(self, path=None):
         self.path = os.path.abspath(path) if path else None
         given = read_object(path) if path else {}

@@ -20,10 +20,11 @@ def whole(value, least=1):
 
 
 def bytes_text(count):
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if count < 1024 or unit == "TiB":
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024.0
+    return f"{count:.1f} TiB"
 
 
 def minutes_of(text):
@@ -32,13 +33,13 @@ def minutes_of(text):
     match = re.fullmatch(f"(?:{number}-)?{number}(?::{number})?(?::{number})?", str(text))
     if not match:
         return None
-    days, a, b, c = (None if part is None else int(part) for part in match.groups())
-    if days is not None:
-        seconds = ((days * 24 + a) * 60 + (b or 0)) * 60 + (c or 0)
-    elif c is not None:
+    days, a, b, c = (int(part or 0) for part in match.groups())
+    if match[1]:
+        seconds = ((days * 24 + a) * 60 + b) * 60 + c
+    elif match[4]:
         seconds = (a * 60 + b) * 60 + c
     else:
-        seconds = a * 60 + (b or 0)
+        seconds = a * 60 + b
     return seconds / 60.0
 
 

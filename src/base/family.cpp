@@ -10,6 +10,8 @@
 namespace dbench::base {
 namespace {
 
+constexpr double kMostCount = 2147483647;  // 2^31 - 1
+
 Parameter make(Parameter::Kind kind, std::string name, std::string standard, std::string help) {
     Parameter p;
     p.name = std::move(name);
@@ -38,7 +40,8 @@ void check_range(double value, const std::string& pointer, const Parameter& p) {
     }
     if (value > p.most) {
         refuse(pointer, number_text(value) + " is out of range (must be at most " +
-                            number_text(p.most) + ")");
+                            number_text(p.most) + (p.why_most.empty() ? "" : ": " + p.why_most) +
+                            ")");
     }
 }
 
@@ -48,6 +51,16 @@ void expect_type(bool right, const std::string& pointer, const std::string& want
         refuse(pointer, "must be " + wanted + " (found " + std::string(given.type_name()) + " " +
                             short_text(given) + ")");
     }
+}
+
+/// The range, which ends far below 2^53, is checked in doubles and before anything is converted.
+Json check_integer(const Json& given, const std::string& pointer, const Parameter& p) {
+    const bool exact = given.is_number_integer();
+    const double value = given.is_number() ? given.get<double>() : 0;
+    expect_type(exact || (given.is_number_float() && value == std::floor(value)), pointer,
+                "a whole number", given);
+    check_range(value, pointer, p);
+    return given.get<int64_t>();
 }
 
 Json check_duration(const Json& given, const std::string& pointer, const Parameter& p) {
@@ -94,19 +107,11 @@ Json check_stages(const Json& given, const std::string& pointer, const Parameter
     return out;
 }
 
-Json check(const Json& given, const std::string& pointer, const Parameter& p) {
+Json check_kind(const Json& given, const std::string& pointer, const Parameter& p) {
     using Kind = Parameter::Kind;
-    if (given.is_null() && p.nullable) return given;
     switch (p.kind) {
-        case Kind::integer: {
-            const bool whole = given.is_number_integer() ||
-                               (given.is_number_float() &&
-                                given.get<double>() == std::floor(given.get<double>()) &&
-                                std::abs(given.get<double>()) < 9e15);
-            expect_type(whole, pointer, "a whole number", given);
-            check_range(given.get<double>(), pointer, p);
-            return given.get<int64_t>();
-        }
+        case Kind::integer:
+            return check_integer(given, pointer, p);
         case Kind::number:
             expect_type(given.is_number(), pointer, "a number", given);
             check_range(given.get<double>(), pointer, p);
@@ -137,18 +142,29 @@ Json check(const Json& given, const std::string& pointer, const Parameter& p) {
             return check_duration(given, pointer, p);
         case Kind::stages:
             return check_stages(given, pointer, p);
-        case Kind::object:
-            return resolve_object(given, pointer, p.members);
+        case Kind::object: {
+            const bool word = given.is_string() && !p.shorthand.empty();
+            return resolve_object(word ? Json{{p.shorthand, given}} : given, pointer, p.members);
+        }
         case Kind::any:
             return given;
     }
     return given;
 }
 
+Json check(const Json& given, const std::string& pointer, const Parameter& p) {
+    if (given.is_null() && p.nullable) return given;
+    Json out = check_kind(given, pointer, p);
+    return p.resolve ? p.resolve(out, pointer) : out;
+}
+
 }  // namespace
 
 Parameter Parameter::integer(std::string name, std::string standard, std::string help) {
-    return make(Kind::integer, std::move(name), std::move(standard), std::move(help));
+    Parameter p = make(Kind::integer, std::move(name), std::move(standard), std::move(help));
+    p.least = -kMostCount;
+    p.most = kMostCount;
+    return p;
 }
 Parameter Parameter::number(std::string name, std::string standard, std::string help) {
     return make(Kind::number, std::move(name), std::move(standard), std::move(help));
@@ -184,8 +200,11 @@ Parameter Parameter::object(std::string name, std::vector<Parameter> members, st
     p.members = std::move(members);
     return p;
 }
-Parameter Parameter::any(std::string name, std::string standard, std::string help) {
-    return make(Kind::any, std::move(name), std::move(standard), std::move(help));
+Parameter Parameter::any(std::string name, std::string standard, std::string help,
+                         Resolve resolve) {
+    Parameter p = make(Kind::any, std::move(name), std::move(standard), std::move(help));
+    p.resolve = resolve;
+    return p;
 }
 
 Parameter Parameter::at_least(double value) && {
@@ -197,13 +216,22 @@ Parameter Parameter::greater_than(double value) && {
     above_least = true;
     return std::move(*this);
 }
-Parameter Parameter::at_most(double value) && {
+Parameter Parameter::at_most(double value, std::string why) && {
     most = value;
+    why_most = std::move(why);
     return std::move(*this);
 }
 Parameter Parameter::or_null() && {
     nullable = true;
     return std::move(*this);
+}
+Parameter Parameter::or_word(std::string key) && {
+    shorthand = std::move(key);
+    return std::move(*this);
+}
+
+Json resolve_value(const Json& given, const std::string& pointer, const Parameter& parameter) {
+    return check(given, pointer, parameter);
 }
 
 Json resolve_object(const Json& given, const std::string& pointer,
@@ -227,7 +255,8 @@ Json resolve_object(const Json& given, const std::string& pointer,
             refuse(at, "is missing (" + p.help + ")");
         } else {
             const Json standard = Json::parse(p.standard);
-            out[p.name] = p.kind == Parameter::Kind::object ? check(standard, at, p) : standard;
+            const bool completed = p.kind == Parameter::Kind::object || p.resolve;
+            out[p.name] = completed ? check(standard, at, p) : standard;
         }
     }
     return out;

@@ -22,11 +22,17 @@ struct Parameter {
     std::string help;
     double least = -std::numeric_limits<double>::infinity();
     double most = std::numeric_limits<double>::infinity();
+    std::string why_most;              ///< the reason of `most`, where it is not plain
     bool above_least = false;          ///< `least` itself is refused
     bool nullable = false;             ///< null is allowed (its meaning stands in `help`)
     std::vector<std::string> choices;  ///< choice: the words; duration and stages: the units
     std::vector<Parameter> members;    ///< object: its keys
+    std::string shorthand;             ///< object: a string stands for one with this key
+    /// Checks and completes a value that suits the rest. Throws UserError.
+    using Resolve = Json (*)(const Json& given, const std::string& pointer);
+    Resolve resolve = nullptr;
 
+    /// A whole number; where nothing else is said, a count up to 2^31 - 1.
     static Parameter integer(std::string name, std::string standard, std::string help);
     static Parameter number(std::string name, std::string standard, std::string help);
     static Parameter flag(std::string name, std::string standard, std::string help);
@@ -39,14 +45,19 @@ struct Parameter {
     /// A duration, or a list [{"until": duration, "every": duration or null}, ..., {"every": ...}].
     static Parameter stages(std::string name, std::string standard, std::string help);
     static Parameter object(std::string name, std::vector<Parameter> members, std::string help);
-    /// Any JSON value; whoever uses it checks it.
-    static Parameter any(std::string name, std::string standard, std::string help);
+    /// Any JSON value; `resolve` checks and completes it, or whoever uses it where that is null.
+    static Parameter any(std::string name, std::string standard, std::string help,
+                         Resolve resolve = nullptr);
 
     Parameter at_least(double value) &&;
     Parameter greater_than(double value) &&;
-    Parameter at_most(double value) &&;
+    Parameter at_most(double value, std::string why = "") &&;
     Parameter or_null() &&;
+    Parameter or_word(std::string key) &&;
 };
+
+/// `given` checked as the value of one key at `pointer`, and completed. Throws UserError.
+Json resolve_value(const Json& given, const std::string& pointer, const Parameter& parameter);
 
 /// The describing part of a table row; families derive from it and add their factory.
 struct Entry {

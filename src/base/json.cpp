@@ -30,11 +30,23 @@ size_t edit_distance(const std::string& a, const std::string& b) {
     return row.back();
 }
 
+/// With a question mark for each byte that is not ASCII: what is not UTF-8 shall not be printed.
+std::string printable(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c >= 128; }, '?');
+    return text;
+}
+
 }  // namespace
 
 Json parse_json(const std::string& text, const std::string& where) {
     std::vector<std::set<std::string>> keys;
-    const auto refuse_duplicates = [&](int, Json::parse_event_t event, Json& value) {
+    const auto refuse = [&](int level, Json::parse_event_t event, Json& value) {
+        if (level >= kMostLevels) {
+            throw UserError(where + ": more than " + std::to_string(kMostLevels) +
+                            " objects and lists in each other (nothing here needs so many): "
+                            "look for brackets that are never closed");
+        }
         if (event == Json::parse_event_t::object_start) keys.emplace_back();
         if (event == Json::parse_event_t::object_end) keys.pop_back();
         if (event == Json::parse_event_t::key &&
@@ -45,7 +57,7 @@ Json parse_json(const std::string& text, const std::string& where) {
         return true;
     };
     try {
-        return Json::parse(text, refuse_duplicates, true, true);
+        return Json::parse(text, refuse, true, true);
     } catch (const Json::parse_error& error) {
         const size_t at = std::min(error.byte == 0 ? 0 : error.byte - 1, text.size());
         const size_t line = 1 + std::count(text.begin(), text.begin() + at, '\n');
@@ -56,7 +68,26 @@ Json parse_json(const std::string& text, const std::string& where) {
             reason = reason.substr(colon + 2);
         }
         throw UserError(where + ": not valid JSON at line " + std::to_string(line) + ", column " +
-                        std::to_string(column) + " (" + reason + ")");
+                        std::to_string(column) + " (" + printable(reason) + ")");
+    } catch (const Json::out_of_range& error) {
+        throw UserError(where + ": " + reason_of(error) +
+                        " (numbers end at 1.8e308): write a smaller one");
+    }
+}
+
+std::string reason_of(const std::exception& error) {
+    const std::string text = error.what();
+    if (!text.starts_with("[json.exception")) return text;
+    const size_t end = text.find("] ");
+    return end == std::string::npos ? text : text.substr(end + 2);
+}
+
+bool is_utf8(const std::string& text) {
+    try {
+        Json(text).dump();
+        return true;
+    } catch (const Json::type_error&) {
+        return false;
     }
 }
 
@@ -76,7 +107,7 @@ std::string read_text(const std::string& path) {
 Json read_json(const std::string& path) { return parse_json(read_text(path), path); }
 
 std::string short_text(const Json& value) {
-    std::string text = value.dump();
+    std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (text.size() > 60) text = text.substr(0, 57) + "...";
     return text;
 }

@@ -6,6 +6,17 @@
 #include "comm/wait.hpp"
 
 namespace dbench::comm {
+namespace {
+
+// What a transport may still write into after a failure lives as long as the process.
+void keep_for_good(std::vector<std::shared_ptr<Pending>> operations) {
+    static std::mutex mutex;
+    static auto* const kept = new std::vector<std::shared_ptr<Pending>>;
+    const std::lock_guard lock(mutex);
+    for (auto& operation : operations) kept->push_back(std::move(operation));
+}
+
+}  // namespace
 
 Engine::Engine(bool with_thread) {
     if (with_thread) thread_ = std::thread([this] { run(); });
@@ -20,10 +31,7 @@ void Engine::halt() {
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
-    if (!operations_.empty()) {  // kept for good
-        new std::vector<std::shared_ptr<Pending>>(std::move(operations_));
-        operations_.clear();
-    }
+    keep_for_good(std::exchange(operations_, {}));
 }
 
 void Engine::start(std::shared_ptr<Pending> operation, bool now) {

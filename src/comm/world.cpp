@@ -85,7 +85,7 @@ void World::sum(std::vector<double>& values) {
     }
     if (rank() == 0) mine.assign(reinterpret_cast<const char*>(values.data()), bytes);
     impl_->broadcast("a sum", mine);
-    std::memcpy(values.data(), mine.data(), bytes);
+    if (bytes > 0) std::memcpy(values.data(), mine.data(), bytes);
 }
 
 void World::agree(const std::string& error, bool user_error) {

@@ -19,7 +19,7 @@ std::string bytes_of(const std::vector<double>& values) {
 
 std::vector<double> numbers_of(const std::string& bytes) {
     std::vector<double> values(bytes.size() / sizeof(double));
-    std::memcpy(values.data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
 }
 

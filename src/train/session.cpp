@@ -1,11 +1,13 @@
 #include "train/session.hpp"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "algorithms/optimizers/optimizer_spec.hpp"
 #include "base/error.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
+#include "train/run_checks.hpp"
+#include "train/run_plan.hpp"
 
 namespace dbench::train {
 namespace {
@@ -18,20 +20,14 @@ const Row& row_of(const std::vector<Row>& table, const Json& spec) {
     return *base::find_row(table, spec.at("type").get<std::string>());
 }
 
-std::vector<int64_t> evaluated_replicas(const Json& value, int64_t n) {
-    const int64_t m = value.is_string() ? n : std::min(n, value.get<int64_t>());
-    return spaced_replicas(n, m);
-}
-
 }  // namespace
 
 // Built in three stages: what a spec names (constructor), replicas (prepare), the run (train).
 struct Session::Impl {
     comm::World& world;
     comm::Placement placement;
-    const Json& spec;
     SessionOptions options;
-    arena::DType dtype;
+    const RunSpec& spec;
     data::DataContext data_context;
     data::DataSets data;
     std::shared_ptr<const data::Partition> partition;
@@ -40,12 +36,11 @@ struct Session::Impl {
     arena::Layout layout;
     std::unique_ptr<algorithms::Optimizer> optimizer;
     std::unique_ptr<algorithms::Algorithm> algorithm;
-    algorithms::LearningRate::Run run{};
     const graphs::Schedule* schedule = nullptr;
     graphs::Staged* staged = nullptr;  // what in it goes from graph to graph
     TrainerPlan plan;
     EvaluationPlan evaluation;
-    std::unique_ptr<algorithms::LearningRate> learning_rate;
+    std::optional<algorithms::LearningRate> learning_rate;
 
     std::unique_ptr<Replicas> replicas;
     std::unique_ptr<comm::Exchange> exchange;  // ends before the rows that it may be moving
@@ -54,180 +49,60 @@ struct Session::Impl {
     std::unique_ptr<data::Loader> loader;
 
     Impl(comm::World& w, const comm::Placement& p, const SessionOptions& o)
-        : world(w), placement(p), spec(o.spec), options(o) {
-        dtype = spec.at("precision") == "float64" ? arena::DType::float64 : arena::DType::float32;
-        const Json& data_spec = spec.at("data");
-        data_context = {placement.replicas, o.data_seed};
+        : world(w), placement(p), options(o), spec(o.run) {
+        data_context = {placement.replicas, spec.seed.data};
+        const Json& data_spec = o.spec.at("data");
         data = data::load_data(data_spec, data_context);
         partition = row_of(data::partition_table(), data_spec.at("partition"))
                         .make(data_spec.at("partition"), *data.train, data_context);
-        batches = data::plan_batches(data_spec.at("batch_size"), *partition, placement.replicas);
-        model = row_of(model_table(), spec.at("model"))
-                    .make(spec.at("model"), {data.train->shape(), data.train->classes()});
+        batches = data::plan_batches(data::DataSpec::section().read(data_spec).batch_size,
+                                     *partition, placement.replicas);
+        const base::RunLength run = run_length(spec, batches);
+        model = row_of(model_table(), o.spec.at("model"))
+                    .make(o.spec.at("model"), {data.train->shape(), data.train->classes()});
         layout = layout_of(model->declaration());
-        optimizer = row_of(algorithms::optimizer_table(), spec.at("optimizer"))
-                        .make(spec.at("optimizer"), layout);
-        make_plan();
-        const graphs::RunFacts facts{run.iterations, run.per_epoch, batches.samples_per_iteration,
-                                     static_cast<double>(layout.numel() * arena::size_of(dtype))};
+        const Json& optimizer_spec = o.spec.at("optimizer");
+        optimizer =
+            row_of(algorithms::optimizer_table(), optimizer_spec).make(optimizer_spec, layout);
+        const auto common = algorithms::OptimizerSpec::section().read(optimizer_spec);
+        learning_rate.emplace(o.spec.at("schedule"), common.lr, run);
+        plan = plan_training(spec, common.clip_norm, run, data.train->size(), layout.numel());
+        evaluation = plan_evaluation(spec);
+        const graphs::RunFacts facts{
+            run, static_cast<double>(layout.numel() * arena::size_of(spec.precision))};
         if (options.schedule) {
             const RunSchedule made = options.schedule(facts);
             schedule = made.schedule;
             staged = made.staged;
         }
         const algorithms::AlgorithmEntry& row = row_of(algorithms::algorithm_table(), o.algorithm);
-        algorithm = row.make(o.algorithm, {placement.replicas, schedule, facts, largest_rate()});
-        if (row.accepts.divides_by_lr) check_rates(row.name);
-        check_controller();
-        exchange = std::make_unique<comm::Exchange>(world, placement, layout, schedule,
-                                                    spec.at("reduction") == "library"
-                                                        ? comm::Reduction::library
-                                                        : comm::Reduction::reproducible);
+        algorithm =
+            row.make(o.algorithm, {placement.replicas, schedule, facts, learning_rate->largest()});
+        if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
+        if (staged) check_controller(*staged, *algorithm, row.name, layout, plan.iterations);
+        exchange =
+            std::make_unique<comm::Exchange>(world, placement, layout, schedule, spec.reduction);
     }
 
-    double largest_rate() const {
-        double most = 0;
-        for (int64_t t = 0; t < run.iterations; ++t) most = std::max(most, learning_rate->at(t));
-        return most;
-    }
-
-    void check_rates(const std::string& name) const {
-        for (int64_t t = 0; t < run.iterations; ++t) {
-            if (learning_rate->at(t) > 0) continue;
-            throw UserError("/optimizer/lr: is 0 in iteration " + std::to_string(t) + ", but " +
-                            name +
-                            " divides by it: set a positive rate (a positive /schedule/lr_min or "
-                            "/schedule/gamma), or choose dsgd");
-        }
-    }
-
-    // What a controller asks for must be there.
-    void check_controller() const {
-        if (!staged) return;
-        if (const auto wish = staged->wish()) algorithms::wished_tensors(*wish, layout);
-        for (int64_t t = 0; t < run.iterations && !algorithm->mixes_again(); ++t) {
-            if (!staged->may_repeat(t)) continue;
-            throw UserError("/graph: averages several times in an iteration, which " +
-                            options.algorithm.at("type").get<std::string>() +
-                            " cannot: choose \"by\": \"degree\", or the algorithm dsgd");
-        }
-    }
-
-    void make_plan() {
-        const int64_t n = placement.replicas;
-        run.per_epoch = batches.per_epoch;
-        run.global_batch = batches.samples_per_iteration;
-        run.train_samples = data.train->size();
-        run.iterations = 0;
-        const auto iterations = [&](const Json& duration) {
-            return algorithms::to_iterations(duration, run);
-        };
-        run.iterations = iterations(spec.at("length"));
-        learning_rate = std::make_unique<algorithms::LearningRate>(
-            spec.at("schedule"), spec.at("optimizer").at("lr"), run);
-        const Json& evaluate = spec.at("evaluate");
-        const Json& profile = spec.at("profile");
-        plan.iterations = run.iterations;
-        plan.evaluate_every = evaluate.at("every").is_null() ? 0 : iterations(evaluate.at("every"));
-        const Json& save = spec.at("checkpoint").at("every");
-        plan.checkpoint_every = save.is_null() ? 0 : iterations(save);
-        plan.train_samples = run.train_samples;
-        plan.samples_per_iteration = run.global_batch;
-        plan.numel = layout.numel();
-        plan.type = dtype;
-        plan.stop_on_nonfinite = spec.at("nonfinite") == "stop";
-        if (const Json& clip = spec.at("optimizer").at("clip_norm"); !clip.is_null()) {
-            plan.clip_norm = clip.get<double>();
-        }
-        const auto cadence = [&](const Json& every, const char* pointer) {
-            return base::to_cadence(every, pointer, run.per_epoch, run.global_batch);
-        };
-        const Json& variance = profile.at("variance");
-        const auto rows = cadence(profile.at("every"), "/profile/every");
-        const auto exact = cadence(variance.at("every"), "/profile/variance/every");
-        if (profile.at("norms")) plan.profile.rows = rows;
-        if (variance.at("kind") == "exact") plan.profile.variance = exact;
-        plan.profile.after = profile.at("after");
-        evaluation.replicas = evaluated_replicas(evaluate.at("replicas"), n);
-        evaluation.batch_size = evaluate.at("batch_size");
-        evaluation.recalibrate = evaluate.at("batchnorm") == "recalibrate";
-    }
-
-    Estimates estimate() {
-        Estimates e;
-        e.iterations = run.iterations;
-        e.per_epoch = run.per_epoch;
-        e.left_out = batches.left_out;
-        const int64_t element = arena::size_of(dtype), local = placement.count(0);
-        const double row_bytes = static_cast<double>(layout.numel() * element);
-        // One period, or as many iterations all over the run.
-        constexpr int64_t kSample = 64;
-        const int64_t period = schedule ? schedule->period() : 1;
-        const int64_t rounds =
-            period > 0 ? std::min(kSample, period) : std::min(kSample, e.iterations);
-        for (int64_t k = 0; k < rounds; ++k) {
-            const int64_t t = period > 0 ? k : k * e.iterations / rounds;
-            const auto round = schedule ? schedule->at(t) : graphs::Round{0, true};
-            // In the long run: what only the first iteration does is left out.
-            e.bytes_per_step +=
-                algorithm->sent(t + 1, round).rows * row_bytes / static_cast<double>(rounds);
-            if (algorithm->keeps_received_rows()) {
-                e.received_bytes = std::max(e.received_bytes, exchange->receive_bytes(round));
-            }
-        }
-        const int64_t rows = 2 + optimizer->state_rows() + algorithm->extra_rows();
-        const int64_t buffers = buffer_layout_of(*model).columns();
-        e.memory_bytes = local * element * (rows * layout.columns() + buffers) +
-                         layout.columns() * (element + 8) + e.received_bytes;
-        const int64_t r = placement.ranks;
-        if (r > 1 && plan.profile.variance.ever()) {
-            // Each rank sends its maximal subtrees' float64 means to the owners of the columns.
-            double parts = 0;
-            for (int rank = 0; rank < r; ++rank) {
-                parts += static_cast<double>(
-                    arena::maximal_subtrees(placement.replicas,
-                                            {placement.begin(rank), placement.begin(rank + 1)})
-                        .size());
-            }
-            e.profile_bytes_per_step =
-                parts * static_cast<double>(layout.numel()) * 8.0 * static_cast<double>(r - 1) /
-                static_cast<double>(r) *
-                static_cast<double>(plan.profile.variance.count(run.iterations)) /
-                static_cast<double>(run.iterations);
-        }
-        const double evaluations =
-            plan.evaluate_every > 0
-                ? 2.0 + static_cast<double>((run.iterations - 1) / plan.evaluate_every)
-                : 2.0;
-        const double per_evaluation =
-            static_cast<double>(evaluation.replicas.size() + 1) *
-            static_cast<double>(data.test->size() +
-                                (data.validation ? data.validation->size() : 0));
-        const double forwards = evaluations * per_evaluation;
-        const double training =
-            3.0 * static_cast<double>(run.iterations) * static_cast<double>(run.global_batch);
-        e.evaluation_share = forwards / (forwards + training);
-        return e;
-    }
-
-    /// Local steps only, although there are others to exchange with.
-    bool never_exchanges() const {
-        if (placement.replicas == 1 || !schedule) return false;
-        for (int64_t t = 0; t < run.iterations; ++t) {
-            if (algorithm->sent(t, schedule->at(t)).rows > 0) return false;
-        }
-        return true;
-    }
-
-    Init init() const {
-        const std::string init = spec.at("init");
-        if (init == "zeros") return Init::zeros;
-        return init == "independent" ? Init::independent : Init::same;
+    Estimated estimated() const {
+        const int64_t validation = data.validation ? data.validation->size() : 0;
+        return {placement,
+                plan,
+                batches,
+                layout,
+                *optimizer,
+                *algorithm,
+                *exchange,
+                schedule,
+                staged,
+                buffer_layout_of(*model).columns(),
+                static_cast<int64_t>(evaluation.replicas.size()) + 1,
+                data.test->size() + validation};
     }
 
     void prepare() {
-        replicas = std::make_unique<Replicas>(*model, placement, world.rank(), dtype, init(),
-                                              options.init_seed);
+        replicas = std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision,
+                                              spec.init, spec.seed.init);
         optimizer->declare(replicas->state());
         algorithm->declare(replicas->state());
         executor = std::make_unique<Executor>(*model, *replicas);
@@ -238,13 +113,13 @@ struct Session::Impl {
     void make_loader() {
         data::Loader::Options loading;
         loading.first_iteration = plan.first;
-        loading.last_iteration = run.iterations;
+        loading.last_iteration = plan.iterations;
         loading.begin = placement.begin(world.rank());
         loading.end = placement.begin(world.rank() + 1);
-        loading.type = dtype;
+        loading.type = spec.precision;
         loading.order = model->order();
-        loading.augment = spec.at("data").value("augment", false);
-        loading.augment_seed = options.augment_seed;
+        loading.augment = data::DataSpec::section().read(options.spec.at("data")).augment;
+        loading.augment_seed = spec.seed.augment;
         loader = std::make_unique<data::Loader>(data.train, partition, batches, loading);
     }
 };
@@ -255,7 +130,7 @@ Session::Session(comm::World& world, const comm::Placement& placement,
 Session::~Session() = default;
 
 const arena::Layout& Session::layout() const { return impl_->layout; }
-arena::DType Session::type() const { return impl_->dtype; }
+arena::DType Session::type() const { return impl_->spec.precision; }
 const TrainerPlan& Session::plan() const { return impl_->plan; }
 const std::vector<int64_t>& Session::evaluated() const { return impl_->evaluation.replicas; }
 bool Session::has_validation() const { return impl_->data.validation != nullptr; }
@@ -265,45 +140,16 @@ const std::vector<std::pair<std::string, std::string>>& Session::data_checksums(
 std::optional<data::Heterogeneity> Session::heterogeneity() const {
     return data::heterogeneity(*impl_->data.train, *impl_->partition, impl_->placement.replicas);
 }
-Estimates Session::estimate() { return impl_->estimate(); }
+Estimates Session::estimate() { return train::estimate(impl_->estimated()); }
 
-std::vector<std::string> Session::warnings(const Estimates& e) const {
-    std::vector<std::string> out;
-    const auto percent = [](double share) {
-        return std::to_string(static_cast<int>(std::lround(100 * share))) + " %";
-    };
-    if (e.left_out > 0.05) {
-        out.push_back("/data/batch_size: " + percent(e.left_out) +
-                      " of the training samples are left out of each epoch (replicas take whole "
-                      "batches only)");
-    }
-    if (e.evaluation_share > 0.10) {
-        out.push_back("/evaluate: evaluation is " + percent(e.evaluation_share) +
-                      " of the run's work (fewer /evaluate/replicas or a longer /evaluate/every "
-                      "would lower it)");
-    }
-    if (impl_->never_exchanges()) {
-        out.push_back("/algorithm/period: nothing is exchanged in the run's " +
-                      std::to_string(impl_->run.iterations) +
-                      " iterations (a shorter period, or a longer /length, would change that)");
-    }
-    if (impl_->staged) {
-        for (const auto& text : impl_->staged->warnings()) out.push_back(text);
-        bool due = !impl_->staged->wish();
-        for (int64_t t = 0; t < impl_->run.iterations && !due; ++t) due = impl_->staged->due(t);
-        if (!due) {
-            out.push_back("/graph/every: nothing is measured in " +
-                          std::to_string(impl_->run.iterations) +
-                          " iterations, so the graph never changes");
-        }
-    }
-    return out;
+std::vector<std::string> Session::warnings(const Estimates& estimates) const {
+    return train::warnings(impl_->estimated(), estimates);
 }
 
 void Session::prepare() { impl_->prepare(); }
 
 double Session::seconds_per_iteration() {
-    data::PlainBatches plain(impl_->dtype, impl_->model->order());
+    data::PlainBatches plain(impl_->spec.precision, impl_->model->order());
     const int64_t count = std::min(impl_->batches.batch_size, impl_->data.train->size());
     const data::Batch& batch = plain.fill(*impl_->data.train, 0, count);
     return impl_->executor->estimate_seconds(batch) *
@@ -321,7 +167,7 @@ std::string Session::cannot_change_replicas(const CheckpointHead& head) const {
                ", which keeps messages of its neighbours: set it back";
     }
     const Json then = Json::parse(head.spec).at("data").at("batch_size");
-    if (!then.is_object() || then != s.spec.at("data").at("batch_size")) {
+    if (!then.is_object() || then != s.options.spec.at("data").at("batch_size")) {
         return "/data/batch_size: " + change +
                " where a replica's batch is given: an iteration would be another number of "
                "samples; runs whose replicas may change say {\"global\": samples}";
@@ -342,7 +188,7 @@ std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoi
     Impl& s = *impl_;
     s.make_loader();
     const auto checkpoint = [&](int64_t completed) {
-        checkpoints.write({completed, s.spec.dump(), s.staged ? s.staged->save() : ""},
+        checkpoints.write({completed, s.options.spec.dump(), s.staged ? s.staged->save() : ""},
                           s.replicas->state());
     };
     const TrainerParts parts{s.world,      s.placement,      *s.replicas,  *s.executor,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/duration.hpp"
 #include "base/error.hpp"
 
 namespace dbench::base {
@@ -35,16 +34,23 @@ int64_t Cadence::mean_interval(int64_t iterations) const {
     return std::max<int64_t>(1, iterations / std::max<int64_t>(1, count(iterations)));
 }
 
-Cadence to_cadence(const Json& spec, const std::string& pointer, int64_t per_epoch,
-                   int64_t samples) {
-    const auto iterations = [&](const Json& duration) {
-        return duration.is_null() ? 0 : to_iterations(duration, per_epoch, samples);
+Stages to_stages(const Json& spec) {
+    const auto duration = [](const Json& value) -> std::optional<Duration> {
+        return value.is_null() ? std::nullopt : std::optional(to_duration(value));
     };
-    if (!spec.is_array()) return Cadence(iterations(spec));
-    std::vector<Cadence::Stage> stages;
+    if (!spec.is_array()) return {{{std::nullopt, duration(spec)}}};
+    Stages stages;
     for (const Json& each : spec) {
-        Cadence::Stage stage{.every = iterations(each.at("every"))};
-        if (!each.at("until").is_null()) stage.until = iterations(each.at("until"));
+        stages.all.push_back({duration(each.at("until")), duration(each.at("every"))});
+    }
+    return stages;
+}
+
+Cadence to_cadence(const Stages& given, const std::string& pointer, const RunLength& run) {
+    std::vector<Cadence::Stage> stages;
+    for (const Stages::Stage& each : given.all) {
+        Cadence::Stage stage{.every = each.every ? to_iterations(*each.every, run) : 0};
+        if (each.until) stage.until = to_iterations(*each.until, run);
         if (!stages.empty() && stage.until <= stages.back().until) {
             throw UserError(pointer + "/" + std::to_string(stages.size()) +
                             "/until: is iteration " + std::to_string(stage.until) +

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/duration.hpp"
 #include "base/json.hpp"
 
 namespace dbench::base {
@@ -34,10 +36,20 @@ private:
     std::vector<Stage> stages_;
 };
 
-/// Of a duration, or of a list of stages (`Parameter::stages`), where an epoch has `per_epoch`
-/// iterations and an iteration `samples` samples over all replicas. Throws UserError naming
-/// `pointer` where the stages do not follow each other.
-Cadence to_cadence(const Json& spec, const std::string& pointer, int64_t per_epoch,
-                   int64_t samples);
+/// A cadence as specs give it: a duration, or stages of which each but the last ends.
+struct Stages {
+    struct Stage {
+        std::optional<Duration> until;  ///< from the start of the run; nothing: its end
+        std::optional<Duration> every;  ///< nothing: never
+    };
+    std::vector<Stage> all;
+};
+
+/// Of a checked value (`Parameter::stages`).
+Stages to_stages(const Json& spec);
+
+/// In iterations of this run. Throws UserError naming `pointer` where the stages do not follow each
+/// other.
+Cadence to_cadence(const Stages& stages, const std::string& pointer, const RunLength& run);
 
 }  // namespace dbench::base

@@ -6,15 +6,27 @@
 
 namespace dbench::base {
 
-int64_t to_iterations(const Json& duration, int64_t per_epoch, int64_t samples) {
-    const std::string unit = duration.begin().key();
-    double iterations = duration.begin()->get<double>();
-    if (unit == "epochs") iterations *= static_cast<double>(per_epoch);
-    if (unit == "samples") iterations /= static_cast<double>(samples);
+Duration to_duration(const Json& spec) {
+    const std::string unit = spec.begin().key();
+    const auto amount = spec.begin()->get<double>();
+    if (unit == "epochs") return {Duration::Unit::epochs, amount};
+    return {unit == "samples" ? Duration::Unit::samples : Duration::Unit::iterations, amount};
+}
+
+int64_t to_iterations(const Duration& duration, const RunLength& run) {
+    double iterations = duration.amount;
+    if (duration.unit == Duration::Unit::epochs) iterations *= static_cast<double>(run.per_epoch);
+    if (duration.unit == Duration::Unit::samples) {
+        iterations /= static_cast<double>(run.samples_per_iteration);
+    }
     // A product such as 1.1 * 50 lies just above the whole number that is meant.
     const double whole = std::ceil(iterations * (1 - 1e-12));
     constexpr double kMost = 1e15;  // keeps absurd lengths inside an integer
     return static_cast<int64_t>(std::min(whole, kMost));
+}
+
+int64_t to_iterations(const Json& spec, const RunLength& run) {
+    return to_iterations(to_duration(spec), run);
 }
 
 }  // namespace dbench::base

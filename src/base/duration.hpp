@@ -4,11 +4,22 @@
 #include <cstdint>
 
 #include "base/json.hpp"
+#include "base/run_length.hpp"
 
 namespace dbench::base {
 
-/// Whole iterations, rounded up, of {"epochs": x}, {"iterations": n} or {"samples": n}, where an
-/// epoch has `per_epoch` iterations and an iteration `samples` samples over all replicas.
-int64_t to_iterations(const Json& duration, int64_t per_epoch, int64_t samples);
+/// {"epochs": x}, {"iterations": n} or {"samples": n}; samples are counted over all replicas.
+struct Duration {
+    enum class Unit : uint8_t { epochs, iterations, samples };
+    Unit unit = Unit::iterations;
+    double amount = 0;
+};
+
+/// Of a checked value (`Parameter::duration`).
+Duration to_duration(const Json& spec);
+
+/// Whole iterations, rounded up; never more than 1e15.
+int64_t to_iterations(const Duration& duration, const RunLength& run);
+int64_t to_iterations(const Json& spec, const RunLength& run);
 
 }  // namespace dbench::base

@@ -34,9 +34,10 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.path = s.spec.output;
     o.overwrite = arguments.overwrite || arguments.resume;
     o.first = first;
-    o.name = s.spec.resolved.at("name");
+    o.name = s.spec.run.name;
     o.spec = s.spec.resolved.dump(2);
-    o.provenance = provenance(world, arguments, *s.session, threads).dump(2);
+    o.provenance = provenance(world, arguments, *s.session, threads)
+                       .dump(2, ' ', false, Json::error_handler_t::replace);
     if (s.certificate) o.certificate = graphs::to_json(*s.certificate).dump();
     o.tensors = s.session->layout().tensors();
     o.precision = s.session->type();
@@ -50,7 +51,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.variance_every = plan.profile.variance.mean_interval(plan.iterations);
     if (s.graph) o.certified = s.graph->at(0).matrix;
     o.schedule = s.session->schedule();
-    o.graphs = s.spec.resolved.at("profile").at("graphs");
+    o.graphs = s.spec.run.profile.graphs;
     o.iterations = plan.iterations;
     o.samples_per_iteration = static_cast<double>(plan.samples_per_iteration);
     o.seconds_per_iteration = s.session->seconds_per_iteration();
@@ -119,12 +120,6 @@ std::string status_of_output(comm::World& world, const std::string& path) {
     return status;
 }
 
-train::OtherReplicas other_replicas(const Json& checkpoint) {
-    const std::string policy = checkpoint.at("replicas");
-    if (policy == "clone") return train::OtherReplicas::clone;
-    return policy == "merge" ? train::OtherReplicas::merge : train::OtherReplicas::refuse;
-}
-
 // The checkpoint to go on from. Collective.
 std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const Setup& s,
                                                      train::Checkpoints& checkpoints,
@@ -163,8 +158,7 @@ int command_run(comm::World& world, const RunArguments& arguments) {
         for (const auto& warning : s.session->warnings(estimates)) base::warn(warning);
     }
     train::Checkpoints checkpoints(world, s.placement, s.spec.output + ".checkpoints",
-                                   s.spec.resolved.at("checkpoint").at("keep"),
-                                   other_replicas(s.spec.resolved.at("checkpoint")));
+                                   s.spec.run.checkpoint.keep, s.spec.run.checkpoint.replicas);
     std::optional<train::CheckpointHead> head;
     if (arguments.resume) {
         const std::string status = status_of_output(world, s.spec.output);

@@ -159,7 +159,7 @@ int dispatch(int argc, char** argv) {
     bool list_json = false;
     auto* list_command = app.add_subcommand("list", "what a spec can name, with defaults");
     list_command->add_option("FAMILY", list_family,
-                             "models, data, graphs, algorithms, optimizers, schedules, ...");
+                             "spec, models, data, graphs, algorithms, optimizers, schedules, ...");
     list_command->add_flag("--json", list_json, "machine-readable");
 
     std::string doctor_path;

@@ -1,5 +1,7 @@
 #include "bench/recorded.hpp"
 
+#include <algorithm>
+
 #include "arena/rows.hpp"
 
 namespace dbench::bench {
@@ -22,11 +24,15 @@ int64_t result_bytes(const Setup& s) {
     };
     const int64_t evaluations =
         2 + (plan.evaluate_every > 0 ? (plan.iterations - 1) / plan.evaluate_every : 0);
-    return plan.iterations * bytes(profile::iteration_columns()) +
-           plan.profile.rows.count(plan.iterations) * bytes(profile::profile_columns(features)) +
-           plan.profile.variance.count(plan.iterations) *
-               bytes(profile::variance_columns(features)) +
-           evaluations * bytes(profile::evaluation_columns(features));
+    const auto all = [&](int64_t rows, const std::vector<profile::ColumnSpec>& columns) {
+        return static_cast<double>(rows) * static_cast<double>(bytes(columns));
+    };
+    const double total =
+        all(plan.iterations, profile::iteration_columns()) +
+        all(plan.profile.rows.count(plan.iterations), profile::profile_columns(features)) +
+        all(plan.profile.variance.count(plan.iterations), profile::variance_columns(features)) +
+        all(evaluations, profile::evaluation_columns(features));
+    return static_cast<int64_t>(std::min(total, 9e18));
 }
 
 }  // namespace dbench::bench

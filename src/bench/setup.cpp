@@ -63,7 +63,7 @@ void check_graph(const graphs::Schedule& graph, const std::string& name, const S
     }
     if (what.empty()) return;
     what = "/graph: " + name + what + ", but " + algorithm.name + " needs that";
-    if (spec.resolved.at("allow_biased") == true) return base::warn(what);
+    if (spec.run.allow_biased) return base::warn(what);
     throw UserError(what + ": " + remedy + ", or accept it with \"allow_biased\": true");
 }
 
@@ -91,6 +91,11 @@ Spec read_everywhere(comm::World& world, const RunArguments& arguments) {
         spec = resolve_spec(read_spec(arguments.spec_path, arguments.settings),
                             default_name(arguments.spec_path));
         if (!arguments.output.empty()) spec.output = arguments.output;
+        if (!base::is_utf8(spec.output)) {
+            throw UserError(
+                "--output: is not UTF-8 (the result file holds the command): choose "
+                "another name");
+        }
     });
     std::string text = Json{
         {"resolved", spec.resolved},
@@ -100,15 +105,13 @@ Spec read_everywhere(comm::World& world, const RunArguments& arguments) {
          spec.output}}.dump();
     world.broadcast(text);
     const Json all = Json::parse(text);
-    return {all.at("resolved"), all.at("algorithm"), all.at("graph"), all.at("output")};
+    return spec_of(all.at("resolved"), all.at("algorithm"), all.at("graph"), all.at("output"));
 }
 
 Setup set_up(comm::World& world, const RunArguments& arguments) {
     Setup s;
     s.spec = read_everywhere(world, arguments);
-    const Json& resolved = s.spec.resolved;
-    const int64_t n = resolved.at("replicas");
-    const Seeds seeds = seeds_of(resolved);
+    const int64_t n = s.spec.run.replicas;
     everywhere(world, [&] {
         if (world.size() > n) {
             throw UserError("/replicas: " + std::to_string(world.size()) + " ranks for " +
@@ -122,15 +125,14 @@ Setup set_up(comm::World& world, const RunArguments& arguments) {
     // A graph that does not depend on the run is made first: its errors should not wait for data.
     const auto make = [&](const graphs::RunFacts& run) {
         const auto size = static_cast<int>(n);
-        s.graph = graphs::make_graph(s.spec.graph, {size, seeds.graph, run}, "/graph");
+        s.graph = graphs::make_graph(s.spec.graph, {size, s.spec.run.seed.graph, run}, "/graph");
         if (world.rank() == 0) certify(s);
     };
     const bool planned = graphs::depends_on_run(s.spec.graph);
     everywhere(world, [&] {
         if (!s.spec.graph.is_null() && !planned) make({});
     });
-    train::SessionOptions options{s.spec.resolved, s.spec.algorithm, seeds.init,
-                                  seeds.data,      seeds.augment,    nullptr};
+    train::SessionOptions options{s.spec.run, s.spec.resolved, s.spec.algorithm, nullptr};
     if (!s.spec.graph.is_null()) {
         options.graph = [&](const graphs::RunFacts& run) {
             if (planned) make(run);

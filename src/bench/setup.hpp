@@ -2,10 +2,12 @@
 // From a spec file to the parts of a run, on every rank alike.
 
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "bench/spec.hpp"
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
@@ -52,8 +54,13 @@ void everywhere(comm::World& world, Work&& work) {
     } catch (const base::UserError& e) {
         error = e.what();
         user = true;
+    } catch (const std::bad_alloc&) {
+        error =
+            "there is not enough memory for what the spec names (fewer samples, a smaller model, "
+            "fewer replicas or more ranks need less; dbench check says how much a run takes)";
+        user = true;
     } catch (const std::exception& e) {
-        error = e.what();
+        error = base::reason_of(e);
     }
     world.agree(error, user);
 }

@@ -42,47 +42,6 @@ Json read_chain(const std::string& path, std::set<std::string>& seen) {
     return whole;
 }
 
-void check_name(const std::string& name) {
-    const bool good = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-        return std::isalnum(c) || c == '.' || c == '_' || c == '-';
-    });
-    if (!good || name[0] == '.') {
-        throw UserError("/name: '" + name + "' is not a name (letters, digits, '.', '_', '-')");
-    }
-}
-
-Json resolve_seed(const Json& given) {
-    const auto check = [](const Json& value, const std::string& pointer) {
-        const bool good =
-            value.is_number_unsigned() || (value.is_number_integer() && value.get<int64_t>() >= 0);
-        if (!good) {
-            throw UserError(pointer + ": must be a whole number from 0 (found " +
-                            base::short_text(value) + ")");
-        }
-    };
-    if (!given.is_object()) {
-        check(given, "/seed");
-        return given;
-    }
-    using P = base::Parameter;
-    Json out = base::resolve_object(
-        given, "/seed",
-        {P::any("init", "1", "initial parameters"),
-         P::any("data", "1", "partitions and generated data"),
-         P::any("graph", "1", "random graphs"), P::any("augment", "1", "augmentation")});
-    for (const auto& item : out.items()) check(item.value(), "/seed/" + item.key());
-    return out;
-}
-
-void check_evaluated_replicas(const Json& value) {
-    const bool all = value.is_string() && value == "all";
-    const bool count = value.is_number_integer() && value.get<int64_t>() >= 1;
-    if (!all && !count) {
-        throw UserError("/evaluate/replicas: must be a whole number from 1, or \"all\" (found " +
-                        base::short_text(value) + ")");
-    }
-}
-
 std::string fill_name(std::string output, const std::string& name) {
     const std::string mark = "{name}";
     for (size_t at; (at = output.find(mark)) != std::string::npos;) {
@@ -91,10 +50,15 @@ std::string fill_name(std::string output, const std::string& name) {
     return output;
 }
 
-const Json& required(const Json& given, const char* key, const char* help) {
-    if (!given.contains(key))
-        throw UserError(std::string("/") + key + ": is missing (" + help + ")");
-    return given.at(key);
+// The value of one of the outer keys, or its default.
+Json outer(const Json& given, const std::string& key) {
+    if (given.contains(key)) return given.at(key);
+    for (const auto& p : outer_parameters()) {
+        if (p.name != key) continue;
+        if (p.standard.empty()) throw UserError("/" + key + ": is missing (" + p.help + ")");
+        return Json::parse(p.standard);
+    }
+    throw std::logic_error("no key " + key);
 }
 
 // Fills spec.algorithm and spec.graph, and the keys of the resolved spec that name them.
@@ -171,15 +135,22 @@ void check_optimizer(const Json& algorithm, const Json& optimizer) {
     }
 }
 
-void refuse_what_is_to_come(const Json& resolved) {
-    if (resolved.at("device") == "cuda") {
-        throw UserError(
-            "/device: cuda is refused (this version trains on the CPU only): use \"auto\" or "
-            "\"cpu\"");
-    }
-}
-
 }  // namespace
+
+const std::vector<base::Parameter>& outer_parameters() {
+    using P = base::Parameter;
+    static const std::vector<P> all = {
+        P::text("base", "null", "a spec file, named from this one's folder, that this one changes"),
+        P::any("model", "", "which model to train"),
+        P::any("data", "", "which data set to train on"),
+        P::text("implementation", "null", "an algorithm and a graph by one name"),
+        P::any("algorithm", "null", "what replicas do, where there is no implementation"),
+        P::any("graph", "null", "who averages with whom, where there is no implementation"),
+        P::any("optimizer", "\"sgd\"", "of every replica"),
+        P::any("schedule", "\"constant\"", "of the learning rate"),
+    };
+    return all;
+}
 
 const std::vector<Implementation>& implementations() {
     static const char* kDsgd = R"({"type": "dsgd", "order": "adapt_then_combine"})";
@@ -194,15 +165,6 @@ const std::vector<Implementation>& implementations() {
     return all;
 }
 
-Seeds seeds_of(const Json& resolved) {
-    const Json& seed = resolved.at("seed");
-    if (!seed.is_object()) {
-        const auto s = seed.get<uint64_t>();
-        return {s, s, s, s};
-    }
-    return {seed.at("init"), seed.at("data"), seed.at("graph"), seed.at("augment")};
-}
-
 Json read_spec(const std::string& path, const std::vector<std::string>& settings) {
     std::set<std::string> seen;
     Json spec = read_chain(path, seen);
@@ -210,57 +172,48 @@ Json read_spec(const std::string& path, const std::vector<std::string>& settings
     return spec;
 }
 
+Spec spec_of(Json resolved, Json algorithm, Json graph, std::string output) {
+    Spec spec{std::move(resolved), {}, std::move(algorithm), std::move(graph), std::move(output)};
+    spec.run = train::RunSpec::section().read(spec.resolved);
+    return spec;
+}
+
 Spec resolve_spec(const Json& given, const std::string& default_name) {
+    const auto& own = train::RunSpec::section().parameters();
     // Unknown keys first: a misspelt key explains a missing one.
-    std::vector<std::string> keys = {"name",      "notes",     "model",    "data",          "graph",
-                                     "algorithm", "optimizer", "schedule", "implementation"};
-    for (const auto& p : plain_parameters()) keys.push_back(p.name);
+    std::vector<std::string> keys;
+    for (const auto* table : {&own, &outer_parameters()}) {
+        for (const auto& p : *table) keys.push_back(p.name);
+    }
+    std::erase(keys, "base");  // was followed when the file was read
     for (const auto& item : given.items()) {
         if (std::find(keys.begin(), keys.end(), item.key()) == keys.end()) {
             throw UserError("/" + item.key() + ": unknown key" + base::nearest(item.key(), keys));
         }
     }
-    Spec spec;
-    Json& out = spec.resolved;
-    const Json name = given.value("name", Json(default_name));
-    if (!name.is_string()) throw UserError("/name: must be a string");
-    check_name(name);
-    const Json notes = given.value("notes", Json(""));
-    if (!notes.is_string()) throw UserError("/notes: must be a string");
-
-    Json plain = Json::object();
-    for (const auto& p : plain_parameters()) {
+    Json plain = {{"name", default_name}};
+    for (const auto& p : own) {
         if (given.contains(p.name)) plain[p.name] = given.at(p.name);
     }
-    // A string stands for an object of that kind.
-    if (plain.contains("profile") && plain["profile"].is_object()) {
-        Json& profile = plain["profile"];
-        if (profile.contains("variance") && profile["variance"].is_string()) {
-            profile["variance"] = {{"kind", profile["variance"]}};
-        }
+    plain = base::resolve_object(plain, "", own);
+    Spec spec;
+    Json& out = spec.resolved;
+    for (const char* key : {"name", "notes", "replicas", "seed", "precision", "device"}) {
+        out[key] = plain[key];
     }
-    plain = base::resolve_object(plain, "", plain_parameters());
-    out["name"] = name;
-    out["notes"] = notes;
-    for (const char* key : {"replicas", "seed", "precision", "device"}) out[key] = plain[key];
-    out["seed"] = resolve_seed(plain["seed"]);
-    out["model"] = base::resolve_member(required(given, "model", "which model to train"), "/model",
-                                        "model", family("models").entries);
-    out["data"] =
-        data::resolve_data(required(given, "data", "which data set to train on"), "/data");
+    out["model"] =
+        base::resolve_member(outer(given, "model"), "/model", "model", family("models").entries);
+    out["data"] = data::resolve_data(outer(given, "data"), "/data");
     resolve_method(given, spec);
-    out["optimizer"] =
-        algorithms::resolve_optimizer(given.value("optimizer", Json("sgd")), "/optimizer");
+    out["optimizer"] = algorithms::resolve_optimizer(outer(given, "optimizer"), "/optimizer");
     check_optimizer(spec.algorithm, out["optimizer"]);
-    out["schedule"] =
-        algorithms::resolve_schedule(given.value("schedule", Json("constant")), "/schedule");
+    out["schedule"] = algorithms::resolve_schedule(outer(given, "schedule"), "/schedule");
     for (const auto& item : plain.items()) {
         if (!out.contains(item.key())) out[item.key()] = item.value();
     }
-    check_evaluated_replicas(out["evaluate"]["replicas"]);
-    refuse_what_is_to_come(out);
-    spec.output = fill_name(out["output"], name);
-    return spec;
+    spec.output = fill_name(plain["output"], plain["name"]);
+    return spec_of(std::move(spec.resolved), std::move(spec.algorithm), std::move(spec.graph),
+                   std::move(spec.output));
 }
 
 }  // namespace dbench::bench

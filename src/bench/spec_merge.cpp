@@ -95,6 +95,39 @@ void merge_spec(Json& target, const Json& patch) {
     merge_at(target, patch, "");
 }
 
+namespace {
+
+std::vector<std::string> keys_of(const std::string& pointer) {
+    std::vector<std::string> keys;
+    for (size_t at = 0; at < pointer.size();) {
+        const size_t end = std::min(pointer.find('/', at + 1), pointer.size());
+        keys.push_back(pointer.substr(at + 1, end - at - 1));
+        at = end;
+    }
+    return keys;
+}
+
+// A list grows by one entry at a time: a pointer beyond its end would fill it with nulls.
+void check_indices(const Json& target, const std::string& pointer, const std::string& where) {
+    const Json nothing;
+    const Json* at = &target;
+    for (const std::string& key : keys_of(pointer)) {
+        const bool number = !key.empty() && key.find_first_not_of("0123456789") == key.npos;
+        if (number && !at->is_object()) {
+            const size_t entries = at->is_array() ? at->size() : 0;
+            if (key.size() > 9 || std::stoul(key) > entries) {
+                throw base::UserError(where + ": the list there has " + std::to_string(entries) +
+                                      " entries: name one of them (from 0), or the next one");
+            }
+            at = at->is_array() && std::stoul(key) < entries ? &at->at(std::stoul(key)) : &nothing;
+        } else {
+            at = at->is_object() && at->contains(key) ? &at->at(key) : &nothing;
+        }
+    }
+}
+
+}  // namespace
+
 void apply_setting(Json& target, const std::string& setting) {
     const size_t equals = setting.find('=');
     if (setting.empty() || setting[0] != '/' || equals == std::string::npos) {
@@ -102,8 +135,16 @@ void apply_setting(Json& target, const std::string& setting) {
                               ": not of the form /pointer=value, such as /graph/type=torus");
     }
     const std::string pointer = setting.substr(0, equals), text = setting.substr(equals + 1);
-    Json value = Json::parse(text, nullptr, false, true);
-    if (value.is_discarded()) value = text;
+    const std::string where = "--set " + pointer.substr(0, 200);
+    if (!base::is_utf8(setting)) {
+        throw base::UserError("--set: one is not UTF-8 (a spec is): write it in UTF-8");
+    }
+    if (keys_of(pointer).size() > base::kMostLevels) {
+        throw base::UserError(where + "...: has more than " + std::to_string(base::kMostLevels) +
+                              " keys, which no spec has: shorten it");
+    }
+    check_indices(target, pointer, where);
+    Json value = Json::accept(text, true) ? base::parse_json(text, where) : Json(text);
 
     const size_t slash = pointer.rfind('/');
     const std::string parent = pointer.substr(0, slash), key = pointer.substr(slash + 1);
@@ -132,7 +173,8 @@ void apply_setting(Json& target, const std::string& setting) {
             target[Json::json_pointer(pointer)] = value;
         }
     } catch (const Json::exception& error) {
-        throw base::UserError("--set " + setting + ": cannot be applied (" + error.what() + ")");
+        throw base::UserError("--set " + setting + ": cannot be applied (" +
+                              base::reason_of(error) + "): see dbench list spec for what there is");
     }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Every table a spec's families come from, and the keys outside families.
+// Every table that a spec's families come from.
 
 #include <string>
 #include <vector>
@@ -15,9 +15,6 @@ struct Family {
 };
 const std::vector<Family>& families();
 const Family& family(const std::string& plural);
-
-/// The spec's own keys, without families.
-const std::vector<base::Parameter>& plain_parameters();
 
 /// Keys that may stand in an object at `pointer` with this `type`; empty and false where the
 /// pointer is no family's.

@@ -20,8 +20,8 @@ public:
           period_(parts.algorithm.at("period").get<int64_t>()) {
         const auto start = parts.algorithm.find("start");
         if (start == parts.algorithm.end() || start->is_null()) return;
-        const int64_t samples = 1;  // `start` is not given in samples
-        start_ = base::to_iterations(*start, parts.context.per_epoch, samples);
+        // `start` is not given in samples
+        start_ = base::to_iterations(*start, {.per_epoch = parts.context.per_epoch});
     }
 
     void step(const Iteration& it, Matrix& x) override {

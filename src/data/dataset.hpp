@@ -57,11 +57,7 @@ struct DataEntry : base::Entry {
 };
 const std::vector<DataEntry>& data_table();
 
-/// Parameters that every data set takes beside its own (batch_size, partition, validation, ...);
-/// resolve /data with these appended to the row's own.
-std::vector<base::Parameter> common_data_parameters();
-
-/// Resolves /data of a spec (defaults, types, ranges, the partition inside). Throws UserError.
+/// Resolves /data of a spec: the row's own keys, then those of DataSpec. Throws UserError.
 base::Json resolve_data(const base::Json& given, const std::string& pointer);
 
 /// Reads the sets named by a resolved /data object, with `limit` and `validation` applied.

@@ -86,8 +86,8 @@ private:
 
 }  // namespace
 
-Normalization chosen_normalization(const std::string& name, const Normalization& published) {
-    if (name == "standard") return published;
+Normalization chosen_normalization(Normalize kind, const Normalization& published) {
+    if (kind == Normalize::standard) return published;
     const size_t channels = published.mean.size();
     return {std::vector<double>(channels, 0.0), std::vector<double>(channels, 1.0)};
 }

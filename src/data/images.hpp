@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/data_spec.hpp"
 #include "data/dataset.hpp"
 
 namespace dbench::data {
@@ -25,8 +26,8 @@ struct Normalization {
     std::vector<double> mean, deviation;
 };
 
-/// `published` for "standard", the plain pixel / 255 for "unit".
-Normalization chosen_normalization(const std::string& name, const Normalization& published);
+/// `published` for the standard one, the plain pixel / 255 for unit.
+Normalization chosen_normalization(Normalize kind, const Normalization& published);
 
 /// What augmentation does to one image: a window of the image padded by kPadding zeros, mirrored or
 /// not. The padding is black before normalisation, as of torchvision's RandomCrop on raw images.

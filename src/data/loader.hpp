@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arena/rows.hpp"
+#include "data/data_spec.hpp"
 #include "data/dataset.hpp"
 
 namespace dbench::data {
@@ -30,8 +31,8 @@ struct BatchPlan {
     int64_t samples_per_iteration;  ///< of all replicas
 };
 /// Throws UserError where a batch is larger than the smallest partition or a global batch cannot be
-/// dealt to n replicas. `batch_size` is /data/batch_size of the resolved spec.
-BatchPlan plan_batches(const base::Json& batch_size, const Partition& partition, int64_t replicas);
+/// dealt to n replicas.
+BatchPlan plan_batches(const BatchSize& batch_size, const Partition& partition, int64_t replicas);
 
 /// The memory of one batch, kept from batch to batch; inputs start at a multiple of 64 bytes.
 class BatchBuffer {

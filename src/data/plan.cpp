@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/error.hpp"
@@ -10,9 +9,9 @@ namespace {
 
 using base::UserError;
 
-int64_t per_replica(const base::Json& batch_size, int64_t replicas) {
-    if (batch_size.is_number()) return batch_size.get<int64_t>();
-    const auto global = batch_size.at("global").get<int64_t>();
+int64_t per_replica(const BatchSize& batch_size, int64_t replicas) {
+    if (batch_size.of == BatchSize::Of::replica) return batch_size.samples;
+    const int64_t global = batch_size.samples;
     if (global % replicas == 0) return global / replicas;
     const int64_t below = global / replicas * replicas;
     std::string near = std::to_string(below + replicas);
@@ -24,7 +23,7 @@ int64_t per_replica(const base::Json& batch_size, int64_t replicas) {
 
 }  // namespace
 
-BatchPlan plan_batches(const base::Json& batch_size, const Partition& partition, int64_t replicas) {
+BatchPlan plan_batches(const BatchSize& batch_size, const Partition& partition, int64_t replicas) {
     DBENCH_EXPECT(replicas >= 1);
     int64_t smallest = partition.size(0), total = 0, poorest = 0;
     for (int64_t i = 0; i < replicas; ++i) {
@@ -40,7 +39,7 @@ BatchPlan plan_batches(const base::Json& batch_size, const Partition& partition,
                         " gets no training samples (" + std::to_string(total) + " for " +
                         std::to_string(replicas) + " replicas): use fewer replicas or more data");
     }
-    if (batch_size.is_string()) return {smallest, true, 1, 0.0, total};
+    if (batch_size.of == BatchSize::Of::partition) return {smallest, true, 1, 0.0, total};
 
     const int64_t batch = per_replica(batch_size, replicas);
     if (batch > smallest) {

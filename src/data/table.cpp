@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "data/data_spec.hpp"
 #include "data/dataset.hpp"
 #include "data/sets/sets.hpp"
 #include "data/slice.hpp"
@@ -26,35 +27,16 @@ using base::Json;
 using base::Parameter;
 using base::UserError;
 
-void check_batch_size(const Json& given, const std::string& pointer) {
-    const Json& number = given.is_object() && given.contains("global") ? given["global"] : given;
-    const std::string at = &number == &given ? pointer : pointer + "/global";
-    if (given.is_object() && given.size() == 1 && given.contains("global") &&
-        !number.is_number_integer()) {
-        throw UserError(at + ": must be a whole number (found " + base::short_text(number) + ")");
-    }
-    const bool form = given == "full" || given.is_number_integer() ||
-                      (given.is_object() && given.size() == 1 && given.contains("global"));
-    if (!form) {
-        throw UserError(pointer + ": must be a whole number, {\"global\": G} or \"full\" (found " +
-                        base::short_text(given) + ")");
-    }
-    if (number.is_number() && number.get<int64_t>() < 1) {
-        throw UserError(at + ": " + base::short_text(number) +
-                        " is out of range (must be at least 1)");
-    }
-}
-
-// The first `limit[split]` samples, where that is not null.
-void apply_limit(std::shared_ptr<const Dataset>& set, const Json& limit, const std::string& split) {
-    if (limit.at(split).is_null()) return;
-    const auto count = limit.at(split).get<int64_t>();
-    if (count > set->size()) {
-        throw UserError("/data/limit/" + split + ": " + std::to_string(count) +
+// The first `limit` samples, where there is one.
+void apply_limit(std::shared_ptr<const Dataset>& set, std::optional<int64_t> limit,
+                 const std::string& split) {
+    if (!limit) return;
+    if (*limit > set->size()) {
+        throw UserError("/data/limit/" + split + ": " + std::to_string(*limit) +
                         " is more than the " + std::to_string(set->size()) +
                         " samples there are: use at most that, or null");
     }
-    set = slice(set, 0, count);
+    set = slice(set, 0, *limit);
 }
 
 }  // namespace
@@ -68,44 +50,21 @@ Parameter root_parameter() {
     return Parameter::text("root", "null", "folder with the files; null: $DBENCH_DATA").or_null();
 }
 
-std::vector<Parameter> common_data_parameters() {
-    return {
-        Parameter::any("batch_size", "32",
-                       "samples per replica and iteration; {\"global\": G}: of all replicas; "
-                       "\"full\": the replica's whole partition"),
-        Parameter::any("partition", R"({"type": "shuffled"})", "how samples are dealt to replicas"),
-        Parameter::integer("validation", "0", "samples held out of the training set's end")
-            .at_least(0),
-        Parameter::flag("augment", "false", "random crop (padding 4) and flip of training images"),
-        Parameter::choice("normalize", "\"standard\"", {"standard", "unit"},
-                          "standard: published mean and deviation per channel; unit: pixel / 255"),
-        Parameter::object("limit",
-                          {Parameter::integer("train", "null", "first samples taken; null: all")
-                               .at_least(1)
-                               .or_null(),
-                           Parameter::integer("test", "null", "first samples taken; null: all")
-                               .at_least(1)
-                               .or_null()},
-                          "samples taken from the beginning of the file order"),
-    };
-}
-
 Json resolve_data(const Json& given, const std::string& pointer) {
     std::vector<base::Entry> entries(data_table().begin(), data_table().end());
     for (auto& entry : entries) {
-        for (auto& parameter : common_data_parameters()) entry.parameters.push_back(parameter);
+        for (auto& parameter : DataSpec::section().parameters())
+            entry.parameters.push_back(parameter);
     }
     Json out = base::resolve_member(given, pointer, "data set", base::entries_of(entries));
-    check_batch_size(out.at("batch_size"), pointer + "/batch_size");
-    out["partition"] = base::resolve_member(out.at("partition"), pointer + "/partition",
-                                            "partition", base::entries_of(partition_table()));
     const auto name = out.at("type").get<std::string>();
     if (!base::find_row(data_table(), name)->images) {
         const std::string why = " (" + name + " has no images): ";
-        if (out.at("augment") == true) {
+        const DataSpec common = DataSpec::section().read(out);
+        if (common.augment) {
             throw UserError(pointer + "/augment: crops and flips images" + why + "leave it false");
         }
-        if (out.at("normalize") != "standard") {
+        if (common.normalize != Normalize::standard) {
             throw UserError(pointer + "/normalize: concerns pixels" + why + "leave it out");
         }
     }
@@ -113,11 +72,12 @@ Json resolve_data(const Json& given, const std::string& pointer) {
 }
 
 DataSets load_data(const Json& spec, const DataContext& context) {
+    const DataSpec common = DataSpec::section().read(spec);
     const DataEntry* row = base::find_row(data_table(), spec.at("type").get<std::string>());
     DataSets sets = row->make(spec, context);
-    apply_limit(sets.train, spec.at("limit"), "train");
-    apply_limit(sets.test, spec.at("limit"), "test");
-    const auto held_out = spec.at("validation").get<int64_t>();
+    apply_limit(sets.train, common.limit.train, "train");
+    apply_limit(sets.test, common.limit.test, "test");
+    const int64_t held_out = common.validation;
     if (held_out == 0) return sets;
     const int64_t rest = sets.train->size() - held_out;
     if (rest < 1) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/family.hpp"
+#include "base/run_length.hpp"
 
 namespace dbench::graphs {
 
@@ -45,6 +46,9 @@ public:
     /// Rounds after which the sequence repeats; 1: static; 0: never (random sequences).
     virtual int64_t period() const = 0;
 
+    /// No iteration before this one exchanges anything, as far as that is known in closed form.
+    virtual int64_t first_exchange() const { return 0; }
+
     /// The round's matrix with what is known of it in closed form; null where a schedule has none
     /// (certificates then look at the rows alone).
     virtual std::shared_ptr<const Matrix> matrix(Round) const { return nullptr; }
@@ -57,12 +61,8 @@ public:
     virtual double rho_expected() const { return -1; }
 };
 
-/// What schedules that plan over a run know of it. The defaults, for a graph looked at by itself:
-/// an iteration is an epoch, and the run's length is open.
-struct RunFacts {
-    int64_t iterations = 0;  ///< of the run; 0: not known
-    int64_t per_epoch = 1;   ///< iterations
-    int64_t samples_per_iteration = 1;
+/// What schedules that plan over a run know of it.
+struct RunFacts : base::RunLength {
     double row_bytes = 4;  ///< one replica's parameters
 };
 

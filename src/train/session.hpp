@@ -20,27 +20,18 @@
 #include "graphs/schedule.hpp"
 #include "graphs/schedules/staged.hpp"
 #include "train/checkpoint.hpp"
+#include "train/estimates.hpp"
+#include "train/run_spec.hpp"
 #include "train/trainer.hpp"
 
 namespace dbench::train {
 
 struct SessionOptions {
-    const base::Json& spec;       ///< resolved (docs/spec.md)
+    const RunSpec& run;           ///< the spec's own keys
+    const base::Json& spec;       ///< the whole spec, resolved
     const base::Json& algorithm;  ///< resolved /algorithm, also where an implementation names it
-    uint64_t init_seed, data_seed, augment_seed;
     /// Makes the spec's graph for this run; called once. Empty for algorithms that take none.
     std::function<std::shared_ptr<graphs::Schedule>(const graphs::RunFacts&)> graph;
-};
-
-/// What a run will take, before it starts.
-struct Estimates {
-    int64_t iterations = 0, per_epoch = 0;
-    double left_out = 0;                ///< share of training samples no batch takes in an epoch
-    int64_t memory_bytes = 0;           ///< of the rank with most replicas, without activations
-    int64_t received_bytes = 0;         ///< of that: received rows kept during the gradient (AWC)
-    double bytes_per_step = 0;          ///< sent by all replicas for training
-    double profile_bytes_per_step = 0;  ///< for exact variance, by all ranks
-    double evaluation_share = 0;  ///< of the run's arithmetic, a forward being a third of a step
 };
 
 class Session {

@@ -8,6 +8,7 @@
 
 #include "algorithms/step/observer.hpp"
 #include "algorithms/step/stepper.hpp"
+#include "base/run_length.hpp"
 #include "comm/exchange.hpp"
 #include "data/loader.hpp"
 #include "train/evaluation.hpp"
@@ -16,13 +17,12 @@
 
 namespace dbench::train {
 
-struct TrainerPlan {
-    int64_t iterations = 0;        ///< T
+struct TrainerPlan : base::RunLength {
     int64_t first = 0;             ///< iteration to begin with; not 0 where a run goes on
     int64_t evaluate_every = 0;    ///< iterations; 0: only the initial and the final state
     int64_t checkpoint_every = 0;  ///< iterations; 0: only when a signal ends the run
     int64_t train_samples = 0;     ///< N
-    int64_t samples_per_iteration = 0;
+    arena::DType type = arena::DType::float32;
     bool stop_on_nonfinite = false;
     algorithms::ProfilePlan profile;
 };

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/optimizers/optimizer.hpp"
+#include "base/duration.hpp"
 #include "base/error.hpp"
 #include "catch.hpp"
 
@@ -14,7 +15,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-const LearningRate::Run kRun{100, 10, 512, 5120};  // T, L, global batch, N
+const base::RunLength kRun{100, 10, 512};  // T, L, global batch
 
 LearningRate rate(const std::string& spec, double lr = 0.4) {
     return {resolve_schedule(base::Json::parse(spec), "/schedule"), lr, kRun};
@@ -88,11 +89,46 @@ TEST_CASE("durations are rounded up to whole iterations") {
     CHECK(iterations(R"({"epochs": 0.25})") == 3);
     CHECK(iterations(R"({"epochs": 0})") == 0);
     CHECK(iterations(R"({"epochs": 0.1})") == 1);
-    CHECK(to_iterations(base::Json::parse(R"({"epochs": 0.1})"), {100, 30, 1, 30}) == 3);
+    CHECK(to_iterations(base::Json::parse(R"({"epochs": 0.1})"), {100, 30, 1}) == 3);
     CHECK(iterations(R"({"iterations": 7})") == 7);
     CHECK(iterations(R"({"samples": 512})") == 1);
     CHECK(iterations(R"({"samples": 513})") == 2);
     CHECK(iterations(R"({"epochs": 1e300})") > int64_t{1} << 40);
+}
+
+TEST_CASE("the largest rate and the first that is 0 are those of a walk over the run") {
+    for (const char* spec : {
+             R"("constant")",
+             R"({"type": "constant", "warmup": {"iterations": 400}})",
+             R"({"type": "multistep", "milestones": [9, 3, 5, 200], "gamma": 0.5})",
+             R"({"type": "multistep", "milestones": [3, 7], "gamma": 3})",
+             R"({"type": "multistep", "milestones": [3, 7], "gamma": 0})",
+             R"({"type": "multistep", "milestones": [0, 1, 4], "gamma": 1.5,
+                 "warmup": {"iterations": 35}})",
+             R"({"type": "cosine"})",
+             R"({"type": "cosine", "lr_min": 2})",
+             R"({"type": "cosine", "lr_min": 2, "warmup": {"iterations": 17}})",
+             R"({"type": "cosine", "warmup": {"epochs": 10}})",
+         }) {
+        for (const double lr : {0.4, 0.0}) {
+            CAPTURE(spec, lr);
+            const LearningRate rates = rate(spec, lr);
+            double most = 0;
+            int64_t zero = -1;
+            for (int64_t t = 0; t < kRun.iterations; ++t) {
+                most = std::max(most, rates.at(t));
+                if (zero < 0 && rates.at(t) == 0) zero = t;
+            }
+            CHECK(rates.largest() == most);
+            CHECK(rates.first_zero() == zero);
+        }
+    }
+    // Near the end of a very long cosine the rate is 0 in double precision.
+    const LearningRate rates(resolve_schedule("cosine", "/schedule"), 0.1,
+                             {1'000'000'000'000, 1, 1});
+    const int64_t zero = rates.first_zero();
+    CHECK(rates.at(zero) == 0);
+    CHECK(rates.at(zero - 1) > 0);
 }
 
 TEST_CASE("schedules that cannot be are refused") {

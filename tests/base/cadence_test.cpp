@@ -48,7 +48,7 @@ TEST_CASE("Stages are given in iterations, samples or epochs") {
     const Json spec = Json::parse(R"([{"until": {"epochs": 2}, "every": {"iterations": 3}},
                                       {"until": {"samples": 800}, "every": null},
                                       {"until": null, "every": {"epochs": 1}}])");
-    const Cadence cadence = to_cadence(spec, "/profile/every", 10, 8);
+    const Cadence cadence = to_cadence(to_stages(spec), "/profile/every", {1000, 10, 8});
     for (int64_t t = 0; t < 300; ++t) {
         CAPTURE(t);
         CHECK(cadence.due(t) == (t < 20 ? t % 3 == 0 : t >= 100 && t % 10 == 0));
@@ -56,7 +56,7 @@ TEST_CASE("Stages are given in iterations, samples or epochs") {
     const Json backwards = Json::parse(R"([{"until": {"epochs": 2}, "every": null},
                                            {"until": {"iterations": 20}, "every": null},
                                            {"until": null, "every": null}])");
-    CHECK_THROWS_AS(to_cadence(backwards, "/profile/every", 10, 8), UserError);
+    CHECK_THROWS_AS(to_cadence(to_stages(backwards), "/profile/every", {1000, 10, 8}), UserError);
 }
 
 }  // namespace dbench::base

@@ -43,7 +43,7 @@ TEST_CASE("pixels are normalised per channel, in both precisions") {
 }
 
 TEST_CASE("unit is the pixel over 255 in the run's precision") {
-    const auto unit = data::chosen_normalization("unit", {{0.5, 0.25}, {0.2, 0.1}});
+    const auto unit = data::chosen_normalization(data::Normalize::unit, {{0.5, 0.25}, {0.2, 0.1}});
     const auto set = data::image_set(small_images(), 4, unit);
     std::vector<float> single(60);
     set->input(0, arena::DType::float32, Order::contiguous, 0, single.data());

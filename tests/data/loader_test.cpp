@@ -26,7 +26,8 @@ Setting setting(const std::string& spec_text, int64_t replicas) {
     s.sets = data::load_data(spec, context);
     const auto* row = base::find_row(data::partition_table(), spec["partition"]["type"]);
     s.partition = row->make(spec["partition"], *s.sets.train, context);
-    s.plan = data::plan_batches(spec["batch_size"], *s.partition, replicas);
+    s.plan =
+        data::plan_batches(data::DataSpec::section().read(spec).batch_size, *s.partition, replicas);
     return s;
 }
 
@@ -149,7 +150,7 @@ TEST_CASE("what the thread throws arrives at its place, again and again") {
     const auto data = std::make_shared<Failing>();
     const auto* row = base::find_row(data::partition_table(), "contiguous");
     const std::shared_ptr<data::Partition> partition = row->make(Json{}, *data, {1, 1});
-    const auto plan = data::plan_batches(Json(2), *partition, 1);
+    const auto plan = data::plan_batches({data::BatchSize::Of::replica, 2}, *partition, 1);
     Loader::Options options;
     options.last_iteration = 4;
     Loader loader(data, partition, plan, options);

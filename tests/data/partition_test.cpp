@@ -19,6 +19,12 @@ std::unique_ptr<data::Partition> make(const base::Json& spec, int64_t samples, i
     return test::partition_of(spec, test::ten_labels(samples), replicas, seed);
 }
 
+data::BatchSize size_of(const Json& value) {
+    data::BatchSize size;
+    take(value, size);
+    return size;
+}
+
 // Whether samples beyond n floor(N/n) belong to nobody.
 bool equal_sizes(const std::string& type) { return type == "dirichlet" || type == "by_label"; }
 
@@ -85,18 +91,18 @@ TEST_CASE("iid: the split stays, the order changes") {
 
 TEST_CASE("a batch plan cuts the smallest partition") {
     const auto partition = make("contiguous", 103, 4);  // 25, 26, 26, 26
-    const auto plan = data::plan_batches(Json(8), *partition, 4);
+    const auto plan = data::plan_batches(size_of(8), *partition, 4);
     CHECK(plan.batch_size == 8);
     CHECK_FALSE(plan.full);
     CHECK(plan.per_epoch == 3);
     CHECK(plan.samples_per_iteration == 32);
     CHECK(plan.left_out == Catch::Approx(1 - 96.0 / 103));
 
-    const auto global = data::plan_batches(Json{{"global", 40}}, *partition, 4);
+    const auto global = data::plan_batches(size_of({{"global", 40}}), *partition, 4);
     CHECK(global.batch_size == 10);
     CHECK(global.per_epoch == 2);
 
-    const auto full = data::plan_batches(Json("full"), *partition, 4);
+    const auto full = data::plan_batches(size_of("full"), *partition, 4);
     CHECK(full.full);
     CHECK(full.batch_size == 25);
     CHECK(full.per_epoch == 1);
@@ -107,7 +113,7 @@ TEST_CASE("a batch plan cuts the smallest partition") {
 TEST_CASE("batches that cannot be are refused") {
     const auto partition = make("contiguous", 103, 4);
     const auto refused = [&](const Json& size) {
-        return refusal([&] { data::plan_batches(size, *partition, 4); });
+        return refusal([&] { data::plan_batches(size_of(size), *partition, 4); });
     };
     CHECK(refused(26) ==
           "/data/batch_size: a batch of 26 is more than the 25 training samples of replica 0: "
@@ -117,7 +123,7 @@ TEST_CASE("batches that cannot be are refused") {
           "the nearest that can is 40 or 44");
     CHECK(refused(Json{{"global", 2}}).ends_with("the nearest that can is 4"));
     const auto empty = make("contiguous", 3, 4);
-    CHECK(refusal([&] { data::plan_batches(Json("full"), *empty, 4); }) ==
+    CHECK(refusal([&] { data::plan_batches(size_of("full"), *empty, 4); }) ==
           "/replicas: replica 0 gets no training samples (3 for 4 replicas): "
           "use fewer replicas or more data");
 }

@@ -49,6 +49,19 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
+TEST_CASE("ada over very many epochs takes as long as over few") {
+    const char* spec = R"({"type": "ada", "k0": 10, "k_min": 2, "gamma_k": 1e-8})";
+    const auto made = make(spec, 16, {{1'000'000'000, 1, 1}, 4});
+    const auto stages = made.staged.stages();
+    REQUIRE(stages.size() == 5);
+    CHECK(degree(made.staged, 0) == 10);
+    for (size_t k = 1; k < stages.size(); ++k) {
+        CHECK(degree(made.staged, stages[k].first - 1) == double(12 - 2 * k));
+        CHECK(degree(made.staged, stages[k].first) == double(10 - 2 * k));
+    }
+    CHECK(degree(made.staged, 999'999'999) == 2);
+}
+
 TEST_CASE("a list goes from graph to graph, each from its own round 0") {
     const auto made = make(R"([{"type": "ring_lattice", "k": 4, "until": {"epochs": 3}},
                                {"type": "one_peer_exponential", "until": {"iterations": 40}},

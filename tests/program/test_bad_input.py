@@ -87,6 +87,90 @@ def test_spec_errors(dbench, changes, words):
         assert word in message, message
 
 
+COUNTS = ["/replicas", "/evaluate/batch_size", "/evaluate/replicas", "/checkpoint/keep", "/profile/graphs",
+          "/data/limit/train", "/data/validation", "/data/batch_size", "/data/batch_size/global", "/data/train",
+          "/schedule/scale/reference_batch"]
+
+
+@pytest.mark.parametrize("number", [2**31, 2**63 - 1, 2**63, 2**64 - 1, 2**64, "1e19", -2**63, "-1e300"])
+def test_numbers_that_no_count_can_be(dbench, number):
+    """None may wrap around to another number."""
+    spec = dbench.spec()
+    for pointer in COUNTS:
+        message = refused(dbench, spec, "--set", f"{pointer}={number}")
+        named = pointer if pointer != "/data/batch_size/global" else "/data/batch_size"
+        assert named in message and "must be" in message, message
+
+
+@pytest.mark.parametrize("text, words", [
+    ("[" * 100_000, ["in each other"]),
+    ('{"a": ' * 100_000 + "1" + "}" * 100_000, ["in each other"]),
+    ('{"replicas": 1e400}', ["1e400", "1.8e308"]),
+    (b'{"name": "\xff"}', ["line 1", "UTF-8"]),
+    (b'{"\xff": 1}', ["line 1", "UTF-8"]),
+    ("[1]", ["JSON object"]),
+    ("", ["line 1"]),
+])
+def test_texts_that_are_no_spec(dbench, text, words):
+    path = dbench.folder / "odd.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    message = refused(dbench, str(path))
+    assert "odd.json" in message and "json.exception" not in message
+    for word in words:
+        assert word in message, message
+
+
+def test_deep_nesting_merged_over_a_base(dbench):
+    spec = dbench.spec()
+    deep = '{"a": ' * 30_000 + "1" + "}" * 30_000
+    (dbench.folder / "deep.json").write_text(f'{{"base": "spec.json", "profile": {deep}}}')
+    assert "in each other" in refused(dbench, "deep.json")
+    assert "in each other" in refused(dbench, spec, "--set", "/profile=" + "[" * 500 + "]" * 500)
+    assert "64" in refused(dbench, spec, "--set", "/profile" + "/a" * 500 + "=1")
+
+
+@pytest.mark.parametrize("setting, words", [
+    ("/schedule/milestones/300000000=1", ["milestones", "list", "0 entries"]),
+    ("/data/0=1", ["/data/0"]),
+    ("/replicas/x=1", ["/replicas/x"]),
+    ("/optimizer/betas/9=1", ["betas", "entries"]),
+    (b"/name=\xff", ["UTF-8"]),
+    ("/length=1e400", ["/length"]),
+    ("/base=\"spec.json\"", ["/base", "unknown key"]),
+])
+def test_settings_that_cannot_be(dbench, setting, words):
+    message = refused(dbench, dbench.spec(), "--set", setting)
+    assert "json.exception" not in message
+    for word in words:
+        assert word in message, message
+
+
+@pytest.mark.parametrize("changes", [
+    {},
+    {"schedule": "cosine"},
+    {"schedule": {"type": "multistep", "milestones": [3, 500_000_000]}},
+    {"implementation": None, "graph": "ring", "algorithm": {"type": "local_sgd", "period": 2_000_000_000}},
+    {"implementation": None, "graph": "ring", "algorithm": "d2", "schedule": {"type": "constant", "warmup": {"epochs": 9}}},
+    {"implementation": None, "graph": {"type": "consensus_control", "every": {"iterations": 1e12}}, "algorithm": "dsgd"},
+    {"implementation": None, "graph": {"type": "consensus_control", "every": {"iterations": 1e12}}, "algorithm": "d2",
+     "profile": {"variance": "off"}},
+    {"implementation": None, "graph": {"type": "ada", "gamma_k": 1e-7}, "algorithm": "dsgd"},
+    {"implementation": None, "graph": {"type": "budget", "models": 3}, "algorithm": "dsgd"},
+])
+def test_the_length_of_a_run_costs_nothing_to_check(dbench, changes):
+    """Set-up does bounded work, whatever the length."""
+    for iterations in (10**9, 10**12):
+        dbench("check", dbench.spec(changes, length={"iterations": iterations}), timeout=10)
+    message = refused(dbench, dbench.spec(changes, length={"iterations": 2**63}))
+    assert "/length" in message and "10^12" in message
+
+
+def test_changes_that_cannot_be_planned(dbench):
+    message = refused(dbench, dbench.spec(implementation=None, algorithm="dsgd", length={"iterations": 10**9},
+                                          graph={"type": "budget", "order": "uniform", "models": 3}, replicas=16))
+    assert "/graph/order" in message and "dense_first" in message
+
+
 def test_set_errors(dbench):
     spec = dbench.spec()
     assert "/pointer=value" in refused(dbench, spec, "--set", "graph=torus")

@@ -15,6 +15,31 @@ def test_help_with_examples(dbench):
     assert "Examples" in dbench("run", "--help").stdout
 
 
+def leaves(keys, pointer=""):
+    for name, key in keys.items():
+        yield f"{pointer}/{name}", key
+        yield from leaves(key.get("members", {}), f"{pointer}/{name}")
+
+
+def test_list_spec_has_every_key_outside_the_families(dbench):
+    listed = dict(leaves(json.loads(dbench("list", "spec", "--json").stdout)["spec"]))
+    spec = json.loads(dbench("check", dbench.spec(), "--json").stdout)["spec"]
+    families = {"model", "data", "graph", "algorithm", "optimizer", "schedule"}
+    assert set(spec) <= {pointer[1:] for pointer in listed if pointer.count("/") == 1}
+    for section in ("evaluate", "profile", "checkpoint"):
+        assert {f"/{section}/{key}" for key in spec[section]} <= set(listed)
+    assert families | {"base", "implementation"} <= {pointer[1:] for pointer in listed}
+    for pointer, key in listed.items():
+        assert key["help"] and ("members" in key) + ("default" in key) + ("required" in key) == 1, pointer
+    assert listed["/replicas"]["at_least"] == 1 and listed["/replicas"]["at_most"] == 2**24
+    assert listed["/checkpoint/replicas"]["choices"] == ["refuse", "clone", "merge"]
+    for pointer in ("/evaluate/batch_size", "/checkpoint/keep", "/profile/graphs"):
+        key, default = pointer.split("/")[1:], listed[pointer]["default"]
+        assert spec[key[0]][key[1]] == default
+    text = dbench("list", "spec").stdout
+    assert "keep = 2   generations [at least 1" in text
+
+
 def test_list_has_what_the_issue_names(dbench):
     listed = json.loads(dbench("list", "--json").stdout)
     for family, names in {"models": ["softmax_regression", "least_squares", "mlp", "cnn",

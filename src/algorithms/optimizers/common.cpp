@@ -1,7 +1,6 @@
 #include "algorithms/optimizers/common.hpp"
 
-#include <nlohmann/json.hpp>
-
+#include "algorithms/optimizers/optimizer_spec.hpp"
 #include "base/error.hpp"
 
 namespace dbench::algorithms {
@@ -11,12 +10,11 @@ void Optimizer::add_decay(arena::Rows, arena::Rows, arena::Columns) {
 }
 
 std::vector<double> decay_per_tensor(const base::Json& spec, const arena::Layout& layout) {
-    const double decay = spec.at("weight_decay").get<double>();
-    const bool weights_only = spec.at("decay") == "weights";
+    const OptimizerSpec common = OptimizerSpec::section().read(spec);
     std::vector<double> out;
     for (const auto& tensor : layout.tensors()) {
-        const bool spared = weights_only && tensor.kind != arena::TensorKind::weight;
-        out.push_back(spared ? 0.0 : decay);
+        const bool spared = common.weights_only && tensor.kind != arena::TensorKind::weight;
+        out.push_back(spared ? 0.0 : common.weight_decay);
     }
     return out;
 }

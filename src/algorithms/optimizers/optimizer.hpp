@@ -10,6 +10,7 @@
 #include "arena/rows.hpp"
 #include "arena/state.hpp"
 #include "base/family.hpp"
+#include "base/run_length.hpp"
 
 namespace dbench::algorithms {
 
@@ -43,30 +44,28 @@ const std::vector<OptimizerEntry>& optimizer_table();
 /// batch): docs/numerics.md.
 class LearningRate {
 public:
-    struct Run {
-        int64_t iterations;     ///< T
-        int64_t per_epoch;      ///< L
-        int64_t global_batch;   ///< samples of all replicas in an iteration
-        int64_t train_samples;  ///< N: samples of one epoch over all replicas
-    };
-    LearningRate(const base::Json& schedule, double lr, const Run& run);
+    LearningRate(const base::Json& schedule, double lr, const base::RunLength& run);
     double at(int64_t t) const;
     double base() const { return lr_; }  ///< after scaling
+    double largest() const;              ///< of the whole run
+    /// The first iteration whose rate is 0; -1 where there is none.
+    int64_t first_zero() const;
 
 private:
+    /// First iterations of the stretches of the run in which the rate only rises or only falls, and
+    /// the run's end.
+    std::vector<int64_t> stretches() const;
+
     enum class Kind { constant, multistep, cosine };
     Kind kind_ = Kind::constant;
-    double lr_, lr_min_ = 0, gamma_ = 1;
+    double lr_ = 0, lr_min_ = 0, gamma_ = 1;
     int64_t warmup_ = 0, iterations_, per_epoch_;
-    std::vector<double> milestones_;
+    std::vector<double> milestones_;  // in rising order
 };
 const std::vector<base::Entry>& schedule_table();
 
 /// /optimizer and /schedule of a spec with defaults. Throw UserError.
 base::Json resolve_optimizer(const base::Json& given, const std::string& pointer);
 base::Json resolve_schedule(const base::Json& given, const std::string& pointer);
-
-/// A duration of a spec ({"epochs": x}, ...) in whole iterations, rounded up.
-int64_t to_iterations(const base::Json& duration, const LearningRate::Run& run);
 
 }  // namespace dbench::algorithms

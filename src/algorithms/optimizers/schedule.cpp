@@ -6,31 +6,59 @@
 #include "algorithms/optimizers/optimizer.hpp"
 #include "base/duration.hpp"
 #include "base/error.hpp"
+#include "base/section.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
 using base::Parameter;
 
+/// Growth of the rate with the global batch.
+struct RateScale {
+    enum class Rule : uint8_t { none, linear, sqrt } rule;
+    int64_t reference_batch;
+
+    static const base::Section<RateScale>& section() {
+        static const base::Section<RateScale> keys{
+            {base::Words<Rule>(
+                 "rule", {{"none", Rule::none}, {"linear", Rule::linear}, {"sqrt", Rule::sqrt}},
+                 Rule::none, "growth of the rate with the global batch"),
+             &RateScale::rule},
+            {Parameter::integer("reference_batch", "256", "global batch that lr is meant for")
+                 .at_least(1),
+             &RateScale::reference_batch},
+        };
+        return keys;
+    }
+};
+
+/// What every schedule takes beside its own keys.
+struct ScheduleSpec {
+    base::Duration warmup;
+    RateScale scale;
+
+    static const base::Section<ScheduleSpec>& section() {
+        static const base::Section<ScheduleSpec> keys{
+            {Parameter::duration("warmup", R"({"epochs": 0})",
+                                 "the rate grows linearly from 0 over this time"),
+             &ScheduleSpec::warmup},
+            {"scale", &ScheduleSpec::scale, "scaling of the rate by the global batch"},
+        };
+        return keys;
+    }
+};
+
 std::vector<Parameter> with_common(std::vector<Parameter> own) {
-    own.push_back(Parameter::duration("warmup", R"({"epochs": 0})",
-                                      "the rate grows linearly from 0 over this time"));
-    own.push_back(Parameter::object(
-        "scale",
-        {Parameter::choice("rule", R"("none")", {"none", "linear", "sqrt"},
-                           "growth of the rate with the global batch"),
-         Parameter::integer("reference_batch", "256", "global batch that lr is meant for")
-             .at_least(1)},
-        "scaling of the rate by the global batch"));
+    const auto& common = ScheduleSpec::section().parameters();
+    own.insert(own.end(), common.begin(), common.end());
     return own;
 }
 
-double scaled(double lr, const base::Json& scale, int64_t global_batch) {
+double scaled(double lr, const RateScale& scale, int64_t global_batch) {
     const double ratio =
-        static_cast<double>(global_batch) / scale.at("reference_batch").get<double>();
-    const std::string rule = scale.at("rule");
-    if (rule == "linear") return lr * ratio;
-    if (rule == "sqrt") return lr * std::sqrt(ratio);
+        static_cast<double>(global_batch) / static_cast<double>(scale.reference_batch);
+    if (scale.rule == RateScale::Rule::linear) return lr * ratio;
+    if (scale.rule == RateScale::Rule::sqrt) return lr * std::sqrt(ratio);
     return lr;
 }
 
@@ -63,20 +91,17 @@ base::Json resolve_schedule(const base::Json& given, const std::string& pointer)
     return out;
 }
 
-int64_t to_iterations(const base::Json& duration, const LearningRate::Run& run) {
-    return base::to_iterations(duration, run.per_epoch, run.global_batch);
-}
-
-LearningRate::LearningRate(const base::Json& schedule, double lr, const Run& run)
-    : lr_(scaled(lr, schedule.at("scale"), run.global_batch)),
-      warmup_(to_iterations(schedule.at("warmup"), run)),
-      iterations_(run.iterations),
-      per_epoch_(run.per_epoch) {
+LearningRate::LearningRate(const base::Json& schedule, double lr, const base::RunLength& run)
+    : iterations_(run.iterations), per_epoch_(run.per_epoch) {
+    const ScheduleSpec common = ScheduleSpec::section().read(schedule);
+    lr_ = scaled(lr, common.scale, run.samples_per_iteration);
+    warmup_ = base::to_iterations(common.warmup, run);
     const std::string type = schedule.at("type");
     if (type == "multistep") {
         kind_ = Kind::multistep;
         gamma_ = schedule.at("gamma");
         milestones_ = schedule.at("milestones").get<std::vector<double>>();
+        std::sort(milestones_.begin(), milestones_.end());
     } else if (type == "cosine") {
         kind_ = Kind::cosine;
         lr_min_ = schedule.at("lr_min");
@@ -94,11 +119,48 @@ double LearningRate::at(int64_t t) const {
     }
     if (kind_ == Kind::multistep) {
         const auto epoch = static_cast<double>(t / per_epoch_);
-        const auto passed = std::count_if(milestones_.begin(), milestones_.end(),
-                                          [&](double milestone) { return milestone <= epoch; });
+        const auto passed =
+            std::upper_bound(milestones_.begin(), milestones_.end(), epoch) - milestones_.begin();
         lr *= std::pow(gamma_, static_cast<double>(passed));
     }
     return lr;
+}
+
+std::vector<int64_t> LearningRate::stretches() const {
+    std::vector<int64_t> starts{0, warmup_};
+    for (const double epoch : milestones_) {
+        const double t = epoch * static_cast<double>(per_epoch_);
+        if (t < static_cast<double>(iterations_)) starts.push_back(static_cast<int64_t>(t));
+    }
+    std::erase_if(starts, [&](int64_t t) { return t >= iterations_; });
+    std::sort(starts.begin(), starts.end());
+    starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+    starts.push_back(iterations_);
+    return starts;
+}
+
+double LearningRate::largest() const {
+    const auto starts = stretches();
+    double most = 0;
+    for (size_t k = 0; k + 1 < starts.size(); ++k) {
+        most = std::max({most, at(starts[k]), at(starts[k + 1] - 1)});
+    }
+    return most;
+}
+
+int64_t LearningRate::first_zero() const {
+    const auto starts = stretches();
+    for (size_t k = 0; k + 1 < starts.size(); ++k) {
+        int64_t positive = starts[k], zero = starts[k + 1] - 1;
+        if (at(positive) <= 0) return positive;
+        if (at(zero) > 0) continue;
+        while (zero - positive > 1) {
+            const int64_t middle = positive + (zero - positive) / 2;
+            (at(middle) > 0 ? positive : zero) = middle;
+        }
+        return zero;
+    }
+    return -1;
 }
 
 }  // namespace dbench::algorithms

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/optimizers/common.hpp"
+#include "algorithms/optimizers/optimizer_spec.hpp"
 #include "base/error.hpp"
 
 namespace dbench::algorithms {
@@ -8,43 +9,21 @@ namespace {
 
 using base::Parameter;
 
-Parameter lr(std::string standard) {
-    return Parameter::number("lr", std::move(standard), "learning rate, before scaling")
-        .at_least(0);
-}
-
-Parameter decay(std::string standard) {
-    return Parameter::number("weight_decay", std::move(standard), "L2 penalty's coefficient")
-        .at_least(0);
-}
-
-Parameter decayed() {
-    return Parameter::choice("decay", R"("all")", {"all", "weights"},
-                             "tensors that decay: all, or neither biases nor norms");
-}
-
-Parameter clip_norm() {
-    return Parameter::number("clip_norm", "null",
-                             "c: g *= min(1, c / ||g||), each replica's global norm; null: never")
-        .greater_than(0)
-        .or_null();
-}
-
 /// Defaults are torch.optim's.
-std::vector<Parameter> adam_parameters(std::string weight_decay) {
-    return {lr("0.001"),
+std::vector<Parameter> adam_parameters(const std::string& weight_decay) {
+    return {optimizer_key("lr", "0.001"),
             Parameter::numbers("betas", "[0.9, 0.999]", "decay rates of the two moments")
                 .at_least(0)
                 .at_most(1),
             Parameter::number("eps", "1e-8", "added to the root of the second moment").at_least(0),
-            decay(std::move(weight_decay)),
-            decayed(),
-            clip_norm()};
+            optimizer_key("weight_decay", weight_decay),
+            optimizer_key("decay"),
+            optimizer_key("clip_norm")};
 }
 
 /// The default is Decent-DP's.
-std::vector<Parameter> accum_adam_parameters(std::string weight_decay) {
-    std::vector<Parameter> out = adam_parameters(std::move(weight_decay));
+std::vector<Parameter> accum_adam_parameters(const std::string& weight_decay) {
+    std::vector<Parameter> out = adam_parameters(weight_decay);
     out.push_back(
         Parameter::integer("window", "4", "updates whose mean gradient changes the moments once")
             .at_least(1));
@@ -77,12 +56,12 @@ const std::vector<OptimizerEntry>& optimizer_table() {
     static const std::vector<OptimizerEntry> table = {
         {{"sgd",
           "stochastic gradient descent, optionally with momentum",
-          {lr("0.1"),
+          {optimizer_key("lr", "0.1"),
            Parameter::number("momentum", "0", "share of the velocity that is kept")
                .at_least(0)
                .at_most(1),
            Parameter::flag("nesterov", "false", "the gradient's momentum looks one step ahead"),
-           decay("0"), decayed(), clip_norm()}},
+           optimizer_key("weight_decay", "0"), optimizer_key("decay"), optimizer_key("clip_norm")}},
          make_sgd},
         {{"adam", "Adam (Kingma and Ba 2015), decay coupled", adam_parameters("0")}, make_adam},
         {{"adamw", "AdamW (Loshchilov and Hutter 2019), decay decoupled", adam_parameters("0.01")},

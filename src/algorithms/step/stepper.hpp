@@ -53,7 +53,7 @@ public:
     const Algorithm& algorithm() const { return *parts_.algorithm; }
     const graphs::Schedule* schedule() const { return schedule_.schedule.get(); }
     graphs::Staged* staged() const { return staged_; }
-    comm::Exchange& exchange() { return *exchange_; }
+    comm::Exchange& exchange() const { return *exchange_; }
     Timers& timers() { return timers_; }
     /// The round of iteration t.
     graphs::Round round(int64_t t) const;

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
+#include "base/duration.hpp"
 #include "graphs/schedules/chosen.hpp"
-#include "graphs/schedules/staged.hpp"
 
 namespace dbench::algorithms {
 namespace {
@@ -20,7 +20,7 @@ std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
                                            const graphs::RunFacts& run) {
     const int n = graph->size();
     return graphs::every_so_often(std::move(graph), graphs::no_exchange(n), spec.at("period"),
-                                  graphs::to_iterations(spec.at("start"), run));
+                                  base::to_iterations(spec.at("start"), run));
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ DataSets make(const base::Json& spec, const DataContext&) {
     }
     const Normalization published = {{0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}};
     const auto normalization =
-        chosen_normalization(spec.at("normalize").get<std::string>(), published);
+        chosen_normalization(DataSpec::section().read(spec).normalize, published);
     sets.train = image_set(std::move(train), 10, normalization);
     sets.test = image_set(std::move(test), 10, normalization);
     return sets;

@@ -101,7 +101,7 @@ DataSets make(const Kind& kind, const base::Json& spec) {
                               missing(kind, root) + "): get the four files from " + kind.source);
     }
     const auto normalization =
-        chosen_normalization(spec.at("normalize").get<std::string>(), kind.published);
+        chosen_normalization(DataSpec::section().read(spec).normalize, kind.published);
     DataSets sets;
     sets.train = read_split(kind, folder, "train", 60000, normalization, sets);
     sets.test = read_split(kind, folder, "t10k", 10000, normalization, sets);

@@ -32,7 +32,7 @@ DataSets make(const base::Json& spec, const DataContext& context) {
     // Measured once over 20000 images of the default difficulty.
     const Normalization measured = {{0.408, 0.408, 0.408}, {0.211, 0.211, 0.211}};
     const auto normalization =
-        chosen_normalization(spec.at("normalize").get<std::string>(), measured);
+        chosen_normalization(DataSpec::section().read(spec).normalize, measured);
     const auto difficulty = spec.at("difficulty").get<double>();
     DataSets sets;
     for (const Split split : {kTrain, kTest}) {

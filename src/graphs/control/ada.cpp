@@ -6,7 +6,6 @@
 // formula and constants are this project's choice.
 
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "graphs/control/degree_family.hpp"
@@ -37,15 +36,17 @@ public:
             const double k = static_cast<double>(k0) - std::floor(gamma * double(epoch) + 1e-9);
             return family.at_least(static_cast<int64_t>(std::max(k, double(k_min))));
         };
-        const auto [iterations, per_epoch, samples, row_bytes] = context.run;
+        const int64_t iterations = context.run.iterations, per_epoch = context.run.per_epoch;
         epochs_ = iterations > 0 ? (iterations + per_epoch - 1) / per_epoch
                                  : std::min(kMostEpochs, to_floor(double(k0 - k_min), gamma));
         const bool reversed = spec.at("reversed");
-        std::map<int64_t, size_t> known;
-        for (int64_t epoch = 0; epoch < epochs_; ++epoch) {
-            const int64_t k = degree(reversed ? epochs_ - 1 - epoch : epoch);
-            if (!known.contains(k)) known[k] = add(family.title(k), family.make(k));
-            go_to(epoch * per_epoch, known[k], "epoch " + std::to_string(epoch));
+        const auto degree_in = [&](int64_t epoch) {
+            return degree(reversed ? epochs_ - 1 - epoch : epoch);
+        };
+        for (int64_t epoch = 0; epoch < epochs_; epoch = end_of(epoch, degree_in)) {
+            const int64_t k = degree_in(epoch);
+            go_to(epoch * per_epoch, add(family.title(k), family.make(k)),
+                  "epoch " + std::to_string(epoch));
         }
         first_change_ = gamma > 0 ? to_floor(1, gamma) - 1 : -1;
     }
@@ -63,6 +64,17 @@ public:
     }
 
 private:
+    /// The first epoch after `first` with another degree, which only falls or only rises.
+    template <class Degree>
+    int64_t end_of(int64_t first, const Degree& degree) const {
+        int64_t same = first, other = epochs_;
+        while (other - same > 1) {
+            const int64_t middle = same + (other - same) / 2;
+            (degree(middle) == degree(first) ? same : other) = middle;
+        }
+        return other;
+    }
+
     // Epochs until gamma * epoch reaches `amount`, and one more.
     static int64_t to_floor(double amount, double gamma) {
         return gamma > 0 ? static_cast<int64_t>(std::ceil(amount / gamma - 1e-9)) + 1 : 1;

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/duration.hpp"
 #include "graphs/control/degree_family.hpp"
 #include "graphs/number_text.hpp"
 #include "graphs/schedules/staged.hpp"
@@ -72,7 +73,7 @@ public:
           high_(spec.at("high")),
           patience_(spec.at("patience")),
           step_(spec.at("step")),
-          every_(to_iterations(spec.at("every"), context.run)) {
+          every_(base::to_iterations(spec.at("every"), context.run)) {
         if (low_ > high_) {
             throw base::UserError(pointer + "/low: " + number_text(low_) + " is above high = " +
                                   number_text(high_) + ": a band has low <= high");
@@ -94,7 +95,7 @@ public:
     }
 
     std::optional<Wish> wish() const override { return wish_; }
-    bool due(int64_t t) const override { return (t + 1) % every_ == 0; }
+    int64_t measured_every() const override { return every_; }
 
     void decide(int64_t t, std::span<const double> measured) override {
         const double value = aggregate({measured.begin(), measured.end()}, aggregate_);

@@ -17,6 +17,7 @@
 namespace dbench::graphs {
 namespace {
 
+constexpr int64_t kMostUniform = 10'000'000;
 constexpr int64_t kIterations = 100;  // planned for a graph looked at by itself
 
 class Budget final : public Staged {
@@ -58,7 +59,7 @@ public:
         }
         const double share = (mean - models[1]) / (models[0] - models[1]);
         const auto dense = static_cast<int64_t>(std::llround(share * double(iterations)));
-        plan(spec.at("order"), dense, iterations);
+        plan(spec.at("order"), dense, iterations, pointer);
     }
 
 private:
@@ -83,13 +84,22 @@ private:
         return text + ": use another dense graph, or a sparse one such as one_peer_exponential";
     }
 
-    void plan(const std::string& order, int64_t dense, int64_t iterations) {
+    void plan(const std::string& order, int64_t dense, int64_t iterations,
+              const std::string& pointer) {
         if (order == "dense_first" || order == "dense_last") {
             const bool first = order == "dense_first";
             const int64_t change = first ? dense : iterations - dense;
             if (change > 0) go_to(0, first ? kDense : kSparse, "planned");
             if (change < iterations) go_to(change, first ? kSparse : kDense, "planned");
             return;
+        }
+        if (iterations > kMostUniform) {
+            throw base::UserError(pointer +
+                                  "/order: uniform changes graphs all the time, which is "
+                                  "planned for at most " +
+                                  std::to_string(kMostUniform) + " iterations (the run has " +
+                                  std::to_string(iterations) +
+                                  "): choose dense_first or dense_last, or a shorter /length");
         }
         // Dense where the line dense * t / iterations reaches the next whole number.
         for (int64_t t = 0; t < iterations; ++t) {

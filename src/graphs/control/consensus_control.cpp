@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/duration.hpp"
 #include "graphs/control/degree_family.hpp"
 #include "graphs/number_text.hpp"
 #include "graphs/schedules/staged.hpp"
@@ -22,10 +23,10 @@ public:
         : Staged(n),
           target_(spec.at("target").is_null() ? -1 : spec.at("target").get<double>()),
           fraction_(spec.at("fraction")),
-          every_(to_iterations(spec.at("every"), run)) {}
+          every_(base::to_iterations(spec.at("every"), run)) {}
 
     std::optional<Wish> wish() const override { return Wish{Measure::consensus_distance}; }
-    bool due(int64_t t) const override { return (t + 1) % every_ == 0; }
+    int64_t measured_every() const override { return every_; }
     void decide(int64_t, std::span<const double> measured) override { note(measured.front()); }
 
 protected:
@@ -58,7 +59,7 @@ public:
         go_to(0, 0, "start");
     }
 
-    bool may_repeat(int64_t t) const override { return due(t); }
+    bool repeats() const override { return true; }
     bool mix_again(int64_t, int rounds, double before, double after) override {
         note(before);
         return rounds < max_rounds_ && after > target();

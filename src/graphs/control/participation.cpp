@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/duration.hpp"
 #include "base/random.hpp"
 #include "graphs/matrix/sparse.hpp"
 #include "graphs/schedules/staged.hpp"
@@ -71,7 +72,7 @@ public:
     }
 
     std::optional<Wish> wish() const override { return Wish{Measure::step_time}; }
-    bool due(int64_t t) const override { return (t + 1) % every_ == 0; }
+    int64_t measured_every() const override { return every_; }
     void decide(int64_t t, std::span<const double> seconds) override {
         std::vector<int> order(seconds.size());
         std::iota(order.begin(), order.end(), 0);
@@ -134,7 +135,7 @@ std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& conte
         std::clamp<int64_t>(std::llround(spec.at("fraction").get<double>() * n), 1, n);
     if (spec.at("policy") == "slowest") {
         return std::make_unique<SlowestOut>(graph, count,
-                                            to_iterations(spec.at("every"), context.run));
+                                            base::to_iterations(spec.at("every"), context.run));
     }
     const bool in_order = spec.at("policy").get<std::string>() == "round_robin";
     const auto draw = [=, seed = context.seed](int64_t t) -> MatrixPtr {

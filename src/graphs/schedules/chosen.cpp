@@ -1,6 +1,7 @@
 #include "graphs/schedules/chosen.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -14,8 +15,11 @@ namespace {
 class Chosen final : public Schedule {
 public:
     Chosen(std::vector<std::shared_ptr<const Schedule>> schedules,
-           std::function<Choice(int64_t)> choose, int64_t period)
-        : schedules_(std::move(schedules)), choose_(std::move(choose)), period_(period) {
+           std::function<Choice(int64_t)> choose, int64_t period, int64_t first_exchange)
+        : schedules_(std::move(schedules)),
+          choose_(std::move(choose)),
+          period_(period),
+          first_exchange_(first_exchange) {
         DBENCH_EXPECT(schedules_.size() <= 16);
         for (const auto& schedule : schedules_) {
             const auto* nested = dynamic_cast<const Chosen*>(schedule.get());
@@ -43,6 +47,7 @@ public:
         return of(round).matrix(inner(round));
     }
     int64_t period() const override { return period_; }
+    int64_t first_exchange() const override { return first_exchange_; }
 
 private:
     const Schedule& of(Round round) const { return *schedules_.at(round.matrix >> shift_); }
@@ -52,15 +57,34 @@ private:
 
     std::vector<std::shared_ptr<const Schedule>> schedules_;
     std::function<Choice(int64_t)> choose_;
-    int64_t period_;
+    int64_t period_, first_exchange_;
     int shift_ = 52;  // a round's matrix: the schedule's number above, its own matrix below
 };
+
+/// W = I for ever.
+bool is_identity(const Schedule& schedule) {
+    if (schedule.period() != 1) return false;
+    const Round round = schedule.at(0);
+    for (int i = 0; i < schedule.size(); ++i) {
+        if (schedule.out(round, i).size() != 1) return false;
+    }
+    return true;
+}
+
+/// When two sequences of these periods begin anew together; 0, as they have it, for never.
+int64_t together(int64_t a, int64_t b) {
+    int64_t both = 0;
+    if (a == 0 || b == 0 || __builtin_mul_overflow(a / std::gcd(a, b), b, &both)) return 0;
+    return both;
+}
 
 }  // namespace
 
 std::unique_ptr<Schedule> chosen(std::vector<std::shared_ptr<const Schedule>> schedules,
-                                 std::function<Choice(int64_t)> choose, int64_t period) {
-    return std::make_unique<Chosen>(std::move(schedules), std::move(choose), period);
+                                 std::function<Choice(int64_t)> choose, int64_t period,
+                                 int64_t first_exchange) {
+    return std::make_unique<Chosen>(std::move(schedules), std::move(choose), period,
+                                    first_exchange);
 }
 
 std::unique_ptr<Schedule> no_exchange(int n) {
@@ -83,7 +107,7 @@ std::unique_ptr<Schedule> node_average(int n, int64_t gpus_per_node) {
 
 std::unique_ptr<Schedule> averaged_globally(std::shared_ptr<const Schedule> graph, int64_t period) {
     const int n = graph->size();
-    const int64_t repeats = graph->period() == 0 ? 0 : std::lcm(period, graph->period());
+    const int64_t repeats = together(period, graph->period());
     std::shared_ptr<const Schedule> everyone = make_graph(base::Json("complete"), {n, 0}, "");
     return chosen(
         {std::move(graph), std::move(everyone)},
@@ -104,10 +128,13 @@ std::unique_ptr<Schedule> every_so_often(std::shared_ptr<const Schedule> graph,
         if (by_iteration) return {0, t};
         return {0, from + t / period - from / period};  // uses before this one
     };
-    const int64_t repeats = from > 0 || graph->period() == 0 || between->period() == 0
-                                ? 0
-                                : std::lcm(period * graph->period(), between->period());
-    return chosen({std::move(graph), std::move(between)}, choose, repeats);
+    int64_t used = 0;  // iterations in which the graph goes through all its rounds
+    if (__builtin_mul_overflow(period, graph->period(), &used)) used = 0;
+    const int64_t repeats = from > 0 ? 0 : together(used, between->period());
+    const int64_t idle =
+        is_identity(*between) ? std::numeric_limits<int64_t>::max() : between->first_exchange();
+    const int64_t first = from > 0 ? 0 : std::min(period - 1, idle);
+    return chosen({std::move(graph), std::move(between)}, choose, repeats, first);
 }
 
 }  // namespace dbench::graphs

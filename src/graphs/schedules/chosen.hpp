@@ -15,9 +15,10 @@ struct Choice {
 };
 
 /// Iteration t uses choose(t), which is pure. Matrices of schedule number 0 keep their names.
-/// `period` as Schedule::period.
+/// `period` and `first_exchange` as those of Schedule.
 std::unique_ptr<Schedule> chosen(std::vector<std::shared_ptr<const Schedule>> schedules,
-                                 std::function<Choice(int64_t)> choose, int64_t period);
+                                 std::function<Choice(int64_t)> choose, int64_t period,
+                                 int64_t first_exchange = 0);
 
 /// W = I for ever.
 std::unique_ptr<Schedule> no_exchange(int n);

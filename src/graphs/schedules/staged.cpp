@@ -140,7 +140,7 @@ public:
             spec.erase("until");
             go_to(first, add(graph_label(spec), make_graph(spec, context, here)), "planned");
             if (until.is_null()) continue;
-            const int64_t end = to_iterations(until, context.run);
+            const int64_t end = base::to_iterations(until, context.run);
             if (end <= first) {
                 throw base::UserError(here + "/until: iteration " + std::to_string(end) +
                                       " is not after the graph's first, " + std::to_string(first) +
@@ -159,10 +159,6 @@ public:
 std::unique_ptr<Schedule> make_list(const base::Json& entries, const GraphContext& context,
                                     const std::string& pointer) {
     return std::make_unique<List>(entries, context, pointer);
-}
-
-int64_t to_iterations(const base::Json& duration, const RunFacts& run) {
-    return base::to_iterations(duration, run.per_epoch, run.samples_per_iteration);
 }
 
 std::string graph_title(const base::Json& spec) {

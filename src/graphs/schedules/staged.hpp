@@ -66,14 +66,20 @@ public:
     size_t graphs() const;
     /// What decisions rest on; null: all stages are planned.
     virtual std::optional<Wish> wish() const { return std::nullopt; }
-    /// Whether `decide` is to be told it in iteration t.
-    virtual bool due(int64_t) const { return false; }
+    /// Iterations from one measurement to the next; 0: nothing is ever measured.
+    virtual int64_t measured_every() const { return 0; }
+    /// Whether `decide` is to be told it in iteration t: (t + 1) mod measured_every() = 0.
+    bool due(int64_t t) const { return measures_by(t + 1) && (t + 1) % measured_every() == 0; }
+    /// Whether some iteration before t is due.
+    bool measures_by(int64_t t) const { return measured_every() > 0 && measured_every() <= t; }
     /// What was measured in iteration t (a value per tensor, replica, or one), the same on all
     /// ranks: may set the graph from t + 1 on.
     virtual void decide(int64_t, std::span<const double>) {}
 
+    /// Whether averagings may be repeated in iterations that are measured.
+    virtual bool repeats() const { return false; }
     /// Whether `mix_again` is to be asked after the averaging of iteration t.
-    virtual bool may_repeat(int64_t) const { return false; }
+    bool may_repeat(int64_t t) const { return repeats() && due(t); }
     /// After `rounds` averagings in iteration t that took the consensus distance from `before` to
     /// `after`: whether to average once more with the same W. The same on all ranks.
     virtual bool mix_again(int64_t, int /*rounds*/, double /*before*/, double /*after*/) {
@@ -130,9 +136,6 @@ std::unique_ptr<Schedule> control_consensus(const base::Json& spec,
                                             std::shared_ptr<const Schedule> graph,
                                             const RunFacts& run);
 std::vector<base::Parameter> consensus_control_parameters();
-
-/// Whole iterations of {"epochs": x}, {"iterations": n} or {"samples": n} in this run, rounded up.
-int64_t to_iterations(const base::Json& duration, const RunFacts& run);
 
 /// A resolved graph object in a few words: its type and what differs from the defaults, such as
 /// "ring_lattice k=10".

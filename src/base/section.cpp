@@ -1,0 +1,29 @@
+#include "base/section.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+
+namespace dbench::base {
+
+void take(const Json& value, int64_t& out) { out = value.get<int64_t>(); }
+void take(const Json& value, double& out) { out = value.get<double>(); }
+void take(const Json& value, bool& out) { out = value.get<bool>(); }
+void take(const Json& value, std::string& out) { out = value.get<std::string>(); }
+void take(const Json& value, Duration& out) { out = to_duration(value); }
+void take(const Json& value, Stages& out) { out = to_stages(value); }
+bool is_null(const Json& value) { return value.is_null(); }
+
+size_t index_of(const Json& word, const Parameter& choice) {
+    const auto& words = choice.choices;
+    const auto found = std::find(words.begin(), words.end(), word.get<std::string>());
+    DBENCH_EXPECT(found != words.end());
+    return static_cast<size_t>(found - words.begin());
+}
+
+const Json& member_of(const Json& object, const std::string& name) { return object.at(name); }
+
+std::string default_text(const std::string& word) { return Json(word).dump(); }
+
+}  // namespace dbench::base

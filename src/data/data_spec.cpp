@@ -1,0 +1,84 @@
+#include "data/data_spec.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "data/dataset.hpp"
+
+namespace dbench::data {
+namespace {
+
+using base::Json;
+using base::Parameter;
+using base::UserError;
+
+Json resolve_batch_size(const Json& given, const std::string& pointer) {
+    const bool global = given.is_object() && given.size() == 1 && given.contains("global");
+    if (!global && given != "full" && !given.is_number_integer()) {
+        throw UserError(pointer + ": must be a whole number, {\"global\": G} or \"full\" (found " +
+                        base::short_text(given) + ")");
+    }
+    if (given.is_string()) return given;
+    const Json& number = global ? given.at("global") : given;
+    const std::string at = global ? pointer + "/global" : pointer;
+    if (!number.is_number_integer()) {
+        throw UserError(at + ": must be a whole number (found " + base::short_text(number) + ")");
+    }
+    base::resolve_value(number, at, Parameter::integer("", "", "").at_least(1));
+    return given;
+}
+
+Json resolve_partition(const Json& given, const std::string& pointer) {
+    return base::resolve_member(given, pointer, "partition", base::entries_of(partition_table()));
+}
+
+}  // namespace
+
+void take(const Json& value, BatchSize& out) {
+    if (value.is_string()) {
+        out = {BatchSize::Of::partition, 0};
+    } else if (value.is_object()) {
+        out = {BatchSize::Of::all, value.at("global").get<int64_t>()};
+    } else {
+        out = {BatchSize::Of::replica, value.get<int64_t>()};
+    }
+}
+
+const base::Section<DataLimit>& DataLimit::section() {
+    const auto samples = [](const char* split) {
+        return Parameter::integer(split, "null", "first samples taken; null: all")
+            .at_least(1)
+            .or_null();
+    };
+    static const base::Section<DataLimit> keys{
+        {samples("train"), &DataLimit::train},
+        {samples("test"), &DataLimit::test},
+    };
+    return keys;
+}
+
+const base::Section<DataSpec>& DataSpec::section() {
+    static const base::Section<DataSpec> keys{
+        {Parameter::any("batch_size", "32",
+                        "samples per replica and iteration; {\"global\": G}: of all replicas; "
+                        "\"full\": the replica's whole partition",
+                        resolve_batch_size),
+         &DataSpec::batch_size},
+        {Parameter::any("partition", R"({"type": "shuffled"})", "how samples are dealt to replicas",
+                        resolve_partition)},
+        {Parameter::integer("validation", "0", "samples held out of the training set's end")
+             .at_least(0),
+         &DataSpec::validation},
+        {Parameter::flag("augment", "false", "random crop (padding 4) and flip of training images"),
+         &DataSpec::augment},
+        {base::Words<Normalize>(
+             "normalize", {{"standard", Normalize::standard}, {"unit", Normalize::unit}},
+             Normalize::standard,
+             "standard: published mean and deviation per channel; unit: pixel / 255"),
+         &DataSpec::normalize},
+        {"limit", &DataSpec::limit, "samples taken from the beginning of the file order"},
+    };
+    return keys;
+}
+
+}  // namespace dbench::data

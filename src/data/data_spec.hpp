@@ -1,0 +1,37 @@
+#pragma once
+// The keys of /data that every data set takes beside its own.
+
+#include <cstdint>
+#include <optional>
+
+#include "base/section.hpp"
+
+namespace dbench::data {
+
+/// What an iteration takes: so many samples of each replica, so many of all replicas together, or
+/// each replica's whole partition.
+struct BatchSize {
+    enum class Of : uint8_t { replica, all, partition };
+    Of of = Of::replica;
+    int64_t samples = 0;  ///< nothing to say of whole partitions
+};
+void take(const base::Json& value, BatchSize& out);
+
+enum class Normalize : uint8_t { standard, unit };
+
+/// How many samples are taken from the beginning of the file order; nothing: all.
+struct DataLimit {
+    std::optional<int64_t> train, test;
+    static const base::Section<DataLimit>& section();
+};
+
+struct DataSpec {
+    BatchSize batch_size;
+    int64_t validation;
+    bool augment;
+    Normalize normalize;
+    DataLimit limit;
+    static const base::Section<DataSpec>& section();
+};
+
+}  // namespace dbench::data

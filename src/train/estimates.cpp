@@ -1,0 +1,120 @@
+#include "train/estimates.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "arena/tree.hpp"
+#include "train/run_checks.hpp"
+
+namespace dbench::train {
+namespace {
+
+// What the rounds send in the long run, and the most that is received in one: of one period, or of
+// as many iterations all over the run.
+void estimate_exchange(const Estimated& run, Estimates& e) {
+    constexpr int64_t kSample = 64;
+    const double row_bytes =
+        static_cast<double>(run.layout.numel() * arena::size_of(run.plan.type));
+    const int64_t iterations = run.plan.iterations;
+    const algorithms::Algorithm& algorithm = run.stepper.algorithm();
+    const graphs::Schedule* schedule = run.stepper.schedule();
+    const int64_t period = schedule ? schedule->period() : 1;
+    const int64_t rounds = std::min(kSample, period > 0 ? period : iterations);
+    for (int64_t k = 0; k < rounds; ++k) {
+        const int64_t t = period > 0 ? k : k * iterations / rounds;
+        const graphs::Round round = run.stepper.round(t);
+        // In the long run: what only the first iteration does is left out.
+        e.bytes_per_step +=
+            algorithm.sent(t + 1, round).rows * row_bytes / static_cast<double>(rounds);
+        if (algorithm.keeps_received_rows()) {
+            e.received_bytes =
+                std::max(e.received_bytes, run.stepper.exchange().receive_bytes(round));
+        }
+    }
+}
+
+// Each rank sends its maximal subtrees' float64 means to the owners of the columns.
+double variance_bytes_per_step(const Estimated& run) {
+    const comm::Placement& placement = run.placement;
+    const int64_t r = placement.ranks;
+    if (r == 1 || !run.plan.profile.variance.ever()) return 0;
+    double parts = 0;
+    for (int rank = 0; rank < r; ++rank) {
+        parts += static_cast<double>(
+            arena::maximal_subtrees(placement.replicas,
+                                    {placement.begin(rank), placement.begin(rank + 1)})
+                .size());
+    }
+    const int64_t iterations = run.plan.iterations;
+    return parts * static_cast<double>(run.layout.numel()) * 8.0 * static_cast<double>(r - 1) /
+           static_cast<double>(r) *
+           static_cast<double>(run.plan.profile.variance.count(iterations)) /
+           static_cast<double>(iterations);
+}
+
+double evaluation_share(const Estimated& run) {
+    const TrainerPlan& plan = run.plan;
+    const double evaluations =
+        plan.evaluate_every > 0
+            ? 2.0 + static_cast<double>((plan.iterations - 1) / plan.evaluate_every)
+            : 2.0;
+    const double per_evaluation =
+        static_cast<double>(run.evaluated_models) * static_cast<double>(run.evaluation_samples);
+    const double forwards = evaluations * per_evaluation;
+    const double training = 3.0 * static_cast<double>(plan.iterations) *
+                            static_cast<double>(plan.samples_per_iteration);
+    return forwards / (forwards + training);
+}
+
+std::string percent(double share) {
+    return std::to_string(static_cast<int>(std::lround(100 * share))) + " %";
+}
+
+}  // namespace
+
+Estimates estimate(const Estimated& run) {
+    Estimates e;
+    e.iterations = run.plan.iterations;
+    e.per_epoch = run.plan.per_epoch;
+    e.left_out = run.batches.left_out;
+    estimate_exchange(run, e);
+    const int64_t element = arena::size_of(run.plan.type), local = run.placement.count(0);
+    const int64_t columns = run.layout.columns();
+    const int64_t elements = 2 * columns + run.buffer_columns + run.stepper.state_elements();
+    e.memory_bytes = local * element * elements + columns * (element + 8) + e.received_bytes;
+    e.profile_bytes_per_step = variance_bytes_per_step(run);
+    e.evaluation_share = evaluation_share(run);
+    return e;
+}
+
+std::vector<std::string> warnings(const Estimated& run, const Estimates& e) {
+    std::vector<std::string> out;
+    if (e.left_out > 0.05) {
+        out.push_back("/data/batch_size: " + percent(e.left_out) +
+                      " of the training samples are left out of each epoch (replicas take whole "
+                      "batches only)");
+    }
+    if (e.evaluation_share > 0.10) {
+        out.push_back("/evaluate: evaluation is " + percent(e.evaluation_share) +
+                      " of the run's work (fewer /evaluate/replicas or a longer /evaluate/every "
+                      "would lower it)");
+    }
+    const std::string iterations = std::to_string(run.plan.iterations) + " iterations";
+    // Local steps only, although there are others to exchange with.
+    const graphs::Schedule* schedule = run.stepper.schedule();
+    if (run.placement.replicas > 1 && schedule &&
+        never_exchanges(run.stepper.algorithm(), *schedule, run.plan.iterations)) {
+        out.push_back("/algorithm/period: nothing is exchanged in the run's " + iterations +
+                      " (a shorter period, or a longer /length, would change that)");
+    }
+    if (const graphs::Staged* staged = run.stepper.staged()) {
+        for (const auto& text : staged->warnings()) out.push_back(text);
+        if (staged->wish() && !staged->measures_by(run.plan.iterations)) {
+            out.push_back("/graph/every: nothing is measured in " + iterations +
+                          ", so the graph never changes");
+        }
+    }
+    return out;
+}
+
+}  // namespace dbench::train

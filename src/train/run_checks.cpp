@@ -1,0 +1,39 @@
+#include "train/run_checks.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace dbench::train {
+
+using base::UserError;
+
+void check_rates(const algorithms::LearningRate& rates, const std::string& algorithm) {
+    const int64_t t = rates.first_zero();
+    if (t < 0) return;
+    throw UserError("/optimizer/lr: is 0 in iteration " + std::to_string(t) + ", but " + algorithm +
+                    " divides by it: set a positive rate (a positive /schedule/lr_min or "
+                    "/schedule/gamma), or choose dsgd");
+}
+
+void check_controller(const graphs::Staged& staged, const algorithms::Algorithm& algorithm,
+                      const std::string& name, int64_t iterations) {
+    if (algorithm.mixes_again() || !staged.repeats() || !staged.measures_by(iterations)) return;
+    throw UserError("/graph: averages several times in an iteration, which " + name +
+                    " cannot: choose \"by\": \"degree\", or the algorithm dsgd");
+}
+
+bool never_exchanges(const algorithms::Algorithm& algorithm, const graphs::Schedule& schedule,
+                     int64_t iterations) {
+    constexpr int64_t kLookedAt = 4096;
+    const int64_t first = schedule.first_exchange();
+    if (first >= iterations) return true;
+    const int64_t last = std::min(iterations, first + kLookedAt);
+    for (int64_t t = first; t < last; ++t) {
+        if (algorithm.sent(t, schedule.at(t)).rows > 0) return false;
+    }
+    const int64_t period = schedule.period();
+    return last == iterations || (period > 0 && period <= kLookedAt);
+}
+
+}  // namespace dbench::train

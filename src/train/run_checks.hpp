@@ -1,0 +1,26 @@
+#pragma once
+// Whether what a spec names can work together over the whole run; bounded work, however long that
+// is.
+
+#include <string>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/optimizers/optimizer.hpp"
+#include "graphs/schedules/staged.hpp"
+
+namespace dbench::train {
+
+/// Throws UserError where a rate is 0. `algorithm` names one that divides by it.
+void check_rates(const algorithms::LearningRate& rates, const std::string& algorithm);
+
+/// A controller may average again only where the algorithm, called `name`, can. Throws UserError.
+void check_controller(const graphs::Staged& staged, const algorithms::Algorithm& algorithm,
+                      const std::string& name, int64_t iterations);
+
+/// Whether a run of so many iterations never exchanges anything. Looked at are the first
+/// iterations from which on that can be; one that exchanges after thousands of silent rounds,
+/// which no graph has, counts as one that exchanges.
+bool never_exchanges(const algorithms::Algorithm& algorithm, const graphs::Schedule& schedule,
+                     int64_t iterations);
+
+}  // namespace dbench::train

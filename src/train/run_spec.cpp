@@ -1,0 +1,119 @@
+#include "train/run_spec.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+
+namespace dbench::train {
+namespace {
+
+using base::Json;
+using base::Parameter;
+using base::UserError;
+using base::Words;
+
+Json resolve_name(const Json& given, const std::string& pointer) {
+    if (!given.is_string()) throw UserError(pointer + ": must be a string");
+    const auto name = given.get<std::string>();
+    const bool good = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+        return std::isalnum(c) || c == '.' || c == '_' || c == '-';
+    });
+    if (!good || name[0] == '.') {
+        throw UserError(pointer + ": " + base::short_text(given) +
+                        " is not a name (letters, digits, '.', '_', '-')");
+    }
+    return given;
+}
+
+Json resolve_one_seed(const Json& given, const std::string& pointer) {
+    if (!given.is_number_integer() || given < 0) {
+        throw UserError(pointer + ": must be a whole number from 0 (found " +
+                        base::short_text(given) + ")");
+    }
+    return given;
+}
+
+Json resolve_seed(const Json& given, const std::string& pointer) {
+    if (!given.is_object()) return resolve_one_seed(given, pointer);
+    const auto seed = [](const char* name, const char* help) {
+        return Parameter::any(name, "1", help, resolve_one_seed);
+    };
+    return base::resolve_object(
+        given, pointer,
+        {seed("init", "initial parameters"), seed("data", "partitions and generated data"),
+         seed("graph", "random graphs"), seed("augment", "augmentation")});
+}
+
+Json resolve_device(const Json& given, const std::string& pointer) {
+    if (given != "cuda") return given;
+    throw UserError(pointer +
+                    ": cuda is refused (this version trains on the CPU only): use \"auto\" or "
+                    "\"cpu\"");
+}
+
+}  // namespace
+
+void take(const Json& value, Seeds& out) {
+    if (!value.is_object()) {
+        const auto seed = value.get<uint64_t>();
+        out = {seed, seed, seed, seed};
+    } else {
+        out = {value.at("init"), value.at("data"), value.at("graph"), value.at("augment")};
+    }
+}
+
+// A result has a row per replica and more; a graph has at most so many, too.
+constexpr double kMostReplicas = 1 << 24;
+
+const base::Section<RunSpec>& RunSpec::section() {
+    using R = RunSpec;
+    static const base::Section<R> keys{
+        {Parameter::any("name", "\"{file}\"", "of the run: letters, digits, '.', '_', '-'",
+                        resolve_name),
+         &R::name},
+        {Parameter::text("notes", "\"\"", "for people"), &R::notes},
+        {Parameter::integer("replicas", "", "how many model replicas to train")
+             .at_least(1)
+             .at_most(kMostReplicas, "a graph has at most 2^24 nodes"),
+         &R::replicas},
+        {Parameter::any("seed", "1", "a number, or one each for init, data, graph, augment",
+                        resolve_seed),
+         &R::seed},
+        {Words<arena::DType>(
+             "precision", {{"float32", arena::DType::float32}, {"float64", arena::DType::float64}},
+             arena::DType::float32, "of all arithmetic"),
+         &R::precision},
+        {Words<Device>("device",
+                       {{"auto", Device::any}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
+                       Device::any, "where replicas train", resolve_device),
+         &R::device},
+        {Parameter::duration("length", R"({"epochs": 1})", "of the run").greater_than(0),
+         &R::length},
+        {Words<Init>(
+             "init",
+             {{"same", Init::same}, {"independent", Init::independent}, {"zeros", Init::zeros}},
+             Init::same, "initial parameters of the replicas"),
+         &R::init},
+        {"evaluate", &R::evaluate, "accuracy on the test set"},
+        {"profile", &R::profile, "what is recorded"},
+        {Parameter::flag("allow_biased", "false",
+                         "accept a graph that does not suit the algorithm (it warns instead)"),
+         &R::allow_biased},
+        {Words<comm::Reduction>("reduction",
+                                {{"auto", comm::Reduction::reproducible},
+                                 {"reproducible", comm::Reduction::reproducible},
+                                 {"library", comm::Reduction::library}},
+                                comm::Reduction::reproducible, "how sums over replicas go"),
+         &R::reduction},
+        {Words<bool>("nonfinite", {{"record", false}, {"stop", true}}, false,
+                     "on a loss not finite"),
+         &R::stop_on_nonfinite},
+        {"checkpoint", &R::checkpoint, "checkpoints"},
+        {Parameter::text("output", R"("results/{name}.h5")", "the result file"), &R::output},
+    };
+    return keys;
+}
+
+}  // namespace dbench::train

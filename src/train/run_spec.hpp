@@ -1,0 +1,44 @@
+#pragma once
+// The spec's own keys, outside its families (models, data sets, graphs, ...): what every run says.
+
+#include <cstdint>
+#include <string>
+
+#include "arena/rows.hpp"
+#include "base/section.hpp"
+#include "comm/exchange.hpp"
+#include "train/checkpoint_spec.hpp"
+#include "train/evaluation_spec.hpp"
+#include "train/profile_spec.hpp"
+#include "train/replicas.hpp"
+
+namespace dbench::train {
+
+/// Of every kind of random number its own, or all the same.
+struct Seeds {
+    uint64_t init, data, graph, augment;
+};
+void take(const base::Json& value, Seeds& out);
+
+enum class Device : uint8_t { any, cpu, cuda };
+
+struct RunSpec {
+    std::string name, notes;
+    int64_t replicas;
+    Seeds seed;
+    arena::DType precision;
+    Device device;
+    base::Duration length;
+    Init init;
+    EvaluateSpec evaluate;
+    ProfileSpec profile;
+    bool allow_biased;  ///< a graph that does not suit the algorithm is warned of, not refused
+    comm::Reduction reduction;
+    bool stop_on_nonfinite;
+    CheckpointSpec checkpoint;
+    std::string output;  ///< {name} not filled in
+
+    static const base::Section<RunSpec>& section();
+};
+
+}  // namespace dbench::train

@@ -1,0 +1,125 @@
+// The spec's own sections: defaults, every word, what is refused; and plans in iterations.
+
+#include "train/run_spec.hpp"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "catch.hpp"
+#include "train/run_plan.hpp"
+
+namespace dbench::train {
+namespace {
+
+using base::Json;
+using Catch::Matchers::ContainsSubstring;
+
+RunSpec read(const char* changes = "{}") {
+    Json given = {{"name", "test"}, {"replicas", 4}};
+    given.update(Json::parse(changes));
+    const auto& keys = RunSpec::section();
+    return keys.read(base::resolve_object(given, "", keys.parameters()));
+}
+
+std::string refusal(const char* changes) {
+    try {
+        read(changes);
+    } catch (const base::UserError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("defaults") {
+    const RunSpec spec = read();
+    CHECK(spec.name == "test");
+    CHECK(spec.seed.init == 1);
+    CHECK(spec.precision == arena::DType::float32);
+    CHECK(spec.init == Init::same);
+    CHECK(spec.reduction == comm::Reduction::reproducible);
+    CHECK_FALSE(spec.stop_on_nonfinite);
+    CHECK_FALSE(spec.allow_biased);
+    CHECK(spec.evaluate.replicas == 8);
+    CHECK_FALSE(spec.evaluate.recalibrate);
+    CHECK(spec.evaluate.batch_size == 256);
+    CHECK(spec.profile.norms);
+    CHECK(spec.profile.variance.exact);
+    CHECK_FALSE(spec.profile.after);
+    CHECK(spec.profile.graphs == 256);
+    CHECK_FALSE(spec.checkpoint.every);
+    CHECK(spec.checkpoint.keep == 2);
+    CHECK(spec.checkpoint.replicas == OtherReplicas::refuse);
+    CHECK(spec.output == "results/{name}.h5");
+}
+
+TEST_CASE("every word and form") {
+    CHECK(read(R"({"precision": "float64"})").precision == arena::DType::float64);
+    CHECK(read(R"({"device": "cpu"})").device == Device::cpu);
+    CHECK(read(R"({"init": "independent"})").init == Init::independent);
+    CHECK(read(R"({"init": "zeros"})").init == Init::zeros);
+    CHECK(read(R"({"reduction": "library"})").reduction == comm::Reduction::library);
+    CHECK(read(R"({"reduction": "reproducible"})").reduction == comm::Reduction::reproducible);
+    CHECK(read(R"({"nonfinite": "stop"})").stop_on_nonfinite);
+    CHECK(read(R"({"evaluate": {"batchnorm": "recalibrate"}})").evaluate.recalibrate);
+    CHECK(read(R"({"evaluate": {"replicas": "all"}})").evaluate.replicas > int64_t{1} << 40);
+    CHECK_FALSE(read(R"({"profile": {"variance": "off"}})").profile.variance.exact);
+    CHECK_FALSE(read(R"({"profile": {"variance": {"kind": "off"}}})").profile.variance.exact);
+    CHECK(read(R"({"checkpoint": {"replicas": "clone"}})").checkpoint.replicas ==
+          OtherReplicas::clone);
+    CHECK(read(R"({"checkpoint": {"replicas": "merge"}})").checkpoint.replicas ==
+          OtherReplicas::merge);
+    const Seeds seeds = read(R"({"seed": {"data": 7, "augment": 18446744073709551615}})").seed;
+    CHECK(seeds.init == 1);
+    CHECK(seeds.data == 7);
+    CHECK(seeds.graph == 1);
+    CHECK(seeds.augment == std::numeric_limits<uint64_t>::max());
+}
+
+TEST_CASE("what cannot be is refused with its pointer") {
+    CHECK_THAT(refusal(R"({"name": "a/b"})"), ContainsSubstring("/name: \"a/b\" is not a name"));
+    CHECK_THAT(refusal(R"({"seed": -1})"), ContainsSubstring("/seed: must be"));
+    CHECK_THAT(refusal(R"({"seed": {"init": 1.5}})"), ContainsSubstring("/seed/init: must be"));
+    CHECK_THAT(refusal(R"({"seed": {"shuffle": 1}})"), ContainsSubstring("/seed/shuffle: unknown"));
+    CHECK_THAT(refusal(R"({"device": "cuda"})"), ContainsSubstring("/device: cuda is refused"));
+    CHECK_THAT(refusal(R"({"evaluate": {"replicas": "some"}})"),
+               ContainsSubstring("/evaluate/replicas: must be"));
+    for (const char* key : {R"({"replicas": X})", R"({"evaluate": {"replicas": X}})",
+                            R"({"evaluate": {"batch_size": X}})", R"({"profile": {"graphs": X}})",
+                            R"({"checkpoint": {"keep": X}})"}) {
+        for (const char* number : {"9223372036854775808", "18446744073709551615", "1e19"}) {
+            std::string changes = key;
+            changes.replace(changes.find('X'), 1, number);
+            CAPTURE(changes);
+            CHECK_FALSE(refusal(changes.c_str()) == "accepted");
+        }
+    }
+    CHECK_THAT(refusal(R"({"replicas": 2147483647})"), ContainsSubstring("2^24"));
+}
+
+TEST_CASE("a plan is in iterations") {
+    const RunSpec spec = read(R"({"length": {"epochs": 3}, "evaluate": {"every": {"epochs": 0.5},
+        "replicas": 2}, "checkpoint": {"every": {"iterations": 7}}, "nonfinite": "stop",
+        "profile": {"every": {"samples": 64}, "variance": "off"}})");
+    const data::BatchPlan batches{8, false, 10, 0, 32};
+    const base::RunLength run = run_length(spec, batches);
+    CHECK(run.iterations == 30);
+    CHECK(run.samples_per_iteration == 32);
+    const TrainerPlan plan = plan_training(spec, 0.5, run, 330, 1000);
+    CHECK(plan.iterations == 30);
+    CHECK(plan.evaluate_every == 5);
+    CHECK(plan.checkpoint_every == 7);
+    CHECK(plan.train_samples == 330);
+    CHECK(plan.clip_norm == 0.5);
+    CHECK(plan.stop_on_nonfinite);
+    CHECK(plan.profile.rows.count(30) == 15);
+    CHECK_FALSE(plan.profile.variance.ever());
+    CHECK(plan_evaluation(spec).replicas == std::vector<int64_t>{0, 2});
+    CHECK(plan_evaluation(read()).replicas.size() == 4);
+    CHECK_THROWS_WITH(run_length(read(R"({"length": {"iterations": 1e300}})"), batches),
+                      ContainsSubstring("/length") && ContainsSubstring("10^12"));
+}
+
+}  // namespace dbench::train

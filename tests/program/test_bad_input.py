@@ -87,12 +87,13 @@ def test_spec_errors(dbench, changes, words):
         assert word in message, message
 
 
-COUNTS = ["/replicas", "/evaluate/batch_size", "/evaluate/replicas", "/checkpoint/keep", "/profile/graphs",
-          "/data/limit/train", "/data/validation", "/data/batch_size", "/data/batch_size/global", "/data/train",
-          "/schedule/scale/reference_batch"]
+COUNTS = ["/replicas", "/evaluate/batch_size", "/evaluate/replicas", "/checkpoint/keep",
+          "/profile/graphs",
+          "/data/limit/train", "/data/validation", "/data/batch_size", "/data/train"]
 
 
-@pytest.mark.parametrize("number", [2**31, 2**63 - 1, 2**63, 2**64 - 1, 2**64, "1e19", -2**63, "-1e300"])
+@pytest.mark.parametrize(
+    "number", [2**31, 2**63 - 1, 2**63, 2**64 - 1, 2**64, "1e19", -2**63, "-1e300"])
 def test_numbers_that_no_count_can_be(dbench, number):
     """None may wrap around to another number."""
     spec = dbench.spec()
@@ -134,7 +135,6 @@ def test_deep_nesting_merged_over_a_base(dbench):
     ("/data/0=1", ["/data/0"]),
     ("/replicas/x=1", ["/replicas/x"]),
     ("/optimizer/betas/9=1", ["betas", "entries"]),
-    (b"/name=\xff", ["UTF-8"]),
     ("/length=1e400", ["/length"]),
     ("/base=\"spec.json\"", ["/base", "unknown key"]),
 ])
@@ -149,13 +149,16 @@ def test_settings_that_cannot_be(dbench, setting, words):
     {},
     {"schedule": "cosine"},
     {"schedule": {"type": "multistep", "milestones": [3, 500_000_000]}},
-    {"implementation": None, "graph": "ring", "algorithm": {"type": "local_sgd", "period": 2_000_000_000}},
-    {"implementation": None, "graph": "ring", "algorithm": "d2", "schedule": {"type": "constant", "warmup": {"epochs": 9}}},
-    {"implementation": None, "graph": {"type": "consensus_control", "every": {"iterations": 1e12}}, "algorithm": "dsgd"},
-    {"implementation": None, "graph": {"type": "consensus_control", "every": {"iterations": 1e12}}, "algorithm": "d2",
+    {"implementation": None, "graph": "ring",
+     "algorithm": {"type": "local_sgd", "period": 2_000_000_000}},
+    {"implementation": None, "graph": {"type": "ring", "lazy": 0.5}, "algorithm": "d2",
+     "schedule": {"type": "constant", "warmup": {"epochs": 9}}},
+    {"implementation": None, "algorithm": "dsgd",
+     "graph": {"type": "consensus_control", "every": {"iterations": 1e12}}},
+    {"implementation": None, "algorithm": "gradient_tracking",
+     "graph": {"type": "consensus_control", "every": {"iterations": 1e12}},
      "profile": {"variance": "off"}},
     {"implementation": None, "graph": {"type": "ada", "gamma_k": 1e-7}, "algorithm": "dsgd"},
-    {"implementation": None, "graph": {"type": "budget", "models": 3}, "algorithm": "dsgd"},
 ])
 def test_the_length_of_a_run_costs_nothing_to_check(dbench, changes):
     """Set-up does bounded work, whatever the length."""
@@ -166,8 +169,9 @@ def test_the_length_of_a_run_costs_nothing_to_check(dbench, changes):
 
 
 def test_changes_that_cannot_be_planned(dbench):
-    message = refused(dbench, dbench.spec(implementation=None, algorithm="dsgd", length={"iterations": 10**9},
-                                          graph={"type": "budget", "order": "uniform", "models": 3}, replicas=16))
+    message = refused(dbench, dbench.spec(
+        implementation=None, algorithm="dsgd", length={"iterations": 10**9}, replicas=16,
+        graph={"type": "budget", "order": "uniform", "models": 3}))
     assert "/graph/order" in message and "dense_first" in message
 
 

@@ -155,9 +155,6 @@ def test_settings_that_cannot_be(dbench, setting, words):
      "schedule": {"type": "constant", "warmup": {"epochs": 9}}},
     {"implementation": None, "algorithm": "dsgd",
      "graph": {"type": "consensus_control", "every": {"iterations": 1e12}}},
-    {"implementation": None, "algorithm": "gradient_tracking",
-     "graph": {"type": "consensus_control", "every": {"iterations": 1e12}},
-     "profile": {"variance": "off"}},
     {"implementation": None, "graph": {"type": "ada", "gamma_k": 1e-7}, "algorithm": "dsgd"},
 ])
 def test_the_length_of_a_run_costs_nothing_to_check(dbench, changes):

@@ -8,7 +8,7 @@ namespace dbench::base {
 namespace {
 
 int64_t iterations(const char* text, int64_t per_epoch = 30, int64_t samples = 64) {
-    return to_iterations(Json::parse(text), per_epoch, samples);
+    return to_iterations(to_duration(Json::parse(text)), {0, per_epoch, samples});
 }
 
 }  // namespace
@@ -30,9 +30,9 @@ TEST_CASE("Rounding errors of a product do not add an iteration") {
         for (const int64_t tenths : {1, 2, 3, 7, 11, 29}) {
             const int64_t exact = (tenths * per_epoch + 9) / 10;
             const Json given = {{"epochs", static_cast<double>(tenths) / 10}};
-            if (to_iterations(given, per_epoch, 1) != exact) {
+            if (to_iterations(to_duration(given), {0, per_epoch, 1}) != exact) {
                 CAPTURE(per_epoch, tenths);
-                CHECK(to_iterations(given, per_epoch, 1) == exact);
+                CHECK(to_iterations(to_duration(given), {0, per_epoch, 1}) == exact);
             }
         }
     }

@@ -89,7 +89,7 @@ TEST_CASE("durations are rounded up to whole iterations") {
     CHECK(iterations(R"({"epochs": 0.25})") == 3);
     CHECK(iterations(R"({"epochs": 0})") == 0);
     CHECK(iterations(R"({"epochs": 0.1})") == 1);
-    CHECK(to_iterations(base::Json::parse(R"({"epochs": 0.1})"), {100, 30, 1}) == 3);
+    CHECK(base::to_iterations(base::Json::parse(R"({"epochs": 0.1})"), {100, 30, 1}) == 3);
     CHECK(iterations(R"({"iterations": 7})") == 7);
     CHECK(iterations(R"({"samples": 512})") == 1);
     CHECK(iterations(R"({"samples": 513})") == 2);

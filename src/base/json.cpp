@@ -42,7 +42,9 @@ std::string printable(std::string text) {
 Json parse_json(const std::string& text, const std::string& where) {
     std::vector<std::set<std::string>> keys;
     const auto refuse = [&](int level, Json::parse_event_t event, Json& value) {
-        if (level >= kMostLevels) {
+        const bool opens =
+            event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+        if (opens && level >= kMostLevels) {
             throw UserError(where + ": more than " + std::to_string(kMostLevels) +
                             " objects and lists in each other (nothing here needs so many): "
                             "look for brackets that are never closed");

@@ -126,6 +126,20 @@ void check_indices(const Json& target, const std::string& pointer, const std::st
     }
 }
 
+// What a pointer leads into becomes an object: a family's word one with that type, a number in its
+// short form (a batch size) an empty one.
+void open_objects(Json& target, const std::string& pointer) {
+    Json* at = &target;
+    std::string path;
+    for (const std::string& key : keys_of(pointer)) {
+        path += "/" + key;
+        if (!at->is_object() || !at->contains(key)) return;
+        at = &at->at(key);
+        if (at->is_string() && is_family(path)) *at = Json{{"type", *at}};
+        if (at->is_number()) *at = Json::object();
+    }
+}
+
 }  // namespace
 
 void apply_setting(Json& target, const std::string& setting) {
@@ -160,10 +174,7 @@ void apply_setting(Json& target, const std::string& setting) {
     }
     try {
         const Json::json_pointer parent_pointer(parent);
-        if (is_family(parent) && target.contains(parent_pointer) &&
-            target[parent_pointer].is_string()) {
-            target[parent_pointer] = Json{{"type", target[parent_pointer]}};
-        }
+        open_objects(target, parent);
         if (key == "type" && is_family(parent)) {
             Json& object = target[parent_pointer];
             const std::string old_type = type_of(object);

@@ -3,6 +3,7 @@
 #include "graphs/schedules/chosen.hpp"
 
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "catch.hpp"
 
@@ -11,7 +12,7 @@ using namespace dbench::graphs;
 
 namespace {
 
-std::shared_ptr<const Schedule> ring() { return make_graph("ring", {8, 1}); }
+std::shared_ptr<const Schedule> ring() { return make_graph(base::Json("ring"), {8, 1}); }
 
 bool exchanges(const Schedule& schedule, int64_t t) {
     const Round round = schedule.at(t);

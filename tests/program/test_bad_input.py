@@ -89,7 +89,8 @@ def test_spec_errors(dbench, changes, words):
 
 COUNTS = ["/replicas", "/evaluate/batch_size", "/evaluate/replicas", "/checkpoint/keep",
           "/profile/graphs",
-          "/data/limit/train", "/data/validation", "/data/batch_size", "/data/train"]
+          "/data/limit/train", "/data/validation", "/data/batch_size", "/data/batch_size/global",
+          "/data/train", "/schedule/scale/reference_batch"]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def test_deep_nesting_merged_over_a_base(dbench):
 @pytest.mark.parametrize("setting, words", [
     ("/schedule/milestones/300000000=1", ["milestones", "list", "0 entries"]),
     ("/data/0=1", ["/data/0"]),
-    ("/replicas/x=1", ["/replicas/x"]),
+    ("/replicas/x=1", ["/replicas:", "whole number"]),
     ("/optimizer/betas/9=1", ["betas", "entries"]),
     ("/length=1e400", ["/length"]),
     ("/base=\"spec.json\"", ["/base", "unknown key"]),

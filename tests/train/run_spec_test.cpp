@@ -107,12 +107,11 @@ TEST_CASE("a plan is in iterations") {
     const base::RunLength run = run_length(spec, batches);
     CHECK(run.iterations == 30);
     CHECK(run.samples_per_iteration == 32);
-    const TrainerPlan plan = plan_training(spec, 0.5, run, 330, 1000);
+    const TrainerPlan plan = plan_training(spec, run, 330);
     CHECK(plan.iterations == 30);
     CHECK(plan.evaluate_every == 5);
     CHECK(plan.checkpoint_every == 7);
     CHECK(plan.train_samples == 330);
-    CHECK(plan.clip_norm == 0.5);
     CHECK(plan.stop_on_nonfinite);
     CHECK(plan.profile.rows.count(30) == 15);
     CHECK_FALSE(plan.profile.variance.ever());

@@ -83,7 +83,7 @@ double timed(const std::function<void()>& work) {
 
 /// Compares a mixing of `x` with the definition in float64 at some columns.
 void verify(Neighbours neighbours, Rows x, Rows out) {
-    weighted_sums(terms_of(neighbours, x), out, {0, x.stride});
+    weighted_means(terms_of(neighbours, x), out, {0, x.stride});
     for (int i = 0; i < kReplicas; ++i) {
         const std::vector<int> peers = neighbours(i);
         for (int64_t c = 0; c < x.stride; c += 997) {
@@ -140,10 +140,10 @@ struct Bench {
         const auto terms = terms_of(neighbours, x);
         add(
             "mix " + graph + ", in place", 2 * bytes,
-            [this, terms] { weighted_sums(terms, x, layout.all()); }, Mixing::in_place);
+            [this, terms] { weighted_means(terms, x, layout.all()); }, Mixing::in_place);
         add(
             "mix " + graph + ", to other rows", 2 * bytes,
-            [this, terms] { weighted_sums(terms, out, layout.all()); }, Mixing::to_other_rows);
+            [this, terms] { weighted_means(terms, out, layout.all()); }, Mixing::to_other_rows);
     }
 
     void add_statistics() {
@@ -152,10 +152,10 @@ struct Bench {
             const Interval root{0, kReplicas};
             tree_moments(layout, kReplicas, x, {&root, 1}, layout.all(), mean.data(), sums.data());
         });
-        add("tree sum over replicas", bytes + bytes / kReplicas, [this] {
+        add("tree mean over replicas", bytes + bytes / kReplicas, [this] {
             std::vector<Summand> leaves;
             for (int i = 0; i < kReplicas; ++i) leaves.push_back({{i, i + 1}, x.at(i, 0)});
-            tree_sum(DType::float32, kReplicas, leaves, out.data, layout.all(), 1.0 / kReplicas);
+            tree_mean(DType::float32, kReplicas, leaves, out.data, layout.all());
         });
     }
 

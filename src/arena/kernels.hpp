@@ -21,6 +21,11 @@ struct Term {
 /// read once from memory and each row of `out` written once, whatever the number of terms.
 void weighted_sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns);
 
+/// The same for weights w that sum to one, as out_i = b + sum_j w_j (x_j - b), where b is the row
+/// of the first term (at least one): equal rows stay what they are to the bit, though weights in
+/// float32 do not sum to one. Where they sum to s, b is taken s times.
+void weighted_means(std::span<const std::vector<Term>> terms, Rows out, Columns columns);
+
 void fill_zero(Rows rows, Columns columns);
 void copy(Rows from, Rows to, Columns columns);  ///< same count, type and stride
 void scale(Rows rows, Columns columns, double factor);

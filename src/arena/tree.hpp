@@ -23,17 +23,22 @@ inline int64_t tree_split(Interval i) { return i.begin + (i.end - i.begin + 1) /
 /// The maximal subtrees of the tree over [0, n) inside `part`, left to right: at most 2 log2 n.
 std::vector<Interval> maximal_subtrees(int64_t n, Interval part);
 
-/// A summand of a tree: the leaves `interval` already added, as a row in run precision (address of
-/// its column 0).
+/// A summand of a tree: the sum (or mean) of the leaves `interval`, as a row in run precision
+/// (address of its column 0).
 struct Summand {
     Interval interval;
     const void* row;
 };
 
-/// out = tree sum of `summands` (which tile [first.begin, last.end), a node of the tree over n),
-/// times `factor`, over `columns`. `out` (address of column 0) may be one of the summands.
-void tree_sum(DType type, int64_t n, std::span<const Summand> summands, void* out, Columns columns,
-              double factor = 1.0);
+/// out = tree sum of `summands` (which tile [first.begin, last.end), a node of the tree over n)
+/// over `columns`. `out` (address of column 0) may be one of the summands.
+void tree_sum(DType type, int64_t n, std::span<const Summand> summands, void* out, Columns columns);
+
+/// The same for summands that are means over their leaves, and their mean: two nodes of a and b
+/// leaves with means x and y give x + (y - x) b / (a + b), so that equal rows have themselves as
+/// their mean, to the bit, also where the mean of some is a summand of another tree_mean.
+void tree_mean(DType type, int64_t n, std::span<const Summand> summands, void* out,
+               Columns columns);
 
 /// Count, mean and second moment of a subtree of replicas, combined along the tree (Chan, Golub,
 /// LeVeque 1983): mean is a float64 row (address of column 0), m2 one number per segment [S].

@@ -1,6 +1,7 @@
 // X <- W X over the rows of one process.
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <unordered_set>
 
@@ -14,46 +15,82 @@ namespace {
 
 constexpr int kTogether = 8;  // terms in one loop; more go in turns, in the same order
 
-/// out = sum of kCount terms, after what is in `out` already if kMore.
-template <class T, int kCount, bool kMore>
-DBENCH_INLINE void add_terms(const T* const* rows, const T* weights, int64_t begin, int64_t count,
-                             T* out) {
+/// How a sum is formed: as it stands, or as its first row and weighted differences from it.
+enum class Form { sum, mean };
+
+/// The row that differences are taken from, and the sum of all weights.
+template <class T>
+struct Base {
+    const T* row;
+    T total;
+};
+
+/// out = sum of kCount terms, after what is in `out` already if kMore; of a mean, the base comes
+/// to it if kLast.
+template <class T, Form kForm, int kCount, bool kMore, bool kLast>
+DBENCH_INLINE void add_terms(Base<T> base, const T* const* rows, const T* weights, int64_t begin,
+                             int64_t count, T* out) {
     const T* row[kCount];
     T weight[kCount];
     for (int k = 0; k < kCount; ++k) {
         row[k] = rows[k] + begin;
         weight[k] = weights[k];
     }
+    const T* const from = kForm == Form::mean ? base.row + begin : nullptr;
     DBENCH_INDEPENDENT
     for (int64_t c = 0; c < count; ++c) {
-        T sum = kMore ? out[c] + weight[0] * row[0][c] : weight[0] * row[0][c];
+        const T origin = kForm == Form::mean ? from[c] : T{0};
+        const auto term = [&](int k) DBENCH_INLINE_LAMBDA {
+            return weight[k] * (kForm == Form::mean ? row[k][c] - origin : row[k][c]);
+        };
+        T sum = kMore ? out[c] + term(0) : term(0);
 #pragma GCC unroll 8
-        for (int k = 1; k < kCount; ++k) sum += weight[k] * row[k][c];
-        out[c] = sum;
+        for (int k = 1; k < kCount; ++k) sum += term(k);
+        out[c] = kForm == Form::mean && kLast ? base.total * origin + sum : sum;
     }
 }
 
-template <class T, bool kMore>
-DBENCH_INLINE void add_some(const T* const* rows, const T* weights, int terms, int64_t begin,
-                            int64_t count, T* out) {
+template <class T, Form kForm, bool kMore>
+DBENCH_INLINE void add_last(Base<T> base, const T* const* rows, const T* weights, int64_t terms,
+                            int64_t begin, int64_t count, T* out) {
     switch (terms) {
         case 1:
-            return add_terms<T, 1, kMore>(rows, weights, begin, count, out);
+            return add_terms<T, kForm, 1, kMore, true>(base, rows, weights, begin, count, out);
         case 2:
-            return add_terms<T, 2, kMore>(rows, weights, begin, count, out);
+            return add_terms<T, kForm, 2, kMore, true>(base, rows, weights, begin, count, out);
         case 3:
-            return add_terms<T, 3, kMore>(rows, weights, begin, count, out);
+            return add_terms<T, kForm, 3, kMore, true>(base, rows, weights, begin, count, out);
         case 4:
-            return add_terms<T, 4, kMore>(rows, weights, begin, count, out);
+            return add_terms<T, kForm, 4, kMore, true>(base, rows, weights, begin, count, out);
         case 5:
-            return add_terms<T, 5, kMore>(rows, weights, begin, count, out);
+            return add_terms<T, kForm, 5, kMore, true>(base, rows, weights, begin, count, out);
         case 6:
-            return add_terms<T, 6, kMore>(rows, weights, begin, count, out);
+            return add_terms<T, kForm, 6, kMore, true>(base, rows, weights, begin, count, out);
         case 7:
-            return add_terms<T, 7, kMore>(rows, weights, begin, count, out);
+            return add_terms<T, kForm, 7, kMore, true>(base, rows, weights, begin, count, out);
         default:
-            return add_terms<T, 8, kMore>(rows, weights, begin, count, out);
+            return add_terms<T, kForm, 8, kMore, true>(base, rows, weights, begin, count, out);
     }
+}
+
+template <class T, Form kForm>
+DBENCH_INLINE void add_body(Base<T> base, const T* const* rows, const T* weights, int64_t terms,
+                            int64_t begin, int64_t count, T* out) {
+    if (terms <= kTogether) {
+        return add_last<T, kForm, false>(base, rows, weights, terms, begin, count, out);
+    }
+    add_terms<T, kForm, kTogether, false, false>(base, rows, weights, begin, count, out);
+    int64_t k = kTogether;
+    for (; terms - k > kTogether; k += kTogether) {
+        add_terms<T, kForm, kTogether, true, false>(base, rows + k, weights + k, begin, count, out);
+    }
+    add_last<T, kForm, true>(base, rows + k, weights + k, terms - k, begin, count, out);
+}
+
+template <class T>
+DBENCH_INLINE void scaled_body(Base<T> base, int64_t begin, int64_t count, T* out) {
+    DBENCH_INDEPENDENT
+    for (int64_t c = 0; c < count; ++c) out[c] = base.total * base.row[begin + c];
 }
 
 template <class T>
@@ -61,13 +98,20 @@ DBENCH_INLINE void sum_body(const T* const* rows, const T* weights, int64_t term
                             int64_t count, T* out) {
     if (terms == 0) {
         std::fill(out, out + count, T{0});
-        return;
+    } else {
+        add_body<T, Form::sum>({}, rows, weights, terms, begin, count, out);
     }
-    const int64_t first = std::min<int64_t>(terms, kTogether);
-    add_some<T, false>(rows, weights, static_cast<int>(first), begin, count, out);
-    for (int64_t k = first; k < terms; k += kTogether) {
-        const int some = static_cast<int>(std::min<int64_t>(terms - k, kTogether));
-        add_some<T, true>(rows + k, weights + k, some, begin, count, out);
+}
+
+/// weights[0] is the sum of all of them.
+template <class T>
+DBENCH_INLINE void mean_body(const T* const* rows, const T* weights, int64_t terms, int64_t begin,
+                             int64_t count, T* out) {
+    const Base<T> base{rows[0], weights[0]};
+    if (terms == 1) {
+        scaled_body(base, begin, count, out);
+    } else {
+        add_body<T, Form::mean>(base, rows + 1, weights + 1, terms - 1, begin, count, out);
     }
 }
 
@@ -79,6 +123,21 @@ DBENCH_CLONES void sum(const double* const* rows, const double* weights, int64_t
                        int64_t begin, int64_t count, double* out) {
     sum_body(rows, weights, terms, begin, count, out);
 }
+DBENCH_CLONES void mean(const float* const* rows, const float* weights, int64_t terms,
+                        int64_t begin, int64_t count, float* out) {
+    mean_body(rows, weights, terms, begin, count, out);
+}
+DBENCH_CLONES void mean(const double* const* rows, const double* weights, int64_t terms,
+                        int64_t begin, int64_t count, double* out) {
+    mean_body(rows, weights, terms, begin, count, out);
+}
+
+/// The sum of the weights; exactly 1 where that is what they mean.
+double total(const std::vector<Term>& terms) {
+    double sum = 0;
+    for (const Term& term : terms) sum += term.weight;
+    return std::abs(sum - 1) < 1e-9 ? 1 : sum;
+}
 
 /// The terms of all outputs one after another, in the element type.
 template <class T>
@@ -89,15 +148,17 @@ struct Plan {
     std::vector<const T*> distinct;  // source rows in the order of their first use
     bool in_place = false;           // an output is a source
 
-    Plan(std::span<const std::vector<Term>> terms, const Rows& out) {
+    Plan(std::span<const std::vector<Term>> terms, const Rows& out, Form form) {
         std::unordered_set<const void*> seen;
         for (const std::vector<Term>& sum : terms) {
+            DBENCH_EXPECT(form == Form::sum || !sum.empty());
             first.push_back(static_cast<int64_t>(rows.size()));
             for (const Term& term : sum) {
                 rows.push_back(static_cast<const T*>(term.row));
                 weights.push_back(static_cast<T>(term.weight));
                 if (seen.insert(term.row).second) distinct.push_back(rows.back());
             }
+            if (form == Form::mean) weights[first.back()] = static_cast<T>(total(sum));
         }
         first.push_back(static_cast<int64_t>(rows.size()));
         for (int64_t i = 0; i < out.count; ++i) in_place |= seen.contains(out.row<T>(i));
@@ -118,8 +179,8 @@ Store store_of(const Plan<T>& plan, const Rows& out, Columns columns) {
 }
 
 template <class T>
-void run(std::span<const std::vector<Term>> terms, Rows out, Columns columns) {
-    const Plan<T> plan(terms, out);
+void run(std::span<const std::vector<Term>> terms, Rows out, Columns columns, Form form) {
+    const Plan<T> plan(terms, out, form);
     const Store store = store_of(plan, out, columns);
     const int64_t count = out.count, sources = static_cast<int64_t>(plan.distinct.size());
     const int64_t width = tile_width(sources, sizeof(T));
@@ -138,8 +199,11 @@ void run(std::span<const std::vector<Term>> terms, Rows out, Columns columns) {
                         : store == Store::streamed ? scratch.get()
                                                    : target;
             const int64_t first = plan.first[i];
-            sum(plan.rows.data() + first, plan.weights.data() + first, plan.first[i + 1] - first,
-                begin, here, result);
+            const T* const* rows = plan.rows.data() + first;
+            const T* weights = plan.weights.data() + first;
+            const int64_t count_of = plan.first[i + 1] - first;
+            form == Form::sum ? sum(rows, weights, count_of, begin, here, result)
+                              : mean(rows, weights, count_of, begin, here, result);
             if (store == Store::streamed) stream(result, target, here);
         }
         if (store != Store::in_place) continue;
@@ -150,13 +214,21 @@ void run(std::span<const std::vector<Term>> terms, Rows out, Columns columns) {
     if (store == Store::streamed) finish_streams();
 }
 
-}  // namespace
-
-void weighted_sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns) {
+void run(std::span<const std::vector<Term>> terms, Rows out, Columns columns, Form form) {
     DBENCH_EXPECT(static_cast<int64_t>(terms.size()) == out.count);
     DBENCH_EXPECT(out.space == Space::host);
     if (columns.count() <= 0) return;
-    with_type(out.type, [&]<class T>() { run<T>(terms, out, columns); });
+    with_type(out.type, [&]<class T>() { run<T>(terms, out, columns, form); });
+}
+
+}  // namespace
+
+void weighted_sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns) {
+    run(terms, out, columns, Form::sum);
+}
+
+void weighted_means(std::span<const std::vector<Term>> terms, Rows out, Columns columns) {
+    run(terms, out, columns, Form::mean);
 }
 
 }  // namespace dbench::arena

@@ -31,12 +31,11 @@ void local_group_mean(const GroupPlan& plan, arena::Rows x, Columns columns, are
     for (int64_t p = 0; p < plan.members; ++p) {
         leaves.push_back({{p, p + 1}, x.at(plan.rows[p], 0)});
     }
-    const double factor = 1.0 / static_cast<double>(plan.members);
     for (int64_t begin = columns.begin; begin < columns.end; begin += kTile) {
         const Columns tile{begin, std::min(begin + kTile, columns.end)};
         const auto bytes = static_cast<size_t>(tile.count() * arena::size_of(x.type));
         char* const first = out.at(plan.rows[0], 0);
-        arena::tree_sum(x.type, plan.members, leaves, first, tile, factor);
+        arena::tree_mean(x.type, plan.members, leaves, first, tile);
         for (size_t i = 1; i < plan.rows.size(); ++i) {
             std::memcpy(out.at(plan.rows[i], begin), out.at(plan.rows[0], begin), bytes);
         }
@@ -49,7 +48,7 @@ GroupMean::GroupMean(const GroupPlan& plan, arena::Rows x, Columns columns, Scra
     result_ = in_place ? x.at(plan.rows[0], 0) : take(columns);
 }
 
-void GroupMean::add() {
+void GroupMean::reduce() {
     const GroupPlan::Part& mine = plan_.parts[plan_.me];
     for (const arena::Interval node : mine.nodes) {
         std::vector<arena::Summand> leaves;
@@ -60,9 +59,9 @@ void GroupMean::add() {
             nodes_.push_back(leaves[0]);
             continue;
         }
-        char* const sum = take(columns_);
-        arena::tree_sum(x_.type, plan_.members, leaves, sum, columns_);
-        nodes_.push_back({node, sum});
+        char* const mean = take(columns_);
+        arena::tree_mean(x_.type, plan_.members, leaves, mean, columns_);
+        nodes_.push_back({node, mean});
     }
 }
 
@@ -85,14 +84,13 @@ void GroupMean::list_scatter(int tag, std::vector<Message>& out, std::vector<Mes
     }
 }
 
-void GroupMean::sum() {
+void GroupMean::combine() {
     const Columns my_chunk = chunk(plan_.me);
     if (my_chunk.count() == 0) return;
     received_[plan_.me] = nodes_;
     std::vector<arena::Summand> all;
     for (const auto& nodes : received_) all.insert(all.end(), nodes.begin(), nodes.end());
-    arena::tree_sum(x_.type, plan_.members, all, result_, my_chunk,
-                    1.0 / static_cast<double>(plan_.members));
+    arena::tree_mean(x_.type, plan_.members, all, result_, my_chunk);
 }
 
 void GroupMean::list_gather(int tag, std::vector<Message>& out, std::vector<Message>& in) {

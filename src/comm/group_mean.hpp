@@ -2,10 +2,10 @@
 // The mean over a group of replicas, as an all-reduce along the fixed tree.
 //
 // Of the q ranks that hold members, each owns one of q chunks of the columns.
-//   1. add       each rank adds its rows into its k maximal subtrees (k = 1 for one row or a
-//                whole subtree, at most 2 log2 R)
+//   1. reduce    each rank's rows become the means of its k maximal subtrees (k = 1 for one row or
+//                a whole subtree, at most 2 log2 R)
 //   2. scatter   to each owner its chunk of the subtrees: k (q-1)/q rows out
-//   3. sum       each owner adds all subtrees of its chunk in tree order, times 1/m
+//   3. combine   each owner's chunk of all subtrees becomes their mean, in tree order
 //   4. gather    each owner sends its chunk of the mean to the others: (q-1)/q rows out
 // Two steps of q - 1 messages each (times k in the first); bits do not depend on q.
 
@@ -36,9 +36,9 @@ public:
     GroupMean(const GroupPlan& plan, arena::Rows x, arena::Columns columns, ScratchPool& pool,
               bool in_place);
 
-    void add();
+    void reduce();
     void list_scatter(int tag, std::vector<Message>& out, std::vector<Message>& in);
-    void sum();
+    void combine();
     void list_gather(int tag, std::vector<Message>& out, std::vector<Message>& in);
 
     void* result() const { return result_; }  ///< the mean, address of column 0

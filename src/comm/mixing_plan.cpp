@@ -86,6 +86,10 @@ MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round roun
 
     plan.terms.resize(static_cast<size_t>(count));
     for (int64_t row = 0; row < count; ++row) {
+        // Differences are taken from the first: from the replica itself, where it has a weight.
+        const auto own = std::find_if(in[row].begin(), in[row].end(),
+                                      [&](const auto& link) { return link.peer == first + row; });
+        if (own != in[row].end()) std::rotate(in[row].begin(), own, own + 1);
         for (const graphs::Link& link : in[row]) {
             const bool received = placement.rank_of(link.peer) != rank;
             plan.terms[row].push_back(

@@ -44,10 +44,11 @@ struct GroupPlan {
 };
 
 struct MixingPlan {
-    std::vector<std::vector<Source>> terms;  ///< per local row, by neighbour; none for a group's
-    std::vector<Parcel> send, receive;       ///< by rank; received slots are consecutive
-    int64_t slots = 0;                       ///< rows received
-    std::vector<GroupPlan> groups;           ///< those that have a member here
+    std::vector<std::vector<Source>>
+        terms;                          ///< per local row: itself, neighbours; none for a group's
+    std::vector<Parcel> send, receive;  ///< by rank; received slots are consecutive
+    int64_t slots = 0;                  ///< rows received
+    std::vector<GroupPlan> groups;      ///< those that have a member here
     bool has_terms = false;
 
     /// Whether this rank has no part in any message.

@@ -30,7 +30,7 @@ bool Operation::begin() {
         begin_library();
         return false;
     }
-    stage_ = Stage::add;
+    stage_ = Stage::reduce;
     return std::any_of(plan_->groups.begin(), plan_->groups.end(),
                        [](const GroupPlan& g) { return !g.local() && g.adds_first(); });
 }
@@ -75,13 +75,13 @@ bool Operation::advance() {
 }
 
 bool Operation::advance_groups() {
-    if (stage_ == Stage::add) {
-        for (GroupMean& group : groups_) group.add();
+    if (stage_ == Stage::reduce) {
+        for (GroupMean& group : groups_) group.reduce();
         start_groups(&GroupMean::list_scatter);
         stage_ = Stage::scatter;
     }
     if (stage_ == Stage::scatter && step_->test()) {
-        for (GroupMean& group : groups_) group.sum();
+        for (GroupMean& group : groups_) group.combine();
         start_groups(&GroupMean::list_gather);
         stage_ = Stage::gather;
     }
@@ -119,7 +119,7 @@ void Operation::finish(arena::Rows out) {
         if (group.local()) local_group_mean(group, x_, columns_, out);
     }
     for (const GroupMean& group : groups_) group.copy_to(out);
-    if (plan_->has_terms) arena::weighted_sums(terms(out), out, columns_);
+    if (plan_->has_terms) arena::weighted_means(terms(out), out, columns_);
 }
 
 std::vector<std::vector<arena::Term>> Operation::terms(arena::Rows out) const {

@@ -44,7 +44,7 @@ protected:
     std::vector<int> owing() const override;
 
 private:
-    enum class Stage : uint8_t { add, scatter, gather, library, moved };
+    enum class Stage : uint8_t { reduce, scatter, gather, library, moved };
 
     void begin_rows();
     void begin_library();

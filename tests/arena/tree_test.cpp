@@ -45,13 +45,24 @@ TEST_CASE("maximal subtrees tile their part and are few") {
     CHECK(few);
 }
 
-/// The definition: additions in the element type along the tree.
+enum class What { sum, mean };
+
+/// The definition, in the element type along the tree.
 template <class T>
-T definition(const Rows& x, Interval node, int64_t column) {
+T definition(What what, const Rows& x, Interval node, int64_t column) {
     if (node.end - node.begin == 1) return x.row<T>(node.begin)[column];
     const int64_t middle = tree_split(node);
-    return definition<T>(x, {node.begin, middle}, column) +
-           definition<T>(x, {middle, node.end}, column);
+    const T left = definition<T>(what, x, {node.begin, middle}, column);
+    const T right = definition<T>(what, x, {middle, node.end}, column);
+    if (what == What::sum) return left + right;
+    const double share =
+        static_cast<double>(node.end - middle) / static_cast<double>(node.end - node.begin);
+    return left + static_cast<T>(share) * (right - left);
+}
+
+void reduce(What what, DType type, int64_t n, std::span<const Summand> summands, void* out,
+            Columns columns) {
+    (what == What::sum ? tree_sum : tree_mean)(type, n, summands, out, columns);
 }
 
 std::vector<Summand> leaves_of(const Rows& x) {
@@ -60,31 +71,31 @@ std::vector<Summand> leaves_of(const Rows& x) {
     return leaves;
 }
 
-TEST_CASE("a tree sum adds in the order of the tree") {
+TEST_CASE("sums and means go in the order of the tree") {
     const Layout layout = ragged_layout();
     const DType type = GENERATE(DType::float32, DType::float64);
     const int64_t n = GENERATE(1, 2, 3, 6, 8, 13);
-    const double factor = GENERATE(1.0, 0.3);
+    const What what = GENERATE(What::sum, What::mean);
     const Buffer x = random_rows(layout, type, n, 1);
     const Buffer out(type, 0, 1, layout.columns());
-    tree_sum(type, n, leaves_of(x.rows()), out.rows().data, layout.all(), factor);
+    reduce(what, type, n, leaves_of(x.rows()), out.rows().data, layout.all());
     bool same = true;
     with_type(type, [&]<class T>() {
         for (int64_t c = 0; c < layout.columns(); ++c) {
-            same &= out.rows().row<T>(0)[c] ==
-                    definition<T>(x.rows(), {0, n}, c) * static_cast<T>(factor);
+            same &= out.rows().row<T>(0)[c] == definition<T>(what, x.rows(), {0, n}, c);
         }
     });
     CHECK(same);
     CHECK(padding_is_zero(layout, out.rows()));
 }
 
-TEST_CASE("a tree sum has the same bits for any split of the replicas over ranks") {
+TEST_CASE("sums and means have the same bits for any split of the replicas over ranks") {
     const Layout layout = ragged_layout();
+    const What what = GENERATE(What::sum, What::mean);
     const int64_t n = GENERATE(2, 5, 8, 11);
     const Buffer x = random_rows(layout, DType::float32, n, 2);
     const Buffer whole(DType::float32, 0, 1, layout.columns());
-    tree_sum(DType::float32, n, leaves_of(x.rows()), whole.rows().data, layout.all());
+    reduce(what, DType::float32, n, leaves_of(x.rows()), whole.rows().data, layout.all());
     for (int64_t ranks = 2; ranks <= n; ++ranks) {
         const Buffer partial(DType::float32, 0, n, layout.columns());
         std::vector<Summand> partials;
@@ -94,27 +105,41 @@ TEST_CASE("a tree sum has the same bits for any split of the replicas over ranks
                 const std::vector<Summand> all = leaves_of(x.rows());
                 const std::vector<Summand> some(all.begin() + node.begin, all.begin() + node.end);
                 void* to = partial.rows().at(static_cast<int64_t>(partials.size()), 0);
-                tree_sum(DType::float32, n, some, to, layout.all());
+                reduce(what, DType::float32, n, some, to, layout.all());
                 partials.push_back({node, to});
             }
         }
         const Buffer sum(DType::float32, 0, 1, layout.columns());
         for (const Columns range : cut_up(layout)) {
-            tree_sum(DType::float32, n, partials, sum.rows().data, range);
+            reduce(what, DType::float32, n, partials, sum.rows().data, range);
         }
         CHECK(same_bits(sum.rows(), whole.rows()));
     }
 }
 
-TEST_CASE("the sum may replace any of its summands") {
+TEST_CASE("the result may replace any of its summands") {
     const Layout layout = ragged_layout();
+    const What what = GENERATE(What::sum, What::mean);
     const int64_t target = GENERATE(0, 2, 4);
     const Buffer x = random_rows(layout, DType::float32, 5, 3);
     const Buffer whole(DType::float32, 0, 1, layout.columns());
-    tree_sum(DType::float32, 5, leaves_of(x.rows()), whole.rows().data, layout.all(), 0.2);
+    reduce(what, DType::float32, 5, leaves_of(x.rows()), whole.rows().data, layout.all());
     void* to = x.rows().at(target, 0);
-    tree_sum(DType::float32, 5, leaves_of(x.rows()), to, layout.all(), 0.2);
+    reduce(what, DType::float32, 5, leaves_of(x.rows()), to, layout.all());
     CHECK(same_bits(x.rows().only(target), whole.rows()));
+}
+
+TEST_CASE("equal rows are their own mean, for any number of them") {
+    const Layout layout = ragged_layout();
+    const DType type = GENERATE(DType::float32, DType::float64);
+    const Buffer one = random_rows(layout, type, 1, 4);
+    const Buffer out(type, 0, 1, layout.columns());
+    for (int64_t n = 1; n <= 70; ++n) {
+        std::vector<Summand> leaves;
+        for (int64_t i = 0; i < n; ++i) leaves.push_back({{i, i + 1}, one.rows().at(0, 0)});
+        tree_mean(type, n, leaves, out.rows().data, layout.all());
+        CHECK(same_bits(out.rows(), one.rows()));
+    }
 }
 
 TEST_CASE("summands that do not tile a node are refused") {

@@ -170,6 +170,68 @@ TEST_CASE("results that go past the caches have the same bits") {
     CHECK(whole.rows().row<float>(2)[2000002] != 0);
 }
 
+/// The definition of a mean: differences from the first row.
+template <class T>
+void mean_reference(const Weights& weights, const Rows& x, const Rows& out) {
+    for (int64_t i = 0; i < out.count; ++i) {
+        double total = 0;
+        for (const auto& [source, weight] : weights[i]) total += weight;
+        if (std::abs(total - 1) < 1e-12) total = 1;
+        const T* const base = x.row<T>(weights[i][0].first);
+        for (int64_t c = 0; c < out.stride; ++c) {
+            T sum = 0;
+            for (size_t k = 1; k < weights[i].size(); ++k) {
+                const auto& [source, weight] = weights[i][k];
+                const T term = static_cast<T>(weight) * (x.row<T>(source)[c] - base[c]);
+                sum = k == 1 ? term : sum + term;
+            }
+            const T first = static_cast<T>(total) * base[c];
+            out.row<T>(i)[c] = weights[i].size() == 1 ? first : first + sum;
+        }
+    }
+}
+
+/// Weights that sum to `total`, none of them a number of float32.
+Weights weights_to(double total, int64_t outputs, int sources, int degree) {
+    Weights weights = random_weights(outputs, sources, degree, 15);
+    for (auto& row : weights) {
+        double sum = 0;
+        for (size_t k = 1; k < row.size(); ++k) sum += row[k].second;
+        row[0].second = total - sum;
+    }
+    return weights;
+}
+
+TEST_CASE("weighted means give the definition's bits, whatever the degree") {
+    const Layout layout = ragged_layout();
+    const DType type = GENERATE(DType::float32, DType::float64);
+    const int degree = GENERATE(1, 2, 3, 8, 9, 10, 17, 25);
+    const double total = GENERATE(1.0, 0.7);
+    const bool in_place = GENERATE(false, true);
+    const Buffer x = random_rows(layout, type, 9, 16), other = random_rows(layout, type, 9, 17);
+    const Weights weights = weights_to(total, 9, 9, degree);
+    const Buffer expected(type, 0, 9, layout.columns());
+    with_type(type, [&]<class T>() { mean_reference<T>(weights, x.rows(), expected.rows()); });
+    const Rows out = in_place ? x.rows() : other.rows();
+    for (const Columns range : cut_up(layout)) {
+        weighted_means(terms_of(weights, x.rows()), out, range);
+    }
+    CHECK(same_bits(out, expected.rows()));
+}
+
+TEST_CASE("the weighted mean of equal rows is that row, to the bit") {
+    const Layout layout = ragged_layout();
+    const DType type = GENERATE(DType::float32, DType::float64);
+    const int degree = GENERATE(1, 2, 3, 5, 9, 33);
+    const Buffer one = random_rows(layout, type, 1, 18), out(type, 0, 1, layout.columns());
+    std::vector<Term> terms;
+    for (const auto& [source, weight] : weights_to(1, 1, 1, degree)[0]) {
+        terms.push_back({one.rows().at(0, 0), weight});
+    }
+    weighted_means(std::span(&terms, 1), out.rows(), layout.all());
+    CHECK(same_bits(out.rows(), one.rows()));
+}
+
 TEST_CASE("no columns, no work") {
     const Buffer x(DType::float32, 0, 2, 32);
     const std::vector<std::vector<Term>> terms(2, {{x.rows().at(0, 0), 1.0}});

@@ -49,9 +49,15 @@ def of_like(name: str, runs: list[Run]) -> Result:
         accuracy=float(np.mean([end["mean"] for end in ends])),
         worst=float(np.min([end["min"] for end in ends])),
         distance=float(np.mean(distances)),
-        sent=float(np.mean([series.bytes_sent(run).mean() for run in runs])),
+        sent=float(np.mean([sent(run) for run in runs])),
         gap=1 - rho if isinstance(rho, (int, float)) else float("nan"),
         runs=len(runs))
+
+
+def sent(run: Run) -> float:
+    """Bytes an iteration; NaN before the first."""
+    found = series.bytes_sent(run)
+    return float(found.mean()) if len(found) else float("nan")
 
 
 def largest_distance(run: Run) -> float:
@@ -90,9 +96,9 @@ def cost(apart: Result, together: Result | None) -> str:
     told = (f"The replicas disagree most with {apart.name}: up to a distance of "
             f"{number(apart.distance, 2)} from their mean, and the worst evaluated replica ends "
             f"at {percent(apart.worst)}")
-    if together is None:
+    if together is None or not (together.sent > 0 and np.isfinite(apart.sent)):
         return told + "."
-    ratio = apart.sent / together.sent if together.sent > 0 else float("nan")
+    ratio = apart.sent / together.sent
     return (f"{told}, where {together.name} keeps all replicas equal; it sends "
             f"{bytes_(apart.sent)} an iteration, {number(ratio, 2)} times as much as "
             f"{together.name}.")

@@ -237,8 +237,8 @@ def _table() -> list[Field]:
         Field("elapsed", "elapsed", "time from the start to the last evaluation", elapsed, seconds,
               timed=True, better="low"),
         Field("throughput", "samples/s", "global batch / median step time",
-              lambda r: batch(r) / step(r),
-                 rate, timed=True, better="high"),
+              lambda r: batch(r) / step(r) if step(r) > 0 else float("nan"),
+              rate, timed=True, better="high"),
     ]
     for name in ("data", "gradient", "update", "exchange", "rest", "profile"):
         columns.append(Field(f"time_{name}", name, f"mean seconds per iteration: {name}",

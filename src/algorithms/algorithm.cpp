@@ -49,6 +49,11 @@ void Step::finish_mix(const comm::Token& token, arena::Rows out) {
     exchange.finish_mix(token, out);
 }
 
+void Step::finish_change(const comm::Token& token, arena::Rows out) {
+    const TimedScope scope(timers, Time::exchange);
+    exchange.finish_change(token, out);
+}
+
 void Step::mix(arena::Rows rows, arena::Rows out) {
     const TimedScope scope(timers, Time::exchange);
     exchange.mix(round, rows, layout.all(), out);

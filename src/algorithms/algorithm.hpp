@@ -53,7 +53,8 @@ struct Step {
 
     comm::Token start_mix(arena::Rows rows, arena::Columns columns);
     void finish_mix(const comm::Token& token, arena::Rows out);
-    void mix(arena::Rows rows, arena::Rows out);  ///< blocking, all columns
+    void finish_change(const comm::Token& token, arena::Rows out);  ///< (W - I) m, see Exchange
+    void mix(arena::Rows rows, arena::Rows out);                    ///< blocking, all columns
     /// After the iteration's averaging into `rows`: averages again, in place, for as long as the
     /// schedule's controller asks for it.
     void mix_again(arena::Rows rows);

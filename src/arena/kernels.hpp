@@ -26,6 +26,9 @@ void weighted_sums(std::span<const std::vector<Term>> terms, Rows out, Columns c
 /// float32 do not sum to one. Where they sum to s, b is taken s times.
 void weighted_means(std::span<const std::vector<Term>> terms, Rows out, Columns columns);
 
+/// Their differences alone, sum_j w_j (x_j - b): rounded to their own size, not to that of b.
+void weighted_changes(std::span<const std::vector<Term>> terms, Rows out, Columns columns);
+
 void fill_zero(Rows rows, Columns columns);
 void copy(Rows from, Rows to, Columns columns);  ///< same count, type and stride
 void scale(Rows rows, Columns columns, double factor);

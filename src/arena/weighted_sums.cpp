@@ -15,8 +15,9 @@ namespace {
 
 constexpr int kTogether = 8;  // terms in one loop; more go in turns, in the same order
 
-/// How a sum is formed: as it stands, or as its first row and weighted differences from it.
-enum class Form { sum, mean };
+/// How a sum is formed: as it stands; or of weighted differences from its first row, with that row
+/// or without.
+enum class Form { sum, mean, change };
 
 /// The row that differences are taken from, and the sum of all weights.
 template <class T>
@@ -36,12 +37,13 @@ DBENCH_INLINE void add_terms(Base<T> base, const T* const* rows, const T* weight
         row[k] = rows[k] + begin;
         weight[k] = weights[k];
     }
-    const T* const from = kForm == Form::mean ? base.row + begin : nullptr;
+    constexpr bool kAround = kForm != Form::sum;
+    const T* const from = kAround ? base.row + begin : nullptr;
     DBENCH_INDEPENDENT
     for (int64_t c = 0; c < count; ++c) {
-        const T origin = kForm == Form::mean ? from[c] : T{0};
+        const T origin = kAround ? from[c] : T{0};
         const auto term = [&](int k) DBENCH_INLINE_LAMBDA {
-            return weight[k] * (kForm == Form::mean ? row[k][c] - origin : row[k][c]);
+            return weight[k] * (kAround ? row[k][c] - origin : row[k][c]);
         };
         T sum = kMore ? out[c] + term(0) : term(0);
 #pragma GCC unroll 8
@@ -115,6 +117,17 @@ DBENCH_INLINE void mean_body(const T* const* rows, const T* weights, int64_t ter
     }
 }
 
+template <class T>
+DBENCH_INLINE void change_body(const T* const* rows, const T* weights, int64_t terms, int64_t begin,
+                               int64_t count, T* out) {
+    const Base<T> base{rows[0], weights[0]};
+    if (terms == 1) {
+        std::fill(out, out + count, T{0});
+    } else {
+        add_body<T, Form::change>(base, rows + 1, weights + 1, terms - 1, begin, count, out);
+    }
+}
+
 DBENCH_CLONES void sum(const float* const* rows, const float* weights, int64_t terms, int64_t begin,
                        int64_t count, float* out) {
     sum_body(rows, weights, terms, begin, count, out);
@@ -137,6 +150,28 @@ double total(const std::vector<Term>& terms) {
     double sum = 0;
     for (const Term& term : terms) sum += term.weight;
     return std::abs(sum - 1) < 1e-9 ? 1 : sum;
+}
+
+DBENCH_CLONES void change(const float* const* rows, const float* weights, int64_t terms,
+                          int64_t begin, int64_t count, float* out) {
+    change_body(rows, weights, terms, begin, count, out);
+}
+DBENCH_CLONES void change(const double* const* rows, const double* weights, int64_t terms,
+                          int64_t begin, int64_t count, double* out) {
+    change_body(rows, weights, terms, begin, count, out);
+}
+
+template <class T>
+void add(Form form, const T* const* rows, const T* weights, int64_t terms, int64_t begin,
+         int64_t count, T* out) {
+    switch (form) {
+        case Form::sum:
+            return sum(rows, weights, terms, begin, count, out);
+        case Form::mean:
+            return mean(rows, weights, terms, begin, count, out);
+        case Form::change:
+            return change(rows, weights, terms, begin, count, out);
+    }
 }
 
 /// The terms of all outputs one after another, in the element type.
@@ -202,8 +237,7 @@ void run(std::span<const std::vector<Term>> terms, Rows out, Columns columns, Fo
             const T* const* rows = plan.rows.data() + first;
             const T* weights = plan.weights.data() + first;
             const int64_t count_of = plan.first[i + 1] - first;
-            form == Form::sum ? sum(rows, weights, count_of, begin, here, result)
-                              : mean(rows, weights, count_of, begin, here, result);
+            add(form, rows, weights, count_of, begin, here, result);
             if (store == Store::streamed) stream(result, target, here);
         }
         if (store != Store::in_place) continue;
@@ -229,6 +263,10 @@ void weighted_sums(std::span<const std::vector<Term>> terms, Rows out, Columns c
 
 void weighted_means(std::span<const std::vector<Term>> terms, Rows out, Columns columns) {
     run(terms, out, columns, Form::mean);
+}
+
+void weighted_changes(std::span<const std::vector<Term>> terms, Rows out, Columns columns) {
+    run(terms, out, columns, Form::change);
 }
 
 }  // namespace dbench::arena

@@ -55,9 +55,9 @@ std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPla
     return operation;
 }
 
-void Exchange::Impl::finish(Operation& operation, arena::Rows out) {
+void Exchange::Impl::finish(Operation& operation, arena::Rows out, Operation::Result result) {
     world.wait("an exchange of parameters", operation);
-    operation.finish(out);
+    operation.finish(out, result);
 }
 
 Exchange::Exchange(World& world, const Placement& placement, const arena::Layout& layout,
@@ -74,6 +74,12 @@ Token Exchange::start_mix(graphs::Round round, arena::Rows x, arena::Columns col
 
 void Exchange::finish_mix(const Token& token, arena::Rows out) {
     impl_->finish(static_cast<Operation&>(*token), out);
+}
+
+void Exchange::finish_change(const Token& token, arena::Rows out) {
+    auto& operation = static_cast<Operation&>(*token);
+    DBENCH_EXPECT(out.data != operation.rows().data);
+    impl_->finish(operation, out, Operation::Result::change);
 }
 
 void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, arena::Rows out) {

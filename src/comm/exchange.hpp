@@ -53,6 +53,10 @@ public:
     /// order; any number may be in flight. Groups of the round go as all-reduces along the tree.
     Token start_mix(graphs::Round round, arena::Rows x, arena::Columns columns);
     void finish_mix(const Token& token, arena::Rows out);  ///< out may be x
+    /// The other way to finish: out = (W - I) x, other rows than x. What neighbours differ by is
+    /// rounded to its own size, so that sums of it over time keep the mean over replicas (but for
+    /// groups, whose mean is rounded as a whole).
+    void finish_change(const Token& token, arena::Rows out);
 
     /// The blocking form: tiled by columns, so that scratch stays small whatever the degree.
     void mix(graphs::Round round, arena::Rows x, arena::Columns columns, arena::Rows out);

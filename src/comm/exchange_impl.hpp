@@ -27,7 +27,8 @@ struct Exchange::Impl {
     std::shared_ptr<const MixingPlan> plan(graphs::Round round);
     std::shared_ptr<Operation> start(std::shared_ptr<const MixingPlan> plan, arena::Rows x,
                                      arena::Columns columns, bool in_place);
-    void finish(Operation& operation, arena::Rows out);
+    void finish(Operation& operation, arena::Rows out,
+                Operation::Result result = Operation::Result::average);
 };
 
 }  // namespace dbench::comm

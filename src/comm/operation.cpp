@@ -113,13 +113,28 @@ std::vector<int> Operation::owing() const {
     return ranks;
 }
 
-void Operation::finish(arena::Rows out) {
+void Operation::finish(arena::Rows out, Result result) {
     if (columns_.count() == 0) return;
     for (const GroupPlan& group : plan_->groups) {
         if (group.local()) local_group_mean(group, x_, columns_, out);
     }
     for (const GroupMean& group : groups_) group.copy_to(out);
-    if (plan_->has_terms) arena::weighted_means(terms(out), out, columns_);
+    if (result == Result::change) {
+        arena::weighted_changes(changes(out), out, columns_);
+    } else if (plan_->has_terms) {
+        arena::weighted_means(terms(out), out, columns_);
+    }
+}
+
+std::vector<std::vector<arena::Term>> Operation::changes(arena::Rows out) const {
+    std::vector<std::vector<arena::Term>> changes = terms(out);
+    for (size_t row = 0; row < changes.size(); ++row) {
+        const void* const own = x_.at(static_cast<int64_t>(row), 0);
+        if (changes[row].empty() || changes[row][0].row != own) {  // without a weight
+            changes[row].insert(changes[row].begin(), {own, 0.0});
+        }
+    }
+    return changes;
 }
 
 std::vector<std::vector<arena::Term>> Operation::terms(arena::Rows out) const {

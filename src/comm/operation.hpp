@@ -27,6 +27,8 @@ public:
         bool by_library;  ///< the plan is one group of all replicas, summed by the plane's library
     };
 
+    enum class Result : uint8_t { average, change };
+
     Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
               std::shared_ptr<const MixingPlan> plan, arena::Rows x, arena::Columns columns,
               int tag, Options options);
@@ -36,8 +38,8 @@ public:
 
     arena::Rows rows() const { return x_; }
 
-    /// out = W x, once it is done.
-    void finish(arena::Rows out);
+    /// out = W x or (W - I) x, once it is done; out may be x only for the first.
+    void finish(arena::Rows out, Result result = Result::average);
 
 protected:
     bool advance() override;
@@ -51,6 +53,7 @@ private:
     void start_groups(void (GroupMean::*list)(int, std::vector<Message>&, std::vector<Message>&));
     bool advance_groups();
     std::vector<std::vector<arena::Term>> terms(arena::Rows out) const;
+    std::vector<std::vector<arena::Term>> changes(arena::Rows out) const;
 
     RowPlane& plane_;
     std::shared_ptr<ScratchPool> pool_;

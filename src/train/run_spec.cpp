@@ -28,7 +28,9 @@ Json resolve_name(const Json& given, const std::string& pointer) {
 }
 
 Json resolve_one_seed(const Json& given, const std::string& pointer) {
-    if (!given.is_number_integer() || given < 0) {
+    const bool whole =
+        given.is_number_unsigned() || (given.is_number_integer() && given.get<int64_t>() >= 0);
+    if (!whole) {
         throw UserError(pointer + ": must be a whole number from 0 (found " +
                         base::short_text(given) + ")");
     }

@@ -224,8 +224,9 @@ TEST_CASE("the weighted mean of equal rows is that row, to the bit") {
     const DType type = GENERATE(DType::float32, DType::float64);
     const int degree = GENERATE(1, 2, 3, 5, 9, 33);
     const Buffer one = random_rows(layout, type, 1, 18), out(type, 0, 1, layout.columns());
+    const Weights weights = weights_to(1, 1, 1, degree);
     std::vector<Term> terms;
-    for (const auto& [source, weight] : weights_to(1, 1, 1, degree)[0]) {
+    for (const auto& [source, weight] : weights[0]) {
         terms.push_back({one.rows().at(0, 0), weight});
     }
     weighted_means(std::span(&terms, 1), out.rows(), layout.all());

@@ -97,7 +97,7 @@ COUNTS = ["/replicas", "/evaluate/batch_size", "/evaluate/replicas", "/checkpoin
     "number", [2**31, 2**63 - 1, 2**63, 2**64 - 1, 2**64, "1e19", -2**63, "-1e300"])
 def test_numbers_that_no_count_can_be(dbench, number):
     """None may wrap around to another number."""
-    spec = dbench.spec()
+    spec = dbench.spec({"schedule": "constant"})
     for pointer in COUNTS:
         message = refused(dbench, spec, "--set", f"{pointer}={number}")
         named = pointer if pointer != "/data/batch_size/global" else "/data/batch_size"

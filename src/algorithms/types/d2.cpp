@@ -3,13 +3,15 @@
 //
 //     x_1 = W (x_0 - lr g_0);   x_{t+1} = W (2 x_t - x_{t-1} - lr_t g_t + lr_{t-1} g_{t-1})
 //
-// held in one of two forms, equal but for rounding:
+// held as x_{t+1} = W (h_t + c_t) with h_t = x_t - lr_t g_t, c_0 = 0 and a correction in one of two
+// forms, equal but for rounding:
 //
-//     standard   h_t = x_t - lr_t g_t;   x_{t+1} = W (x_t + h_t - h_{t-1}),  h_{-1} = x_0
-//     relay      c_0 = 0;   x_{t+1} = W (h_t + c_t),   c_{t+1} = x_{t+1} - h_t
-//                                                            (Vogels et al. 2021, arXiv 2110.04175)
+//     standard   c_{t+1} = c_t + (W - I) (h_t + c_t)
+//     relay      c_{t+1} = x_{t+1} - h_t                     (Vogels et al. 2021, arXiv 2110.04175)
 //
-// One row per neighbour and iteration; keeps h_{t-1} or c, and h_t. Needs lambda_n(W) > -1/3.
+// The relay form rounds c to the size of x in every iteration: in float32 its mean over replicas
+// walks away from 0 at random, and acts like a gradient of that size / lr. The standard form does
+// not. One row per neighbour and iteration; keeps c, and h_t. Needs lambda_n(W) > -1/3.
 
 #include <nlohmann/json.hpp>
 
@@ -18,29 +20,6 @@
 
 namespace dbench::algorithms {
 namespace {
-
-class Standard final : public AdaptThenCombine {
-public:
-    using AdaptThenCombine::AdaptThenCombine;
-
-    void declare(arena::StateTable& state) override {
-        h_before_ = state.rows("algorithm/previous_step");
-        h_ = state.scratch();
-    }
-
-protected:
-    void adapt(Step& step, arena::Columns columns) override {
-        if (step.t == 0) step.copy(step.x, h_before_, columns);
-        step.decay(columns);
-        step.descend(h_.rows(), step.x, step.g, columns);
-        step.combine(step.x, {{1, step.x}, {1, h_.rows()}, {-1, h_before_}}, columns);
-        step.copy(h_.rows(), h_before_, columns);
-    }
-
-private:
-    arena::Rows h_before_;
-    arena::Buffer h_;
-};
 
 class Relay final : public AdaptThenCombine {
 public:
@@ -68,7 +47,7 @@ private:
 
 std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
     if (spec.at("form") == "relay") return std::make_unique<Relay>(context.schedule);
-    return std::make_unique<Standard>(context.schedule);
+    return std::make_unique<Corrected>(context.schedule, 1.0);
 }
 
 }  // namespace
@@ -76,8 +55,9 @@ std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& 
 AlgorithmEntry d2_entry() {
     return {{"d2",
              "D2: no bias under heterogeneous data (symmetric W, lambda_n > -1/3)",
-             {base::Parameter::choice("form", "\"standard\"", {"standard", "relay"},
-                                      "what is kept: the step before, or a correction")}},
+             {base::Parameter::choice(
+                 "form", "\"standard\"", {"standard", "relay"},
+                 "how the correction is kept: by the changes of averaging, or by a difference")}},
             make,
             {.graph = GraphNeed::symmetric,
              .optimizer = OptimizerNeed::plain_sgd,

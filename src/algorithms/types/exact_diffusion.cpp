@@ -2,7 +2,8 @@
 //
 //     psi+ = x - lr g(x);   phi = psi+ + x - psi;   x <- (phi + W phi) / 2,   psi_0 = x_0
 //
-// which is exact under heterogeneous data. One row per neighbour and iteration; keeps psi, and phi.
+// which is exact under heterogeneous data. The correction c = x - psi is held by itself, as the sum
+// of the changes (W phi - phi) / 2. One row per neighbour and iteration; keeps c, and psi+.
 
 #include <nlohmann/json.hpp>
 
@@ -12,37 +13,8 @@
 namespace dbench::algorithms {
 namespace {
 
-class ExactDiffusion final : public AdaptThenCombine {
-public:
-    using AdaptThenCombine::AdaptThenCombine;
-
-    void declare(arena::StateTable& state) override {
-        psi_ = state.rows("algorithm/psi");
-        message_ = state.scratch();
-    }
-
-protected:
-    void adapt(Step& step, arena::Columns columns) override {
-        const arena::Rows phi = message_.rows();
-        if (step.t == 0) step.copy(step.x, psi_, columns);
-        step.decay(columns);
-        step.combine(phi, {{1, step.x}, {-1, psi_}}, columns);
-        step.descend(psi_, step.x, step.g, columns);
-        step.combine(phi, {{1, phi}, {1, psi_}}, columns);
-        step.copy(phi, step.x, columns);
-    }
-    arena::Rows message(Step&) override { return message_.rows(); }
-    void combined(Step& step) override {
-        step.combine(step.x, {{0.5, step.x}, {0.5, message_.rows()}}, step.layout.all());
-    }
-
-private:
-    arena::Rows psi_;
-    arena::Buffer message_;
-};
-
 std::unique_ptr<Algorithm> make(const base::Json&, const AlgorithmContext& context) {
-    return std::make_unique<ExactDiffusion>(context.schedule);
+    return std::make_unique<Corrected>(context.schedule, 0.5);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ if(DBENCH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     # A precompiled header can only be cached if ccache need not look at its time stamps. Paths below the
     # base directory are made relative, so that another clone finds what this one compiled.
     set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}"
-        "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${DBENCH_CCACHE}")
+        "CCACHE_SLOPPINESS=pch_defines,time_macros;${DBENCH_CCACHE}")
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         list(APPEND DBENCH_COMPILE_OPTIONS -fpch-preprocess)
     endif()

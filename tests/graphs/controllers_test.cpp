@@ -119,6 +119,18 @@ TEST_CASE("ada reversed uses the same graphs, the other way round") {
     }
 }
 
+TEST_CASE("ada reversed sends the same bytes also where the last epoch is a part of one") {
+    for (const int64_t iterations : {95, 91, 7}) {
+        const RunFacts run{{iterations, 10, 1}, 4};
+        const auto plain = make(R"({"type": "ada", "k0": 8, "gamma_k": 1})", 16, run);
+        const auto reversed =
+            make(R"({"type": "ada", "k0": 8, "gamma_k": 1, "reversed": true})", 16, run);
+        for (int64_t t = 0; t < iterations; ++t) {
+            CHECK(degree(plain.staged, t) == degree(reversed.staged, iterations - 1 - t));
+        }
+    }
+}
+
 TEST_CASE("ada over other families") {
     const auto exponential =
         make(R"({"type": "ada", "k0": 4, "gamma_k": 1, "k_min": 1, "family": "exponential"})", 12);
@@ -218,6 +230,29 @@ TEST_CASE("ada_variance relative to its maximum, aggregated over tensors") {
         s.decide(1, std::vector<double>{0.1, 0.1, 0.1});
         CHECK(degree(s, 2) == 4);
     }
+}
+
+TEST_CASE("The median of an even number of tensors lies between the middle two") {
+    const Json spec{{"type", "ada_variance"},
+                    {"aggregate", "median"},
+                    {"relative", false},
+                    {"low", 1.5},
+                    {"high", 2.5},
+                    {"patience", 1},
+                    {"k0", 4},
+                    {"k_max", 8},
+                    {"every", {{"iterations", 1}}}};
+    const auto schedule = make_graph(spec, {16, 1, {}});
+    auto& s = dynamic_cast<Staged&>(*schedule);
+    s.decide(0, std::vector<double>{3, 0, 1, 4});  // 2, in the band; the upper one is not
+    CHECK(degree(s, 1) == 4);
+    s.decide(1, std::vector<double>{3, std::nan(""), 0, 0});
+    CHECK(degree(s, 2) == 4);
+    s.decide(2, std::vector<double>{0, 3, 0, 4});  // 1.5
+    CHECK(degree(s, 3) == 4);
+    s.decide(3, std::vector<double>{1, 4, 0, 1});  // 1
+    CHECK(degree(s, 4) == 2);
+    CHECK(contains(s.stages().back().reason, "variation 1 below"));
 }
 
 TEST_CASE("consensus_control: degree up above the target, down well below it") {

@@ -49,8 +49,8 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.after = features.after;
     o.every = plan.profile.rows.mean_interval(plan.iterations);
     o.variance_every = plan.profile.variance.mean_interval(plan.iterations);
-    if (s.graph) o.certified = s.graph->at(0).matrix;
     o.schedule = s.session->schedule();
+    if (o.schedule) o.certified = o.schedule->certified().matrix;
     o.graphs = s.spec.run.profile.graphs;
     o.iterations = plan.iterations;
     o.samples_per_iteration = static_cast<double>(plan.samples_per_iteration);

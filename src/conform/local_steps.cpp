@@ -36,7 +36,8 @@ private:
     int64_t exchanges_ = 0;
 };
 
-/// Gossip-PGA (2105.09080): x+ = W (x - lr d(x)), with J/n in W's place when due.
+/// Gossip-PGA (2105.09080): x+ = W (x - lr d(x)), with J/n in W's place when due; W is that of its
+/// k-th use.
 class GossipPga : public Reference {
 public:
     explicit GossipPga(Parts parts)
@@ -45,12 +46,13 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         x -= it.lr * optimizer_->direction_at(it, x);
-        x = (is_due(it.t, period_) ? mean_weights(x.rows()) : it.w(it.t)) * x;
+        x = (is_due(it.t, period_) ? mean_weights(x.rows()) : it.w(uses_++)) * x;
     }
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
     int64_t period_;
+    int64_t uses_ = 0;
 };
 
 /// x <- x - lr d(x), then where (t + 1) mod outer_period = 0 the graph's W (of its k-th use), else

@@ -25,7 +25,7 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         if (origin_.size() == 0) origin_ = x.colwise().mean();
-        if (!is_due(it.t, period_)) return base_->step(it, x);
+        if (!is_due(it.t, period_)) return step_between(it, x);
 
         Iteration with_mean = it;
         with_mean.w = [n = x.rows()](int64_t) { return mean_weights(n); };
@@ -37,7 +37,20 @@ public:
     }
 
 private:
+    // The mean postpones the base's W, whose k-th use it is otherwise.
+    void step_between(const Iteration& it, Matrix& x) {
+        bool used = false;
+        Iteration postponed = it;
+        postponed.w = [&](int64_t) {
+            used = true;
+            return it.w(uses_);
+        };
+        base_->step(postponed, x);
+        uses_ += used;
+    }
+
     std::unique_ptr<Reference> base_;
+    int64_t uses_ = 0;
     int64_t period_;
     double beta_, alpha_;
     Eigen::RowVectorXd u_, origin_;  ///< origin: x_0

@@ -35,6 +35,8 @@ public:
 
     virtual int size() const = 0;  ///< n
     virtual Round at(int64_t t) const = 0;
+    /// The round whose matrix a certificate describes: the first one of the graph.
+    virtual Round certified() const { return at(0); }
     /// Row i of W: whose parameters i uses; sorted by peer, i itself included, weights > 0 or, for
     /// self, any.
     virtual std::vector<Link> in(Round round, int i) const = 0;

@@ -1,11 +1,16 @@
-// Schedules made of others: when they exchange for the first time, and when they repeat.
+// Schedules made of others: when they exchange for the first time, when they repeat, which rounds
+// of a sequence they use, and what they call them.
 
 #include "graphs/schedules/chosen.hpp"
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "base/error.hpp"
 #include "catch.hpp"
+#include "graphs/schedules/naming.hpp"
+#include "graphs/schedules/staged.hpp"
 
 using namespace dbench;
 using namespace dbench::graphs;
@@ -22,7 +27,132 @@ bool exchanges(const Schedule& schedule, int64_t t) {
     return false;
 }
 
+std::shared_ptr<const Schedule> made(const char* spec, int n, RunFacts run = {100, 10, 1, 4}) {
+    return make_graph(base::Json::parse(spec), {n, 1, run});
+}
+
+/// The offset to which replica 0 sends in iteration t; 0: to nobody, n: to more than one.
+int offset(const Schedule& schedule, int64_t t) {
+    const std::vector<Link> links = schedule.out(schedule.at(t), 0);
+    if (links.size() > 2) return schedule.size();
+    return links.back().peer;
+}
+
 }  // namespace
+
+TEST_CASE("No two parts' names are one, and what is joined can be parted") {
+    std::set<uint64_t> seen;
+    for (uint64_t part = 0; part < 70; ++part) {
+        for (uint64_t name = 0; name < 70; ++name) {
+            const uint64_t both = joined({part, name});
+            CHECK(parted(both) == PartName{part, name});
+            CHECK(seen.insert(both).second);
+        }
+    }
+    const uint64_t most = std::numeric_limits<uint64_t>::max();
+    CHECK(parted(joined({0, most >> 1})) == PartName{0, most >> 1});
+    CHECK(parted(joined({(1u << 31) - 2, 1})) == PartName{(1u << 31) - 2, 1});
+    CHECK_THROWS_AS(joined({0, most}), base::UserError);
+    CHECK_THROWS_AS(joined({1, most >> 2}), base::UserError);
+    CHECK_THROWS_AS(joined({uint64_t{1} << 32, 0}), base::UserError);
+    CHECK_THROWS_AS(joined({most, 0}), base::UserError);
+}
+
+TEST_CASE("Uses are counted as one by one") {
+    for (const Uses uses : {Uses{1, 0, 0}, Uses{4, 0, 0}, Uses{3, 7, 0}, Uses{1, 0, 5},
+                            Uses{4, 0, 6}, Uses{4, 9, 6}, Uses{2, 0, 1}, Uses{3, 0, 3}}) {
+        int64_t count = 0;
+        for (int64_t t = 0; t < 100; ++t) {
+            CAPTURE(uses.period, uses.from, uses.instead, t);
+            CHECK(uses.before(t) == count);
+            count += uses.in(t);
+        }
+        for (const int64_t rounds : {1, 3, 4}) {  // of a sequence
+            const int64_t repeats = uses.repeats(rounds);
+            CHECK((repeats == 0) == (uses.from > 0));
+            if (repeats == 0) continue;
+            CHECK(uses.before(repeats) % rounds == 0);
+            for (int64_t t = 0; t < 50; ++t) CHECK(uses.in(t + repeats) == uses.in(t));
+        }
+    }
+}
+
+TEST_CASE("Local steps go through every round of each of a list's sequences") {
+    const auto list = made(R"([{"type": "one_peer_exponential", "until": {"iterations": 41}},
+                               {"type": "ring", "until": {"iterations": 50}},
+                               "one_peer_exponential"])",
+                           16);
+    const auto local = every_so_often(list, no_exchange(16), 4);
+    std::vector<int> used[2];
+    for (int64_t t = 0; t < 100; ++t) {
+        if ((t + 1) % 4 != 0) {
+            CHECK(offset(*local, t) == 0);
+        } else if (t < 41 || t >= 50) {
+            used[t >= 50].push_back(offset(*local, t));
+        } else {
+            CHECK(offset(*local, t) == 16);
+        }
+    }
+    CHECK(used[0] == std::vector<int>{1, 2, 4, 8, 1, 2, 4, 8, 1, 2});
+    CHECK(used[1] == std::vector<int>{1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 1});
+    // Asked in any order.
+    const auto again = every_so_often(list, no_exchange(16), 4);
+    for (int64_t t = 99; t >= 0; --t) CHECK(again->at(t).matrix == local->at(t).matrix);
+}
+
+TEST_CASE("A graph that comes back goes on with the round that was due") {
+    const auto graph = made(R"({"type": "budget", "order": "uniform", "models": 3,
+                                "dense": {"type": "ring_lattice", "k": 6},
+                                "sparse": "one_peer_exponential"})",
+                            16);
+    const auto local = every_so_often(graph, no_exchange(16), 4);
+    int uses = 0;
+    for (int64_t t = 3; t < 100; t += 4) {
+        const int sent = offset(*local, t);
+        if (sent != 16) CHECK(sent == 1 << (uses++ % 4));
+    }
+    CHECK(uses > 8);
+}
+
+TEST_CASE("A global average postpones the graph's round, and leaves none out") {
+    const auto pairs = made(R"("one_peer_exponential")", 8);
+    const auto global = averaged_globally(pairs, {.instead = 3});
+    for (int64_t t = 0; t < 18; ++t) {
+        CHECK(offset(*global, t) == (t % 3 == 2 ? 8 : 1 << ((t - t / 3) % 3)));
+        CHECK(global->at(t).matrix == global->at(t + global->period()).matrix);
+    }
+    // Every second iteration, every third of those global.
+    const auto seldom = averaged_globally(pairs, {.period = 2, .instead = 6});
+    for (const auto& [t, sent] : {std::pair{0, 0},
+                                  {1, 1},
+                                  {2, 0},
+                                  {3, 2},
+                                  {4, 0},
+                                  {5, 8},
+                                  {6, 0},
+                                  {7, 4},
+                                  {8, 0},
+                                  {9, 1},
+                                  {10, 0},
+                                  {11, 8}}) {
+        CHECK(offset(*seldom, t) == sent);
+    }
+}
+
+TEST_CASE("What is certified keeps its name in schedules made of it") {
+    for (const char* spec : {R"("one_peer_exponential")", R"([{"type": "torus",
+                             "until": {"epochs": 1}}, "ring"])"}) {
+        const auto graph = made(spec, 8);
+        const auto local = every_so_often(graph, no_exchange(8), 4);
+        const auto global = averaged_globally(graph, {.instead = 4});
+        for (const Schedule& schedule :
+             {std::cref(*graph), std::cref<Schedule>(*local), std::cref<Schedule>(*global)}) {
+            CHECK(schedule.in(schedule.certified(), 3).size() == graph->in(graph->at(0), 3).size());
+        }
+        CHECK(local->certified().matrix == local->at(3).matrix);
+        CHECK(global->certified().matrix == global->at(0).matrix);
+    }
+}
 
 TEST_CASE("The first exchange is known without a walk over the run") {
     for (const int64_t period : {1, 2, 7, 40}) {
@@ -46,7 +176,8 @@ TEST_CASE("The first exchange is known without a walk over the run") {
     const auto seldom = every_so_often(ring(), no_exchange(8), 1'000'000'000);
     CHECK(seldom->first_exchange() == 999'999'999);
     CHECK(exchanges(*seldom, seldom->first_exchange()));
-    CHECK(averaged_globally(ring(), 6)->first_exchange() == 0);
+    CHECK(averaged_globally(ring(), {.instead = 6})->first_exchange() == 0);
+    CHECK(averaged_globally(ring(), {.period = 4, .instead = 6})->first_exchange() == 3);
 }
 
 TEST_CASE("Periods that are too long for a number never end") {
@@ -57,5 +188,6 @@ TEST_CASE("Periods that are too long for a number never end") {
         CHECK(schedule->period() >= 0);
     }
     CHECK(schedule->period() == 0);
-    CHECK(averaged_globally(every_so_often(ring(), no_exchange(8), 4), 6)->period() == 12);
+    const auto fourth = std::shared_ptr<const Schedule>(every_so_often(ring(), no_exchange(8), 4));
+    CHECK(averaged_globally(fourth, {.instead = 6})->period() == 24);
 }

@@ -91,6 +91,78 @@ TEST_CASE("a list's mistakes are said") {
     CHECK(contains(failure(R"([{"type": "ring", "until": {"days": 2}}, "star"])", 4), "until"));
 }
 
+TEST_CASE("a list takes over the plan of a graph that changes by itself") {
+    for (const char* between : {R"({"type": "complete", "until": {"epochs": 5}},)", ""}) {
+        const std::string spec =
+            R"([{"type": "ada", "k0": 4, "gamma_k": 2, "until": {"epochs": 4}},)" +
+            std::string(between) + R"("ring"])";
+        const auto made = make(spec.c_str(), 16);
+        for (int64_t t = 0; t < 100; ++t) {
+            const bool complete = *between != 0 && t >= 40 && t < 50;
+            CHECK(degree(made.staged, t) == (t < 10 ? 4 : complete ? 15 : 2));
+        }
+        CHECK(made.staged.stages().size() == (*between != 0 ? 4 : 3));
+        CHECK(made.staged.stages()[1].reason == "epoch 1");
+    }
+    // By the epochs of the run, not from where the list comes to it.
+    const auto late = make(R"([{"type": "star", "weights": "metropolis", "until": {"epochs": 3}},
+                               {"type": "ada", "k0": 8, "gamma_k": 1}])",
+                           16);
+    CHECK(degree(late.staged, 30) == 6);  // k(3) = 5
+    CHECK(degree(late.staged, 60) == 2);
+    CHECK(late.staged.stages()[1].first == 30);
+}
+
+TEST_CASE("what decides during the run, or over all of it, is no part of another graph") {
+    for (const char* deciding :
+         {R"({"type": "ada_variance")", R"({"type": "consensus_control", "by": "degree")",
+          R"({"type": "consensus_control")", R"({"type": "participation", "policy": "slowest")"}) {
+        const std::string graph = deciding;
+        CHECK(contains(failure(("[" + graph + R"(, "until": {"epochs": 1}}, "ring"])").c_str(), 16),
+                       "/graph/0: decides during the run"));
+        const std::string outer = R"({"type": "hierarchical", "gpus_per_node": 2, "outer": )";
+        CHECK(contains(failure((outer + graph + "}}").c_str(), 16), "/graph/outer: decides"));
+        CHECK(
+            contains(failure((R"({"type": "participation", "graph": )" + graph + "}}").c_str(), 16),
+                     "/graph/graph: decides"));
+        CHECK(contains(failure((R"({"type": "budget", "dense": )" + graph + "}}").c_str(), 16),
+                       "/graph/dense: "));
+    }
+    CHECK(contains(failure(R"([{"type": "budget", "dense": {"type": "ring_lattice", "k": 6},
+                                "until": {"epochs": 1}}, "ring"])",
+                           16),
+                   "/graph/0: spends a total over the whole run"));
+    CHECK(contains(failure(R"({"type": "budget", "dense": {"type": "ada", "k0": 8}})", 16),
+                   "/graph/dense: ada sends more at some times than at others"));
+    CHECK(contains(failure(R"({"type": "participation", "policy": "slowest", "graph": "ada"})", 16),
+                   "/graph/graph: goes from graph to graph"));
+}
+
+TEST_CASE("a level of a hierarchy that changes does so by the run's epochs") {
+    const auto made = make(R"({"type": "hierarchical", "gpus_per_node": 2,
+                               "outer": {"type": "ada", "k0": 6, "gamma_k": 1}})",
+                           16);
+    for (int64_t t = 0; t < 100; ++t) {
+        const double k = std::max(6 - double(t / 10), 2.0);
+        CHECK(degree(made.staged, t) == 2 * (2 * std::ceil(k / 2) + 1) - 1);
+    }
+    CHECK(made.staged.at(0).matrix == made.staged.at(9).matrix);
+    CHECK(made.staged.name(0) == "ring_lattice k=6 (x) complete");
+    const auto both = make(R"({"type": "hierarchical", "gpus_per_node": 4,
+                               "inner": [{"type": "complete", "until": {"epochs": 3}}, "ring"],
+                               "outer": [{"type": "complete", "until": {"epochs": 5}}, "ring"]})",
+                           16);
+    CHECK(degree(both.staged, 29) == 15);
+    CHECK(degree(both.staged, 30) == 11);
+    CHECK(degree(both.staged, 50) == 8);
+    const auto thinned = make_graph(Json::parse(R"({"type": "participation", "fraction": 1,
+                                        "graph": {"type": "ada", "k0": 6, "gamma_k": 1}})"),
+                                    {16, 1, {100, 10, 1, 4}});
+    CHECK(degree(*thinned, 9) == 6);
+    CHECK(degree(*thinned, 19) == 6);
+    CHECK(degree(*thinned, 99) == 2);
+}
+
 TEST_CASE("ada: k(e) = max(k0 - floor(gamma_k e), k_min), rounded up to even") {
     const auto made = make(R"({"type": "ada", "k0": 9, "gamma_k": 1.5, "k_min": 3})", 24);
     for (int64_t t = 0; t < 100; ++t) {
@@ -116,6 +188,18 @@ TEST_CASE("ada reversed uses the same graphs, the other way round") {
     const auto reversed = make(R"({"type": "ada", "k0": 8, "gamma_k": 1, "reversed": true})", 16);
     for (int64_t t = 0; t < 100; ++t) {
         CHECK(degree(plain.staged, t) == degree(reversed.staged, 99 - t));
+    }
+}
+
+TEST_CASE("ada reversed sends the same bytes also where the last epoch is a part of one") {
+    for (const int64_t iterations : {95, 91, 7}) {
+        const RunFacts run{{iterations, 10, 1}, 4};
+        const auto plain = make(R"({"type": "ada", "k0": 8, "gamma_k": 1})", 16, run);
+        const auto reversed =
+            make(R"({"type": "ada", "k0": 8, "gamma_k": 1, "reversed": true})", 16, run);
+        for (int64_t t = 0; t < iterations; ++t) {
+            CHECK(degree(plain.staged, t) == degree(reversed.staged, iterations - 1 - t));
+        }
     }
 }
 
@@ -218,6 +302,29 @@ TEST_CASE("ada_variance relative to its maximum, aggregated over tensors") {
         s.decide(1, std::vector<double>{0.1, 0.1, 0.1});
         CHECK(degree(s, 2) == 4);
     }
+}
+
+TEST_CASE("The median of an even number of tensors lies between the middle two") {
+    const Json spec{{"type", "ada_variance"},
+                    {"aggregate", "median"},
+                    {"relative", false},
+                    {"low", 1.5},
+                    {"high", 2.5},
+                    {"patience", 1},
+                    {"k0", 4},
+                    {"k_max", 8},
+                    {"every", {{"iterations", 1}}}};
+    const auto schedule = make_graph(spec, {16, 1, {}});
+    auto& s = dynamic_cast<Staged&>(*schedule);
+    s.decide(0, std::vector<double>{3, 0, 1, 4});  // 2, in the band; the upper one is not
+    CHECK(degree(s, 1) == 4);
+    s.decide(1, std::vector<double>{3, std::nan(""), 0, 0});
+    CHECK(degree(s, 2) == 4);
+    s.decide(2, std::vector<double>{0, 3, 0, 4});  // 1.5
+    CHECK(degree(s, 3) == 4);
+    s.decide(3, std::vector<double>{1, 4, 0, 1});  // 1
+    CHECK(degree(s, 4) == 2);
+    CHECK(contains(s.stages().back().reason, "variation 1 below"));
 }
 
 TEST_CASE("consensus_control: degree up above the target, down well below it") {

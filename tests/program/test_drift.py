@@ -1,4 +1,4 @@
-"""float32 trains to where float64 does, also where an algorithm integrates what averaging leaves."""
+"""float32 trains to where float64 does, also where averaging is integrated."""
 
 import h5py
 import pytest

@@ -3,6 +3,7 @@
 //
 //     W_t = J/n where (t + 1) mod H = 0,   the graph's W else
 //
+// where a graph that changes from round to round goes on with the round that was due.
 // One row per neighbour and iteration, an all-reduce where the global average is due.
 
 #include <nlohmann/json.hpp>
@@ -16,7 +17,7 @@ namespace {
 std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
                                            std::shared_ptr<const graphs::Schedule> graph,
                                            const graphs::RunFacts&) {
-    return graphs::averaged_globally(std::move(graph), spec.at("period"));
+    return graphs::averaged_globally(std::move(graph), {.instead = spec.at("period")});
 }
 
 }  // namespace

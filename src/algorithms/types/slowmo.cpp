@@ -4,11 +4,13 @@
 //     x_a = mean_j x_j;   u <- beta u + (x_0 - x_a) / lr;   x_0 <- x_0 - alpha lr u;   x_i <- x_0
 //
 // lr is that of the last inner step; when due, the mean takes the place of the base algorithm's W.
-// The base algorithm's state goes on. Its rows, and an all-reduce when due; keeps x_0 and u.
+// The base algorithm's state goes on. Its rows, and
+// an all-reduce when due; keeps x_0 and u.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
+#include "base/duration.hpp"
 #include "base/error.hpp"
 #include "graphs/schedules/chosen.hpp"
 
@@ -80,11 +82,17 @@ void check(base::Json& spec, const std::string& pointer) {
                           "adapt_then_combine, averaged_momentum or qg_dsgdm");
 }
 
+// Of the base algorithms local_sgd alone has a schedule of its own.
 std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
                                            std::shared_ptr<const graphs::Schedule> graph,
                                            const graphs::RunFacts& run) {
-    if (base_of(spec).schedule) graph = base_of(spec).schedule(spec.at("base"), graph, run);
-    return graphs::averaged_globally(std::move(graph), spec.at("period"));
+    graphs::Uses uses{.instead = spec.at("period")};
+    const base::Json& base = spec.at("base");
+    if (base.at("type") == "local_sgd") {
+        uses.period = base.at("period");
+        uses.from = base::to_iterations(base.at("start"), run);
+    }
+    return graphs::averaged_globally(std::move(graph), uses);
 }
 
 }  // namespace

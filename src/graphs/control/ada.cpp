@@ -39,14 +39,21 @@ public:
         const int64_t iterations = context.run.iterations, per_epoch = context.run.per_epoch;
         epochs_ = iterations > 0 ? (iterations + per_epoch - 1) / per_epoch
                                  : std::min(kMostEpochs, to_floor(double(k0 - k_min), gamma));
+        std::vector<Part> parts;
+        for (int64_t epoch = 0; epoch < epochs_; epoch = end_of(epoch, degree)) {
+            parts.push_back({epoch, epoch * per_epoch, degree(epoch)});
+        }
+        // Reversed, iteration t has what iteration end - 1 - t has, also where the last epoch is
+        // not a whole one.
+        const int64_t end = iterations > 0 ? iterations : epochs_ * per_epoch;
         const bool reversed = spec.at("reversed");
-        const auto degree_in = [&](int64_t epoch) {
-            return degree(reversed ? epochs_ - 1 - epoch : epoch);
-        };
-        for (int64_t epoch = 0; epoch < epochs_; epoch = end_of(epoch, degree_in)) {
-            const int64_t k = degree_in(epoch);
-            go_to(epoch * per_epoch, add(family.title(k), family.make(k)),
-                  "epoch " + std::to_string(epoch));
+        for (size_t k = 0; k < parts.size(); ++k) {
+            const size_t at = reversed ? parts.size() - 1 - k : k;
+            const Part& part = parts[at];
+            const int64_t after = at + 1 < parts.size() ? parts[at + 1].first : end;
+            go_to(reversed ? end - after : part.first,
+                  add(family.title(part.k), family.make(part.k)),
+                  "epoch " + std::to_string(part.epoch) + (reversed ? ", reversed" : ""));
         }
         first_change_ = gamma > 0 ? to_floor(1, gamma) - 1 : -1;
     }
@@ -64,7 +71,11 @@ public:
     }
 
 private:
-    /// The first epoch after `first` with another degree, which only falls or only rises.
+    struct Part {
+        int64_t epoch, first, k;  // from that epoch's first iteration on
+    };
+
+    /// The first epoch after `first` with another degree, which only falls.
     template <class Degree>
     int64_t end_of(int64_t first, const Degree& degree) const {
         int64_t same = first, other = epochs_;

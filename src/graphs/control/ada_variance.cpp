@@ -23,9 +23,13 @@ double aggregate(std::vector<double> values, const std::string& how) {
     if (values.empty()) return 0;
     if (how == "max") return *std::max_element(values.begin(), values.end());
     if (how == "median") {
+        for (const double v : values) {
+            if (v != v) return v;  // has no place in an order
+        }
         const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
         std::nth_element(values.begin(), middle, values.end());
-        return *middle;
+        if (values.size() % 2 != 0) return *middle;
+        return (*std::max_element(values.begin(), middle) + *middle) / 2;
     }
     double sum = 0;
     for (const double v : values) sum += v;

@@ -29,6 +29,12 @@ public:
             const std::string key = which == 0 ? "dense" : "sparse";
             const base::Json graph = resolve_graph(spec.at(key), pointer + "/" + key);
             auto schedule = make_graph(graph, context, pointer + "/" + key);
+            if (schedule->staged()) {
+                throw base::UserError(pointer + "/" + key + ": " + graph_title(graph) +
+                                      " sends more at some times than at others, so that a total "
+                                      "cannot be planned with it: use a graph that stays, such as "
+                                      "ring_lattice");
+            }
             models[which] = models_sent(*schedule);
             add(graph_label(graph), std::move(schedule));
         }
@@ -61,6 +67,8 @@ public:
         const auto dense = static_cast<int64_t>(std::llround(share * double(iterations)));
         plan(spec.at("order"), dense, iterations, pointer);
     }
+
+    std::string alone() const override { return "spends a total over the whole run"; }
 
 private:
     enum : size_t { kDense, kSparse };

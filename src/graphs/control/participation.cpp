@@ -124,6 +124,12 @@ std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& conte
     const int n = context.n;
     const std::shared_ptr<const Schedule> graph =
         make_graph(spec.at("graph"), context, pointer + "/graph");
+    const Staged* plan = plan_of(*graph, pointer + "/graph");
+    if (plan && spec.at("policy") == "slowest") {
+        throw base::UserError(pointer +
+                              "/graph: goes from graph to graph, which policy slowest cannot "
+                              "thin out: use one graph, or the policy random or round_robin");
+    }
     for (int64_t t = 0; t < std::clamp<int64_t>(graph->period(), 1, 64); ++t) {
         if (is_symmetric(*graph->matrix(graph->at(t)))) continue;
         throw base::UserError(pointer +

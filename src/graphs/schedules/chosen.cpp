@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/error.hpp"
+#include "graphs/schedules/naming.hpp"
 #include "graphs/schedules/sequence.hpp"
-#include "graphs/schedules/staged.hpp"
 
 namespace dbench::graphs {
 namespace {
@@ -15,25 +14,18 @@ namespace {
 class Chosen final : public Schedule {
 public:
     Chosen(std::vector<std::shared_ptr<const Schedule>> schedules,
-           std::function<Choice(int64_t)> choose, int64_t period, int64_t first_exchange)
+           std::function<size_t(int64_t)> choose, int64_t period, int64_t first_exchange)
         : schedules_(std::move(schedules)),
           choose_(std::move(choose)),
           period_(period),
-          first_exchange_(first_exchange) {
-        DBENCH_EXPECT(schedules_.size() <= 16);
-        for (const auto& schedule : schedules_) {
-            const auto* nested = dynamic_cast<const Chosen*>(schedule.get());
-            if (nested) shift_ = std::max(shift_, nested->shift_ + 4);
-        }
-    }
+          first_exchange_(first_exchange) {}
 
     int size() const override { return schedules_.front()->size(); }
     Round at(int64_t t) const override {
-        const Choice choice = choose_(t);
-        const Round inner = schedules_.at(choice.schedule)->at(choice.t);
-        DBENCH_EXPECT(inner.matrix >> shift_ == 0);
-        return {inner.matrix | (static_cast<uint64_t>(choice.schedule) << shift_), inner.repeats};
+        const size_t which = choose_(t);
+        return named(which, schedules_.at(which)->at(t));
     }
+    Round certified() const override { return named(0, schedules_.front()->certified()); }
     std::vector<Link> in(Round round, int i) const override {
         return of(round).in(inner(round), i);
     }
@@ -50,15 +42,15 @@ public:
     int64_t first_exchange() const override { return first_exchange_; }
 
 private:
-    const Schedule& of(Round round) const { return *schedules_.at(round.matrix >> shift_); }
-    Round inner(Round round) const {
-        return {round.matrix & ((uint64_t{1} << shift_) - 1), round.repeats};
+    static Round named(size_t which, Round inner) {
+        return {joined({which, inner.matrix}), inner.repeats};
     }
+    static Round inner(Round round) { return {parted(round.matrix).name, round.repeats}; }
+    const Schedule& of(Round round) const { return *schedules_.at(parted(round.matrix).part); }
 
     std::vector<std::shared_ptr<const Schedule>> schedules_;
-    std::function<Choice(int64_t)> choose_;
+    std::function<size_t(int64_t)> choose_;
     int64_t period_, first_exchange_;
-    int shift_ = 52;  // a round's matrix: the schedule's number above, its own matrix below
 };
 
 /// W = I for ever.
@@ -71,17 +63,10 @@ bool is_identity(const Schedule& schedule) {
     return true;
 }
 
-/// When two sequences of these periods begin anew together; 0, as they have it, for never.
-int64_t together(int64_t a, int64_t b) {
-    int64_t both = 0;
-    if (a == 0 || b == 0 || __builtin_mul_overflow(a / std::gcd(a, b), b, &both)) return 0;
-    return both;
-}
-
 }  // namespace
 
 std::unique_ptr<Schedule> chosen(std::vector<std::shared_ptr<const Schedule>> schedules,
-                                 std::function<Choice(int64_t)> choose, int64_t period,
+                                 std::function<size_t(int64_t)> choose, int64_t period,
                                  int64_t first_exchange) {
     return std::make_unique<Chosen>(std::move(schedules), std::move(choose), period,
                                     first_exchange);
@@ -105,36 +90,33 @@ std::unique_ptr<Schedule> node_average(int n, int64_t gpus_per_node) {
     return always(explicit_matrix(n, std::move(entries)));
 }
 
-std::unique_ptr<Schedule> averaged_globally(std::shared_ptr<const Schedule> graph, int64_t period) {
+std::unique_ptr<Schedule> averaged_globally(std::shared_ptr<const Schedule> graph, Uses uses) {
+    DBENCH_EXPECT(uses.instead >= 1);
     const int n = graph->size();
-    const int64_t repeats = together(period, graph->period());
     std::shared_ptr<const Schedule> everyone = make_graph(base::Json("complete"), {n, 0}, "");
-    return chosen(
-        {std::move(graph), std::move(everyone)},
-        [period](int64_t t) {
-            return Choice{(t + 1) % period == 0 ? 1u : 0u, t};
-        },
-        repeats);
+    std::shared_ptr<const Schedule> used = counted(std::move(graph), uses);
+    const int64_t pattern = uses.from > 0 ? 0 : together(uses.period, uses.instead);
+    const int64_t repeats = together(pattern, used->period());
+    const auto choose = [uses](int64_t t) -> size_t {
+        if ((t + 1) % uses.instead == 0) return 1;
+        return uses.in(t) ? 0 : 2;
+    };
+    const int64_t first = uses.from > 0 ? 0 : std::min(uses.period, uses.instead) - 1;
+    return chosen({std::move(used), std::move(everyone), no_exchange(n)}, choose, repeats, first);
 }
 
 std::unique_ptr<Schedule> every_so_often(std::shared_ptr<const Schedule> graph,
                                          std::shared_ptr<const Schedule> between, int64_t period,
                                          int64_t from) {
     DBENCH_EXPECT(period >= 1);
-    const bool by_iteration = graph->staged() != nullptr;
-    const auto choose = [=](int64_t t) -> Choice {
-        if (t < from) return {0, t};
-        if ((t + 1) % period != 0) return {1, t};
-        if (by_iteration) return {0, t};
-        return {0, from + t / period - from / period};  // uses before this one
-    };
-    int64_t used = 0;  // iterations in which the graph goes through all its rounds
-    if (__builtin_mul_overflow(period, graph->period(), &used)) used = 0;
-    const int64_t repeats = from > 0 ? 0 : together(used, between->period());
+    const Uses uses{period, from};
+    const auto choose = [uses](int64_t t) -> size_t { return uses.in(t) ? 0 : 1; };
+    std::shared_ptr<const Schedule> used = counted(std::move(graph), uses);
+    const int64_t repeats = together(used->period(), between->period());
     const int64_t idle =
         is_identity(*between) ? std::numeric_limits<int64_t>::max() : between->first_exchange();
     const int64_t first = from > 0 ? 0 : std::min(period - 1, idle);
-    return chosen({std::move(graph), std::move(between)}, choose, repeats, first);
+    return chosen({std::move(used), std::move(between)}, choose, repeats, first);
 }
 
 }  // namespace dbench::graphs

@@ -1,38 +1,44 @@
 #include "graphs/schedules/staged.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/duration.hpp"
 #include "base/error.hpp"
 #include "graphs/matrix/matrix.hpp"
+#include "graphs/schedules/naming.hpp"
 
 namespace dbench::graphs {
-namespace {
 
-// A round's matrix: the graph's number above, its own matrix below.
-constexpr int kGraphShift = 40;
-constexpr uint64_t kMatrixMask = (uint64_t{1} << kGraphShift) - 1;
-
-}  // namespace
-
-Round Staged::at(int64_t t) const {
-    const std::lock_guard lock(mutex_);
+size_t Staged::stage_at(int64_t t) const {
     const auto after =
         std::upper_bound(stages_.begin(), stages_.end(), t,
                          [](int64_t when, const Stage& stage) { return when < stage.first; });
     DBENCH_EXPECT(after != stages_.begin());
-    const Stage& stage = *std::prev(after);
-    const Schedule& graph = *graphs_[stage.graph].schedule;
-    const Round inner = graph.at(stage.before + t - stage.first);
-    DBENCH_EXPECT(inner.matrix <= kMatrixMask);
-    return {inner.matrix | (static_cast<uint64_t>(stage.graph) << kGraphShift), inner.repeats};
+    return static_cast<size_t>(after - stages_.begin()) - 1;
+}
+
+Round Staged::named(size_t graph, int64_t use) const {
+    const Round inner = graphs_.at(graph).schedule->at(use);
+    return {joined({graph, inner.matrix}), inner.repeats};
+}
+
+Round Staged::at(int64_t t) const {
+    const std::lock_guard lock(mutex_);
+    const Stage& stage = stages_[stage_at(t)];
+    return named(stage.graph, stage.before + t - stage.first);
+}
+
+Round Staged::nth(size_t graph, int64_t use) const {
+    const std::lock_guard lock(mutex_);
+    return named(graph, use);
 }
 
 Staged::Found Staged::find(Round round) const {
+    const PartName of = parted(round.matrix);
     const std::lock_guard lock(mutex_);
-    return {*graphs_.at(round.matrix >> kGraphShift).schedule,
-            {round.matrix & kMatrixMask, round.repeats}};
+    return {*graphs_.at(of.part).schedule, {of.name, round.repeats}};
 }
 
 std::vector<Link> Staged::in(Round round, int i) const {
@@ -60,6 +66,16 @@ std::vector<Staged::Stage> Staged::stages() const {
     return stages_;
 }
 
+Staged::Stage Staged::stage(size_t number) const {
+    const std::lock_guard lock(mutex_);
+    return stages_.at(number);
+}
+
+size_t Staged::stage_of(int64_t t) const {
+    const std::lock_guard lock(mutex_);
+    return stage_at(t);
+}
+
 std::string Staged::name(size_t graph) const {
     const std::lock_guard lock(mutex_);
     return graphs_.at(graph).name;
@@ -81,7 +97,7 @@ size_t Staged::last_graph() const {
 }
 
 size_t Staged::add(std::string name, std::shared_ptr<const Schedule> graph) {
-    DBENCH_EXPECT(graph->size() == n_);
+    DBENCH_EXPECT(graph->size() == n_ && !graph->staged());
     const std::lock_guard lock(mutex_);
     graphs_.push_back({std::move(name), std::move(graph)});
     used_.push_back(0);
@@ -93,6 +109,19 @@ void Staged::go_to(int64_t t, size_t graph, const std::string& reason) {
     DBENCH_EXPECT(graph < graphs_.size() && (stages_.empty() ? t == 0 : t > stages_.back().first));
     if (!stages_.empty() && stages_.back().graph == graph) return;
     append({t, graph, reason});
+}
+
+void Staged::follow(const Staged& plan, int64_t first, int64_t end) {
+    std::map<size_t, size_t> mine;  // by the plan's number
+    const std::vector<Stage> stages = plan.stages();
+    for (size_t k = 0; k < stages.size() && stages[k].first < end; ++k) {
+        if (k + 1 < stages.size() && stages[k + 1].first <= first) continue;
+        const Named& graph = plan.graphs_[stages[k].graph];
+        if (!mine.contains(stages[k].graph)) {
+            mine[stages[k].graph] = add(graph.name, graph.schedule);
+        }
+        go_to(std::max(first, stages[k].first), mine[stages[k].graph], stages[k].reason);
+    }
 }
 
 void Staged::append(Stage stage) {
@@ -138,14 +167,19 @@ public:
             base::Json spec = entries[k];
             const base::Json until = spec.value("until", base::Json(nullptr));
             spec.erase("until");
-            go_to(first, add(graph_label(spec), make_graph(spec, context, here)), "planned");
-            if (until.is_null()) continue;
-            const int64_t end = base::to_iterations(until, context.run);
+            const int64_t end = until.is_null() ? std::numeric_limits<int64_t>::max()
+                                                : base::to_iterations(until, context.run);
             if (end <= first) {
                 throw base::UserError(here + "/until: iteration " + std::to_string(end) +
                                       " is not after the graph's first, " + std::to_string(first) +
                                       " (until counts from the start of the run): let it rise "
                                       "from entry to entry");
+            }
+            std::shared_ptr<const Schedule> graph = make_graph(spec, context, here);
+            if (const Staged* plan = plan_of(*graph, here)) {
+                follow(*plan, first, end);
+            } else {
+                go_to(first, add(graph_label(spec), std::move(graph)), "planned");
             }
             first = end;
         }
@@ -155,6 +189,14 @@ public:
 };
 
 }  // namespace
+
+const Staged* plan_of(const Schedule& schedule, const std::string& pointer) {
+    const Staged* staged = schedule.staged();
+    if (!staged || staged->alone().empty()) return staged;
+    throw base::UserError(pointer + ": " + staged->alone() +
+                          ", which it cannot as a part of another graph: use it by itself, or here "
+                          "a graph that is planned ahead, such as ada");
+}
 
 std::unique_ptr<Schedule> make_list(const base::Json& entries, const GraphContext& context,
                                     const std::string& pointer) {

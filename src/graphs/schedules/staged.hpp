@@ -52,6 +52,8 @@ public:
     int size() const override { return n_; }
     /// A graph starts with its round 0, and goes on where it stopped when it comes back.
     Round at(int64_t t) const override;
+    /// Round number `use` of graph number `graph`.
+    Round nth(size_t graph, int64_t use) const;
     std::vector<Link> in(Round round, int i) const override;
     std::vector<Link> out(Round round, int i) const override;
     std::vector<std::vector<int>> groups(Round round) const override;
@@ -61,6 +63,9 @@ public:
 
     /// Stages so far, in order; the first begins at 0.
     std::vector<Stage> stages() const;
+    Stage stage(size_t number) const;
+    /// The number of the stage that iteration t is in.
+    size_t stage_of(int64_t t) const;
     std::string name(size_t graph) const;
     const Schedule& graph(size_t graph) const;
     size_t graphs() const;
@@ -89,17 +94,25 @@ public:
     /// What is unusual about the plan, for people.
     virtual std::vector<std::string> warnings() const { return {}; }
 
+    /// Why it is of no use as a part of another graph; empty: it is.
+    virtual std::string alone() const {
+        return wish() ? "decides during the run by what is measured" : "";
+    }
+
     /// All that decisions rest on, as text; `restore` continues from it in a fresh copy.
     std::string save() const;
     void restore(const std::string& saved);
 
 protected:
-    /// Adds a graph that stages can name; `name` is for people, such as "ring_lattice k=8".
+    /// Adds a graph that stages can name and that is no Staged itself (`follow` is for those);
+    /// `name` is for people, such as "ring_lattice k=8".
     size_t add(std::string name, std::shared_ptr<const Schedule> graph);
     /// From iteration t on (after all stages so far): graph number `graph`, for `reason`. Nothing
     /// where it is the present one.
     void go_to(int64_t t, size_t graph, const std::string& reason);
     size_t last_graph() const;
+    /// From iteration `first` on, up to `end`: the graphs of a plan in the iterations it has them.
+    void follow(const Staged& plan, int64_t first, int64_t end);
 
     /// The controller's own numbers, for save and restore.
     virtual std::vector<double> numbers() const { return {}; }
@@ -115,6 +128,8 @@ private:
         Round round;
     };
     Found find(Round round) const;
+    size_t stage_at(int64_t t) const;
+    Round named(size_t graph, int64_t use) const;
     void append(Stage stage);
 
     int n_;
@@ -123,6 +138,10 @@ private:
     std::vector<Stage> stages_;
     std::vector<int64_t> used_;  // per graph, iterations in ended stages
 };
+
+/// What the schedule goes through, where it goes from graph to graph by a plan; null where it is
+/// one graph. Throws UserError where it cannot be a part of another graph (Staged::alone).
+const Staged* plan_of(const Schedule& schedule, const std::string& pointer);
 
 /// A list of graphs, each but the last with `until`, a duration from the start of the run.
 /// `entries` is the resolved list. Throws UserError where the ends do not rise.

@@ -8,10 +8,12 @@
 //                    nodes (weights 1 / (2 L)); the rounds of Base-2 where the nodes are no
 //                    power of two (this project's)
 
+#include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "graphs/matrix/kron.hpp"
+#include "graphs/schedules/staged.hpp"
+#include "graphs/schedules/uses.hpp"
 #include "graphs/types/base_graph.hpp"
 #include "graphs/types/families.hpp"
 
@@ -32,25 +34,82 @@ int places(const std::string& name, const base::Json& spec, const GraphContext& 
     return static_cast<int>(count);
 }
 
-// Every iteration mixes inside the nodes and between them, W_t = outer_t (x) inner_t.
-std::unique_ptr<Schedule> make_hierarchical(const base::Json& spec, const GraphContext& context,
-                                            const std::string& pointer) {
-    const int inside = places("hierarchical", spec, context, pointer);
-    const std::shared_ptr<const Schedule> inner =
-        make_graph(spec.at("inner"), {inside, context.seed}, pointer + "/inner");
-    const std::shared_ptr<const Schedule> outer =
-        make_graph(spec.at("outer"), {context.n / inside, context.seed}, pointer + "/outer");
-    const double theta = spec.at("lazy").get<double>();
-    const auto draw = [inner, outer, theta](int64_t t) {
+using SchedulePtr = std::shared_ptr<const Schedule>;
+
+// W_t = outer_t (x) inner_t of two that stay as they are, or go on round by round.
+std::unique_ptr<Schedule> product(const SchedulePtr& outer, const SchedulePtr& inner,
+                                  double theta) {
+    const auto draw = [outer, inner, theta](int64_t t) {
         return lazy_matrix(kronecker(outer->matrix(outer->at(t)), inner->matrix(inner->at(t))),
                            theta);
     };
-    const int64_t period =
-        inner->period() > 0 && outer->period() > 0 ? std::lcm(inner->period(), outer->period()) : 0;
-    if (period == 0 || period > kLongest) return redrawn(context.n, draw, -1);
+    const int64_t period = together(inner->period(), outer->period());
+    if (period == 0 || period > kLongest) return redrawn(outer->size() * inner->size(), draw, -1);
     std::vector<MatrixPtr> matrices;
     for (int64_t t = 0; t < period; ++t) matrices.push_back(draw(t));
     return in_turn(std::move(matrices));
+}
+
+/// A level of the hierarchy: one graph, or several by a plan.
+struct Level {
+    SchedulePtr schedule;
+    std::string label;
+    const Staged* plan;  // null: one graph
+
+    Level(const base::Json& spec, const GraphContext& context, const std::string& pointer)
+        : schedule(make_graph(spec, context, pointer)),
+          label(plan_label(resolve_graph(spec, pointer))),
+          plan(plan_of(*schedule, pointer)) {}
+
+    size_t graph_in(int64_t t) const { return plan ? plan->stage(plan->stage_of(t)).graph : 0; }
+    std::string name(size_t graph) const { return plan ? plan->name(graph) : label; }
+    SchedulePtr graph(size_t number) const {
+        return plan ? SchedulePtr(schedule, &plan->graph(number)) : schedule;
+    }
+
+private:
+    static std::string plan_label(const base::Json& spec) {
+        return spec.is_array() ? graph_title(spec) : graph_label(spec);
+    }
+};
+
+// The product changes where one of its levels does.
+class ByPlan final : public Staged {
+public:
+    ByPlan(const Level& outer, const Level& inner, double theta)
+        : Staged(outer.schedule->size() * inner.schedule->size()) {
+        std::map<int64_t, std::string> changes;  // by iteration, the reasons
+        for (const Level* level : {&outer, &inner}) {
+            if (!level->plan) continue;
+            for (const Stage& stage : level->plan->stages()) {
+                std::string& reason = changes[stage.first];
+                if (reason != stage.reason) reason += (reason.empty() ? "" : ", ") + stage.reason;
+            }
+        }
+        std::map<std::pair<size_t, size_t>, size_t> known;
+        for (const auto& [t, reason] : changes) {
+            const size_t o = outer.graph_in(t), i = inner.graph_in(t);
+            if (!known.contains({o, i})) {
+                known[{o, i}] = add(outer.name(o) + " (x) " + inner.name(i),
+                                    product(outer.graph(o), inner.graph(i), theta));
+            }
+            go_to(t, known[{o, i}], reason);
+        }
+    }
+};
+
+// Every iteration mixes inside the nodes and between them.
+std::unique_ptr<Schedule> make_hierarchical(const base::Json& spec, const GraphContext& context,
+                                            const std::string& pointer) {
+    const int inside = places("hierarchical", spec, context, pointer);
+    GraphContext within = context, between = context;
+    within.n = inside;
+    between.n = context.n / inside;
+    const Level inner(spec.at("inner"), within, pointer + "/inner");
+    const Level outer(spec.at("outer"), between, pointer + "/outer");
+    const double theta = spec.at("lazy").get<double>();
+    if (inner.plan || outer.plan) return std::make_unique<ByPlan>(outer, inner, theta);
+    return product(outer.schedule, inner.schedule, theta);
 }
 
 // Alternating exponential ring. Round by round of an exact sequence of node pairs (the one-peer
@@ -91,12 +150,12 @@ base::Parameter gpus_parameter() {
 }  // namespace
 
 GraphEntry hierarchical_entry() {
-    return graph_entry(
+    return for_runs(graph_entry(
         "hierarchical", "a graph inside the nodes times a graph between them, in every iteration",
         {gpus_parameter(),
          base::Parameter::any("inner", "\"complete\"", "graph of a node's replicas"),
          base::Parameter::any("outer", "\"ring\"", "graph of the nodes"), lazy_parameter()},
-        make_hierarchical);
+        make_hierarchical));
 }
 
 GraphEntry aer_entry() {

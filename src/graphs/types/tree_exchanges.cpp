@@ -27,20 +27,23 @@ TreeExchanges::TreeExchanges(std::shared_ptr<const Schedule> tree) : tree_(std::
 }
 
 std::vector<Link> TreeExchanges::in(Round round, int i) const {
-    if (round.matrix < kSwap) return tree_->in(round, i);
-    const int other = partner(static_cast<int>(round.matrix - kSwap), i);
+    const PartName of = parted(round.matrix);
+    if (of.part == kTree) return tree_->in({of.name, round.repeats}, i);
+    const int other = partner(static_cast<int>(of.name), i);
     if (other < 0) return {{i, 1.0}};
     if (other < i) return {{other, 1.0}, {i, 0.0}};
     return {{i, 0.0}, {other, 1.0}};
 }
 
 std::vector<std::vector<int>> TreeExchanges::groups(Round round) const {
-    if (round.matrix >= kSwap) return {};
-    return tree_->groups(round);
+    const PartName of = parted(round.matrix);
+    if (of.part == kTree) return tree_->groups({of.name, round.repeats});
+    return {};
 }
 
 std::shared_ptr<const Matrix> TreeExchanges::matrix(Round round) const {
-    return round.matrix < kSwap ? tree_->matrix(round) : nullptr;
+    const PartName of = parted(round.matrix);
+    return of.part == kTree ? tree_->matrix({of.name, round.repeats}) : nullptr;
 }
 
 }  // namespace dbench::graphs

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graphs/schedule.hpp"
+#include "graphs/schedules/naming.hpp"
 
 namespace dbench::graphs {
 
@@ -14,7 +15,10 @@ public:
     explicit TreeExchanges(std::shared_ptr<const Schedule> tree);
 
     int size() const override { return tree_->size(); }
-    Round at(int64_t t) const override { return tree_->at(t); }
+    Round at(int64_t t) const override {
+        const Round round = tree_->at(t);
+        return {joined({kTree, round.matrix}), round.repeats};
+    }
     std::vector<Link> in(Round round, int i) const override;
     std::vector<Link> out(Round round, int i) const override { return in(round, i); }
     std::vector<std::vector<int>> groups(Round round) const override;
@@ -23,12 +27,12 @@ public:
 
     /// Swaps: as many as the largest degree; each edge is in one, no replica twice in one.
     int swaps() const { return static_cast<int>(partner_.size()); }
-    Round swap(int k) const { return {kSwap | static_cast<uint64_t>(k), true}; }
+    Round swap(int k) const { return {joined({kSwap, static_cast<uint64_t>(k)}), true}; }
     /// With whom i swaps in swap k; -1 with nobody.
     int partner(int k, int i) const { return partner_[k][i]; }
 
 private:
-    static constexpr uint64_t kSwap = uint64_t{1} << 62;
+    enum : uint64_t { kTree, kSwap };  // whose a round is
 
     std::shared_ptr<const Schedule> tree_;
     std::vector<std::vector<int>> partner_;

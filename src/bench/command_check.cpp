@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "bench/commands.hpp"
 #include "bench/recorded.hpp"
+#include "bench/stability.hpp"
 
 namespace dbench::bench {
 
@@ -94,6 +95,7 @@ void print_text(const Setup& s, const train::Estimates& e) {
                            " an iteration");
     row("output", s.spec.output);
     if (s.certificate) std::cout << "\n" << graphs::to_text(*s.certificate);
+    if (s.growth) std::cout << stability_text(s.spec.algorithm, *s.growth);
     if (const auto* staged = s.session->staged()) print_stages(*staged);
 }
 
@@ -128,6 +130,7 @@ int command_check(comm::World& world, const RunArguments& arguments, bool json) 
         const auto labels = s.session->heterogeneity();
         out["partition"] = labels ? json_of(*labels) : Json(nullptr);
         out["graph"] = s.certificate ? graphs::to_json(*s.certificate) : Json(nullptr);
+        if (s.growth) out["graph"].update(stability_json(s.spec.algorithm, *s.growth));
         if (const auto* staged = s.session->staged()) out["stages"] = stages_json(*staged);
         out["warnings"] = warnings;
         std::cout << out.dump(2) << "\n";

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "bench/commands.hpp"
 #include "bench/graph_words.hpp"
+#include "bench/stability.hpp"
 #include "graphs/drawing.hpp"
 #include "graphs/placement.hpp"
 #include "graphs/proof/certificate.hpp"
@@ -45,7 +46,8 @@ struct Looked {
     std::string name;
     std::unique_ptr<graphs::Schedule> schedule;
     graphs::Certificate certificate;
-    Json json;  // of the certificate, and what was asked for beside it
+    std::string growth;  // of the algorithm asked for, a line of text
+    Json json;           // of the certificate, and what was asked for beside it
 };
 
 // Traffic between nodes: as placed, and under the best placement found.
@@ -73,6 +75,13 @@ Looked look(const std::string& name, const Json& spec, const GraphArguments& a) 
     l.schedule = graphs::make_graph(spec, {a.n, a.seed}, "graph");
     l.certificate = graphs::certify(*l.schedule, spec.at("type"), a.gamma);
     l.json = graphs::to_json(l.certificate);
+    if (!a.algorithm.empty()) {
+        const Json algorithm =
+            algorithms::resolve_algorithm(graph_of_words(a.algorithm), "--algorithm");
+        const auto growth = growth_on(algorithm, *l.schedule);
+        l.json.update(stability_json(algorithm, growth));
+        l.growth = stability_text(algorithm, growth);
+    }
     if (a.model_bytes > 0) l.json["bytes_sent"] = l.certificate.models_sent * a.model_bytes;
     if (a.gpus_per_node > 0) {
         const Between between = between_nodes(*l.schedule, a);
@@ -108,7 +117,7 @@ std::string traffic_text(const Json& traffic) {
 }
 
 void print_text(const Looked& l) {
-    std::cout << graphs::to_text(l.certificate);
+    std::cout << graphs::to_text(l.certificate) << l.growth;
     const auto line = [](const std::string& name, const std::string& value) {
         std::cout << name << std::string(26 - name.size(), ' ') << value << "\n";
     };
@@ -134,6 +143,7 @@ void print_table(const std::vector<Looked>& all, const GraphArguments& a) {
     std::vector<std::vector<std::string>> rows = {{"graph", "degree", "rho", "gap", "period",
                                                    "exact after", "rate", "to 1e-3", "n_W",
                                                    "messages", "models"}};
+    if (!a.algorithm.empty()) rows[0].push_back("growth");
     if (a.gpus_per_node > 0) {
         for (const char* name : {"crossing", "worst node", "best crossing", "best worst"}) {
             rows[0].push_back(name);
@@ -147,6 +157,7 @@ void print_table(const std::vector<Looked>& all, const GraphArguments& a) {
                         number(c["rate"]), number(c["iterations_to_1e3"], "%.9g"),
                         number(c["effective_neighbours"]["value"], "%.4g"),
                         number(c["messages"], "%.4g"), number(c["models_sent"], "%.4g")});
+        if (!a.algorithm.empty()) rows.back().push_back(number(c["growth"]));
         if (!c.contains("traffic")) continue;
         for (const Json& traffic : {c["traffic"], c["traffic"]["best"]}) {
             rows.back().push_back(number(100 * traffic["share"].get<double>(), "%.1f") + " %");

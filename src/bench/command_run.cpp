@@ -13,6 +13,7 @@
 #include "bench/progress.hpp"
 #include "bench/provenance.hpp"
 #include "bench/recorded.hpp"
+#include "bench/stability.hpp"
 #include "profile/recorder.hpp"
 #include "profile/result_file.hpp"
 #include "train/allocator.hpp"
@@ -39,6 +40,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.provenance = provenance(world, arguments, *s.session, threads)
                        .dump(2, ' ', false, Json::error_handler_t::replace);
     if (s.certificate) o.certificate = graphs::to_json(*s.certificate).dump();
+    if (s.growth) o.stability = stability_json(s.spec.algorithm, *s.growth).dump();
     o.tensors = s.session->layout().tensors();
     o.precision = s.session->type();
     o.cpus = usable_cpus();

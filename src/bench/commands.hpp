@@ -22,6 +22,7 @@ struct GraphArguments {
     bool json = false, matrix = false, edges = false, dot = false;
     int64_t round = 0;
     std::string rounds;                ///< "A:B", A to B - 1: instead of one round
+    std::string algorithm;             ///< NAME or NAME:KEY=VALUE:...: its growth on the graph
     double gamma = 0.951;              ///< of the effective neighbours
     int gpus_per_node = 0;             ///< 0: traffic between nodes is not asked for
     std::string placement = "linear";  ///< of replicas on GPUs

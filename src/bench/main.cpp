@@ -29,6 +29,7 @@ Examples:
   dbench graph ring_lattice --n 96 --k 38 --json
   dbench graph one_peer_exponential --n 12 --edges --round 3
   dbench graph torus --n 96 --gpus-per-node 6 --placement optimised --model-bytes 102e6
+  dbench graph torus --n 16 --algorithm gut:mu=0.9
   dbench graph --compare ring,torus,exponential,base_k:k=5 --n 96)";
 
 constexpr const char* kConformExamples = R"(
@@ -127,6 +128,8 @@ int dispatch(int argc, char** argv) {
     matrix_flag->excludes(edges_flag)->excludes(dot_flag);
     edges_flag->excludes(dot_flag);
     rounds_option->excludes(json_flag)->excludes(dot_flag);
+    graph_command->add_option("--algorithm", graph.algorithm,
+                              "NAME or NAME:KEY=VALUE:..., and how it grows on the graph");
     graph_command->add_option("--gamma", graph.gamma, "decay of the effective neighbours, 0.951")
         ->check(CLI::Range(0.0, 0.999999));
     graph_command

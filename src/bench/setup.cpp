@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "bench/stability.hpp"
 
 namespace dbench::bench {
 
@@ -125,8 +126,11 @@ Setup set_up(comm::World& world, const RunArguments& arguments) {
     // A graph that does not depend on the run is made first: its errors should not wait for data.
     const auto make = [&](const graphs::RunFacts& run) {
         const auto size = static_cast<int>(n);
-        s.graph = graphs::make_graph(s.spec.graph, {size, s.spec.run.seed.graph, run}, "/graph");
-        if (world.rank() == 0) certify(s);
+        const graphs::GraphContext context{size, s.spec.run.seed.graph, run};
+        s.graph = graphs::make_graph(s.spec.graph, context, "/graph");
+        if (world.rank() != 0) return;
+        certify(s);
+        s.growth = check_stability(s.spec, *s.graph, context);
     };
     const bool planned = graphs::depends_on_run(s.spec.graph);
     everywhere(world, [&] {

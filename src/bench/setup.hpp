@@ -11,6 +11,7 @@
 #include "bench/spec.hpp"
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
+#include "conform/stability.hpp"
 #include "graphs/proof/certificate.hpp"
 #include "graphs/schedules/staged.hpp"
 #include "train/session.hpp"
@@ -37,6 +38,7 @@ struct Setup {
     comm::Placement placement;
     std::shared_ptr<graphs::Schedule> graph;  ///< the spec's; null for algorithms without one
     std::optional<graphs::Certificate> certificate;  ///< of the first graph; rank 0 only
+    std::optional<conform::Growth> growth;  ///< of the algorithm on the graphs; rank 0 only
     std::unique_ptr<train::Session> session;
 };
 

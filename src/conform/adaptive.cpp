@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/duration.hpp"
 #include "conform/families.hpp"
+#include "conform/weights.hpp"
 
 namespace dbench::conform {
 namespace {
@@ -29,7 +31,10 @@ public:
         const bool adapts = static_cast<double>(it.t) >= start_;
         const double a = adapts ? a_min_ + (a_max_ - a_min_) * std::pow(it.lr / lr_max_, p_) : 1.0;
         const Matrix u = -it.lr * optimizer_->direction_at(it, x);
-        x = (1 - a) * x + a * (it.w(it.t) * x) + u;
+        const Weights w = it.w(it.t);
+        it.averages(x, w);
+        it.updates(u);
+        x = (1 - a) * x + a * (w * x) + u;
     }
 
 private:
@@ -43,14 +48,16 @@ double distance(const Matrix& x) {
     return std::sqrt(spread.squaredNorm() / static_cast<double>(x.rows()));
 }
 
-/// Kong et al. 2021: x <- W (x - lr d(x)), then x <- W x again while Xi > target and rounds are
-/// left. Without a target it is `fraction` of the largest Xi so far, each measured before the
-/// first averaging of its iteration.
+/// Kong et al. 2021: x <- W (x - lr d(x)), then in iterations t with (t + 1) mod every = 0 x <- W x
+/// again while Xi > target and rounds are left. Without a target it is `fraction` of the largest Xi
+/// so far, each measured in these iterations before the first averaging.
 class ConsensusControl : public Reference {
 public:
     explicit ConsensusControl(Parts parts)
         : optimizer_(std::move(parts.optimizer)),
-          max_rounds_(parts.algorithm.at("max_rounds").get<int64_t>()) {
+          max_rounds_(parts.algorithm.at("max_rounds").get<int64_t>()),
+          every_(base::to_iterations(parts.algorithm.at("every"),
+                                     {.per_epoch = parts.context.per_epoch})) {
         const Json& target = parts.algorithm.at("target");
         if (target.is_null()) {
             fraction_ = parts.algorithm.at("fraction").get<double>();
@@ -60,29 +67,31 @@ public:
     }
 
     void step(const Iteration& it, Matrix& x) override {
-        x -= it.lr * optimizer_->direction_at(it, x);
+        const Matrix u = it.lr * optimizer_->direction_at(it, x);
+        it.updates(u);
+        x -= u;
+        const Weights w = it.w(it.t);
+        it.averages(x, w);
+        if (!is_due(it.t, every_)) {
+            x = w * x;
+            return;
+        }
         largest_ = std::max(largest_, distance(x));
         const double target = target_.value_or(fraction_ * largest_);
-        const Matrix w = it.w(it.t);
         x = w * x;
-        for (int64_t rounds = 1; rounds < max_rounds_ && distance(x) > target; ++rounds) x = w * x;
+        for (int64_t rounds = 1; rounds < max_rounds_ && distance(x) > target; ++rounds) {
+            x = w * x;
+            it.sends(rows_sent(w));
+        }
     }
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
     std::optional<double> target_;
     double fraction_ = 0;
-    int64_t max_rounds_;
+    int64_t max_rounds_, every_;
     double largest_ = 0;
 };
-
-/// Whether `every` (a number of iterations, or a duration) means every iteration.
-bool is_every_iteration(const Json& algorithm) {
-    const auto every = algorithm.find("every");
-    if (every == algorithm.end() || every->is_null()) return true;
-    const Json& count = every->is_object() ? every->begin().value() : *every;
-    return (!every->is_object() || every->begin().key() == "iterations") && count == 1;
-}
 
 }  // namespace
 
@@ -91,7 +100,6 @@ std::unique_ptr<Reference> make_dsgd_ac(Parts parts) {
 }
 
 std::unique_ptr<Reference> make_consensus_control(Parts parts) {
-    if (!is_every_iteration(parts.algorithm)) return nullptr;
     return std::make_unique<ConsensusControl>(std::move(parts));
 }
 

@@ -19,6 +19,8 @@ struct Subject {
     base::Json algorithm, optimizer;
     const algorithms::AlgorithmEntry* row;  ///< whose code is tried
     bool promised = true;                   ///< its promises hold for this form
+    bool same_start = false;                ///< its paper lets all replicas start at one point
+    const algorithms::OptimizerEntry* optimizer_row = nullptr;  ///< null: that of the table
 };
 
 /// The table's algorithms in all their forms and with the optimizers that suit; of one algorithm,
@@ -59,7 +61,8 @@ struct Equality {
     std::string statement;
     base::Json left, right;  ///< algorithms
     base::Json left_optimizer, right_optimizer;
-    std::string graph;  ///< where the statement holds for that one only; empty: for any
+    std::string graph;        ///< where the statement holds for that one only; empty: for any
+    bool same_start = false;  ///< and only where all replicas start at one point
 };
 const std::vector<Equality>& equalities();
 Report conform(comm::World& world, const Equality& equality, const Options& options);

@@ -19,10 +19,14 @@ public:
         const Matrix now = x;
         x += u;
         if (previous_.size() > 0) x += now - previous_ - previous_u_;
-        x = it.w(it.t) * x;
+        const Weights w = it.w(it.t);
+        it.updates(u);
+        it.averages(x, w);
+        x = w * x;
         previous_ = now;
         previous_u_ = u;
     }
+    std::vector<Matrix*> rows() override { return {&previous_}; }
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
@@ -38,10 +42,14 @@ public:
           c_(Matrix::Zero(parts.context.replicas, parts.context.parameters)) {}
 
     void step(const Iteration& it, Matrix& x) override {
-        const Matrix moved = x - it.lr * optimizer_->direction_at(it, x);
-        x = it.w(it.t) * (moved + c_);
+        const Matrix u = it.lr * optimizer_->direction_at(it, x), moved = x - u;
+        const Weights w = it.w(it.t);
+        it.updates(u);
+        it.averages(moved + c_, w);
+        x = w * (moved + c_);
         c_ = x - moved;
     }
+    std::vector<Matrix*> rows() override { return {&c_}; }
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
@@ -56,11 +64,15 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         if (psi_.size() == 0) psi_ = x;
-        const Matrix psi = x - it.lr * optimizer_->direction_at(it, x);
+        const Matrix u = it.lr * optimizer_->direction_at(it, x), psi = x - u;
         const Matrix phi = psi + x - psi_;
-        x = 0.5 * (it.w(it.t) * phi + phi);
+        const Weights w = it.w(it.t);
+        it.updates(u);
+        it.averages(phi, w);
+        x = 0.5 * (w * phi + phi);
         psi_ = psi;
     }
+    std::vector<Matrix*> rows() override { return {&psi_}; }
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
@@ -76,24 +88,26 @@ public:
         : optimizer_(std::move(parts.optimizer)), atc_(parts.algorithm.at("form") == "atc") {}
 
     void step(const Iteration& it, Matrix& x) override {
-        const Matrix w = it.w(it.t);
+        const Weights w = it.w(it.t);
         const Matrix g = optimizer_->direction_at(it, x);
         if (y_.size() == 0) {
             y_ = g;
         } else if (atc_) {
             y_ = w * (y_ + g - g_);
         } else {
-            y_ = previous_w_ * y_ + g - g_;
+            y_ = it.w(it.t - 1) * y_ + g - g_;
         }
+        it.updates(it.lr * y_);
+        it.averages(atc_ ? Matrix(x - it.lr * y_) : x, w, atc_ && it.t == 0 ? 1 : 2);
         x = atc_ ? Matrix(w * (x - it.lr * y_)) : Matrix(w * x - it.lr * y_);
         g_ = g;
-        previous_w_ = w;
     }
+    std::vector<Matrix*> rows() override { return {&y_}; }
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
     bool atc_;
-    Matrix y_, g_, previous_w_;
+    Matrix y_, g_;
 };
 
 }  // namespace

@@ -18,12 +18,16 @@ public:
           order_(parts.algorithm.at("order").get<std::string>()) {}
 
     void step(const Iteration& it, Matrix& x) override {
-        const Matrix w = it.w(it.t);
+        const Weights w = it.w(it.t);
+        if (order_ != "adapt_then_combine") it.averages(x, w);
         if (order_ == "combine_then_adapt") x = w * x;
         const Matrix u = -it.lr * optimizer_->direction_at(it, x);
+        it.updates(u);
         if (order_ == "combine_while_adapt") x = w * x;
         x += u;
-        if (order_ == "adapt_then_combine") x = w * x;
+        if (order_ != "adapt_then_combine") return;
+        it.averages(x, w);
+        x = w * x;
     }
 
 private:
@@ -38,7 +42,10 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         const Matrix mean = optimizer_->gradient(it, x).colwise().mean();
-        x -= it.lr * optimizer_->direction(x, mean.replicate(x.rows(), 1));
+        const Matrix u = it.lr * optimizer_->direction(x, mean.replicate(x.rows(), 1));
+        it.updates(u);
+        x -= u;
+        it.averages(x, it.mean);  // the gradients
     }
 
 private:

@@ -21,11 +21,6 @@ struct Parts {
 /// Exchange in iterations t with (t + 1) mod period = 0.
 inline bool is_due(int64_t t, int64_t period) { return (t + 1) % period == 0; }
 
-/// J / n: all entries 1 / n.
-inline Matrix mean_weights(int64_t n) {
-    return Matrix::Constant(n, n, 1.0 / static_cast<double>(n));
-}
-
 using Factory = std::unique_ptr<Reference> (*)(Parts parts);
 
 }  // namespace dbench::conform

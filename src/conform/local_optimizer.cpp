@@ -4,6 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "conform/problem.hpp"
+
 namespace dbench::conform {
 namespace {
 
@@ -18,7 +20,7 @@ public:
           nesterov_(optimizer.value("nesterov", false)) {}
 
     Matrix direction(const Matrix& point, Matrix g) override {
-        g += weight_decay_ * point;
+        add_decay(g, point);
         if (momentum_ == 0) return g;
         if (m_.size() == 0) m_.setZero(g.rows(), g.cols());
         m_ = momentum_ * m_ + g;
@@ -52,7 +54,7 @@ public:
             first_ = Matrix::Zero(g.rows(), g.cols());
             second_ = accumulated_ = first_;
         }
-        if (!decoupled_) g += weight_decay_ * point;
+        if (!decoupled_) add_decay(g, point);
         accumulated_ += g / static_cast<double>(window_);
 
         const auto k = static_cast<double>((t_ + window_ - 1) / window_);
@@ -61,7 +63,7 @@ public:
         const Matrix m_hat = m / (1 - std::pow(beta1_, k));
         const Matrix v_hat = v / (1 - std::pow(beta2_, k));
         Matrix d = m_hat.array() / (v_hat.array().sqrt() + eps_);
-        if (decoupled_) d += weight_decay_ * point;
+        if (decoupled_) add_decay(d, point);
 
         if (t_ % window_ == 0) {
             first_ = beta1_ * first_ + (1 - beta1_) * accumulated_;
@@ -83,9 +85,16 @@ private:
 
 LocalOptimizer::LocalOptimizer(const Json& optimizer)
     : weight_decay_(optimizer.value("weight_decay", 0.0)),
-      clip_norm_(std::numeric_limits<double>::infinity()) {
+      clip_norm_(std::numeric_limits<double>::infinity()),
+      spared_(optimizer.value("decay", std::string("all")) == "weights" ? kBiases : 0) {
     const auto clip = optimizer.find("clip_norm");
     if (clip != optimizer.end() && !clip->is_null()) clip_norm_ = clip->get<double>();
+}
+
+void LocalOptimizer::add_decay(Matrix& g, const Matrix& point) const {
+    if (weight_decay_ == 0) return;
+    const Eigen::Index weights = g.cols() - spared_;
+    g.leftCols(weights) += weight_decay_ * point.leftCols(weights);
 }
 
 Matrix LocalOptimizer::gradient(const Iteration& iteration, const Matrix& point) const {
@@ -99,8 +108,6 @@ Matrix LocalOptimizer::gradient(const Iteration& iteration, const Matrix& point)
 
 std::unique_ptr<LocalOptimizer> make_local_optimizer(const Json& optimizer) {
     const std::string type = optimizer.at("type").get<std::string>();
-    const bool decays = optimizer.value("weight_decay", 0.0) != 0;
-    if (decays && optimizer.value("decay", std::string("all")) != "all") return nullptr;
     if (type == "sgd") return std::make_unique<Sgd>(optimizer);
     if (type == "adam") return std::make_unique<AccumAdam>(optimizer, 1, false);
     if (type == "adamw") return std::make_unique<AccumAdam>(optimizer, 1, true);

@@ -27,14 +27,15 @@ public:
     }
 
 protected:
-    double weight_decay_;
+    /// g += wd x, where `decay` is "weights" without the biases.
+    void add_decay(Matrix& g, const Matrix& point) const;
 
 private:
-    double clip_norm_;  ///< infinity: no clipping
+    double weight_decay_, clip_norm_;  ///< infinity: no clipping
+    int64_t spared_;                   ///< last columns, which do not decay
 };
 
-/// sgd, adam, adamw, accum_adam or accum_adamw; null where there is no reference of it (decay of
-/// some parameters only: the matrices do not know their names).
+/// sgd, adam, adamw, accum_adam or accum_adamw; null where there is no reference of it.
 std::unique_ptr<LocalOptimizer> make_local_optimizer(const base::Json& optimizer);
 
 /// Whether d is the gradient with weight decay and nothing else (SGD without momentum), as the

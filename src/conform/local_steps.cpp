@@ -25,9 +25,16 @@ public:
     }
 
     void step(const Iteration& it, Matrix& x) override {
-        x -= it.lr * optimizer_->direction_at(it, x);
-        if (it.t < start_ || is_due(it.t, period_)) x = it.w(exchanges_++) * x;
+        const Matrix u = it.lr * optimizer_->direction_at(it, x);
+        it.updates(u);
+        x -= u;
+        it.rests(x);
+        if (it.t >= start_ && !is_due(it.t, period_)) return;
+        const Weights w = it.w(exchanges_++);
+        it.averages(x, w);
+        x = w * x;
     }
+    int64_t cycle() const override { return period_; }
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
@@ -45,9 +52,14 @@ public:
           period_(parts.algorithm.at("period").get<int64_t>()) {}
 
     void step(const Iteration& it, Matrix& x) override {
-        x -= it.lr * optimizer_->direction_at(it, x);
-        x = (is_due(it.t, period_) ? mean_weights(x.rows()) : it.w(uses_++)) * x;
+        const Matrix u = it.lr * optimizer_->direction_at(it, x);
+        it.updates(u);
+        x -= u;
+        const Weights w = is_due(it.t, period_) ? it.mean : it.w(uses_++);
+        it.averages(x, w);
+        x = w * x;
     }
+    int64_t cycle() const override { return period_; }
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
@@ -66,17 +78,25 @@ public:
           outer_period_(parts.algorithm.at("outer_period").get<int64_t>()) {}
 
     void step(const Iteration& it, Matrix& x) override {
-        x -= it.lr * optimizer_->direction_at(it, x);
+        const Matrix u = it.lr * optimizer_->direction_at(it, x);
+        it.updates(u);
+        x -= u;
+        it.rests(x);
         if (is_due(it.t, outer_period_)) {
-            x = it.w(exchanges_++) * x;
+            const Weights w = it.w(exchanges_++);
+            it.averages(x, w);
+            x = w * x;
         } else if (is_due(it.t, period_)) {
             for (Eigen::Index first = 0; first < x.rows(); first += block_) {
                 auto rows = x.middleRows(first, std::min<Eigen::Index>(block_, x.rows() - first));
                 const Eigen::RowVectorXd mean = rows.colwise().mean();
                 rows.rowwise() = mean;
+                it.sends(2 * static_cast<double>(rows.rows() - 1));
             }
         }
     }
+    int64_t cycle() const override { return outer_period_; }
+    bool knows_replicas() const override { return true; }
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;

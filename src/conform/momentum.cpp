@@ -26,11 +26,14 @@ public:
           m_(Matrix::Zero(parts.context.replicas, parts.context.parameters)) {}
 
     void step(const Iteration& it, Matrix& x) override {
-        const Matrix w = it.w(it.t);
+        const Weights w = it.w(it.t);
         const Matrix g = optimizer_->direction_at(it, x);
+        it.updates(it.lr * m_);
+        it.averages(x - it.lr * m_, w, 2);
         x = w * (x - it.lr * m_);
         m_ = w * (beta_ * m_ + g);
     }
+    std::vector<Matrix*> rows() override { return {&m_}; }
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
@@ -48,10 +51,14 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         const Matrix g = optimizer_->direction_at(it, x);
-        const Matrix seen = (x - it.w(it.t) * (x - it.lr * g)) / it.lr;
+        const Weights w = it.w(it.t);
+        it.updates(it.lr * g);
+        it.averages(x - it.lr * g, w);
+        const Matrix seen = (x - w * (x - it.lr * g)) / it.lr;
         m_ = beta_ * m_ + seen;
         x -= it.lr * m_;
     }
+    std::vector<Matrix*> rows() override { return {&m_}; }
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
@@ -75,10 +82,14 @@ public:
         const Matrix g = optimizer_->direction_at(it, x);
         Matrix m = beta_ * mh_ + g;
         if (nesterov_) m = g + beta_ * m;
-        const Matrix next = it.w(it.t) * (x - it.lr * m);
+        const Weights w = it.w(it.t);
+        it.updates(it.lr * m);
+        it.averages(x - it.lr * m, w);
+        const Matrix next = w * (x - it.lr * m);
         mh_ = mu_ * mh_ + (1 - mu_) * (x - next) / it.lr;
         x = next;
     }
+    std::vector<Matrix*> rows() override { return {&mh_}; }
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
@@ -110,13 +121,20 @@ public:
         const auto k = static_cast<double>(it.t + 1);
         const double root = std::sqrt(1 - std::pow(beta2_, k));
         const Matrix d = m.array() / (v.array().sqrt() / root + eps_);
-        const Matrix next = it.w(it.t) * (x - it.lr / (1 - std::pow(beta1_, k)) * d);
+        const Matrix u = it.lr / (1 - std::pow(beta1_, k)) * d;
+        const Weights w = it.w(it.t);
+        it.updates(u);
+        it.averages(x - u, w);
+        const Matrix next = w * (x - u);
 
         Matrix s = x - next;
         for (Eigen::Index i = 0; i < s.rows(); ++i) s.row(i) /= s.row(i).norm() + norm_eps_;
         mh_ = beta1_ * mh_ + (1 - beta1_) * s;
         vh_ = beta2_ * vh_ + (1 - beta2_) * s.cwiseAbs2();
         x = next;
+    }
+    std::string not_linear() const override {
+        return "normalises its steps: they are not linear in the parameters";
     }
 
 private:

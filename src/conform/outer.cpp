@@ -1,6 +1,7 @@
 // Rounds of inner steps with an outer optimizer over what they changed.
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 
 #include "conform/families.hpp"
@@ -14,6 +15,7 @@ using base::Json;
 /// in that iteration (a base with local steps is averaged even where it would not be), then with
 /// that mean x_a and the current lr:
 ///     u = beta u + (x_0 - x_a) / lr;  x_0 <- x_0 - alpha lr u;  all replicas <- x_0
+/// x_0 is at first the mean of the replicas' parameters.
 class SlowMo : public Reference {
 public:
     SlowMo(Parts parts, std::unique_ptr<Reference> base)
@@ -21,20 +23,27 @@ public:
           period_(parts.algorithm.at("period").get<int64_t>()),
           beta_(parts.algorithm.at("beta").get<double>()),
           alpha_(parts.algorithm.at("alpha").get<double>()),
-          u_(Eigen::RowVectorXd::Zero(parts.context.parameters)) {}
+          u_(Matrix::Zero(parts.context.replicas, parts.context.parameters)) {}
 
     void step(const Iteration& it, Matrix& x) override {
-        if (origin_.size() == 0) origin_ = x.colwise().mean();
+        if (it.t % period_ == 0) origin_ = it.mean * x;
         if (!is_due(it.t, period_)) return step_between(it, x);
 
         Iteration with_mean = it;
-        with_mean.w = [n = x.rows()](int64_t) { return mean_weights(n); };
+        with_mean.w = [&it](int64_t) { return it.mean; };
         base_->step(with_mean, x);
-        const Eigen::RowVectorXd average = x.colwise().mean();
+        const Matrix average = it.mean * x;
         u_ = beta_ * u_ + (origin_ - average) / it.lr;
         origin_ -= alpha_ * it.lr * u_;
-        x.rowwise() = origin_;
+        x = origin_;
     }
+    std::vector<Matrix*> rows() override {
+        std::vector<Matrix*> all = base_->rows();
+        all.push_back(&u_);
+        return all;
+    }
+    int64_t cycle() const override { return std::lcm(period_, base_->cycle()); }
+    bool knows_replicas() const override { return base_->knows_replicas(); }
 
 private:
     // The mean postpones the base's W, whose k-th use it is otherwise.
@@ -53,7 +62,7 @@ private:
     int64_t uses_ = 0;
     int64_t period_;
     double beta_, alpha_;
-    Eigen::RowVectorXd u_, origin_;  ///< origin: x_0
+    Matrix u_, origin_;  ///< origin: x_0
 };
 
 /// Inner steps x <- x - lr d(x) from slow weights; when due `outer` makes the next slow weights
@@ -66,15 +75,20 @@ public:
           period_(parts.algorithm.at("period").get<int64_t>()) {}
 
     void step(const Iteration& it, Matrix& x) override {
-        if (slow_.size() == 0) slow_ = x;
-        x -= it.lr * optimizer_->direction_at(it, x);
+        if (it.t % period_ == 0) slow_ = x;
+        const Matrix u = it.lr * optimizer_->direction_at(it, x);
+        it.updates(u);
+        x -= u;
+        it.rests(x);
         if (!is_due(it.t, period_)) return;
-        slow_ = outer(it.w(exchanges_++), slow_, x);
+        slow_ = outer(it, it.w(exchanges_++), slow_, x);
         x = slow_;
     }
+    int64_t cycle() const override { return period_; }
 
 protected:
-    virtual Matrix outer(const Matrix& w, const Matrix& slow, const Matrix& x) = 0;
+    virtual Matrix outer(const Iteration& it, const Weights& w, const Matrix& slow,
+                         const Matrix& x) = 0;
 
     const Matrix zero_;
 
@@ -96,8 +110,12 @@ public:
           mu_(parts.algorithm.at("outer_momentum").get<double>()),
           v_(zero_) {}
 
+    std::vector<Matrix*> rows() override { return {&v_}; }
+
 private:
-    Matrix outer(const Matrix& w, const Matrix& slow, const Matrix& x) override {
+    Matrix outer(const Iteration& it, const Weights& w, const Matrix& slow,
+                 const Matrix& x) override {
+        it.averages(x, w);
         const Matrix change = slow - w * x;
         v_ = mu_ * v_ + change;
         return slow - eta_ * (change + mu_ * v_);
@@ -121,8 +139,12 @@ public:
         if (!gamma.is_null()) gamma_ = gamma.get<double>();
     }
 
+    std::vector<Matrix*> rows() override { return {&d_}; }
+
 private:
-    Matrix outer(const Matrix& w, const Matrix& slow, const Matrix& x) override {
+    Matrix outer(const Iteration& it, const Weights& w, const Matrix& slow,
+                 const Matrix& x) override {
+        it.averages(x, w, 2);
         d_ = alpha_ * d_ + beta_ * (w * (x - slow)) - gamma_ * (slow - w * slow);
         return slow + d_;
     }
@@ -140,9 +162,13 @@ public:
           eta_(parts.algorithm.at("eta").get<double>()),
           gamma_(parts.algorithm.at("gamma").get<double>()) {}
 
+    std::vector<Matrix*> rows() override { return {&previous_}; }
+
 private:
-    Matrix outer(const Matrix& w, const Matrix& slow, const Matrix& x) override {
+    Matrix outer(const Iteration& it, const Weights& w, const Matrix& slow,
+                 const Matrix& x) override {
         const Matrix u = slow + eta_ * (x - slow);
+        it.averages(u, w);
         if (previous_.size() == 0) previous_ = u;
         Matrix next = w * u + gamma_ * (u - previous_);
         previous_ = u;

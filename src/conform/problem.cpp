@@ -110,6 +110,11 @@ std::unique_ptr<Problem> softmax_regression(int64_t replicas, uint64_t seed) {
     return std::make_unique<SoftmaxRegression>(replicas, seed);
 }
 
+VectorXd start_of(int64_t replica, int64_t parameters, uint64_t seed) {
+    Random random(seed, Purpose::regression, {4, static_cast<uint64_t>(replica)});
+    return normals(parameters, 1, random);
+}
+
 VectorXd gradient_noise(int64_t t, int64_t replica, int64_t parameters, uint64_t seed) {
     Random random(seed, Purpose::regression,
                   {3, static_cast<uint64_t>(t), static_cast<uint64_t>(replica)});

@@ -25,6 +25,12 @@ std::unique_ptr<Problem> quadratics(int64_t replicas, double spread, uint64_t se
 /// two of three classes only.
 std::unique_ptr<Problem> softmax_regression(int64_t replicas, uint64_t seed);
 
+/// The last parameters are biases: with `decay` "weights" they do not decay.
+inline constexpr int64_t kBiases = 3;
+
+/// Where replica i starts: standard normal numbers.
+Eigen::VectorXd start_of(int64_t replica, int64_t parameters, uint64_t seed);
+
 /// Standard normal noise of replica i's gradient in iteration t.
 Eigen::VectorXd gradient_noise(int64_t t, int64_t replica, int64_t parameters, uint64_t seed);
 

@@ -47,8 +47,11 @@ public:
         : optimizer_(std::move(parts.optimizer)), model_(parts.algorithm.at("form") == "model") {}
 
     void step(const Iteration& it, Matrix& x) override {
-        if (distances_.size() == 0) distances_ = tree_distances(it.w(0));
+        if (distances_.size() == 0) distances_ = tree_distances(Matrix(it.w(0)));
         const Matrix u = -it.lr * optimizer_->direction_at(it, x);
+        it.updates(u);
+        it.rests(x + u);
+        it.sends(2.0 * static_cast<double>(x.rows() - 1));  // both ways along each edge
         sent_.push_front(model_ ? Matrix(x + u) : u);
         if (std::ssize(sent_) > std::max(1, distances_.maxCoeff())) sent_.pop_back();
 
@@ -69,6 +72,10 @@ public:
                 x.row(i) += sum / n;
             }
         }
+    }
+
+    std::string not_linear() const override {
+        return "relays weighted means of earlier parameters, which cannot grow";
     }
 
 private:

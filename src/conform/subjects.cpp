@@ -17,6 +17,10 @@ struct Form {
     bool promised = true;  ///< the row's promises hold for this form
 };
 
+// Beside every algorithm's own forms, its first one once more.
+constexpr const char* kDecayOfWeights =
+    R"({"type": "sgd", "weight_decay": 0.05, "decay": "weights"})";
+
 constexpr const char* kMomentum = R"({"type": "sgd", "momentum": 0.9})";
 constexpr const char* kNesterov =
     R"({"type": "sgd", "momentum": 0.9, "nesterov": true, "weight_decay": 0.01})";
@@ -37,6 +41,7 @@ const std::map<std::string, std::vector<Form>>& forms() {
           {"{}", "\"adam\""},
           {R"({"order": "combine_while_adapt"})", "\"adam\""},
           {R"({"order": "combine_then_adapt"})", "\"adamw\""},
+          {"{}", R"({"type": "adam", "weight_decay": 0.05, "decay": "weights"})"},
           {"{}", R"({"type": "accum_adam", "window": 3})"},
           {R"({"order": "combine_while_adapt"})", R"({"type": "accum_adam", "window": 4})"},
           {R"({"order": "combine_then_adapt"})", R"({"type": "accum_adamw", "window": 4})"}}},
@@ -66,7 +71,9 @@ const std::map<std::string, std::vector<Form>>& forms() {
           {R"({"period": 5, "base": "qg_dsgdm"})"},
           {R"({"period": 5, "base": "averaged_momentum"})"}}},
         {"consensus_control",
-         {{R"({"fraction": 0.3})"}, {R"({"target": 0.02, "max_rounds": 3})", kMomentum}}},
+         {{R"({"fraction": 0.3})"},
+          {R"({"target": 0.02, "max_rounds": 3})", kMomentum},
+          {R"({"fraction": 0.1, "every": {"iterations": 3}})"}}},
         {"dsgd_ac", {{R"({"start_epoch": 2})"}, {R"({"start_epoch": 2, "p": 2})", kNesterov}}},
         {"diloco", {{R"({"period": 4})"}, {R"({"period": 4})", "\"adamw\""}}},
         {"noloco", {{R"({"period": 4})"}, {R"({"period": 4, "gamma": 0.9})", "\"adam\""}}},
@@ -87,12 +94,13 @@ std::vector<Subject> subjects(const std::string& algorithm) {
         names.push_back(row.name);
         if (!algorithm.empty() && row.name != algorithm) continue;
         const auto found = forms().find(row.name);
-        const std::vector<Form> own =
-            found == forms().end() ? std::vector<Form>{{"{}"}} : found->second;
+        std::vector<Form> own = found == forms().end() ? std::vector<Form>{{"{}"}} : found->second;
+        own.push_back({own.front().algorithm, kDecayOfWeights});
         for (const Form& form : own) {
             Json spec = Json::parse(form.algorithm);
             spec["type"] = row.name;
-            out.push_back({std::move(spec), Json::parse(form.optimizer), &row, form.promised});
+            out.push_back({std::move(spec), Json::parse(form.optimizer), &row, form.promised,
+                           row.name == "slowmo"});
         }
     }
     if (out.empty()) {
@@ -106,12 +114,16 @@ const std::vector<Equality>& equalities() {
     const auto make = [](const char* statement, const char* left, const char* right,
                          const char* graph = "", const char* left_optimizer = "\"sgd\"",
                          const char* right_optimizer = "\"sgd\"") {
+        const std::string sides = std::string(left) + right;
+        const bool same = sides.find("centralized") != std::string::npos ||
+                          sides.find("slowmo") != std::string::npos;
         return Equality{statement,
                         Json::parse(left),
                         Json::parse(right),
                         Json::parse(left_optimizer),
                         Json::parse(right_optimizer),
-                        graph};
+                        graph,
+                        same};
     };
     static const std::vector<Equality> all = {
         make("dsgd on the complete graph is centralized", R"({"type": "dsgd"})",

@@ -16,10 +16,49 @@ using Eigen::MatrixXd;
 
 arena::Layout layout_of(int64_t parameters) {
     arena::Layout layout;
-    layout.add("weight", {parameters - 3}, arena::TensorKind::weight);
-    layout.add("bias", {3}, arena::TensorKind::bias);
+    layout.add("weight", {parameters - kBiases}, arena::TensorKind::weight);
+    layout.add("bias", {kBiases}, arena::TensorKind::bias);
     return layout;
 }
+
+/// A graph whose replica i has the place of replica who[i] in another.
+class Relabelled final : public graphs::Schedule {
+public:
+    Relabelled(std::shared_ptr<const graphs::Schedule> graph, std::vector<int64_t> who)
+        : graph_(std::move(graph)), who_(std::move(who)), at_(who_.size()) {
+        for (size_t i = 0; i < who_.size(); ++i) at_[who_[i]] = static_cast<int>(i);
+    }
+    int size() const override { return graph_->size(); }
+    graphs::Round at(int64_t t) const override { return graph_->at(t); }
+    std::vector<graphs::Link> in(graphs::Round round, int i) const override {
+        return renamed(graph_->in(round, static_cast<int>(who_[i])));
+    }
+    std::vector<graphs::Link> out(graphs::Round round, int i) const override {
+        return renamed(graph_->out(round, static_cast<int>(who_[i])));
+    }
+    std::vector<std::vector<int>> groups(graphs::Round round) const override {
+        auto groups = graph_->groups(round);
+        for (auto& group : groups) {
+            for (int& member : group) member = at_[member];
+            std::sort(group.begin(), group.end());
+        }
+        std::sort(groups.begin(), groups.end());
+        return groups;
+    }
+    int64_t period() const override { return graph_->period(); }
+
+private:
+    std::vector<graphs::Link> renamed(std::vector<graphs::Link> links) const {
+        for (graphs::Link& link : links) link.peer = at_[link.peer];
+        std::sort(links.begin(), links.end(),
+                  [](const graphs::Link& a, const graphs::Link& b) { return a.peer < b.peer; });
+        return links;
+    }
+
+    std::shared_ptr<const graphs::Schedule> graph_;
+    std::vector<int64_t> who_;
+    std::vector<int> at_;
+};
 
 class Silent final : public algorithms::Observer {
 public:
@@ -42,6 +81,7 @@ struct Trainee::Impl {
     arena::Buffer drawn;  // the gradients of the last iteration: algorithms write into theirs
     std::unique_ptr<algorithms::Stepper> stepper;
     Silent observer;
+    algorithms::IterationRecord record;  // of the last iteration
     int64_t t = 0;
 
     Impl(comm::World& w, const Problem& p, const Training& how,
@@ -51,26 +91,37 @@ struct Trainee::Impl {
           training(how),
           placement{how.replicas, w.size()},
           layout(layout_of(p.parameters())),
-          table(arena::DType::float64, placement.begin(w.rank()), placement.count(w.rank()),
-                layout.columns()),
+          table(how.type, placement.begin(w.rank()), placement.count(w.rank()), layout.columns()),
           x(table.rows("parameters")),
           gradient(table.scratch()),
           drawn(table.scratch()) {
         const graphs::RunFacts run{how.iterations, how.per_epoch, how.replicas,
-                                   8.0 * static_cast<double>(layout.numel())};
+                                   static_cast<double>(layout.numel() * arena::size_of(how.type))};
         std::shared_ptr<graphs::Schedule> graph;
         if (row.accepts.graph != algorithms::GraphNeed::none) {
             graph = graphs::make_graph(how.graph, {static_cast<int>(how.replicas), how.seed, run},
                                        "graph");
+            if (!how.who.empty()) graph = std::make_shared<Relabelled>(graph, how.who);
         }
         double lr_max = 0;
         for (int64_t k = 0; k < how.iterations; ++k) lr_max = std::max(lr_max, how.lr(k));
         algorithms::StepSpec spec{row, how.algorithm, how.optimizer, run, lr_max};
-        spec.type = arena::DType::float64;
+        spec.type = how.type;
+        spec.optimizer_row = how.optimizer_row;
+        if (how.profiled) spec.profile = {base::Cadence(1), base::Cadence(1), false};
         stepper = std::make_unique<algorithms::Stepper>(
             world, placement, layout, spec,
             algorithms::RunSchedule(std::move(graph), row, how.algorithm, run));
         stepper->attach(table, x, gradient.rows());
+        for (int64_t i = 0; i < x.count; ++i) {
+            write(x, i, start_of(how.same_start ? 0 : who(i), p.parameters(), how.seed));
+        }
+    }
+
+    // The replica of the problem that local replica i is.
+    int64_t who(int64_t i) const {
+        const int64_t replica = x.first + i;
+        return training.who.empty() ? replica : training.who[static_cast<size_t>(replica)];
     }
 
     // Column p of the problem is column place(p) of a row.
@@ -82,8 +133,18 @@ struct Trainee::Impl {
 
     Eigen::VectorXd read(const arena::Rows& rows, int64_t local) const {
         Eigen::VectorXd out(problem.parameters());
-        for (int64_t p = 0; p < out.size(); ++p) out[p] = rows.row<double>(local)[place(p)];
+        arena::with_type(rows.type, [&]<class T>() {
+            for (int64_t p = 0; p < out.size(); ++p) out[p] = rows.row<T>(local)[place(p)];
+        });
         return out;
+    }
+
+    void write(const arena::Rows& rows, int64_t local, const Eigen::VectorXd& values) const {
+        arena::with_type(rows.type, [&]<class T>() {
+            for (int64_t p = 0; p < values.size(); ++p) {
+                rows.row<T>(local)[place(p)] = static_cast<T>(values[p]);
+            }
+        });
     }
 
     MatrixXd gather(const arena::Rows& rows) {
@@ -107,20 +168,17 @@ struct Trainee::Impl {
 
     void fill_gradients() {
         for (int64_t i = 0; i < x.count; ++i) {
-            const int64_t replica = x.first + i;
-            Eigen::VectorXd g = problem.gradient(replica, read(x, i));
+            Eigen::VectorXd g = problem.gradient(who(i), read(x, i));
             if (training.noise > 0) {
-                g += training.noise * gradient_noise(t, replica, g.size(), training.seed);
+                g += training.noise * gradient_noise(t, who(i), g.size(), training.seed);
             }
-            for (int64_t p = 0; p < g.size(); ++p) {
-                gradient.rows().row<double>(i)[place(p)] = g[p];
-            }
+            write(gradient.rows(), i, g);
         }
         arena::copy(gradient.rows(), drawn.rows(), layout.all());
     }
 
     void step() {
-        algorithms::IterationRecord record;
+        record = {};
         const auto gradients = [&](const auto& ready) {
             fill_gradients();
             const int64_t bias =
@@ -141,6 +199,44 @@ Trainee::~Trainee() = default;
 void Trainee::step() { impl_->step(); }
 MatrixXd Trainee::parameters() { return impl_->gather(impl_->x); }
 MatrixXd Trainee::last_gradients() { return impl_->gather(impl_->drawn.rows()); }
+
+Record Trainee::last_record() {
+    const algorithms::IterationRecord& mine = impl_->record;
+    const int64_t n = impl_->training.replicas;
+    const auto all = [&](const std::vector<double>& local) {
+        std::string bytes;
+        for (const std::string& part : impl_->world.all_gather(
+                 {reinterpret_cast<const char*>(local.data()), local.size() * sizeof(double)})) {
+            bytes += part;
+        }
+        Eigen::VectorXd values(static_cast<Eigen::Index>(bytes.size() / sizeof(double)));
+        std::memcpy(values.data(), bytes.data(), bytes.size());
+        return values;
+    };
+    Record out;
+    out.norm = all(mine.norm).reshaped<Eigen::RowMajor>(n, 2);
+    out.update_norm = all(mine.update_norm);
+    out.variance = Eigen::Map<const Eigen::VectorXd>(
+        mine.variance.data(), static_cast<Eigen::Index>(mine.variance.size()));
+    out.bytes = mine.bytes_sent;
+    return out;
+}
+
+Record record_of(const Recorded& recorded, double bytes) {
+    const Matrix& x = recorded.before;
+    const Eigen::Index weights = x.cols() - kBiases;
+    Record out;
+    out.norm.resize(x.rows(), 2);
+    out.norm << x.leftCols(weights).rowwise().norm(), x.rightCols(kBiases).rowwise().norm();
+    out.update_norm = recorded.update.rowwise().norm();
+    const Matrix spread = x.rowwise() - x.colwise().mean();
+    const auto n = static_cast<double>(x.rows());
+    out.variance.resize(2);
+    out.variance << spread.leftCols(weights).squaredNorm() / (n * static_cast<double>(weights)),
+        spread.rightCols(kBiases).squaredNorm() / (n * kBiases);
+    out.bytes = recorded.rows * static_cast<double>(x.cols()) * bytes;
+    return out;
+}
 
 MatrixXd Trainee::state(const std::string& name) {
     for (const auto& entry : impl_->table.entries()) {
@@ -168,16 +264,6 @@ void Trainee::restore(const std::vector<std::string>& saved, int64_t t) {
     }
     if (auto* staged = impl_->stepper->staged()) staged->restore(saved.at(k));
     impl_->t = t;
-}
-
-MatrixXd dense(const graphs::Schedule& schedule, int64_t k) {
-    const int n = schedule.size();
-    const graphs::Round round = schedule.at(k);
-    MatrixXd w = MatrixXd::Zero(n, n);
-    for (int i = 0; i < n; ++i) {
-        for (const graphs::Link& link : schedule.in(round, i)) w(i, link.peer) = link.weight;
-    }
-    return w;
 }
 
 }  // namespace dbench::conform

@@ -1,6 +1,6 @@
 #pragma once
 // The production code of an algorithm on a problem with known gradients: arena, exchange,
-// optimizer and algorithm as in a run, in float64, on any number of ranks.
+// optimizer and algorithm as in a run, on any number of ranks.
 
 #include <Eigen/Core>
 #include <functional>
@@ -14,6 +14,7 @@
 #include "base/json.hpp"
 #include "comm/world.hpp"
 #include "conform/problem.hpp"
+#include "conform/reference.hpp"
 
 namespace dbench::conform {
 
@@ -25,11 +26,29 @@ struct Training {
     std::function<double(int64_t)> lr;
     double noise = 0;  ///< deviation of every gradient element
     uint64_t seed = 1;
+    arena::DType type = arena::DType::float64;
+    bool same_start = false;        ///< all replicas start where replica 0 does
+    bool profiled = false;          ///< every iteration is recorded
+    std::vector<int64_t> who = {};  ///< replica i has the data, the start and the place in the
+                                    ///< graph of replica who[i]; empty: its own
+    const algorithms::OptimizerEntry* optimizer_row = nullptr;  ///< null: that of the table
 };
+
+/// What the last iteration recorded, of all replicas.
+struct Record {
+    Matrix norm;                  ///< [n, T] just before averaging
+    Eigen::VectorXd update_norm;  ///< [n]
+    Eigen::VectorXd variance;     ///< [T] just before averaging
+    double bytes = 0;
+};
+
+/// The same, computed from what a reference tells. Rows of numbers of `bytes` each.
+Record record_of(const Recorded& recorded, double bytes);
 
 class Trainee {
 public:
-    /// All replicas start at 0. Collective. Throws UserError where the graph does not suit.
+    /// Replicas start at random points of their own. Collective. Throws UserError where the graph
+    /// does not suit.
     Trainee(comm::World& world, const Problem& problem, const Training& training,
             const algorithms::AlgorithmEntry& row);
     ~Trainee();
@@ -37,6 +56,7 @@ public:
     void step();                       ///< the next iteration; collective
     Eigen::MatrixXd parameters();      ///< [n, P] of all replicas, on all ranks; collective
     Eigen::MatrixXd last_gradients();  ///< as drawn in the last iteration; collective
+    Record last_record();              ///< where training is profiled; collective
     /// Rows of the state table by name, [n, P]; 0 x 0 where there are none of that name.
     /// Collective.
     Eigen::MatrixXd state(const std::string& name);
@@ -49,8 +69,5 @@ private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
-
-/// W of round k of a graph, dense.
-Eigen::MatrixXd dense(const graphs::Schedule& schedule, int64_t k);
 
 }  // namespace dbench::conform

@@ -6,12 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/optimizers/optimizer.hpp"
+#include "conform/stability.hpp"
 #include "graphs/proof/certificate.hpp"
 #include "graphs/schedules/staged.hpp"
 
 namespace dbench::conform {
 
 using algorithms::Accepts;
+using algorithms::GraphNeed;
 using base::Json;
 
 int64_t compared(const comm::World& world) { return world.size() == 1 ? 60 : 20; }
@@ -27,6 +29,16 @@ bool diverges(const Matrix& x) { return !x.allFinite() || x.cwiseAbs().maxCoeff(
 double difference(const Matrix& a, const Matrix& b) {
     if (!a.allFinite() || !b.allFinite()) return std::numeric_limits<double>::infinity();
     return (a - b).cwiseAbs().maxCoeff() / std::max(1.0, b.cwiseAbs().maxCoeff());
+}
+
+double difference(const Record& a, const Record& b) {
+    if (a.norm.size() != b.norm.size() || a.update_norm.size() != b.update_norm.size() ||
+        a.variance.size() != b.variance.size()) {
+        return std::numeric_limits<double>::infinity();
+    }
+    return std::max({difference(a.norm, b.norm), difference(a.update_norm, b.update_norm),
+                     difference(a.variance, b.variance),
+                     std::abs(a.bytes - b.bytes) / std::max(1.0, b.bytes)});
 }
 
 Json resolved_optimizer(const Subject& subject) {
@@ -54,6 +66,8 @@ Training training_of(const Subject& subject, const Json& graph, int64_t replicas
     training.iterations = iterations;
     training.per_epoch = kPerEpoch;
     training.lr = moving_rate;
+    training.same_start = subject.same_start;
+    training.optimizer_row = subject.optimizer_row;
     return training;
 }
 
@@ -85,6 +99,38 @@ Json suitable_graph(const Accepts& accepts, const Json& asked, int64_t replicas)
     const Json ring{{"type", "ring"}};
     if (unsuitable(accepts, ring, replicas).empty()) return ring;
     return {{"type", "ring"}, {"lazy", 0.5}};
+}
+
+std::vector<Json> other_graphs(const Subject& subject, int64_t replicas) {
+    const Accepts& accepts = subject.row->accepts;
+    if (accepts.graph == GraphNeed::none || !accepts.sequences) return {};
+    static const char* const kKinds[3][3] = {
+        {R"({"type": "one_peer_exponential"})", R"({"type": "one_peer_exponential", "lazy": 0.5})",
+         R"({"type": "random_matching", "lazy": 0.5})"},
+        {R"({"type": "participation", "graph": "ring", "fraction": 0.3})",
+         R"({"type": "participation", "graph": {"type": "ring", "lazy": 0.5}, "fraction": 0.3})",
+         R"({"type": "participation", "graph": {"type": "ring", "lazy": 0.2}, "fraction": 0.3})"},
+        {R"([{"type": "ring", "until": {"iterations": 7}},
+             {"type": "complete", "until": {"iterations": 11}}, {"type": "star"}])",
+         R"([{"type": "ring", "lazy": 0.5, "until": {"iterations": 7}},
+             {"type": "complete", "until": {"iterations": 11}}, {"type": "star", "lazy": 0.5}])",
+         R"([{"type": "ring", "lazy": 0.2, "until": {"iterations": 7}},
+             {"type": "complete", "until": {"iterations": 11}}, {"type": "star", "lazy": 0.2}])"}};
+    const Json algorithm = resolved_algorithm(subject.algorithm, *subject.row);
+    std::vector<Json> out;
+    for (const auto& kind : kKinds) {
+        for (const char* text : kind) {
+            Json graph = graphs::resolve_graph(Json::parse(text), "--graph");
+            // What algorithms with a schedule of their own make of a list is theirs.
+            if (graph.is_array() && subject.row->schedule) break;
+            if (!unsuitable(accepts, graph, replicas).empty()) continue;
+            const auto schedule = graph_of(graph, replicas, 1);
+            if (growth(algorithm, *schedule).stable() == false) continue;
+            out.push_back(std::move(graph));
+            break;
+        }
+    }
+    return out;
 }
 
 std::string words(const Json& object) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "conform/conform.hpp"
 #include "conform/reference.hpp"
@@ -15,6 +16,9 @@ namespace dbench::conform {
 
 inline constexpr double kLr = 0.05;
 inline constexpr int64_t kPerEpoch = 5;  ///< iterations of an epoch
+
+/// Of numbers that a record holds: the largest difference, relative as in `difference`.
+double difference(const Record& a, const Record& b);
 
 /// Iterations that are compared: over MPI each of them is gathered from all ranks.
 int64_t compared(const comm::World& world);
@@ -42,6 +46,11 @@ std::string unsuitable(const algorithms::Accepts& accepts, const base::Json& gra
 /// The graph asked for, or the nearest one of its kind that the algorithm takes.
 base::Json suitable_graph(const algorithms::Accepts& accepts, const base::Json& asked,
                           int64_t replicas);
+
+/// Graphs that change, on which the subject is compared beside its own: a sequence, one with
+/// rounds in which few or no replicas exchange, a list. Of each kind the first on which it is
+/// stable; none where it takes static graphs only.
+std::vector<base::Json> other_graphs(const Subject& subject, int64_t replicas);
 
 /// Type, then key=value of the rest.
 std::string words(const base::Json& object);

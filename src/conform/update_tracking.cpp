@@ -24,7 +24,7 @@ public:
           m_(Matrix::Zero(parts.context.replicas, parts.context.parameters)) {}
 
     void step(const Iteration& it, Matrix& x) override {
-        const Matrix w = it.w(it.t);
+        const Weights w = it.w(it.t);
         const Matrix p = w * x;
         const Matrix delta = optimizer_->direction_at(it, p) - (p - x) / it.lr;
         Matrix y = delta;
@@ -35,7 +35,15 @@ public:
         m_ = beta_ * m_ + y;
         previous_ = x;
         previous_delta_ = delta;
-        x -= it.lr * (nesterov_ ? Matrix(y + beta_ * m_) : m_);
+        it.averages(x, w);
+        const Matrix u = it.lr * (nesterov_ ? Matrix(y + beta_ * m_) : m_);
+        it.updates(u);
+        x -= u;
+    }
+    std::vector<Matrix*> rows() override {
+        std::vector<Matrix*> all = {&previous_, &previous_delta_};
+        if (beta_ != 0) all.push_back(&m_);
+        return all;
     }
 
 private:

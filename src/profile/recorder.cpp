@@ -91,6 +91,7 @@ RunHead Recorder::Impl::head() const {
     head.spec = options.spec;
     head.provenance = options.provenance;
     head.certificate = options.certificate;
+    head.stability = options.stability;
     head.tensors = options.tensors;
     head.precision = options.precision;
     head.ranks = ranks;

@@ -41,6 +41,7 @@ struct RecorderOptions {
     std::string spec;         ///< resolved, JSON
     std::string provenance;   ///< JSON
     std::string certificate;  ///< JSON of the first graph; empty without one
+    std::string stability;    ///< JSON: the algorithm's growth on the graphs; empty without one
     uint64_t certified = 0;   ///< the matrix that its rho is of
 
     std::vector<arena::Tensor> tensors;  ///< in the order of named_parameters()

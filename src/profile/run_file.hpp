@@ -25,7 +25,7 @@ struct Earlier;
 struct RunHead {
     std::string path;
     bool overwrite = false;
-    std::string name, spec, provenance, certificate;
+    std::string name, spec, provenance, certificate, stability;
     std::vector<arena::Tensor> tensors;
     arena::DType precision = arena::DType::float32;
     std::vector<RankInfo> ranks;

@@ -32,7 +32,8 @@ struct RunSpec {
     Init init;
     EvaluateSpec evaluate;
     ProfileSpec profile;
-    bool allow_biased;  ///< a graph that does not suit the algorithm is warned of, not refused
+    bool allow_biased;    ///< a graph that does not suit the algorithm is warned of, not refused
+    bool allow_unstable;  ///< nor is a pair of graph and algorithm that diverges at any rate
     comm::Reduction reduction;
     bool stop_on_nonfinite;
     CheckpointSpec checkpoint;

@@ -56,9 +56,12 @@ Stepper::Stepper(comm::World& world, const comm::Placement& placement, const are
 }
 
 Stepper::Parts Stepper::make(const StepSpec& spec) const {
-    const auto name = spec.optimizer.at("type").get<std::string>();
+    const OptimizerEntry* optimizer = spec.optimizer_row;
+    if (!optimizer) {
+        optimizer = base::find_row(optimizer_table(), spec.optimizer.at("type").get<std::string>());
+    }
     return {
-        base::find_row(optimizer_table(), name)->make(spec.optimizer, layout_),
+        optimizer->make(spec.optimizer, layout_),
         spec.row.make(spec.algorithm, {placement_.replicas, schedule(), spec.run, spec.lr_max})};
 }
 

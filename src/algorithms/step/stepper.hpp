@@ -38,6 +38,7 @@ struct StepSpec {
     arena::DType type = arena::DType::float32;
     comm::Reduction reduction = comm::Reduction::reproducible;
     ProfilePlan profile = {};
+    const OptimizerEntry* optimizer_row = nullptr;  ///< null: that of the table
 };
 
 /// Calls its argument for each range of columns, once, when the gradients are complete there.

@@ -1,0 +1,37 @@
+#include "conform/recursion.hpp"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace dbench::conform {
+
+Recursion::Recursion(std::unique_ptr<Reference> reference, Rounds w, Weights mean,
+                     Eigen::Index columns)
+    : reference_(std::move(reference)),
+      iteration_{0, 1.0, std::move(w), std::move(mean),
+                 [](const Matrix& x) { return Matrix(Matrix::Zero(x.rows(), x.cols())); }},
+      x_(Matrix::Zero(iteration_.mean.rows(), columns)) {
+    do {
+        step();
+    } while (iteration_.t % reference_->cycle() != 0);
+}
+
+void Recursion::step() {
+    reference_->step(iteration_, x_);
+    ++iteration_.t;
+}
+
+bool rests_between_exchanges(const base::Json& algorithm) {
+    const auto type = algorithm.at("type").get<std::string>();
+    return type == "local_sgd" || type == "diloco" || type == "noloco" || type == "gasloc";
+}
+
+std::unique_ptr<Reference> recursion_of(const base::Json& algorithm, int64_t replicas,
+                                        int64_t columns) {
+    base::Json each = algorithm;
+    if (rests_between_exchanges(algorithm)) each["period"] = 1;
+    if (each.contains("max_rounds")) each["max_rounds"] = 1;  // more only bring replicas closer
+    return make_reference(each, {{"type", "sgd"}}, {replicas, columns});
+}
+
+}  // namespace dbench::conform

@@ -1,0 +1,70 @@
+#include "conform/weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace dbench::conform {
+
+void Iteration::updates(const Matrix& lr_d) const {
+    if (recorded) recorded->update = lr_d;
+}
+void Iteration::averages(const Matrix& before, const Weights& weights, int rows) const {
+    rests(before);
+    if (recorded) sends(rows * rows_sent(weights));
+}
+void Iteration::rests(const Matrix& x) const {
+    if (recorded) recorded->before = x;
+}
+void Iteration::sends(double rows) const {
+    if (recorded) recorded->rows += rows;
+}
+
+Weights weights_of(const graphs::Schedule& graph, graphs::Round round) {
+    const int n = graph.size();
+    std::vector<Eigen::Triplet<double>> entries;
+    for (int i = 0; i < n; ++i) {
+        for (const graphs::Link& link : graph.in(round, i)) {
+            entries.emplace_back(i, link.peer, link.weight);
+        }
+    }
+    Weights w(n, n);
+    w.setFromTriplets(entries.begin(), entries.end());
+    return w;
+}
+
+Weights mean_weights(int64_t n) {
+    return Matrix::Constant(n, n, 1.0 / static_cast<double>(n)).sparseView();
+}
+
+double rows_sent(const Weights& w) {
+    const auto n = static_cast<int>(w.rows());
+    const Matrix dense(w);
+    std::vector<int> set(n);  // the least replica that each is connected with
+    std::iota(set.begin(), set.end(), 0);
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) {
+            if (dense(i, j) == 0 || set[i] == set[j]) continue;
+            const auto [low, high] = std::minmax(set[i], set[j]);
+            std::replace(set.begin(), set.end(), int(high), int(low));
+        }
+    }
+    double rows = 0;
+    for (int first = 0; first < n; ++first) {
+        const auto m = static_cast<double>(std::count(set.begin(), set.end(), first));
+        bool alike = true;
+        double links = 0;
+        for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < n; ++j) {
+                if (set[i] != first || set[j] != first) continue;
+                alike = alike && std::abs(dense(i, j) - 1 / m) < 1e-12;
+                links += i != j && dense(i, j) != 0;
+            }
+        }
+        rows += alike && m > 1 ? 2 * (m - 1) : links;
+    }
+    return rows;
+}
+
+}  // namespace dbench::conform

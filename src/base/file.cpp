@@ -1,6 +1,7 @@
 #include "base/file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,6 +47,13 @@ void NewFile::finish() {
 
 void NewFile::fail(const char* done) const {
     throw RunError(what_ + " " + path_ + " cannot be " + done + ": " + std::strerror(errno));
+}
+
+std::string not_ordinary(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return "";
+    if (S_ISDIR(status.st_mode)) return "it is a folder";
+    return "it is a pipe or a device, no ordinary file";
 }
 
 void write_synced(const std::string& what, const std::string& path, const std::string& bytes) {

@@ -26,6 +26,10 @@ private:
     int descriptor_ = -1;
 };
 
+/// Why `path` is not to be read as a file: a folder, or a pipe or device, which may never end; ""
+/// where it is an ordinary file, or there is none.
+std::string not_ordinary(const std::string& path);
+
 /// Writes a file and brings it to the disk.
 void write_synced(const std::string& what, const std::string& path, const std::string& bytes);
 /// Brings to the disk which files the folder holds, where the file system can.

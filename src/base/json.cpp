@@ -11,9 +11,12 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 
 namespace dbench::base {
 namespace {
+
+constexpr uintmax_t kMostText = uintmax_t{1} << 30;  // bytes: of a spec, of a graph
 
 size_t edit_distance(const std::string& a, const std::string& b) {
     std::vector<size_t> row(b.size() + 1);
@@ -94,13 +97,20 @@ bool is_utf8(const std::string& text) {
 }
 
 std::string read_text(const std::string& path) {
+    std::string problem = not_ordinary(path);
     std::error_code unknown;
-    const bool folder = std::filesystem::is_directory(path, unknown);
-    std::ifstream file(path, std::ios::binary);
+    if (problem.empty() && std::filesystem::file_size(path, unknown) > kMostText && !unknown) {
+        problem = "it has more than 1 GiB";
+    }
     std::ostringstream text;
-    if (file && !folder) text << file.rdbuf();
-    if (!file || folder) {
-        throw UserError(path + ": cannot be read (" + std::strerror(folder ? EISDIR : errno) +
+    if (problem.empty()) {
+        errno = 0;
+        std::ifstream file(path, std::ios::binary);
+        if (file) text << file.rdbuf();
+        if (!file) problem = std::strerror(errno != 0 ? errno : EIO);
+    }
+    if (!problem.empty()) {
+        throw UserError(path + ": cannot be read (" + problem +
                         "): check the path and its permissions");
     }
     return text.str();

@@ -12,6 +12,7 @@
 #include "data/dataset.hpp"
 #include "profile/folder_check.hpp"
 #include "profile/result_file.hpp"
+#include "profile/verify.hpp"
 
 namespace dbench::bench {
 namespace {
@@ -33,10 +34,16 @@ int inspect_machine() {
 int inspect_file(const std::string& path) {
     const profile::Inspection found = profile::inspect(path);
     std::fputs(profile::to_text(found).c_str(), stdout);
+    bool good = found.readable;
+    if (found.readable) {
+        const profile::Verification checked = profile::verify(path);
+        std::fputs(profile::to_text(checked).c_str(), stdout);
+        good = checked.damage.empty();
+    }
     if (found.writer == profile::Writer::dead && profile::clear_flag(path)) {
         print("cleared", "the dead writer's mark: the file opens as usual now");
     }
-    return 0;
+    return good ? 0 : base::kExitUser;
 }
 
 }  // namespace

@@ -107,17 +107,29 @@ std::string difference(Json a, Json b, bool other_replicas) {
     return pointers;
 }
 
-// The status of what stands where the result is to go; empty where nothing does. Collective.
-std::string status_of_output(comm::World& world, const std::string& path) {
-    std::string status, problem;
-    if (world.rank() == 0 && std::filesystem::exists(path)) {
-        try {
-            status = profile::inspect(path).status;
-        } catch (const std::exception& error) {
-            problem = error.what();
+// What stands where the result is to go: its status, empty where nothing does. With --resume it is
+// to be of this very spec. Collective; throws UserError.
+std::string status_of_output(comm::World& world, const Setup& s) {
+    const std::string& path = s.spec.output;
+    std::string status;
+    everywhere(world, [&] {
+        if (world.rank() != 0 || !std::filesystem::exists(path)) return;
+        const profile::Inspection found = profile::inspect(path);
+        if (!found.readable || !Json::accept(found.spec)) {
+            throw base::UserError("--resume: " + path + " cannot be read (" + found.problem +
+                                  "): put a copy back, or begin anew with --overwrite");
         }
-    }
-    world.agree(problem, true);
+        status = found.status;
+        const std::string changed =
+            difference(Json::parse(found.spec), s.spec.resolved,
+                       status != "complete" && found.replicas != s.placement.replicas);
+        if (!changed.empty()) {
+            throw base::UserError("--resume: the spec is not that of " + path + ", which is " +
+                                  status + " (" + changed +
+                                  " differ): go on with the same spec, choose another --output, "
+                                  "or begin anew with --overwrite");
+        }
+    });
     world.broadcast(status);
     return status;
 }
@@ -148,6 +160,23 @@ std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const S
     return head;
 }
 
+// Keeps other runs from the checkpoints. Those of a run whose file is not where it was are not
+// removed unasked. Collective; throws UserError.
+void claim_checkpoints(comm::World& world, const RunArguments& arguments, const Setup& s,
+                       train::Checkpoints& checkpoints) {
+    everywhere(world, [&] {
+        if (world.rank() != 0) return;
+        const bool anew = !arguments.resume && !arguments.overwrite;
+        if (anew && !std::filesystem::exists(s.spec.output) && checkpoints.any()) {
+            throw base::UserError("there are checkpoints in " + checkpoints.folder() +
+                                  ", but no result file " + s.spec.output +
+                                  ": put it back and give --resume, or choose another --output, "
+                                  "or remove them with --overwrite");
+        }
+        checkpoints.claim();
+    });
+}
+
 }  // namespace
 
 int command_run(comm::World& world, const RunArguments& arguments) {
@@ -163,7 +192,7 @@ int command_run(comm::World& world, const RunArguments& arguments) {
                                    s.spec.run.checkpoint.keep, s.spec.run.checkpoint.replicas);
     std::optional<train::CheckpointHead> head;
     if (arguments.resume) {
-        const std::string status = status_of_output(world, s.spec.output);
+        const std::string status = status_of_output(world, s);
         if (status == "complete") {
             if (world.rank() == 0) base::notice(s.spec.output + " is complete already");
             return 0;
@@ -174,7 +203,12 @@ int command_run(comm::World& world, const RunArguments& arguments) {
                               : "no checkpoint in " + checkpoints.folder() + ": from the start");
         }
     }
-    everywhere(world, [&] { s.session->prepare(); });
+    claim_checkpoints(world, arguments, s, checkpoints);
+    const auto prepare = [&] {
+        check_memory(estimates.memory_bytes, world.local_size());
+        s.session->prepare();
+    };
+    everywhere(world, prepare, estimates.memory_bytes);
     if (head) s.session->resume(checkpoints, *head);
     ProgressLine progress(arguments.quiet || world.rank() != 0);
     base::note_signals();
@@ -211,7 +245,9 @@ int command_run(comm::World& world, const RunArguments& arguments) {
     } catch (const std::exception& error) {
         progress.end();
         heartbeat.reset();
-        end_failed(world, *recorder, error.what());
+        end_failed(world, *recorder,
+                   is_out_of_memory(error) ? memory_message(estimates.memory_bytes)
+                                           : base::reason_of(error));
     }
     if (!signal.empty()) {
         progress.end();

@@ -2,6 +2,7 @@
 
 #include <execinfo.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -48,11 +49,22 @@ void say_whereabouts(int file) {
     say(file, "\n");
 }
 
+/// What has its name and is no ordinary file (a link, a pipe) goes: nothing is written through it.
+int open_log() {
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    struct stat there {};
+    if (::lstat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
+        ::unlink(path);
+        return ::open(path, kFlags | O_EXCL, 0666);
+    }
+    return ::open(path, kFlags, 0666);
+}
+
 /// The error stands in the first line of the file; the calls come last, since looking for them can
 /// fail.
 void write_log(const char* error, bool calls) {
     if (!*path) return;
-    const int file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    const int file = open_log();
     if (file < 0) return;
     say(file, error);
     say(file, "\n");

@@ -4,8 +4,10 @@
 #include <cstdio>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/log.hpp"
 #include "bench/commands.hpp"
+#include "bench/memory.hpp"
 #include "comm/launcher.hpp"
 
 namespace {
@@ -211,7 +213,8 @@ int main(int argc, char** argv) {
         base::report_error(error.what());
         return base::kExitUser;
     } catch (const std::exception& error) {
-        base::report_error(error.what());
-        return base::kExitFailed;
+        const bool memory = bench::is_out_of_memory(error);
+        base::report_error(memory ? bench::memory_message(0) : base::reason_of(error));
+        return memory ? base::kExitUser : base::kExitFailed;
     }
 }

@@ -2,12 +2,12 @@
 // From a spec file to the parts of a run, on every rank alike.
 
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.hpp"
+#include "bench/memory.hpp"
 #include "bench/spec.hpp"
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
@@ -46,9 +46,9 @@ struct Setup {
 Setup set_up(comm::World& world, const RunArguments& arguments);
 
 /// Runs `work` on every rank; where it throws on any, all ranks throw the lowest failing rank's
-/// error. Collective.
+/// error. `needed`: bytes of memory, for when they are not there. Collective.
 template <class Work>
-void everywhere(comm::World& world, Work&& work) {
+void everywhere(comm::World& world, Work&& work, int64_t needed = 0) {
     std::string error;
     bool user = false;
     try {
@@ -56,13 +56,9 @@ void everywhere(comm::World& world, Work&& work) {
     } catch (const base::UserError& e) {
         error = e.what();
         user = true;
-    } catch (const std::bad_alloc&) {
-        error =
-            "there is not enough memory for what the spec names (fewer samples, a smaller model, "
-            "fewer replicas or more ranks need less; dbench check says how much a run takes)";
-        user = true;
     } catch (const std::exception& e) {
-        error = base::reason_of(e);
+        user = is_out_of_memory(e);
+        error = user ? memory_message(needed) : base::reason_of(e);
     }
     world.agree(error, user);
 }

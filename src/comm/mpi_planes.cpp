@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "comm/call_watch.hpp"
+#include "comm/wait.hpp"
 
 namespace dbench::comm {
 namespace {
@@ -93,8 +95,9 @@ private:
 /// MPI while this rank takes part in it: what both planes share.
 class MpiSession {
 public:
-    explicit MpiSession(bool finalizes) : finalizes_(finalizes) {
+    MpiSession(bool finalizes, CallWatch& watch) : finalizes_(finalizes) {
         for (MPI_Comm& communicator : communicators_) {
+            watch.next("MPI_Comm_dup");
             check(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "MPI_Comm_dup");
             check(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN),
                   "MPI_Comm_set_errhandler");
@@ -108,7 +111,10 @@ public:
 
     ~MpiSession() {
         if (abandoned_) return;
+        CallWatch watch("the end", timeout());
+        watch.next("MPI_Comm_free");
         for (MPI_Comm& communicator : communicators_) MPI_Comm_free(&communicator);
+        watch.next("MPI_Finalize");
         if (finalizes_) MPI_Finalize();
     }
 
@@ -266,11 +272,13 @@ public:
 }  // namespace
 
 Membership join_mpi(int64_t piece) {
+    CallWatch watch("the start", timeout());
     int started = 0, level = MPI_THREAD_SINGLE;
     MPI_Initialized(&started);
     if (started) {
         MPI_Query_thread(&level);
     } else {
+        watch.next("MPI_Init_thread");
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
     }
     if (level < MPI_THREAD_SERIALIZED) {
@@ -279,7 +287,7 @@ Membership join_mpi(int64_t piece) {
             "MPI lets only the main thread communicate (it provides less than "
             "MPI_THREAD_SERIALIZED): use an MPI library built with thread support");
     }
-    const auto session = std::make_shared<MpiSession>(!started);
+    const auto session = std::make_shared<MpiSession>(!started, watch);
     Membership member;
     member.control = std::make_unique<MpiControl>(MpiMessages(session, session->control(), piece));
     member.rows = std::make_unique<MpiRows>(MpiMessages(session, session->rows(), piece));
@@ -287,6 +295,7 @@ Membership join_mpi(int64_t piece) {
     check(MPI_Comm_size(MPI_COMM_WORLD, &member.size), "MPI_Comm_size");
 
     MPI_Comm here = MPI_COMM_NULL;
+    watch.next("MPI_Comm_split_type");
     check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here),
           "MPI_Comm_split_type");
     check(MPI_Comm_rank(here, &member.local_rank), "MPI_Comm_rank");

@@ -22,16 +22,6 @@ namespace {
 constexpr double kYieldSeconds = 20e-6;
 constexpr int kShortestSleep = 20, kLongestSleep = 200;  // us
 
-std::string list(const std::vector<int>& ranks) {
-    constexpr size_t kNamed = 16;
-    std::string text = ranks.size() == 1 ? "rank" : "ranks";
-    for (size_t i = 0; i < std::min(ranks.size(), kNamed); ++i) {
-        text += (i ? ", " : " ") + std::to_string(ranks[i]);
-    }
-    if (ranks.size() > kNamed) text += " and " + std::to_string(ranks.size() - kNamed) + " others";
-    return text;
-}
-
 std::string seconds_text(double seconds) {
     char text[32];
     std::snprintf(text, sizeof text, "%g s", seconds);
@@ -50,7 +40,21 @@ double seconds_from_environment(const char* name, double standard) {
     return seconds;
 }
 
+Blame blame_owing(const std::vector<int>& ranks) {
+    return {"no answer from " + (ranks.empty() ? "the other ranks" : to_text(ranks)), ""};
+}
+
 }  // namespace
+
+std::string to_text(const std::vector<int>& ranks) {
+    constexpr size_t kNamed = 16;
+    std::string text = ranks.size() == 1 ? "rank" : "ranks";
+    for (size_t i = 0; i < std::min(ranks.size(), kNamed); ++i) {
+        text += (i ? ", " : " ") + std::to_string(ranks[i]);
+    }
+    if (ranks.size() > kNamed) text += " and " + std::to_string(ranks.size() - kNamed) + " others";
+    return text;
+}
 
 double timeout() { return seconds_from_environment("DBENCH_TIMEOUT", 600); }
 double stop_timeout() { return seconds_from_environment("DBENCH_STOP_TIMEOUT", 60); }
@@ -85,10 +89,11 @@ void wait(const Wait& wait) {
         const double asked = base::noted_signal_time();  // to stop
         const bool stopping = now > asked && now - std::max(start, asked) > stop_timeout();
         if ((!stopping && now - start <= wait.deadline) || wait.done()) continue;
-        const std::vector<int> ranks = wait.owing();
-        const std::string silent = "no answer from " +
-                                   (ranks.empty() ? "the other ranks" : list(ranks)) + " within " +
-                                   seconds_text(stopping ? stop_timeout() : wait.deadline);
+        const Blame blame = wait.ask ? wait.ask() : blame_owing(wait.owing());
+        if (wait.done()) return;
+        const std::string silent = blame.culprit + " within " +
+                                   seconds_text(stopping ? stop_timeout() : wait.deadline) +
+                                   blame.chain;
         throw Stalled(stopping ? base::noted_signal() + " could not be agreed on by all ranks (" +
                                      silent + " in " + wait.what +
                                      "): DBENCH_STOP_TIMEOUT sets the limit"

@@ -31,16 +31,26 @@ double timeout();
 /// DBENCH_STOP_TIMEOUT, 60 by default. Throws UserError.
 double stop_timeout();
 
+/// "rank 3", "ranks 0, 2", "ranks 0, 1, ... and 5 others"
+std::string to_text(const std::vector<int>& ranks);
+
+/// What is known of a wait that took too long.
+struct Blame {
+    std::string culprit;  ///< "no answer from rank 0"
+    std::string chain;    ///< who waits for whom: "; rank 1 waits for rank 0"
+};
+
 struct Wait {
     std::string what;                         ///< "the exchange of iteration 7"
     std::function<bool()> done;               ///< moves things along; never blocks
     std::function<std::vector<int>()> owing;  ///< ranks that are waited for
     std::function<void()> check_failures;     ///< throws PeerFailure; called now and then
     double deadline;                          ///< seconds
+    std::function<Blame()> ask = nullptr;     ///< who is to blame; null: those who owe
 };
 
 /// Returns when `done` does. Throws Stalled after the deadline, or after a signal where the others
-/// do not answer within `stop_timeout`; and what `done` and `check_failures` throw.
+/// do not answer within `stop_timeout`; and what `done`, `check_failures` and `ask` throw.
 void wait(const Wait& wait);
 
 }  // namespace dbench::comm

@@ -19,7 +19,10 @@ constexpr double kGraceSeconds = 5;
 }  // namespace
 
 World::Impl::Impl(Membership given)
-    : member(std::move(given)), engine(member.size > 1), deadline(timeout()) {
+    : member(std::move(given)),
+      letters(*member.control, member.rank, member.size),
+      engine(member.size > 1),
+      deadline(timeout()) {
     DBENCH_EXPECT(member.rows && member.control);
     stop_timeout();  // refused here, not in the middle of a run
 }
@@ -102,14 +105,8 @@ void World::agree(const std::string& error, bool user_error) {
 void World::report_failure(const std::string& message) {
     impl_->failed = true;
     if (rank() == 0) return;
-    const std::string text = message.substr(0, ControlPlane::kLongestLetter);
     try {
-        const auto transfer = impl_->control().start_letter(0, text);
-        Backoff backoff;
-        for (const double start = base::now(); base::now() - start < kGraceSeconds;) {
-            transfer->test();
-            backoff.pause();
-        }
+        impl_->letters.report_failure(message, kGraceSeconds);
     } catch (const std::exception& error) {
         base::warn(error.what());
     }
@@ -124,8 +121,8 @@ void World::abort(int status) {
 }
 
 void World::Impl::check_failures() {
-    if (rank() != 0 || size() == 1) return;
-    if (const auto letter = control().letter()) {
+    if (size() == 1) return;
+    if (const auto letter = letters.take()) {
         failed = true;
         throw PeerFailure("rank " + std::to_string(letter->rank) + " failed: " + letter->text);
     }
@@ -133,9 +130,12 @@ void World::Impl::check_failures() {
 
 void World::Impl::wait(const std::string& what, const std::function<bool()>& done,
                        const std::function<std::vector<int>()>& owing, double seconds) {
+    const Letters::Waiting waiting(letters, owing);
+    const auto check = [this] { check_failures(); };
+    const auto ask = [&] { return letters.ask(done, check); };
     try {
-        comm::wait(
-            {what, done, owing, [this] { check_failures(); }, seconds > 0 ? seconds : deadline});
+        comm::wait({what, done, owing, check, seconds > 0 ? seconds : deadline,
+                    size() > 1 ? std::function<Blame()>(ask) : nullptr});
     } catch (const Stalled&) {
         failed = true;
         throw;

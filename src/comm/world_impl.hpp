@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/engine.hpp"
+#include "comm/letters.hpp"
 #include "comm/membership.hpp"
 #include "comm/world.hpp"
 
@@ -14,6 +15,7 @@ namespace dbench::comm {
 
 struct World::Impl {
     Membership member;
+    Letters letters;
     Engine engine;  // goes before the planes that its operations use
     double deadline;
     bool failed = false;       ///< some rank may be dead: wait for nobody any more

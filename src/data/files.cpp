@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 
 namespace dbench::data {
 namespace {
@@ -34,7 +35,9 @@ using GzFile = std::unique_ptr<gzFile_s, CloseGz>;
 
 DataFile read_data_file(const std::string& path, int64_t limit, const std::string& source) {
     // zlib hands plain files through as they are, so both kinds take one way.
-    if (fs::is_directory(path)) unreadable(path, "it is a folder", source);
+    if (const std::string why = base::not_ordinary(path); !why.empty()) {
+        unreadable(path, why, source);
+    }
     errno = 0;
     const GzFile gz(gzopen(path.c_str(), "rb"));
     if (!gz) unreadable(path, std::strerror(errno != 0 ? errno : ENOMEM), source);

@@ -66,6 +66,7 @@ std::vector<size_t> shape_of(const std::string& text, const std::string& path) {
     }
     if (shape.size() == 1) shape.push_back(1);
     for (const size_t length : shape) {
+        if (length == 0) refuse(path, "the array is empty");
         if (length > kMostNumbers) refuse(path, "the array is too large for a graph");
     }
     return shape;

@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "profile/fletcher32.hpp"
+#include "profile/lookup3.hpp"
 
 namespace dbench::profile {
 namespace {
@@ -108,6 +110,7 @@ Column::Column(hid_t group, const ColumnSpec& spec, const Axes& axes, arena::DTy
         h5::check(H5Pset_shuffle(create), "make a data set");
         h5::check(H5Pset_deflate(create, kDeflate), "make a data set");
     }
+    h5::check(H5Pset_fletcher32(create), "make a data set");
     set_fill(create, spec);
     dataset_ =
         h5::Dataset(H5Dcreate2(group, spec.name, type_, space, H5P_DEFAULT, create, H5P_DEFAULT),
@@ -153,9 +156,10 @@ int64_t Column::pending() const {
 
 int64_t Column::rows() const { return base_ + pending(); }
 
-bool Column::commit(double now, bool all, FileGuard& guard) {
+bool Column::commit(double now, Commit what, FileGuard& guard) {
     const int64_t have = pending();
-    if (have == written_) return false;
+    const bool all = what != Commit::due, seal = what == Commit::last && plain_;
+    if (have == written_ && !seal) return false;
     if (waiting_since_ < 0) waiting_since_ = now;
     if (chunk_since_ < 0) chunk_since_ = now;
 
@@ -163,8 +167,7 @@ bool Column::commit(double now, bool all, FileGuard& guard) {
     const bool patient = compress_ && !all && !slow_ && now - waiting_since_ < kPatience;
     const bool partial = rest > 0 && !patient;
     if (whole == 0 && !partial) return false;
-    const int64_t new_chunks = whole + partial - (written_ > 0);
-    guard.reserve(new_chunks * chunk_rows_ * static_cast<int64_t>(row_bytes_));
+    guard.reserve((whole + partial) * chunk_rows_ * static_cast<int64_t>(row_bytes_));
 
     std::vector<hsize_t> extent{
         static_cast<hsize_t>(base_ + whole * chunk_rows_ + (partial ? rest : 0))};
@@ -172,21 +175,21 @@ bool Column::commit(double now, bool all, FileGuard& guard) {
     h5::check(H5Dset_extent(dataset_, extent.data()), "extend a data set");
 
     if (whole > 0) {
-        const bool begun = written_ > 0;
-        if (begun) write_in_place();
-        if (whole > begun) write_whole(begun * chunk_rows_, (whole - begun) * chunk_rows_);
+        write_whole(0, whole * chunk_rows_);
         pending_.erase(pending_.begin(),
                        pending_.begin() + whole * chunk_rows_ * static_cast<int64_t>(row_bytes_));
         base_ += whole * chunk_rows_;
         written_ = 0;
+        plain_ = false;
         slow_ = whole == 1 && now - chunk_since_ >= kPatience;
         waiting_since_ = chunk_since_ = rest > 0 ? now : -1;
     }
     if (partial) {
-        if (all && compress_ && written_ == 0) {
+        if (written_ == 0 && (what == Commit::last || (all && compress_))) {
             write_whole(0, rest);
         } else {
-            write_in_place();
+            plain_ = what != Commit::last;
+            write_direct(plain_);
         }
         written_ = rest;
         waiting_since_ = -1;
@@ -208,25 +211,39 @@ void Column::write_whole(int64_t first, int64_t count) {
     h5::check(H5Dwrite(dataset_, type_, memory, file, H5P_DEFAULT, from), "write rows");
 }
 
-void Column::write_in_place() {
-    const size_t bytes = static_cast<size_t>(chunk_rows_) * row_bytes_;
+/// The unfinished chunk, at its full size and not compressed. Plain: again and again, in place.
+/// Else with its checksum, elsewhere (HDF5 itself cannot write a part of a chunk that is plain).
+void Column::write_direct(bool plain) {
+    // Plain ones have a size that no other has: HDF5 notes other filters only with another size.
+    const size_t rows = static_cast<size_t>(chunk_rows_) * row_bytes_;
+    const size_t bytes = plain ? rows + rows / 500 + 64 : rows + sizeof(uint32_t);
     std::vector<std::byte> chunk(bytes);
-    std::memcpy(chunk.data(), pending_.data(), std::min(bytes, pending_.size()));
+    std::memcpy(chunk.data(), pending_.data(), std::min(rows, pending_.size()));
+    if (!plain) {
+        const auto* data = reinterpret_cast<const unsigned char*>(chunk.data());
+        const uint32_t sum = fletcher32({data, rows});
+        for (size_t k = 0; k < sizeof sum; ++k) {
+            chunk[rows + k] = static_cast<std::byte>(sum >> (8 * k));
+        }
+    }
     std::vector<hsize_t> start(row_.size() + 1, 0);
     start[0] = static_cast<hsize_t>(base_);
-    const uint32_t skipped_filters = compress_ ? 0b11 : 0;  // one bit each, in order
-    h5::check(
-        H5Dwrite_chunk(dataset_, H5P_DEFAULT, skipped_filters, start.data(), bytes, chunk.data()),
-        "write rows");
+    // One bit for each filter, in order, the checksum last.
+    const uint32_t skipped = compress_ ? (plain ? 0b111 : 0b11) : (plain ? 0b1 : 0);
+    h5::check(H5Dwrite_chunk(dataset_, H5P_DEFAULT, skipped, start.data(), bytes, chunk.data()),
+              "write rows");
 }
 
 namespace {
 
 void write_fixed(hid_t group, const ColumnSpec& spec, hid_t type, size_t count, const void* data) {
-    const hsize_t size = count;
+    const hsize_t size = count, chunk = std::max<hsize_t>(count, 1);
     const h5::Space space(H5Screate_simple(1, &size, nullptr), "make a data set");
+    const h5::Properties create(H5Pcreate(H5P_DATASET_CREATE), "make a data set");
+    h5::check(H5Pset_chunk(create, 1, &chunk), "make a data set");
+    h5::check(H5Pset_fletcher32(create), "make a data set");
     const h5::Dataset dataset(
-        H5Dcreate2(group, spec.name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+        H5Dcreate2(group, spec.name, type, space, H5P_DEFAULT, create, H5P_DEFAULT),
         "make a data set");
     if (count > 0) {
         const hid_t memory = spec.kind == Kind::text ? type : H5T_NATIVE_INT64;
@@ -260,6 +277,12 @@ void write_text(hid_t group, const char* name, const std::string& text, const ch
     h5::check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, h5::fitted(text, size).data()),
               "write a text");
     h5::write_attribute(dataset, "description", description);
+    h5::write_attribute(dataset, kTextChecksum, text_checksum(text));
+}
+
+int64_t text_checksum(const std::string& text) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+    return lookup3({bytes, text.size()});
 }
 
 }  // namespace dbench::profile

@@ -2,6 +2,7 @@
 // A data set that grows by rows while others read it. Internal to this room.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,9 +21,14 @@ struct Chunking {
     bool compress = true;  ///< shuffle and deflate
 };
 
-/// Rows wait in memory until their chunk is full, then it is written once, compressed. Where that
-/// would take longer than a few seconds, the unfinished chunk is stored plain at its full size and
-/// written again in place as rows come: the file does not grow by it, and readers see the rows.
+/// Which rows are written: those that have waited long enough; all; all, and none will follow.
+enum class Commit : uint8_t { due, all, last };
+
+/// Rows wait in memory until their chunk is full, then it is written once, compressed and with a
+/// checksum. Where that would take longer than a few seconds, the unfinished chunk is stored plain
+/// at its full size and written again in place as rows come: the file does not grow by it, and
+/// readers see the rows. It has no checksum, which could not be written together with the rows;
+/// when it is full, or the last, it is written anew elsewhere, as the others are.
 class Column {
 public:
     Column(hid_t group, const ColumnSpec& spec, const Axes& axes, arena::DType precision,
@@ -51,9 +57,9 @@ public:
         pending_.insert(pending_.end(), bytes.begin(), bytes.end());
     }
 
-    /// Writes what is due at time `now` (seconds), or `all`, where `guard` finds room for it.
+    /// Writes what is due at time `now` (seconds), or more, where `guard` finds room for it.
     /// Returns whether there was something; readers see it after the file's flush.
-    bool commit(double now, bool all, FileGuard& guard);
+    bool commit(double now, Commit what, FileGuard& guard);
     int64_t rows() const;  ///< complete ones, written or not
     /// Gives up the data set without a word to HDF5.
     void abandon() { dataset_.abandon(); }
@@ -61,7 +67,7 @@ public:
 private:
     int64_t pending() const;
     void write_whole(int64_t first, int64_t count);
-    void write_in_place();
+    void write_direct(bool plain);
 
     std::string name_;
     Kind kind_;
@@ -78,13 +84,16 @@ private:
     int64_t base_ = 0;                ///< first row of the unfinished chunk
     int64_t written_ = 0;             ///< its rows that are in the file already
     double waiting_since_ = -1, chunk_since_ = -1;
-    bool slow_ = false;  ///< the last chunk took too long to fill
+    bool slow_ = false;   ///< the last chunk took too long to fill
+    bool plain_ = false;  ///< the unfinished chunk lies in the file without its filters
 };
 
 /// Data sets of fixed size, written at once.
 void write_texts(hid_t group, const ColumnSpec& spec, const std::vector<std::string>& texts);
 void write_integers(hid_t group, const ColumnSpec& spec, const std::vector<int64_t>& values);
-/// A scalar text.
+/// A scalar text, with its checksum as an attribute: HDF5 has none for what is not in chunks.
 void write_text(hid_t group, const char* name, const std::string& text, const char* description);
+constexpr const char* kTextChecksum = "lookup3";
+int64_t text_checksum(const std::string& text);
 
 }  // namespace dbench::profile

@@ -11,34 +11,31 @@ namespace {
 
 constexpr size_t kSlab = 4 << 20;  // bytes read at once
 
+using h5::extents;
+using h5::read_rows;
+
+constexpr hsize_t kMostRows = hsize_t{1} << 31;
+
+[[noreturn]] void odd_shape(const std::string& name) {
+    throw h5::Error("cannot read " + name + " (its shape is no row of a run)");
+}
+
 h5::Dataset open(const h5::File& file, const std::string& name) {
-    return {H5Dopen2(file, name.c_str(), H5P_DEFAULT), "read a data set"};
+    return h5::open_dataset(file, name.c_str());
 }
 
-std::vector<hsize_t> extents(const h5::Dataset& dataset) {
-    const h5::Space space(H5Dget_space(dataset), "read a data set");
-    std::vector<hsize_t> out(static_cast<size_t>(H5Sget_simple_extent_ndims(space)));
-    H5Sget_simple_extent_dims(space, out.data(), nullptr);
-    return out;
-}
-
-/// Rows [first, first + count) as `type`, into `to`.
-void read_rows(const h5::Dataset& dataset, hsize_t first, hsize_t count, hid_t type, void* to) {
-    std::vector<hsize_t> size = extents(dataset), start(size.size(), 0);
-    size[0] = count;
-    start[0] = first;
-    const h5::Space memory(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr),
-                           "read rows");
-    const h5::Space file(H5Dget_space(dataset), "read rows");
-    h5::check(
-        H5Sselect_hyperslab(file, H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr),
-        "read rows");
-    h5::check(H5Dread(dataset, type, memory, file, H5P_DEFAULT, to), "read rows");
+/// Second extent: ranks or replicas.
+int64_t width(const h5::File& file, const std::string& name) {
+    const std::vector<hsize_t> shape = extents(open(file, name));
+    if (shape.size() != 2) odd_shape(name);
+    return static_cast<int64_t>(shape[1]);
 }
 
 std::vector<int64_t> integers(const h5::File& file, const std::string& name) {
     const h5::Dataset dataset = open(file, name);
-    std::vector<int64_t> out(extents(dataset)[0]);
+    const std::vector<hsize_t> shape = extents(dataset);
+    if (shape.size() != 1 || shape[0] > kMostRows) odd_shape(name);
+    std::vector<int64_t> out(shape[0]);
     if (!out.empty()) read_rows(dataset, 0, out.size(), H5T_NATIVE_INT64, out.data());
     return out;
 }
@@ -50,8 +47,10 @@ bool exists(const h5::File& file, const std::string& name) {
 std::string last_text(const h5::File& file, const std::string& name) {
     const h5::Dataset dataset = open(file, name);
     const h5::Type type(H5Dget_type(dataset), "read a type");
+    const std::vector<hsize_t> shape = extents(dataset);
+    if (shape.size() != 1 || shape[0] < 1 || H5Tis_variable_str(type) != 0) odd_shape(name);
     std::string text(H5Tget_size(type), '\0');
-    read_rows(dataset, extents(dataset)[0] - 1, 1, type, text.data());
+    read_rows(dataset, shape[0] - 1, 1, type, text.data());
     return text.substr(0, text.find('\0'));
 }
 
@@ -75,17 +74,22 @@ Earlier read(const h5::File& file, const std::string& path, int64_t first) {
                               ": it is not this run's file; begin anew with --overwrite");
     }
     e.rounds.assign(rounds.begin(), rounds.begin() + first);
-    e.ranks = static_cast<int64_t>(extents(open(file, "iterations/step_time"))[1]);
-    e.replicas = static_cast<int64_t>(extents(open(file, "iterations/train_loss"))[1]);
+    e.ranks = width(file, "iterations/step_time");
+    e.replicas = width(file, "iterations/train_loss");
     e.profiled = below(file, "parameters/iteration", first);
     e.variance = below(file, "parameters/variance_iteration", first);
     e.evaluations = below(file, "evaluations/iteration", first + 1);
     e.events = below(file, "events/iteration", first);
-    e.segments = static_cast<int64_t>(integers(file, "segments/first_iteration").size());
-    e.last = {
-        last_text(file, "segments/started"),     last_text(file, "segments/host"),
-        last_text(file, "segments/job"),         last_text(file, "segments/reason"),
-        integers(file, "segments/ranks").back(), integers(file, "segments/first_iteration").back()};
+    const std::vector<int64_t> starts = integers(file, "segments/first_iteration"),
+                               ranks = integers(file, "segments/ranks");
+    if (starts.empty() || ranks.empty()) odd_shape("segments");
+    e.segments = static_cast<int64_t>(starts.size());
+    e.last = {last_text(file, "segments/started"),
+              last_text(file, "segments/host"),
+              last_text(file, "segments/job"),
+              last_text(file, "segments/reason"),
+              ranks.back(),
+              starts.back()};
     return e;
 }
 
@@ -110,7 +114,8 @@ Earlier read_earlier(const std::string& path, int64_t first) {
 void copy_rows(const h5::File& from, const std::string& group, int64_t rows, Column& column,
                const std::function<void()>& some) {
     if (rows <= 0) return;
-    const h5::Dataset dataset = open(from, group + "/" + column.name());
+    const std::string name = group + "/" + column.name();
+    const h5::Dataset dataset = open(from, name);
     std::vector<hsize_t> there = extents(dataset);
     there.erase(there.begin());
     const bool longer = there != column.extents();
@@ -123,8 +128,13 @@ void copy_rows(const h5::File& from, const std::string& group, int64_t rows, Col
         const int64_t count = std::min(most, rows - first);
         std::vector<std::byte> bytes(static_cast<size_t>(count) * row_bytes);
         const hid_t type = longer ? H5T_NATIVE_DOUBLE : column.type();
-        read_rows(dataset, static_cast<hsize_t>(first), static_cast<hsize_t>(count), type,
-                  bytes.data());
+        try {
+            read_rows(dataset, static_cast<hsize_t>(first), static_cast<hsize_t>(count), type,
+                      bytes.data());
+        } catch (const h5::Error& error) {
+            throw DamagedRows(name + ", rows " + std::to_string(first) + " to " +
+                              std::to_string(first + count - 1) + ", " + error.what());
+        }
         if (longer) {
             const auto* values = reinterpret_cast<const double*>(bytes.data());
             for (int64_t k = 0; k < count; ++k) {

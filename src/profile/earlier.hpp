@@ -12,6 +12,12 @@
 
 namespace dbench::profile {
 
+/// The earlier file opens, but rows of it cannot be read, or are not what was written.
+class DamagedRows : public h5::Error {
+public:
+    using h5::Error::Error;
+};
+
 struct Earlier {
     struct Segment {
         std::string started, host, job, reason;
@@ -32,7 +38,7 @@ Earlier read_earlier(const std::string& path, int64_t first);
 h5::File open_earlier(const std::string& path);
 
 /// Adds the first `rows` rows of GROUP/column to the column; where its rows have become longer
-/// (more ranks), the rest is not known. `some` is called from time to time.
+/// (more ranks), the rest is not known. `some` is called from time to time. Throws DamagedRows.
 void copy_rows(const h5::File& from, const std::string& group, int64_t rows, Column& column,
                const std::function<void()>& some);
 

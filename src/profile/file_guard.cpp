@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -105,6 +106,39 @@ void FileGuard::settle() noexcept {
     if (reserved_ > now.st_size) static_cast<void>(!ftruncate(descriptor_, now.st_size));
     static_cast<void>(fsync(descriptor_));
     reserved_ = 0;
+}
+
+std::string FileGuard::name(const std::string& path) const {
+    const std::string open = "/proc/self/fd/" + std::to_string(descriptor_);
+    if (descriptor_ >= 0 && access(open.c_str(), F_OK) == 0) return open;
+    if (const std::string problem = astray(path); !problem.empty()) throw h5::Error(problem);
+    return path;
+}
+
+std::string FileGuard::astray(const std::string& path) const {
+    struct stat mine {
+    }, there{};
+    if (descriptor_ < 0 || fstat(descriptor_, &mine) != 0) return "";
+    const bool exists = stat(path.c_str(), &there) == 0;
+    if (exists && there.st_dev == mine.st_dev && there.st_ino == mine.st_ino) return "";
+    const std::string number = std::to_string(descriptor_);
+    if (mine.st_nlink == 0) {
+        return "was removed while it was being written: all that it holds is lost when the run "
+               "ends (until then, cp /proc/" +
+               std::to_string(getpid()) + "/fd/" + number + " COPY.h5 saves it)";
+    }
+    std::array<char, 4096> now{};
+    const ssize_t length = readlink(("/proc/self/fd/" + number).c_str(), now.data(), now.size());
+    const std::string where = length > 0 ? std::string(now.data(), static_cast<size_t>(length))
+                                         : "an unknown name in the same file system";
+    return std::string("was moved") + (exists ? ", and another file put in its place," : "") +
+           " while it was being written: this run's rows go to " + where +
+           ", and no checkpoint is written any more";
+}
+
+int64_t FileGuard::size() const noexcept {
+    struct stat now {};
+    return descriptor_ >= 0 && fstat(descriptor_, &now) == 0 ? now.st_size : 0;
 }
 
 Guarded guarded(const std::string& path) {

@@ -34,6 +34,12 @@ public:
     /// Gives back what was reserved and not used, and brings the file to the disk.
     void settle() noexcept;
 
+    /// A name that leads to this very file, moved or removed though it may be, while this lives.
+    std::string name(const std::string& path) const;
+    /// Why `path` does not lead to this file any more, and where it is now; "" where it does.
+    std::string astray(const std::string& path) const;
+    int64_t size() const noexcept;  ///< bytes
+
 private:
     int descriptor_ = -1;
     int64_t reserved_ = 0;  ///< file size that has been made sure of

@@ -83,7 +83,7 @@ std::string try_reading_while_writing(const Scratch& scratch) {
     h5::check(H5Fstart_swmr_write(file), "open the file for readers");
     for (int64_t row = 0; row < 20; ++row) column.add(row);
     FileGuard guard(path);
-    column.commit(0, true, guard);
+    column.commit(0, Commit::all, guard);
     h5::check(H5Fflush(file, H5F_SCOPE_LOCAL), "flush the file");
 
     std::error_code error;

@@ -120,6 +120,41 @@ int64_t read_integer_attribute(hid_t object, const char* name) {
     return value;
 }
 
+Dataset open_dataset(hid_t file, const char* name) {
+    return {H5Dopen2(file, name, H5P_DEFAULT), "open a data set"};
+}
+
+std::vector<hsize_t> extents(const Dataset& dataset) {
+    const Space space(H5Dget_space(dataset), "read a size");
+    std::vector<hsize_t> out(static_cast<size_t>(std::max(0, H5Sget_simple_extent_ndims(space))));
+    check(H5Sget_simple_extent_dims(space, out.data(), nullptr), "read a size");
+    return out;
+}
+
+void read_rows(const Dataset& dataset, hsize_t first, hsize_t count, hid_t type, void* to) {
+    std::vector<hsize_t> size = extents(dataset), start(size.size(), 0);
+    size[0] = count;
+    start[0] = first;
+    const Space memory(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr),
+                       "read rows");
+    const Space file(H5Dget_space(dataset), "read rows");
+    check(H5Sselect_hyperslab(file, H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr),
+          "read rows");
+    check(H5Dread(dataset, type, memory, file, H5P_DEFAULT, to), "read rows");
+}
+
+std::string read_text(hid_t file, const char* name) {
+    const Dataset dataset = open_dataset(file, name);
+    const Type type(H5Dget_type(dataset), "read a type");
+    if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 ||
+        !extents(dataset).empty()) {
+        throw Error(std::string("cannot read ") + name + " (it is no text of fixed length)");
+    }
+    std::string text(H5Tget_size(type), '\0');
+    check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), "read a text");
+    return text.substr(0, text.find_last_not_of('\0') + 1);
+}
+
 hsize_t rows_of(hid_t file, const char* name) {
     const Dataset dataset(H5Dopen2(file, name, H5P_DEFAULT), "open a data set");
     const Space space(H5Dget_space(dataset), "read a size");

@@ -82,6 +82,13 @@ void rewrite_attribute(hid_t object, const char* name, const std::string& text);
 std::string read_text_attribute(hid_t object, const char* name);
 int64_t read_integer_attribute(hid_t object, const char* name);
 
+Dataset open_dataset(hid_t file, const char* name);
+std::vector<hsize_t> extents(const Dataset& dataset);
+/// Rows [first, first + count) as `type`, into `to`.
+void read_rows(const Dataset& dataset, hsize_t first, hsize_t count, hid_t type, void* to);
+/// A scalar text of fixed length, as it is stored but for zeros at its end.
+std::string read_text(hid_t file, const char* name);
+
 /// First extent of the data set.
 hsize_t rows_of(hid_t file, const char* name);
 

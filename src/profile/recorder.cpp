@@ -249,7 +249,7 @@ void Recorder::settle() {
     std::string problem;
     if (m.world.rank() == 0) {
         try {
-            m.file->settle();
+            problem = m.file->settle();
         } catch (const std::exception& error) {
             problem = m.problem = error.what();
         }

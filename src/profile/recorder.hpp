@@ -82,7 +82,9 @@ public:
     /// written (file and reason), and whatever a wait for peers throws.
     void iteration(const algorithms::IterationRecord& record) override;
     void evaluation(const algorithms::EvaluationRecord& record) override;
-    void settle() override;  ///< collective
+    /// Collective. Throws RunError on all ranks also where a checkpoint may not be made: the output
+    /// is another file by now.
+    void settle() override;
     void event(int64_t iteration, const std::string& kind, const std::string& text) override;
 
     /// Ends the file: all rows, `status` (complete, preempted or failed), `finished`, `error`.

@@ -1,5 +1,6 @@
 #include "profile/result_file.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ namespace dbench::profile {
 namespace {
 
 constexpr double kLongSilence = 600;  // seconds after which a writer that cannot be asked is gone
+constexpr int64_t kMostStarts = 1 << 20;
 constexpr size_t kHeadBytes = 1 << 16;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
@@ -39,6 +41,9 @@ std::string last_text(hid_t file, const char* name) {
     const h5::Dataset dataset(H5Dopen2(file, name, H5P_DEFAULT), "read a data set");
     const h5::Type type(H5Dget_type(dataset), "read a type");
     if (rows(file, name) < 1 || H5Tget_class(type) != H5T_STRING) return "";
+    if (rows(file, name) > kMostStarts || H5Tis_variable_str(type) != 0) {
+        throw h5::Error(std::string("cannot read ") + name + " (its shape is another one)");
+    }
     const size_t size = H5Tget_size(type), all = size * static_cast<size_t>(rows(file, name));
     std::string texts(all, '\0');
     h5::check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()), "read a text");
@@ -63,6 +68,7 @@ void read_head(hid_t file, const std::string& path, Inspection& found) {
     found.replicas = h5::read_integer_attribute(file, "replicas");
     found.ranks = h5::read_integer_attribute(file, "ranks");
     const h5::Group iterations(H5Gopen2(file, "iterations", H5P_DEFAULT), "open a group");
+    found.spec = h5::read_text(file, "spec");
     found.planned = h5::read_integer_attribute(iterations, "planned");
     found.host = last_text(file, "segments/host");
     found.iterations = rows(file, "iterations/iteration");
@@ -143,7 +149,12 @@ bool clear_flag(const std::string& path) {
                               " s ago): its mark was left alone; try there, or in ten minutes");
     }
     try {
+        struct stat before {};
+        const bool known = stat(path.c_str(), &before) == 0;
         wipe_mark(path);
+        // The file's silence tells others whether its writer lives: looking does not end it.
+        const struct timespec times[2] = {before.st_atim, before.st_mtim};
+        if (known) static_cast<void>(utimensat(AT_FDCWD, path.c_str(), times, 0));
     } catch (const h5::Error& error) {
         throw base::UserError(path + ": " + error.what());
     }

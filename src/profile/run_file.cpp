@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "profile/earlier.hpp"
 #include "profile/output_path.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr size_t kStatusBytes = 16, kTimeBytes = 32, kErrorBytes = 1024;
 constexpr double kChunkSeconds = 2, kUnknownIteration = 0.05;
+constexpr double kLookSeconds = 1;      // between looks at what others do to the file
 constexpr int kCompactAttributes = 64;  // more would be moved out of the object's header
 
 /// A file-size limit then is an error of the write instead of the end of the process.
@@ -56,6 +58,11 @@ RunFile::RunFile(const RunHead& head) : precision(head.precision) {
     path_ = output.final_path();
     try {
         create(head, output.temporary());
+    } catch (const DamagedRows& error) {
+        abandon();
+        throw base::UserError("the result file " + head.path +
+                              ", with which the run would go on, is damaged (" + error.what() +
+                              "): put a copy back, or begin anew with --overwrite");
     } catch (const h5::Error& error) {
         abandon();
         throw base::UserError("the output " + head.path + " cannot be written (" + error.what() +
@@ -89,7 +96,8 @@ void RunFile::create(const RunHead& head, const std::string& temporary) {
     segments["first_iteration"].add(head.earlier ? head.earlier->first : 0);
     segments["last_iteration"].add(int64_t{-1});
     segments["reason"].add(std::string());
-    if (const std::string problem = write_due(true); !problem.empty()) throw h5::Error(problem);
+    if (const std::string problem = write_due(Commit::all); !problem.empty())
+        throw h5::Error(problem);
 }
 
 void RunFile::write_head(const RunHead& head) {
@@ -165,21 +173,22 @@ std::vector<Table*> RunFile::tables() {
 
 /// Returns why something could not be written ("" where all was). Throws h5::Error where HDF5
 /// failed.
-std::string RunFile::write_due(bool all) {
+std::string RunFile::write_due(Commit what) {
     const double now = base::now();
     std::string problem;
     bool any = false;
     for (Table* table : tables()) {
-        const bool at_once = all || table == &edges;  // edges come in bursts
+        const bool burst = what == Commit::due && table == &edges;  // edges come in bursts
         for (Column& column : table->columns()) {
             try {
-                any |= column.commit(now, at_once, guard_);
+                any |= column.commit(now, burst ? Commit::all : what, guard_);
             } catch (const NoRoom& error) {
                 problem = error.what();
             }
         }
     }
     if (any) h5::check(H5Fflush(file_, H5F_SCOPE_LOCAL), "flush it");
+    size_ = guard_.size();
     return problem;
 }
 
@@ -195,7 +204,7 @@ void RunFile::take_over(const Earlier& earlier, bool other_replicas) {
                 continue;
             }
             copy_rows(from, group, rows, column,
-                      [&] { column.commit(base::now(), false, guard_); });
+                      [&] { column.commit(base::now(), Commit::due, guard_); });
         }
     };
     copy(iterations, "iterations", earlier.first);
@@ -214,17 +223,36 @@ void RunFile::take_over(const Earlier& earlier, bool other_replicas) {
     segments["reason"].add(last.reason.empty() ? "killed" : last.reason);
 }
 
-void RunFile::commit() { commit(false); }
+void RunFile::commit() { commit(Commit::due); }
 
-void RunFile::settle() {
-    commit(true);
+std::string RunFile::settle() {
+    commit(Commit::all);
     guard_.sync();
+    const std::string now = guard_.astray(path_);
+    return now.empty() ? "" : "the output " + path_ + " " + now;
 }
 
-void RunFile::commit(bool all) {
+/// What others did to the file since the last flush is said at once, and again at the end.
+void RunFile::look_after() {
+    if (base::now() < next_look_) return;
+    next_look_ = base::now() + kLookSeconds;
+    if (const int64_t size = guard_.size(); size < size_) {
+        cut_ = "was cut from " + std::to_string(size_) + " to " + std::to_string(size) +
+               " bytes while it was being written: rows until iteration " +
+               std::to_string(iterations.rows() - 1) +
+               " are lost, and what follows cannot be read without them (begin anew)";
+        base::warn("the output " + path_ + " " + cut_);
+    }
+    std::string now = guard_.astray(path_);
+    if (!now.empty() && now != astray_) base::warn("the output " + path_ + " " + now);
+    astray_ = std::move(now);
+}
+
+void RunFile::commit(Commit what) {
     std::string problem;
+    look_after();
     try {
-        problem = write_due(all);
+        problem = write_due(what);
     } catch (const h5::Error& error) {
         broken_ = true;
         problem = error.what();
@@ -235,8 +263,10 @@ void RunFile::commit(bool all) {
 void RunFile::close(const Ending& ending) {
     const int64_t last_iteration = iterations.rows() - 1, segment = segments.rows() - 1;
     std::string problem;
+    next_look_ = 0;
+    look_after();
     try {
-        if (!broken_) problem = write_due(true);
+        if (!broken_) problem = write_due(Commit::last);
         if (!broken_ && !close_handles()) h5::fail("close it");
     } catch (const h5::Error& error) {
         broken_ = true;
@@ -244,12 +274,16 @@ void RunFile::close(const Ending& ending) {
     }
     if (broken_) abandon();
     try {
-        write_ending(path_, ending, segment, last_iteration);
+        write_ending(guard_.name(path_), ending, segment, last_iteration);
     } catch (const h5::Error& error) {
         if (problem.empty()) problem = error.what();
     }
     guard_.settle();
-    if (!problem.empty()) throw base::RunError(cannot_write(path_, problem));
+    if (!problem.empty()) problem = cannot_write(path_, problem);
+    for (const std::string& loss : {cut_, astray_}) {
+        if (!loss.empty()) problem = "the output " + path_ + " " + loss;
+    }
+    if (!problem.empty()) throw base::RunError(problem);
 }
 
 bool RunFile::close_handles() {

@@ -54,8 +54,9 @@ public:
 
     /// Writes what is due and lets readers see it. Throws RunError.
     void commit();
-    /// Writes everything and brings it to the disk. Throws RunError.
-    void settle();
+    /// Writes everything and brings it to the disk. Throws RunError. Returns why no checkpoint may
+    /// be made beside the path: it does not lead to this file any more; "" where it does.
+    std::string settle();
     /// Writes everything that there is room for and ends the file. Throws RunError where that was
     /// not all; the file is closed in any case.
     void close(const Ending& ending);
@@ -65,14 +66,19 @@ private:
     void write_head(const RunHead& head);
     void take_over(const Earlier& earlier, bool other_replicas);
     std::vector<Table*> tables();
-    std::string write_due(bool all);
-    void commit(bool all);
+    std::string write_due(Commit what);
+    void commit(Commit what);
+    void look_after();
     bool close_handles();
     void abandon();
 
     std::string path_;
     h5::File file_;
     FileGuard guard_;
+    int64_t size_ = 0;    ///< of the file, after the last flush
+    std::string astray_;  ///< why the path does not lead to it any more
+    std::string cut_;     ///< that somebody has cut it
+    double next_look_ = 0;
     bool broken_ = false;  ///< HDF5 failed to write: it is not to be asked again
 };
 

@@ -10,6 +10,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "train/checkpoint_filling.hpp"
+#include "train/checkpoint_folder.hpp"
 #include "train/checkpoint_part.hpp"
 
 namespace dbench::train {
@@ -63,33 +64,18 @@ std::string Checkpoints::path_of(int64_t iteration) const {
     return (fs::path(folder_) / std::to_string(iteration)).string();
 }
 
-std::vector<int64_t> Checkpoints::generations() const {
-    std::vector<int64_t> found;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
-        const std::string name = entry.path().filename().string();
-        const bool number = !name.empty() && name.find_first_not_of("0123456789") == name.npos;
-        if (number && name.size() < 19) found.push_back(std::stoll(name));
-    }
-    std::sort(found.rbegin(), found.rend());
-    return found;
-}
-
 /// Later ones, damaged and passed over when the run went on, would else outlive the one written.
 void Checkpoints::remove_others(int64_t written) const {
-    std::error_code ignored;
     int64_t kept = 0;
-    for (const int64_t iteration : generations()) {
+    for (const int64_t iteration : generations(folder_)) {
         if (iteration <= written && kept++ < keep_) continue;
-        fs::remove_all(path_of(iteration), ignored);
+        remove_generation(path_of(iteration));
     }
-    for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
-        if (entry.path().extension() == ".partial") fs::remove_all(entry.path(), ignored);
-    }
+    for (const std::string& path : unfinished(folder_)) remove_generation(path);
 }
 
 void Checkpoints::write(const CheckpointHead& head, const arena::StateTable& state) {
-    const std::string place = path_of(head.iteration), partial = place + ".partial";
+    const std::string place = path_of(head.iteration), partial = place + kPartial;
     const auto everywhere = [&](const auto& work) {
         std::string problem;
         try {
@@ -103,7 +89,9 @@ void Checkpoints::write(const CheckpointHead& head, const arena::StateTable& sta
         everywhere([&] {
             if (world_.rank() != 0) return;
             std::error_code error;
-            fs::remove_all(partial, error);
+            fs::create_directories(folder_, error);
+            claim();
+            remove_generation(partial);
             fs::create_directories(partial, error);
             if (error) throw RunError("the checkpoint " + partial + ": " + error.message());
         });
@@ -118,19 +106,18 @@ void Checkpoints::write(const CheckpointHead& head, const arena::StateTable& sta
             manifest.head = head;
             manifest.head.replicas = placement_.replicas;
             manifest.ranks = world_.size();
-            base::write_synced("the checkpoint", (fs::path(partial) / "manifest.json").string(),
+            base::write_synced("the checkpoint", (fs::path(partial) / kManifest).string(),
                                manifest.text());
             base::sync_folder(partial);
             std::error_code error;
-            fs::remove_all(place, error);  // the same iteration, of a run that was resumed
+            remove_generation(place);  // the same iteration, of a run that was resumed
             fs::rename(partial, place, error);
             if (error) throw RunError("the checkpoint " + place + ": " + error.message());
             base::sync_folder(folder_);
             remove_others(head.iteration);
         });
     } catch (...) {
-        std::error_code ignored;
-        if (world_.rank() == 0) fs::remove_all(partial, ignored);
+        if (world_.rank() == 0) remove_generation(partial);
         throw;
     }
 }
@@ -138,7 +125,8 @@ void Checkpoints::write(const CheckpointHead& head, const arena::StateTable& sta
 /// Returns why the manifest cannot be used; "" where it can.
 std::string Checkpoints::try_manifest(int64_t iteration, Manifest& manifest) const {
     try {
-        const std::string path = (fs::path(path_of(iteration)) / "manifest.json").string();
+        const std::string path = (fs::path(path_of(iteration)) / kManifest).string();
+        if (const std::string why = base::not_ordinary(path); !why.empty()) return why;
         std::ifstream file(path, std::ios::binary);
         const std::string text{std::istreambuf_iterator<char>(file), {}};
         if (!file) return "it has no manifest";
@@ -182,7 +170,7 @@ std::string Checkpoints::refusal(int64_t then) const {
 }
 
 std::optional<CheckpointHead> Checkpoints::newest() {
-    std::string list = Json(generations()).dump();  // rank 0's: all are to try the same
+    std::string list = Json(generations(folder_)).dump();  // rank 0's: all are to try the same
     world_.broadcast(list);
     const auto found = Json::parse(list).get<std::vector<int64_t>>();
     for (const int64_t iteration : found) {
@@ -227,9 +215,29 @@ void Checkpoints::read(int64_t iteration, arena::StateTable& state) {
     world_.agree(problem, false);
 }
 
-void Checkpoints::clear() {
+bool Checkpoints::any() const {
+    return !generations(folder_).empty() || !unfinished(folder_).empty();
+}
+
+void Checkpoints::claim() {
     std::error_code ignored;
-    if (world_.rank() == 0) fs::remove_all(folder_, ignored);
+    if (!fs::is_directory(folder_, ignored)) return;
+    if (lock_.take((fs::path(folder_) / kLock).string())) return;
+    throw base::UserError("another run holds the checkpoints in " + folder_ +
+                          ": wait for its end, or choose another /output or --output");
+}
+
+void Checkpoints::clear() {
+    if (world_.rank() == 0) {
+        for (const int64_t iteration : generations(folder_)) remove_generation(path_of(iteration));
+        for (const std::string& path : unfinished(folder_)) remove_generation(path);
+        if (holds_only_lock(folder_)) {
+            std::error_code ignored;
+            fs::remove(fs::path(folder_) / kLock, ignored);
+            fs::remove(folder_, ignored);
+            lock_.release();
+        }
+    }
     world_.barrier();
 }
 

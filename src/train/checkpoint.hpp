@@ -4,6 +4,9 @@
 // only when it is whole and on the disk.
 //
 //     OUTPUT.checkpoints/<iterations completed>/{manifest.json, part-<rank>.bin}
+//     OUTPUT.checkpoints/lock
+//
+// What else somebody has put there is left alone.
 
 #include <cstdint>
 #include <optional>
@@ -11,6 +14,7 @@
 #include <vector>
 
 #include "arena/state.hpp"
+#include "base/file_lock.hpp"
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
 
@@ -51,12 +55,17 @@ public:
     /// floor((i+1) n'/n). Collective. Throws RunError on all ranks where the table does not fit.
     void read(int64_t iteration, arena::StateTable& state);
 
-    /// Removes all generations (a run begins anew). Rank 0 alone acts.
+    /// Whether the folder holds generations, finished or not.
+    bool any() const;
+    /// Keeps other runs out of the folder, if there is one, until this process ends. Rank 0 alone;
+    /// throws UserError where another run has done so.
+    void claim();
+    /// Removes all generations (a run begins anew), and the folder where nothing else is in it.
+    /// Rank 0 alone acts.
     void clear();
 
 private:
     struct Manifest;
-    std::vector<int64_t> generations() const;
     std::string path_of(int64_t iteration) const;
     std::string try_manifest(int64_t iteration, Manifest& manifest) const;
     std::string check_parts(const Manifest& manifest) const;
@@ -68,6 +77,7 @@ private:
     std::string folder_;
     int64_t keep_;
     OtherReplicas others_;
+    base::FileLock lock_;
 };
 
 }  // namespace dbench::train

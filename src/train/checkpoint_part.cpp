@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -26,21 +27,25 @@ const char* data_of(const arena::StateTable::Entry& entry) {
 /// A part's head, checked, and where its data begin.
 class Part {
 public:
-    explicit Part(const std::string& path) : path_(path), file_(path, std::ios::binary) {
+    explicit Part(const std::string& path) : path_(path) {
+        if (base::not_ordinary(path).empty()) file_.open(path, std::ios::binary);
         char magic[sizeof kMagic] = {};
         uint64_t length = 0;
         uint32_t sum = 0;
         file_.read(magic, sizeof magic);
         file_.read(reinterpret_cast<char*>(&length), sizeof length);
         file_.read(reinterpret_cast<char*>(&sum), sizeof sum);
-        if (!file_ || std::memcmp(magic, kMagic, sizeof magic) != 0 || length > (1u << 30)) {
+        std::error_code unknown;
+        size_ = static_cast<int64_t>(std::filesystem::file_size(path, unknown));
+        if (!file_ || unknown || std::memcmp(magic, kMagic, sizeof magic) != 0 ||
+            length > static_cast<uint64_t>(size_)) {
             throw RunError(path_ + " is missing, or is no part of a checkpoint");
         }
         std::string text(length, '\0');
         file_.read(text.data(), static_cast<std::streamsize>(length));
         if (!file_ || checksum(text.data(), text.size()) != sum)
             throw RunError(path_ + " is damaged");
-        head_ = Json::parse(text);
+        head_ = base::parse_json(text, path_);
         begin_ = static_cast<int64_t>(sizeof kMagic + sizeof length + sizeof sum + length);
     }
 
@@ -55,7 +60,11 @@ public:
             const auto size = entry.at("bytes").get<int64_t>();
             const bool shared = entry.at("shared");
             const int64_t many = shared ? 1 : count();
-            for (int64_t i = 0; i < many; ++i, at += size) {
+            if (size < 0 || size > size_ ||
+                static_cast<size_t>(many) != entry.at("checksums").size()) {
+                throw RunError(path_ + " is damaged (its head)");
+            }
+            for (int64_t i = 0; i < many && at <= size_; ++i, at += size) {
                 const int64_t replica = shared ? -1 : first() + i;
                 if (!shared && (replica < begin || replica >= end)) continue;
                 bytes.resize(static_cast<size_t>(size));
@@ -74,6 +83,7 @@ public:
 private:
     std::string path_;
     std::ifstream file_;
+    int64_t size_ = 0;  ///< of the file
     Json head_;
     int64_t begin_ = 0;
 };
@@ -119,7 +129,11 @@ void write_part(const std::string& path, int64_t first, int64_t count,
 }
 
 void read_part(const std::string& path, int64_t begin, int64_t end, const TakeRow& take) {
-    Part(path).rows(begin, end, take);
+    try {
+        Part(path).rows(begin, end, take);
+    } catch (const Json::exception& error) {
+        throw RunError(path + " is damaged (its head: " + base::reason_of(error) + ")");
+    }
 }
 
 }  // namespace dbench::train

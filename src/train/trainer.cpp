@@ -81,14 +81,17 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         p.observer.evaluation(record);
     };
 
-    // A checkpoint that fails costs no more than itself: the one before stays.
+    // A checkpoint that fails costs no more than itself: the one before stays. The same reason is
+    // said once.
+    std::string said;
     const auto checkpoint = [&](int64_t completed) {
         base::note_phase("checkpoint");
         try {
             p.observer.settle();
             p.checkpoint(completed);
         } catch (const base::RunError& error) {
-            if (p.world.rank() != 0) return;
+            if (p.world.rank() != 0 || said == error.what()) return;
+            said = error.what();
             base::warn(error.what());
             p.observer.event(completed - 1, "checkpoint", error.what());
         }

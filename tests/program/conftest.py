@@ -31,6 +31,7 @@ def mpirun(ranks):
 class Dbench:
     def __init__(self, folder):
         self.folder = Path(folder)
+        self.started = []
         self.environment = {k: v for k, v in os.environ.items() if k != "DBENCH_DATA"}
         self.environment["OMPI_MCA_btl_base_warn_component_unused"] = "0"
         self.environment["PMIX_MCA_psec"] = "native"   # munge, where it does not run, is waited for
@@ -53,9 +54,17 @@ class Dbench:
         return done
 
     def start(self, *words, ranks=None):
-        return subprocess.Popen(self.command(*words, ranks=ranks), cwd=self.folder, text=True,
-                                env=self.environment, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE)
+        self.started.append(subprocess.Popen(
+            self.command(*words, ranks=ranks), cwd=self.folder, text=True, env=self.environment,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        return self.started[-1]
+
+    def end(self):
+        """A test that fails leaves no run behind."""
+        for run in self.started:
+            if run.poll() is None:
+                run.kill()
+                run.wait()
 
     def run(self, spec, output="out.h5", ranks=None, **more):
         self("run", spec, "--output", output, "--quiet", ranks=ranks, **more)
@@ -66,4 +75,6 @@ class Dbench:
 def dbench(tmp_path):
     if not shutil.which(PROGRAM):
         pytest.fail(f"{PROGRAM}: no program (build it first)")
-    return Dbench(tmp_path)
+    program = Dbench(tmp_path)
+    yield program
+    program.end()

@@ -2,7 +2,9 @@
 exit status 2, nothing written."""
 
 import gzip
+import resource
 import struct
+import subprocess
 
 import h5py
 import pytest
@@ -17,9 +19,23 @@ def refused(dbench, spec, *words, ranks=None, env=None):
     return lines[0]
 
 
+@pytest.mark.parametrize("limit, hidden, words", [
+    (None, [200000, 200000], ["the 1 ranks on", "need at least", "the machine has"]),
+    (3 << 30, [60000, 3000], ["this rank needs at least", "are free for it on"])])
+def test_memory_that_is_not_there_is_told_in_numbers(dbench, limit, hidden, words):
+    spec = dbench.spec({"model": {"type": "mlp", "hidden": hidden}})
+    done = subprocess.run(
+        dbench.command("run", spec, "--output", "refused.h5"), cwd=dbench.folder, timeout=60,
+        env=dbench.environment, text=True, capture_output=True,
+        preexec_fn=lambda: limit and resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    assert done.returncode == 2 and not (dbench.folder / "refused.h5").exists(), done.stderr
+    for word in [*words, "GiB", "fewer replicas"]:
+        assert word in done.stderr, done.stderr
+
+
 def test_missing_spec(dbench):
     assert "nowhere.json" in refused(dbench, "nowhere.json")
-    assert "Is a directory" in refused(dbench, str(dbench.folder))
+    assert "folder" in refused(dbench, str(dbench.folder))
 
 
 def test_broken_json_names_line_and_column(dbench):

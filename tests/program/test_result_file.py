@@ -1,0 +1,267 @@
+"""The result file and its checkpoints against what others do to them: they are moved, removed, cut,
+damaged, taken for another run's."""
+
+import os
+import re
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import time
+
+import h5py
+import numpy as np
+import pytest
+from results import differences, read
+from test_failures import LONG, wait_for_rows
+
+SAVED = {"replicas": 4, "length": {"iterations": 60}, "evaluate": {"every": {"iterations": 20}},
+         "checkpoint": {"every": {"iterations": 20}}}
+
+
+def said(run, words, seconds=30):
+    """Reads what a running program says until the words are in it."""
+    text, end = "", time.monotonic() + seconds
+    while words not in text:
+        assert time.monotonic() < end and run.poll() is None, f"no {words!r} in: {text}"
+        if select.select([run.stderr], [], [], 0.1)[0]:
+            text += os.read(run.stderr.fileno(), 1 << 16).decode()
+    return text
+
+
+def fail(path):
+    """A complete file as one of a run that failed."""
+    with h5py.File(path, "r+") as file:
+        file.attrs.modify("status", np.bytes_(b"failed"))
+
+
+def flip_chunk(path, name):
+    """One bit of the first stored chunk of a data set."""
+    with h5py.File(path) as file:
+        at = file[name].id.get_chunk_info(0)
+    with open(path, "r+b") as file:
+        file.seek(at.byte_offset + at.size // 2)
+        byte = file.read(1)[0]
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte ^ 16]))
+
+
+def test_a_run_ends_its_own_file_and_no_other(dbench):
+    """The first run's file is moved away, a second one starts in its place and is killed."""
+    first = dbench.start("run", dbench.spec(LONG), "--output", "out.h5")
+    path, moved = dbench.folder / "out.h5", dbench.folder / "moved.h5"
+    wait_for_rows(path)
+    os.rename(path, moved)
+    said(first, "was moved")
+    second = dbench.start("run", dbench.spec({**LONG, "checkpoint": {"every": {"iterations": 50}}},
+                                             name="second.json"), "--output", "out.h5")
+    wait_for_rows(path, rows=200)
+    second.kill()
+    second.communicate(timeout=30)
+    saved = sorted(os.listdir(f"{path}.checkpoints"))
+    first.send_signal(signal.SIGUSR1)
+    _, errors = first.communicate(timeout=60)
+    assert first.returncode == 1 and "moved.h5" in errors, errors
+    assert sorted(os.listdir(f"{path}.checkpoints")) == saved
+    with h5py.File(path, swmr=True) as file:
+        assert file.attrs["status"] == b"running"
+    with h5py.File(moved) as file:
+        assert file.attrs["status"] == b"failed" and file["iterations/iteration"].shape[0] > 0
+
+
+def test_checkpoints_are_held_by_the_run_that_writes_them(dbench):
+    spec = dbench.spec({**LONG, "checkpoint": {"every": {"iterations": 50}}})
+    run = dbench.start("run", spec, "--output", "out.h5")
+    try:
+        wait_for_rows(dbench.folder / "out.h5", rows=200)
+        os.rename(dbench.folder / "out.h5", dbench.folder / "moved.h5")
+        before = sorted(os.listdir(dbench.folder / "out.h5.checkpoints"))
+        said(run, "no checkpoint")
+        told = dbench("run", spec, "--output", "out.h5", "--overwrite", expect=2,
+                      timeout=60).stderr
+        assert "another run holds" in told and "out.h5.checkpoints" in told, told
+        assert sorted(os.listdir(dbench.folder / "out.h5.checkpoints"))[-1:] == before[-1:]
+        assert run.poll() is None
+    finally:
+        run.kill()
+        run.communicate(timeout=30)
+
+
+@pytest.mark.parametrize("deed, words", [("remove", "was removed"), ("cut", "was cut"),
+                                         ("replace", "was moved, and another file")])
+def test_a_file_lost_while_it_is_written_is_said_at_once(dbench, deed, words):
+    run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5")
+    path = dbench.folder / "out.h5"
+    wait_for_rows(path)
+    if deed == "remove":
+        os.remove(path)
+    elif deed == "cut":
+        os.truncate(path, os.path.getsize(path) // 2)
+    else:
+        os.rename(path, dbench.folder / "old.h5")
+        path.write_bytes(b"mine")
+    text = said(run, words)
+    assert "warning" in text and "out.h5" in text, text
+    if deed == "remove":   # as it says
+        copy = re.search(r"cp (/proc/\d+/fd/\d+)", text)[1]
+        shutil.copy(copy, dbench.folder / "saved.h5")
+        with h5py.File(dbench.folder / "saved.h5", swmr=True) as file:
+            assert file["iterations/iteration"].shape[0] > 0
+    run.send_signal(signal.SIGUSR1)
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == 1 and words in errors, errors
+    assert deed != "replace" or path.read_bytes() == b"mine"
+
+
+def test_a_fresh_run_keeps_checkpoints_and_what_is_not_its_own(dbench):
+    spec = dbench.spec(SAVED)
+    path = dbench.run(spec)
+    folder = dbench.folder / "out.h5.checkpoints"
+    (folder / "notes.txt").write_text("mine")
+    (folder / "40" / "more.txt").write_text("mine too")
+    os.rename(path, dbench.folder / "away.h5")
+    told = dbench("run", spec, "--output", path, expect=2).stderr
+    assert "out.h5.checkpoints" in told and "--overwrite" in told and "--resume" in told, told
+    assert sorted(os.listdir(folder)) == ["20", "40", "lock", "notes.txt"]
+    assert not os.path.exists(path)
+    dbench("run", spec, "--output", path, "--overwrite", "--set", "/checkpoint/every=null")
+    assert sorted(os.listdir(folder)) == ["40", "lock", "notes.txt"]
+    assert os.listdir(folder / "40") == ["more.txt"]
+    other = dbench.run(spec, "b.h5")
+    dbench("run", spec, "--output", other, "--overwrite", "--set", "/checkpoint/every=null")
+    assert not os.path.exists(f"{other}.checkpoints")
+
+
+def test_a_complete_file_of_another_spec_is_not_taken_for_this_run(dbench):
+    spec = dbench.spec()
+    path = dbench.run(spec)
+    before = open(path, "rb").read()
+    told = dbench("run", spec, "--output", path, "--resume", "--set", "/optimizer/lr=0.5",
+                  expect=2).stderr
+    assert "/optimizer/lr" in told and "complete" in told and "--overwrite" in told, told
+    assert open(path, "rb").read() == before
+    fail(path)   # without a checkpoint to tell it from another run
+    assert "/seed" in dbench("run", spec, "--output", path, "--resume", "--set", "/seed=7",
+                             expect=2).stderr
+    dbench("run", spec, "--output", path, "--resume", "--set", '/notes="x"')
+
+
+def test_damage_is_found_by_doctor_and_on_resume(dbench):
+    """In every data set one bit; a bit in the numbers is one that HDF5 alone reads as it stands."""
+    spec = dbench.spec({**SAVED, "replicas": 6})
+    path = dbench.run(spec)
+    assert "all good" in dbench("doctor", path).stdout
+    with h5py.File(path) as file:
+        names = []
+        file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset)
+                        and item.chunks and item.size else None)
+    assert len(names) > 40
+    for name in names:
+        damaged = str(dbench.folder / "damaged.h5")
+        shutil.copy(path, damaged)
+        flip_chunk(damaged, name)
+        told = dbench("doctor", damaged, expect=2).stdout
+        assert f"damaged     {name}, rows 0" in told, (name, told)
+    damaged = str(dbench.folder / "spec.h5")
+    shutil.copy(path, damaged)
+    data = open(damaged, "rb").read()
+    at = data.index(b'"name": "small"')
+    with open(damaged, "r+b") as file:
+        file.seek(at + 9)
+        file.write(b"S")
+    assert "damaged     spec" in dbench("doctor", damaged, expect=2).stdout
+
+    damaged = str(dbench.folder / "resumed.h5")
+    shutil.copy(path, damaged)
+    shutil.copytree(f"{path}.checkpoints", f"{damaged}.checkpoints")
+    fail(damaged)
+    flip_chunk(damaged, "iterations/train_loss")
+    before = open(damaged, "rb").read()
+    told = dbench("run", spec, "--output", damaged, "--resume", expect=2).stderr
+    assert "iterations/train_loss" in told and "damaged" in told and "--overwrite" in told, told
+    assert open(damaged, "rb").read() == before
+    assert sorted(os.listdir(f"{damaged}.checkpoints"))[:2] == ["20", "40"]
+
+
+def test_slow_rows_have_checksums_too(dbench):
+    """Chunks that fill slowly are written in place without one, and with one when the run ends."""
+    spec = dbench.spec({**LONG, "data": {"type": "shapes", "train": 4096, "test": 64,
+                                         "batch_size": 1024}, "model": {"type": "cnn", "width": 8}})
+    run = dbench.start("run", spec, "--output", "out.h5")
+    path = dbench.folder / "out.h5"
+    wait_for_rows(path)
+    time.sleep(10)
+    with h5py.File(path, swmr=True) as file:   # some chunk is in place by now
+        infos = [file["iterations"][name].id.get_chunk_info(0) for name in file["iterations"]]
+        losses = file["iterations/train_loss"][()]
+    assert any(info.filter_mask for info in infos) and np.isfinite(losses).all()
+    run.send_signal(signal.SIGUSR1)
+    run.communicate(timeout=60)
+    with h5py.File(path) as file:
+        for group in file.values():
+            for item in group.values() if isinstance(group, h5py.Group) else ():
+                assert all(item.id.get_chunk_info(k).filter_mask == 0
+                           for k in range(item.id.get_num_chunks())), item.name
+                assert item.fletcher32, item.name
+        assert np.array_equal(file["iterations/train_loss"][:len(losses)], losses)
+    assert "all good" in dbench("doctor", path).stdout
+
+
+def test_looking_does_not_end_a_silence(dbench):
+    """The time since the last write tells other hosts whether a writer lives."""
+    run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5")
+    path = dbench.folder / "out.h5"
+    wait_for_rows(path)
+    run.kill()
+    run.communicate(timeout=30)
+    long_ago = time.time() - 7200
+    os.utime(path, (long_ago, long_ago))
+    assert "cleared" in dbench("doctor", path).stdout
+    assert abs(os.path.getmtime(path) - long_ago) < 1
+    assert "cleared" not in dbench("doctor", path).stdout
+    with h5py.File(path):
+        pass
+
+
+def test_logs_of_a_crash_are_not_written_through_links_and_pipes(dbench):
+    for kind in ("link", "pipe"):
+        run = dbench.start("run", dbench.spec(LONG), "--output", f"{kind}.h5")
+        wait_for_rows(dbench.folder / f"{kind}.h5")
+        log, target = dbench.folder / f"{kind}.h5.crash-0.log", dbench.folder / "target"
+        target.write_text("mine")
+        os.symlink(target, log) if kind == "link" else os.mkfifo(log)
+        run.send_signal(signal.SIGSEGV)
+        run.communicate(timeout=30)
+        assert target.read_text() == "mine"
+        assert not log.is_symlink() and log.read_text().startswith("fatal signal SEGV")
+
+
+@pytest.mark.parametrize("what", ["data", "result", "graph", "spec", "base"])
+def test_pipes_are_refused_in_place_of_files(dbench, what):
+    pipe = dbench.folder / "pipe"
+    os.mkfifo(pipe)
+    words = {"data": ("check", dbench.spec({"data": {"type": "mnist", "root": str(dbench.folder),
+                                                     "batch_size": 8}})),
+             "result": ("doctor", pipe), "graph": ("graph", "file", "--n", 4, "--path", pipe),
+             "spec": ("check", pipe),
+             "base": ("check", dbench.spec({"base": str(pipe)}))}[what]
+    if what == "data":
+        os.rename(pipe, dbench.folder / "train-images-idx3-ubyte")
+        for name in ("train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+                     "t10k-labels-idx1-ubyte"):
+            os.mkfifo(dbench.folder / name)
+    told = dbench(*words, expect=2, timeout=20).stderr
+    assert "pipe" in told or "ordinary file" in told, told
+
+
+def test_an_array_of_nothing_is_refused_at_once(dbench):
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (268435456, 0), }"
+    header = header.ljust(117) + b"\n"
+    (dbench.folder / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
+                                          + header)
+    done = subprocess.run(
+        dbench.command("graph", "file", "--n", 4, "--path", "a.npy"), cwd=dbench.folder, text=True,
+        stderr=subprocess.PIPE, timeout=60,   # 6 GB in the time that it takes to fill them
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)))
+    assert done.returncode == 2 and "the array is empty" in done.stderr, done.stderr

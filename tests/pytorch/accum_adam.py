@@ -3,7 +3,7 @@ library's form."""
 
 from math import ceil
 
-import torch
+from reference import torch
 
 
 class AccumAdam(torch.optim.Optimizer):

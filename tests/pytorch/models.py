@@ -1,6 +1,6 @@
 """The models once more, as one would write them in PyTorch."""
 
-import torch
+from reference import torch
 from torch import nn
 from torch.nn import functional as F
 

@@ -4,7 +4,7 @@ the same gradients; all combinations of options."""
 from itertools import product
 
 import pytest
-from accum_adam import AccumAdam, AccumAdamW  # after `reference`, which skips without torch
+from accum_adam import AccumAdam, AccumAdamW
 from reference import assert_close, make_runs, torch
 
 STEPS = 10

@@ -63,7 +63,8 @@ Report conform(comm::World& world, const Subject& subject, const Options& option
     }
     if (options.graph.is_null()) {
         for (const Json& other : other_graphs(subject, n)) {
-            compare(*quadratic, other, other.is_array() ? "a list of graphs" : words(other));
+            compare(*quadratic, other,
+                    other.is_array() ? "a list of graphs" : other.at("type").get<std::string>());
         }
     }
     if (const auto d = kit.reference(*quadratic, graph, reference_of, DType::float32)) {

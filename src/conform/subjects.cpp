@@ -73,7 +73,7 @@ const std::map<std::string, std::vector<Form>>& forms() {
         {"consensus_control",
          {{R"({"fraction": 0.3})"},
           {R"({"target": 0.02, "max_rounds": 3})", kMomentum},
-          {R"({"fraction": 0.1, "every": {"iterations": 3}})"}}},
+          {R"({"fraction": 0.1, "every": {"iterations": 3}})", "\"sgd\"", false}}},
         {"dsgd_ac", {{R"({"start_epoch": 2})"}, {R"({"start_epoch": 2, "p": 2})", kNesterov}}},
         {"diloco", {{R"({"period": 4})"}, {R"({"period": 4})", "\"adamw\""}}},
         {"noloco", {{R"({"period": 4})"}, {R"({"period": 4, "gamma": 0.9})", "\"adam\""}}},
@@ -94,13 +94,15 @@ std::vector<Subject> subjects(const std::string& algorithm) {
         names.push_back(row.name);
         if (!algorithm.empty() && row.name != algorithm) continue;
         const auto found = forms().find(row.name);
+        // One point of SlowMo's paper is all replicas'; centralized never brings them together.
+        const bool same = row.name == "slowmo" || row.accepts.graph == algorithms::GraphNeed::none;
         std::vector<Form> own = found == forms().end() ? std::vector<Form>{{"{}"}} : found->second;
         own.push_back({own.front().algorithm, kDecayOfWeights});
         for (const Form& form : own) {
             Json spec = Json::parse(form.algorithm);
             spec["type"] = row.name;
-            out.push_back({std::move(spec), Json::parse(form.optimizer), &row, form.promised,
-                           row.name == "slowmo"});
+            out.push_back(
+                {std::move(spec), Json::parse(form.optimizer), &row, form.promised, same});
         }
     }
     if (out.empty()) {

@@ -214,7 +214,8 @@ Record Trainee::last_record() {
         return values;
     };
     Record out;
-    out.norm = all(mine.norm).reshaped<Eigen::RowMajor>(n, 2);
+    const Eigen::VectorXd norm = all(mine.norm);
+    if (norm.size() == 2 * n) out.norm = norm.reshaped<Eigen::RowMajor>(n, 2);
     out.update_norm = all(mine.update_norm);
     out.variance = Eigen::Map<const Eigen::VectorXd>(
         mine.variance.data(), static_cast<Eigen::Index>(mine.variance.size()));

@@ -56,7 +56,8 @@ public:
     void step();                       ///< the next iteration; collective
     Eigen::MatrixXd parameters();      ///< [n, P] of all replicas, on all ranks; collective
     Eigen::MatrixXd last_gradients();  ///< as drawn in the last iteration; collective
-    Record last_record();              ///< where training is profiled; collective
+    Record last_record();              ///< where training is profiled; empty where the algorithm
+                                       ///< was not measured; collective
     /// Rows of the state table by name, [n, P]; 0 x 0 where there are none of that name.
     /// Collective.
     Eigen::MatrixXd state(const std::string& name);

@@ -180,9 +180,17 @@ TEST_CASE("a missing correction is caught") {
     CHECK(has(names, "mean"));
 }
 
-TEST_CASE("a tracker that is not averaged is caught by the reference alone") {
+TEST_CASE("a tracker that is not averaged is caught by the reference, and keeps what is promised") {
     const auto names = failed(mutated<UnmixedTracker>(spec(R"({"type": "gradient_tracking"})")));
-    CHECK(names == std::vector<std::string>{"reference"});
+    CHECK(has(names, "reference"));
+    for (const char* kept : {"mean", "tracker", "restart", "relabelled", "n = 1"}) {
+        CHECK_FALSE(has(names, kept));
+    }
+}
+
+TEST_CASE("what is not recorded is caught") {
+    const auto names = failed(mutated<UnmixedTracker>(spec(R"({"type": "gradient_tracking"})")));
+    CHECK(has(names, "recorded"));
 }
 
 TEST_CASE("the wrong one of two learning rates is caught") {
@@ -234,7 +242,8 @@ TEST_CASE("a new row without a reference gets what applies") {
     const auto good = conform::conform(alone, {spec(R"({"type": "mine"})"), "sgd", &mine}, {});
     std::vector<std::string> names;
     for (const auto& check : good.checks) names.push_back(check.name);
-    CHECK(names == std::vector<std::string>{"mean", "restart", "n = 1", "bias", "noise"});
+    CHECK(names ==
+          std::vector<std::string>{"mean", "restart", "relabelled", "n = 1", "bias", "noise"});
     CHECK(good.passed());
 
     mine.make = [](const Json&, const AlgorithmContext& context) {

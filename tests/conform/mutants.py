@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Algorithms with one thing wrong, made from the sources themselves: what conformance must catch.
+
+    mutants.py SOURCE_ROOT OUTPUT.cpp
+
+Each mutant is the real text of one or two files with an edit or two, in a namespace of its own. An
+edit whose text is not there once and only once is an error: adapt it to the source as it is now.
+"""
+
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+TYPES = "algorithms/types/"
+COMBINED = "void combined(Step& step) override {\n"
+
+
+class Mutant(NamedTuple):
+    name: str                        # what is wrong, as a C++ name
+    algorithm: str
+    files: list[str]                 # below SOURCE_ROOT; headers first
+    edits: list[tuple[str, str]]     # text and what stands there instead
+    what: str = "algorithm"          # that is made from the mutated text; or optimizer, schedule
+
+
+def of(name, algorithm, *edits, file=None, header=None, what="algorithm"):
+    files = ([header] if header else []) + [file or f"{TYPES}{algorithm}.cpp"]
+    return Mutant(name, algorithm, files, list(edits), what)
+
+
+def gone(text):
+    return (text, "")
+
+
+def swapped(first, second):
+    """Two statements, one after the other, in the opposite order."""
+    return (first + second, second + first)
+
+
+PROBE = "        step.probe.about_to_average(step.x);\n"
+OUTER = "algorithms/outer_steps.hpp"
+FORMS = "algorithms/forms.hpp"
+
+MUTANTS = [
+    # Iteration 0 and what lies before it.
+    of("d2_without_first_copy", "d2",
+       gone("        if (step.t == 0) step.copy(step.x, h_before_, columns);\n")),
+    of("exact_diffusion_without_first_copy", "exact_diffusion",
+       gone("        if (step.t == 0) step.copy(step.x, psi_, columns);\n")),
+    of("outer_steps_without_first_copy", "diloco",
+       gone("        if (step.t == 0) step.copy(step.x, anchor_, step.layout.all());\n"),
+       header=OUTER),
+    of("slowmo_without_first_copy", "slowmo",
+       gone("        if (step.t == 0) step.copy(step.x, anchor_, step.layout.all());\n")),
+    of("gut_without_first_copy", "gut", ("if (step.t == 0) {", "if (step.t < 0) {")),
+    # What is recorded.
+    of("gradient_tracking_probed_after", "gradient_tracking",
+       swapped(PROBE, "        for (const auto& token : parameters) "
+                      "step.finish_mix(token, step.x);\n")),
+    of("averaged_momentum_probed_after", "averaged_momentum",
+       swapped(PROBE, "        for (const auto& token : parameters_) "
+                      "step.finish_mix(token, step.x);\n")),
+    of("cta_probed_after", "dsgd", swapped(PROBE, "        step.mix(step.x, step.x);\n")),
+    of("awc_probed_after", "dsgd",
+       (PROBE + "        token_ =", "        token_ ="),
+       ("        step.update(step.x, mixed_.rows(), step.x, step.layout.all());\n",
+        "        step.update(step.x, mixed_.rows(), step.x, step.layout.all());\n" + PROBE)),
+    of("dsgd_ac_probed_after", "dsgd_ac", gone(PROBE),
+       ("step.probe.averaged(mixed);",
+        "step.probe.about_to_average(mixed); step.probe.averaged(mixed);")),
+    of("diging_probed_after", "gradient_tracking",
+       (PROBE + "        token_ =", "        token_ ="),
+       ("        step.probe.averaged(mixed_.rows());\n",
+        "        step.probe.about_to_average(mixed_.rows());\n")),
+    of("gut_probed_after", "gut",
+       (PROBE, ""), ("        step.probe.averaged(step.x);\n", PROBE)),
+    of("noloco_probes_the_change", "noloco",
+       swapped("        step.probe.about_to_average(x);\n",
+               "        step.combine(x, {{1, x}, {-1, phi}}, all);  // D\n")),
+    of("gasloc_probed_before_the_message", "gasloc",
+       swapped("        step.combine(u, {{1 - eta_, theta}, {eta_, u}}, all);\n",
+               "        step.probe.about_to_average(u);\n")),
+    of("centralized_probed_before_the_update", "centralized", gone(PROBE),
+       ("        for (const auto& [token, columns] : pending_) {\n",
+        PROBE + "        for (const auto& [token, columns] : pending_) {\n")),
+    of("qg_dsgdm_probes_what_is_not_sent", "qg_dsgdm",
+       ("        step.probe.about_to_average(rows);", PROBE.rstrip("\n")), header=FORMS),
+    of("decentlam_without_update_norm", "decentlam",
+       ("step.descend(message_.rows(), step.x, step.g, columns);",
+        "step.combine(message_.rows(), {{1, step.x}, {-step.numbers.lr, step.g}}, columns);")),
+    of("exact_diffusion_without_update_norm", "exact_diffusion",
+       ("step.descend(psi_, step.x, step.g, columns);",
+        "step.combine(psi_, {{1, step.x}, {-step.numbers.lr, step.g}}, columns);")),
+    # Rounds without exchange.
+    of("averaged_momentum_rests_with_its_graph", "averaged_momentum",
+       swapped("        step.combine(m_, {{beta_, m_}, {1, step.g}}, columns);\n",
+               "        if (!averages(step.round)) return;\n")),
+    of("decentlam_rests_with_its_graph", "decentlam",
+       (COMBINED, COMBINED + "        if (!averages(step.round)) return;\n")),
+    # Weight decay.
+    of("qg_adam_without_decay", "qg_adam", gone("        step.decay(columns);\n")),
+    of("qg_gutm_without_decay", "qg_gutm",
+       ("        step.decay(columns);\n", "        if (beta_ == 0) step.decay(columns);\n"),
+       file=f"{TYPES}gut.cpp"),
+    of("sgd_decays_biases", "dsgd",
+       ("decay_(decay_per_tensor(spec, layout))",
+        "decay_(layout.tensors().size(), spec.at(\"weight_decay\").get<double>())"),
+       file="algorithms/optimizers/sgd.cpp", what="sgd"),
+    of("adam_decays_biases", "dsgd",
+       ("decay_(decay_per_tensor(spec, layout))",
+        "decay_(layout.tensors().size(), spec.at(\"weight_decay\").get<double>())"),
+       file="algorithms/optimizers/adam.cpp", what="adam"),
+    # Controllers.
+    of("consensus_control_one_late", "consensus_control",
+       ("every_(base::to_iterations(spec.at(\"every\"), run)) {}",
+        "every_(base::to_iterations(spec.at(\"every\"), run) + 1) {}"),
+       file="graphs/control/consensus_control.cpp", what="control"),
+]
+
+HEAD = """// Made by tests/conform/mutants.py.
+
+#include "conform/mutants.hpp"
+
+#include "algorithms/outer_steps.hpp"
+"""
+
+TABLE = """
+namespace mutants {
+
+using dbench::algorithms::AlgorithmEntry;
+using dbench::algorithms::OptimizerEntry;
+
+const std::vector<Mutant>& all() {
+    const auto algorithm = [](const std::string& name) {
+        return *dbench::base::find_row(dbench::algorithms::algorithm_table(), name);
+    };
+    const auto optimizer = [](const std::string& name) {
+        return *dbench::base::find_row(dbench::algorithms::optimizer_table(), name);
+    };
+    static const std::vector<Mutant> table = [&] {
+        std::vector<Mutant> out;
+%s
+        return out;
+    }();
+    return table;
+}
+
+}  // namespace mutants
+"""
+
+def row(mutant):
+    """The C++ statement that appends it to the table."""
+    name, algorithm = mutant.name, mutant.algorithm
+    text = f'        out.push_back({{"{name}", '
+    if mutant.what == "algorithm":
+        return text + f"dbench::algorithms::{name}::{algorithm}_entry(), std::nullopt}});"
+    text += f'algorithm("{algorithm}"), std::nullopt}});\n'
+    if mutant.what == "control":
+        return text + (f"        out.back().row.schedule = [](const auto& spec, auto graph, "
+                       f"const auto& run) {{\n            return dbench::graphs::{name}::"
+                       "control_consensus(spec, std::move(graph), run);\n        };")
+    return text + (f'        out.back().optimizer = optimizer("{mutant.what}");\n'
+                   f"        out.back().optimizer->make = "
+                   f"dbench::algorithms::{name}::make_{mutant.what};")
+
+
+def text_of(mutant, root):
+    """The mutated files without their includes, in a namespace of the mutant's name."""
+    edits = dict.fromkeys(mutant.edits, 0)
+    parts = []
+    for file in mutant.files:
+        text = (root / file).read_text()
+        for old, new in mutant.edits:
+            edits[old, new] += text.count(old)
+            text = text.replace(old, new)
+        includes = re.findall(r"#include .*\n", text)
+        own = [f'#include "{other}"\n' for other in mutant.files]
+        text = re.sub(r"#(include|pragma) .*\n", "", text)
+        if file == OUTER:  # the real one serves
+            text = re.sub(r"/// The graph after every.*?;\n", "", text, flags=re.S)
+        opened = re.sub(r"^(namespace dbench::\w+) \{", rf"\1::{mutant.name} {{", text, flags=re.M)
+        parts.append("".join(line for line in includes if line not in own) + opened)
+    for (old, _), count in edits.items():
+        if count != 1:
+            sys.exit(f"mutants.py: {mutant.name}: its text stands {count} times in "
+                     f"{', '.join(mutant.files)}, not once: adapt the edit to it:\n{old}")
+    return "\n".join(parts)
+
+
+def main():
+    root, output = Path(sys.argv[1]), Path(sys.argv[2])
+    bodies = [text_of(mutant, root) for mutant in MUTANTS]
+    rows = "\n".join(row(mutant) for mutant in MUTANTS)
+    output.write_text(HEAD + "\n".join(bodies) + TABLE % rows)
+
+
+if __name__ == "__main__":
+    main()

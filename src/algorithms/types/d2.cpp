@@ -27,6 +27,7 @@ public:
         h_before_ = state.rows("algorithm/previous_step");
         h_ = state.scratch();
     }
+    bool keeps_means() const override { return true; }
 
 protected:
     void adapt(Step& step, arena::Columns columns) override {
@@ -50,6 +51,7 @@ public:
         correction_ = state.rows("algorithm/correction");
         h_ = state.scratch();
     }
+    bool keeps_means() const override { return true; }
 
 protected:
     void adapt(Step& step, arena::Columns columns) override {

@@ -20,6 +20,7 @@ public:
         psi_ = state.rows("algorithm/psi");
         message_ = state.scratch();
     }
+    bool keeps_means() const override { return true; }
 
 protected:
     void adapt(Step& step, arena::Columns columns) override {

@@ -80,6 +80,7 @@ struct Accepts {
     bool sequences = true;       ///< graphs that change from round to round
     double lambda_min = -1;      ///< smallest eigenvalue of W must be above
     bool divides_by_lr = false;  ///< no learning rate of the run may be 0
+    bool one_start = false;      ///< all replicas must start alike
 };
 
 /// How the mean over replicas moves, whatever doubly stochastic W is, for plain SGD; g is the mean
@@ -119,6 +120,9 @@ public:
     /// Whether its state belongs to a replica's neighbours one by one, so that it cannot become
     /// that of another number of replicas.
     virtual bool keeps_messages() const { return false; }
+    /// Whether it rests for good on an equality of means over replicas of its state, which copies
+    /// of replicas keep only where each is copied, or merged, as often as the others.
+    virtual bool keeps_means() const { return false; }
     /// Whether whole received rows stay in memory while the gradient is taken (AWC).
     virtual bool keeps_received_rows() const { return false; }
 };

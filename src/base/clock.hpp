@@ -15,6 +15,8 @@ std::string iso_time();
 class Stopwatch {
 public:
     Stopwatch() : start_(now()) {}
+    /// As if it had run so many seconds already: those of an earlier start, without the pause.
+    explicit Stopwatch(double seconds) : start_(now() - seconds) {}
     /// Seconds since the last lap; starts the next one.
     double lap() {
         const double at = now();

@@ -27,7 +27,7 @@ namespace {
 
 std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunArguments& arguments,
                                                  const Setup& s, int threads, int64_t first,
-                                                 ProgressLine& line,
+                                                 const base::Stopwatch& clock, ProgressLine& line,
                                                  std::optional<Heartbeat>& heartbeat) {
     const auto& plan = s.session->plan();
     const profile::Features features = features_of(*s.session);
@@ -35,6 +35,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.path = s.spec.output;
     o.overwrite = arguments.overwrite || arguments.resume;
     o.first = first;
+    o.clock = clock;
     o.name = s.spec.run.name;
     o.spec = s.spec.resolved.dump(2);
     o.provenance = provenance(world, arguments, *s.session, threads)
@@ -217,8 +218,9 @@ int command_run(comm::World& world, const RunArguments& arguments) {
         if (others && world.rank() == 0) keep_earlier_file(s.spec.output, head->iteration);
     });
     std::optional<Heartbeat> heartbeat;  // none before the result file is known to be this run's
+    const base::Stopwatch clock(head ? head->elapsed : 0);
     const auto recorder = make_recorder(world, arguments, s, threads, head ? head->iteration : 0,
-                                        progress, heartbeat);
+                                        clock, progress, heartbeat);
     if (world.rank() == 0) {
         profile::Progress start;
         start.first = start.completed = head ? head->iteration : 0;
@@ -236,7 +238,7 @@ int command_run(comm::World& world, const RunArguments& arguments) {
                                 std::to_string(s.placement.replicas) + " by " +
                                 s.spec.resolved.at("checkpoint").at("replicas").get<std::string>());
         }
-        signal = s.session->train(*recorder, checkpoints);
+        signal = s.session->train(*recorder, checkpoints, clock);
         if (signal.empty()) {
             recorder->finish("complete");
         } else {

@@ -114,6 +114,16 @@ void resolve_method(const Json& given, Spec& spec) {
     spec.resolved["algorithm"] = spec.algorithm;
 }
 
+// So must the replicas' start.
+void check_start(const Json& algorithm, const Json& init) {
+    const auto name = algorithm.at("type").get<std::string>();
+    const auto* row = base::find_row(algorithms::algorithm_table(), name);
+    if (!row->accepts.one_start || init != "independent") return;
+    throw UserError("/init: must not be independent with " + name +
+                    " (its momentum is on the change since a start that all replicas share): "
+                    "choose same, or the algorithm local_sgd");
+}
+
 // The optimizer must suit the algorithm.
 void check_optimizer(const Json& algorithm, const Json& optimizer) {
     const auto name = algorithm.at("type").get<std::string>();
@@ -211,6 +221,7 @@ Spec resolve_spec(const Json& given, const std::string& default_name) {
     for (const auto& item : plain.items()) {
         if (!out.contains(item.key())) out[item.key()] = item.value();
     }
+    check_start(spec.algorithm, out.at("init"));
     spec.output = fill_name(plain["output"], plain["name"]);
     return spec_of(std::move(spec.resolved), std::move(spec.algorithm), std::move(spec.graph),
                    std::move(spec.output));

@@ -264,7 +264,7 @@ void Recorder::event(int64_t iteration, const std::string& kind, const std::stri
     events["iteration"].add(iteration);
     events["kind"].add(kind);
     events["text"].add(text);
-    events["time"].add(m.clock.seconds());
+    events["time"].add(m.options.clock.seconds());
 }
 
 void Recorder::finish(const std::string& status, const std::string& error) {

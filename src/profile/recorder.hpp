@@ -11,6 +11,7 @@
 
 #include "algorithms/step/observer.hpp"
 #include "arena/layout.hpp"
+#include "base/clock.hpp"
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
 #include "graphs/schedule.hpp"
@@ -56,7 +57,8 @@ struct RecorderOptions {
     bool after = false;                     ///< variance after averaging too
     int64_t every = 1, variance_every = 1;  ///< iterations between rows, on the mean: sizes chunks
 
-    int64_t first = 0;  ///< not 0: the file's run goes on with this iteration
+    int64_t first = 0;      ///< not 0: the file's run goes on with this iteration
+    base::Stopwatch clock;  ///< of the run, over restarts: the time of events
 
     const graphs::Schedule* schedule = nullptr;  ///< null: centralized. Outlives the recorder
     int64_t graphs = 256;  ///< matrices kept of a schedule that does not repeat

@@ -132,7 +132,7 @@ std::vector<ColumnSpec> variance_columns(const Features& features) {
 std::vector<ColumnSpec> evaluation_columns(const Features& features) {
     std::vector<ColumnSpec> columns = {
         {"epoch", Kind::float64, "E", "epochs", "samples consumed by all replicas, over the training set's size"},
-        {"elapsed", Kind::float64, "E", "s", "since the start of training"},
+        {"elapsed", Kind::float64, "E", "s", "since the start of training, over restarts"},
         {"local_accuracy", Kind::float64, "E,m", "fraction", "test accuracy of single replicas"},
         {"local_loss", Kind::real, "E,m", "1", "test loss of single replicas"},
         {"mean_accuracy", Kind::float64, "E", "fraction", "test accuracy of the averaged parameters"},

@@ -26,6 +26,7 @@ struct CheckpointHead {
     std::string spec;        ///< resolved, JSON
     std::string controller;  ///< graphs::Staged::save(); empty without one
     int64_t replicas = 0;    ///< whose states it holds
+    double elapsed = 0;      ///< seconds that the run had taken, over restarts
 };
 
 /// Where a run goes on with another number of replicas: refused; every replica starts as a copy of

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "train/models/layers.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 
@@ -88,8 +89,8 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
     const arena::Layout& layout = replicas_.buffer_layout();
     weights.buffers = views(layout, buffers_.rows(), 0);
 
-    // In training mode a batch moves each buffer b to (1 - m) b + m s, s the batch statistic. From
-    // b = 0 it becomes m s; the momentum m cancels when the same pass is made from b = 1.
+    // In training mode a batch moves each buffer b to (1 - m) b + m s, m the momentum, s the batch
+    // statistic: from b = 0 to m s, which loses nothing however large s is.
     const int64_t batches =
         std::min(kRecalibrationBatches, std::max<int64_t>(1, train.size() / batch_size));
     const int ranks = world_.size();
@@ -99,14 +100,10 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
         const data::Batch& batch =
             plain.fill(train, b * batch_size, std::min(batch_size, train.size() - b * batch_size));
         std::vector<double> statistic(layout.columns());
-        for (const double from : {0.0, 1.0}) {
-            for (auto& buffer : weights.buffers) buffer.fill_(from);
-            model_.forward(weights, input_tensor(batch), true);
-            for (int64_t c = 0; c < layout.columns(); ++c) {
-                const double moved = load(buffers_.rows(), 0, c);
-                const double momentum = 1.0 - (moved - statistic[c]);
-                statistic[c] = from == 0.0 ? moved : statistic[c] / momentum;
-            }
+        for (auto& buffer : weights.buffers) buffer.fill_(0.0);
+        model_.forward(weights, input_tensor(batch), true);
+        for (int64_t c = 0; c < layout.columns(); ++c) {
+            statistic[c] = load(buffers_.rows(), 0, c) / kNormMomentum;
         }
         packed.append(reinterpret_cast<const char*>(statistic.data()),
                       statistic.size() * sizeof(double));

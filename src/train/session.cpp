@@ -162,6 +162,15 @@ std::string Session::cannot_change_replicas(const CheckpointHead& head) const {
                s.options.algorithm.at("type").get<std::string>() +
                ", which keeps messages of its neighbours: set it back";
     }
+    const int64_t more = std::max(head.replicas, s.placement.replicas);
+    if (s.stepper->algorithm().keeps_means() &&
+        more % std::min(head.replicas, s.placement.replicas) != 0) {
+        return "/replicas: " + change + " with " +
+               s.options.algorithm.at("type").get<std::string>() +
+               ", whose correction rests on means over replicas, which uneven copies change for "
+               "good: choose a multiple or a divisor of " +
+               std::to_string(head.replicas) + ", such as " + std::to_string(2 * head.replicas);
+    }
     const Json then = Json::parse(head.spec).at("data").at("batch_size");
     if (!then.is_object() || then != s.options.spec.at("data").at("batch_size")) {
         return "/data/batch_size: " + change +
@@ -180,16 +189,21 @@ void Session::resume(Checkpoints& checkpoints, const CheckpointHead& head) {
     s.plan.first = head.iteration;
 }
 
-std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoints) {
+std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoints,
+                           const base::Stopwatch& clock) {
     Impl& s = *impl_;
     s.make_loader();
     const auto checkpoint = [&](int64_t completed) {
         const graphs::Staged* staged = s.stepper->staged();
-        checkpoints.write({completed, s.options.spec.dump(), staged ? staged->save() : ""},
-                          s.replicas->state());
+        CheckpointHead head;
+        head.iteration = completed;
+        head.elapsed = clock.seconds();
+        head.spec = s.options.spec.dump();
+        head.controller = staged ? staged->save() : "";
+        checkpoints.write(head, s.replicas->state());
     };
     const TrainerParts parts{s.world,      *s.replicas,      *s.executor, *s.loader, *s.stepper,
-                             *s.evaluator, *s.learning_rate, observer,    checkpoint};
+                             *s.evaluator, *s.learning_rate, observer,    clock,     checkpoint};
     return dbench::train::train(parts, s.plan);
 }
 

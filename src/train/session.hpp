@@ -65,7 +65,8 @@ public:
     void resume(Checkpoints& checkpoints, const CheckpointHead& head);
     /// Runs all iterations (left). Collective. Returns the name of the signal that ended the run
     /// early, after a checkpoint; empty where it is complete.
-    std::string train(algorithms::Observer& observer, Checkpoints& checkpoints);
+    std::string train(algorithms::Observer& observer, Checkpoints& checkpoints,
+                      const base::Stopwatch& clock);
 
 private:
     struct Impl;

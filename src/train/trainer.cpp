@@ -68,7 +68,6 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
     const arena::Rows x = p.replicas.x();
     const double epochs_per_iteration =
         static_cast<double>(plan.samples_per_iteration) / static_cast<double>(plan.train_samples);
-    const base::Stopwatch elapsed;
     FiniteWatch finite(x.first, x.count, plan.stop_on_nonfinite);
 
     const auto evaluate = [&](int64_t completed) {
@@ -77,7 +76,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         record.epoch = static_cast<double>(completed) * epochs_per_iteration;
         base::note_phase("evaluation");
         p.evaluator.evaluate(x, record);
-        record.elapsed = elapsed.seconds();
+        record.elapsed = p.clock.seconds();
         p.observer.evaluation(record);
     };
 

@@ -8,6 +8,7 @@
 
 #include "algorithms/step/observer.hpp"
 #include "algorithms/step/stepper.hpp"
+#include "base/clock.hpp"
 #include "base/run_length.hpp"
 #include "comm/exchange.hpp"
 #include "data/loader.hpp"
@@ -37,6 +38,7 @@ struct TrainerParts {
     Evaluator& evaluator;
     const algorithms::LearningRate& learning_rate;
     algorithms::Observer& observer;
+    const base::Stopwatch& clock;  ///< of the run, over restarts
     /// Writes a checkpoint after so many iterations. Collective; throws RunError.
     std::function<void(int64_t completed)> checkpoint;
 };

@@ -113,8 +113,17 @@ def test_what_is_sent(dbench, name):
     before, after = read(run, "parameters/consensus_distance"), read(
         run, "parameters/consensus_distance_after")
     assert np.array_equal(after[~exchanges], before[~exchanges])
+    apart = exchanges & (before > 0)  # equal replicas, as before the first update, stay so
+    assert apart.sum() >= exchanges.sum() - 1
     if name not in ("relaysgd", "qg_dsgdm"):
-        assert np.all(after[exchanges] < before[exchanges] + 1e-12)
+        assert np.all(after[apart] < before[apart])
+
+
+def test_where_parameters_are_not_averaged_after_is_before(dbench):
+    run = dbench.run(dbench.spec({**CNN, "algorithm": "centralized", "graph": None}))
+    for name in ("consensus_distance", "variance"):
+        after = read(run, f"parameters/{name}_after")
+        assert after.size > 0 and np.array_equal(after, read(run, f"parameters/{name}"))
 
 
 def test_a_sequence_goes_on_with_every_exchange(dbench):
@@ -151,6 +160,7 @@ REFUSED = {
                  "static"),
     "base": ({"algorithm": {"type": "slowmo", "base": "d2"}}, "/algorithm/base", "local_sgd"),
     "unknown base": ({"algorithm": {"type": "slowmo", "base": "dsdg"}}, "/algorithm/base", "dsgd"),
+    "unlike anchors": ({"algorithm": "slowmo", "init": "independent"}, "/init", "same"),
     "no multiple": ({"algorithm": {"type": "hierarchical_averaging", "period": 3,
                                    "outer_period": 8}}, "/algorithm/outer_period", "9"),
     "unstable": ({"algorithm": {"type": "qg_gutm", "mu": 0.5}}, "/algorithm/mu", "0.06"),

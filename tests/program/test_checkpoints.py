@@ -1,6 +1,7 @@
 """A run that was interrupted and goes on equals one that was not, in every recorded number but
 times."""
 
+import json
 import os
 import shutil
 import signal
@@ -244,6 +245,42 @@ def test_other_replicas_need_a_global_batch_and_no_messages(dbench):
     said = go_on_with(dbench, {"algorithm": "relaysgd", "graph": "path"}, 2, "merge", expect=2)
     assert "relaysgd" in said and "messages" in said, said
     assert "/checkpoint/replicas" in go_on_with(dbench, {}, 2, "clone", expect=2)
+
+
+@pytest.mark.parametrize("changes", [
+    {"algorithm": "gradient_tracking"}, {"algorithm": "exact_diffusion"},
+    {"algorithm": "d2", "graph": {"type": "ring", "lazy": 0.5}},
+    {"algorithm": {"type": "d2", "form": "relay"}, "graph": {"type": "ring", "lazy": 0.5}}])
+def test_corrections_that_rest_on_means_refuse_uneven_copies(dbench, changes):
+    """Of 4 replicas, 6 would hold two once and two twice: mean(y) = mean(g) would be gone for
+    good."""
+    batch = {"data": {**ELASTIC["data"], "batch_size": {"global": 24}}}
+    said = go_on_with(dbench, {**changes, **batch}, 6, "clone", expect=2)
+    assert "/replicas" in said and "means" in said and "8" in said, said
+    assert "means" in go_on_with(dbench, {**changes, **batch}, 3, "merge", expect=2)
+    go_on_with(dbench, {**changes, **batch}, 8, "clone")
+    go_on_with(dbench, {**changes, **batch}, 2, "merge")
+
+
+def test_time_goes_on_over_restarts(dbench):
+    """Evaluations and events of a run taken up again count from its first start."""
+    graph = [{"type": "complete", "until": {"iterations": 25}},
+             {"type": "torus", "until": {"iterations": 35}}, "ring"]
+    spec = dbench.spec({**CNN, "graph": graph, "length": {"iterations": 45},
+                        "evaluate": {"every": {"iterations": 5}}})
+    path = dbench.run(spec, "a.h5")
+    with h5py.File(path, "r+") as file:
+        file.attrs.modify("status", np.bytes_(b"failed"))
+    shutil.rmtree(os.path.join(folder(path), "40"))  # goes on from 30
+    manifest = os.path.join(folder(path), "30", "manifest.json")
+    assert generations(path) == [30]
+    before = read(path, "evaluations/elapsed")
+    dbench("run", spec, "--output", path, "--resume", "--quiet")
+    elapsed, events = read(path, "evaluations/elapsed"), read(path, "events/time")
+    assert np.array_equal(elapsed[:7], before[:7]) and len(elapsed) == len(before) == 10
+    assert np.all(np.diff(elapsed) > 0) and len(events) == 3 and np.all(np.diff(events) > 0)
+    head = json.loads(json.load(open(manifest))["manifest"])
+    assert before[6] <= head["elapsed"] < before[7]
 
 
 def test_a_checkpoint_that_does_not_fit_the_disk_costs_only_itself(dbench):

@@ -50,7 +50,7 @@ struct Scores {
 struct EvaluationRecord {
     int64_t iteration = 0;  ///< iterations completed
     double epoch = 0;
-    double elapsed = 0;  ///< seconds since the start
+    double elapsed = 0;  ///< seconds since the first start, pauses left out
     Scores test;
     Scores validation;  ///< empty vectors where there is no such set
 };

@@ -29,6 +29,7 @@ public:
         }
         pending_.clear();
         step.probe.about_to_average(step.x);
+        step.probe.averaged(step.x);  // no averaging of parameters: the same
     }
 
     Sent sent(int64_t, graphs::Round) const override {

@@ -29,6 +29,7 @@ public:
         correction_ = state.rows("algorithm/correction");
         h_ = state.scratch();
     }
+    bool keeps_means() const override { return true; }
 
 protected:
     void adapt(Step& step, arena::Columns columns) override {

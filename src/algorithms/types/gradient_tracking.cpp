@@ -26,6 +26,7 @@ public:
         y_ = state.rows("algorithm/tracker");
         g_before_ = state.rows("algorithm/previous_gradient");
     }
+    bool keeps_means() const override { return true; }  // mean(y) = mean(g_before)
 
 protected:
     /// y <- y + g_t - g_{t-1}, in iteration 0 g_0.

@@ -4,7 +4,7 @@
 //     x_a = mean_j x_j;   u <- beta u + (x_0 - x_a) / lr;   x_0 <- x_0 - alpha lr u;   x_i <- x_0
 //
 // lr is that of the last inner step; when due, the mean takes the place of the base algorithm's W.
-// The base algorithm's state goes on. Its rows, and
+// x_0 is one for all replicas, which start alike. The base algorithm's state goes on. Its rows, and
 // an all-reduce when due; keeps x_0 and u.
 
 #include <nlohmann/json.hpp>
@@ -107,7 +107,7 @@ AlgorithmEntry slowmo_entry() {
           period_parameter("12"), P::number("beta", "0.5", "slow momentum").at_least(0).at_most(1),
           P::number("alpha", "1", "slow learning rate").at_least(0)}},
         make,
-        {.divides_by_lr = true},
+        {.divides_by_lr = true, .one_start = true},
         {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
         schedule,
         check};

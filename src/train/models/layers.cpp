@@ -9,7 +9,6 @@ namespace {
 
 using arena::TensorKind;
 
-constexpr double kMomentum = 0.1;
 constexpr double kEps = 1e-5;
 
 std::string member(const std::string& module, const char* tensor) {
@@ -64,7 +63,7 @@ torch::Tensor BatchNorm2d::operator()(const Weights& weights, const torch::Tenso
                                       bool training) const {
     return torch::batch_norm(x, weights.parameters[weight_], weights.parameters[bias_],
                              weights.buffers[mean_], weights.buffers[variance_], training,
-                             kMomentum, kEps, /*cudnn_enabled=*/true);
+                             kNormMomentum, kEps, /*cudnn_enabled=*/true);
 }
 
 torch::Tensor BatchNorm2d::relu(const Weights& weights, const torch::Tensor& x, bool training,
@@ -73,7 +72,7 @@ torch::Tensor BatchNorm2d::relu(const Weights& weights, const torch::Tensor& x, 
         return norm_relu(x,
                          {weights.parameters[weight_], weights.parameters[bias_],
                           weights.buffers[mean_], weights.buffers[variance_]},
-                         added, kMomentum, kEps);
+                         added, kNormMomentum, kEps);
     }
     torch::Tensor y = (*this)(weights, x, training);
     if (added.defined()) y.add_(added);

@@ -36,8 +36,11 @@ private:
     int64_t stride_;
 };
 
-/// Batch normalisation over (B, H, W); momentum 0.1, eps 1e-5. In training it updates the running
-/// mean and (unbiased) variance in the replica's buffers.
+/// How far a batch moves the running statistics to its own.
+constexpr double kNormMomentum = 0.1;
+
+/// Batch normalisation over (B, H, W); momentum kNormMomentum, eps 1e-5. In training it updates the
+/// running mean and (unbiased) variance in the replica's buffers.
 class BatchNorm2d {
 public:
     BatchNorm2d(Declaration& declaration, const std::string& name, int64_t channels);

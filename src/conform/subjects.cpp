@@ -95,7 +95,7 @@ std::vector<Subject> subjects(const std::string& algorithm) {
         if (!algorithm.empty() && row.name != algorithm) continue;
         const auto found = forms().find(row.name);
         // One point of SlowMo's paper is all replicas'; centralized never brings them together.
-        const bool same = row.name == "slowmo" || row.accepts.graph == algorithms::GraphNeed::none;
+        const bool same = row.accepts.one_start || row.accepts.graph == algorithms::GraphNeed::none;
         std::vector<Form> own = found == forms().end() ? std::vector<Form>{{"{}"}} : found->second;
         own.push_back({own.front().algorithm, kDecayOfWeights});
         for (const Form& form : own) {

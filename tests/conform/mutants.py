@@ -44,10 +44,11 @@ FORMS = "algorithms/forms.hpp"
 
 MUTANTS = [
     # Iteration 0 and what lies before it.
-    of("d2_without_first_copy", "d2",
-       gone("        if (step.t == 0) step.copy(step.x, h_before_, columns);\n")),
-    of("exact_diffusion_without_first_copy", "exact_diffusion",
-       gone("        if (step.t == 0) step.copy(step.x, psi_, columns);\n")),
+    of("d2_without_correction", "d2",
+       gone("        step.combine(correction_, {{1, correction_}, {share_, change_.rows()}}, "
+            "step.layout.all());\n"), header=FORMS),
+    of("exact_diffusion_corrects_for_all", "exact_diffusion",
+       ("{share_, change_.rows()}", "{1, change_.rows()}"), header=FORMS),
     of("outer_steps_without_first_copy", "diloco",
        gone("        if (step.t == 0) step.copy(step.x, anchor_, step.layout.all());\n"),
        header=OUTER),
@@ -90,8 +91,9 @@ MUTANTS = [
        ("step.descend(message_.rows(), step.x, step.g, columns);",
         "step.combine(message_.rows(), {{1, step.x}, {-step.numbers.lr, step.g}}, columns);")),
     of("exact_diffusion_without_update_norm", "exact_diffusion",
-       ("step.descend(psi_, step.x, step.g, columns);",
-        "step.combine(psi_, {{1, step.x}, {-step.numbers.lr, step.g}}, columns);")),
+       ("step.descend(change_.rows(), step.x, step.g, columns);",
+        "step.combine(change_.rows(), {{1, step.x}, {-step.numbers.lr, step.g}}, columns);"),
+       header=FORMS),
     # Rounds without exchange.
     of("averaged_momentum_rests_with_its_graph", "averaged_momentum",
        swapped("        step.combine(m_, {{beta_, m_}, {1, step.g}}, columns);\n",

@@ -171,6 +171,11 @@ def test_damage_is_found_by_doctor_and_on_resume(dbench):
         file.write(b"S")
     assert "damaged     spec" in dbench("doctor", damaged, expect=2).stdout
 
+    damaged = str(dbench.folder / "marked.h5")   # as of a writer, and the head is not what it was
+    with open(damaged, "wb") as file:
+        file.write(data[:11] + b"\x05" + data[12:])
+    assert "contents" in dbench("doctor", damaged, expect=2, timeout=60).stdout
+
     damaged = str(dbench.folder / "resumed.h5")
     shutil.copy(path, damaged)
     shutil.copytree(f"{path}.checkpoints", f"{damaged}.checkpoints")

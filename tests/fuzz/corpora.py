@@ -10,7 +10,8 @@ import numpy as np
 GOOD_SPEC = {
     "name": "a", "replicas": 4, "model": {"type": "mlp"}, "seed": {"init": 1, "data": 2},
     "data": {"type": "shapes", "train": 64, "test": 16, "batch_size": 8,
-             "partition": {"type": "dirichlet", "alpha": 0.5}, "limit": {"train": 32, "test": None}},
+             "partition": {"type": "dirichlet", "alpha": 0.5},
+             "limit": {"train": 32, "test": None}},
     "graph": {"type": "ring_lattice", "k": 2}, "algorithm": {"type": "dsgd"},
     "optimizer": {"type": "adam", "betas": [0.9, 0.99]},
     "schedule": {"type": "multistep", "milestones": [1, 2], "warmup": {"epochs": 1}},
@@ -31,7 +32,8 @@ def spec():
     for levels in (63, 64, 65, 1000, 100000):
         found[f"lists_{levels}"] = b"[" * levels + b"]" * levels
         found[f"objects_{levels}"] = b'{"a":' * levels + b"1" + b"}" * levels
-    settings = ["/evaluate/batch_size=18446744073709551615", "/checkpoint/keep=18446744073709551615",
+    settings = ["/evaluate/batch_size=18446744073709551615",
+                "/checkpoint/keep=18446744073709551615",
                 "/data/limit=9223372036854775808", "/profile/graphs=18446744073709551615",
                 "/replicas=2147483647", "/replicas=9223372036854775807", "/length/iterations=1e18",
                 "/length={\"epochs\": 1e400}", "/optimizer/lr=1e400", "/optimizer/lr=nan",
@@ -79,7 +81,8 @@ def data():
         return bytes([share]) + images + labels
     plain, labels = idx()
     bomb = gzip.compress(plain + bytes(1 << 22))
-    return {"good": both(plain, labels), "packed": both(gzip.compress(plain), gzip.compress(labels)),
+    packed = both(gzip.compress(plain), gzip.compress(labels))
+    return {"good": both(plain, labels), "packed": packed,
             "bomb": both(bomb, labels), "half": both(gzip.compress(plain)[:-9], labels),
             "many": both(*idx(images=4, labels=9)), "label": both(*idx(byte=10)),
             "side": both(*idx(side=0)), "swapped": both(labels, plain), "empty": b"\0", "none": b""}

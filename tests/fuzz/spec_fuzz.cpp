@@ -39,7 +39,8 @@ void read(const std::string& input) {
     const size_t end = input.find('\0');
     const std::string path = in_file(input.substr(0, end), "spec.json");
     std::vector<std::string> settings;
-    if (end != input.npos) settings.emplace_back(input.c_str() + end + 1);  // arguments end at a NUL
+    if (end != input.npos)
+        settings.emplace_back(input.c_str() + end + 1);  // arguments end at a NUL
     const bench::Spec spec = bench::resolve_spec(bench::read_spec(path, settings), "run");
     static_cast<void>(spec.resolved.dump());
 }

@@ -12,7 +12,7 @@ from conftest import PROGRAM, ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
 
-import corpora  # noqa: E402
+import corpora
 
 SECONDS = float(os.environ.get("DBENCH_FUZZ_SECONDS", "10"))
 SEED = os.environ.get("DBENCH_FUZZ_SEED", "1")

@@ -17,7 +17,8 @@ from sweeps.sweepfile import Sweep  # noqa: E402
 SECONDS = float(os.environ.get("DBENCH_FUZZ_SECONDS", "10"))
 SEED = int(os.environ.get("DBENCH_FUZZ_SEED", "1"))
 WORDS = [b"{", b"}", b"[", b"]", b",", b"null", b"-1", b"1e400", b"18446744073709551616", b'"zip":',
-         b'"axes":', b'"base":', b'"{graph}"', b"\\ud800", b"\\u0000", b"\xff", b"// x\n", b"%", b"\n"]
+         b'"axes":', b'"base":', b'"{graph}"', b"\\ud800", b"\\u0000", b"\xff", b"// x\n", b"%",
+         b"\n"]
 
 
 def changed(generator, corpus):

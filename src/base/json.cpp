@@ -52,6 +52,12 @@ Json parse_json(const std::string& text, const std::string& where) {
                             " objects and lists in each other (nothing here needs so many): "
                             "look for brackets that are never closed");
         }
+        if (value.is_string() &&
+            value.get_ref<const std::string&>().find('\0') != std::string::npos) {
+            throw UserError(where +
+                            ": a text holds the character \\u0000 (no name or path can): "
+                            "remove it");
+        }
         if (event == Json::parse_event_t::object_start) keys.emplace_back();
         if (event == Json::parse_event_t::object_end) keys.pop_back();
         if (event == Json::parse_event_t::key &&

@@ -35,10 +35,12 @@ int inspect_file(const std::string& path) {
     const profile::Inspection found = profile::inspect(path);
     std::fputs(profile::to_text(found).c_str(), stdout);
     bool good = found.readable;
-    if (found.readable) {
+    try {
         const profile::Verification checked = profile::verify(path);
         std::fputs(profile::to_text(checked).c_str(), stdout);
-        good = checked.damage.empty();
+        good = good && checked.damage.empty();
+    } catch (const base::UserError&) {
+        if (found.readable) throw;  // else it was told above that it does not open
     }
     if (found.writer == profile::Writer::dead && profile::clear_flag(path)) {
         print("cleared", "the dead writer's mark: the file opens as usual now");

@@ -52,7 +52,7 @@ TEST_CASE("A file that cannot be read says which and why") {
     const std::string path = folder / "spec.json";
     CHECK_THAT(message_of([&] { read_json(path); }),
                ContainsSubstring(path + ": cannot be read (No such file or directory)"));
-    CHECK_THAT(message_of([&] { read_text(folder); }), ContainsSubstring("Is a directory"));
+    CHECK_THAT(message_of([&] { read_text(folder); }), ContainsSubstring("it is a folder"));
     const std::string text = "[1,\n2]\n\n";
     std::ofstream(path) << text;
     CHECK(read_text(path) == text);

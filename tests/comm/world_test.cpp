@@ -87,7 +87,7 @@ TEST_CASE("A wait that takes too long names what and whom it waited for") {
     const Environment timeout("DBENCH_TIMEOUT", "0.2");
     const auto outcome = play(3, [](World& world) -> std::string {
         if (world.rank() == 2) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(500));
+            std::this_thread::sleep_for(std::chrono::seconds(3));
             world.report_failure("overslept");
             return "";
         }

@@ -43,6 +43,9 @@ def test_broken_json_names_line_and_column(dbench):
     path.write_text('{\n  "replicas": 4,\n  "model": oops\n}')
     message = refused(dbench, str(path))
     assert "line 3" in message and "column 1" in message
+    for text in ('{"a\\u0000b": 4}', '{"name": "a\\u0000b"}'):
+        path.write_text(text)
+        assert "u0000" in refused(dbench, str(path))
     path.write_text('{"replicas": 4, "replicas": 8}')
     assert "twice" in refused(dbench, str(path))
 

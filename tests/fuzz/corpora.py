@@ -1,0 +1,142 @@
+"""What the fuzz targets begin with: good inputs, and those that once did harm."""
+
+import gzip
+import json
+import struct
+import zlib
+
+import numpy as np
+
+GOOD_SPEC = {
+    "name": "a", "replicas": 4, "model": {"type": "mlp"}, "seed": {"init": 1, "data": 2},
+    "data": {"type": "shapes", "train": 64, "test": 16, "batch_size": 8,
+             "partition": {"type": "dirichlet", "alpha": 0.5},
+             "limit": {"train": 32, "test": None}},
+    "graph": {"type": "ring_lattice", "k": 2}, "algorithm": {"type": "dsgd"},
+    "optimizer": {"type": "adam", "betas": [0.9, 0.99]},
+    "schedule": {"type": "multistep", "milestones": [1, 2], "warmup": {"epochs": 1}},
+    "length": {"iterations": 9}, "evaluate": {"every": {"epochs": 1}},
+    "profile": {"every": [{"until": {"iterations": 4}, "every": {"iterations": 1}},
+                          {"every": {"epochs": 1}}]},
+    "checkpoint": {"every": {"iterations": 3}, "keep": 2}}
+SMALL_SPEC = ('{"replicas": 4, "model": "mlp", "data": {"type": "shapes", "batch_size": 8}, '
+              '"implementation": "D_ring"}')
+
+
+def spec():
+    small = SMALL_SPEC.encode()
+    found = {"good": json.dumps(GOOD_SPEC).encode(), "small": small,
+             "comments": b"// one\n" + small, "empty": b"", "list": b"[]", "null": b"null",
+             "base_device": b'{"base": "/dev/zero"}', "base_itself": b'{"base": "spec.json"}',
+             "base_number": b'{"base": 5}', "bytes": bytes(range(256))}
+    for levels in (63, 64, 65, 1000, 100000):
+        found[f"lists_{levels}"] = b"[" * levels + b"]" * levels
+        found[f"objects_{levels}"] = b'{"a":' * levels + b"1" + b"}" * levels
+    settings = ["/evaluate/batch_size=18446744073709551615",
+                "/checkpoint/keep=18446744073709551615",
+                "/data/limit=9223372036854775808", "/profile/graphs=18446744073709551615",
+                "/replicas=2147483647", "/replicas=9223372036854775807", "/length/iterations=1e18",
+                "/length={\"epochs\": 1e400}", "/optimizer/lr=1e400", "/optimizer/lr=nan",
+                "/schedule/milestones/300000000=1", "/a" * 30000 + "=1", "/graph=\xe4\xff",
+                "/name=\xff", "/\xff=1", "/=1", "=1", "", "//=1", "/~2=1", "/graph/type=",
+                "/graph={\"type\": []}", "/data=[1]", "/seed={}", "/model=null"]
+    for k, setting in enumerate(settings):
+        found[f"set_{k}"] = small + b"\0" + setting.encode("latin-1")
+    return found
+
+
+def npy(descr, shape, data=b"", order=False):
+    head = f"{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data
+
+
+def graph():
+    third = np.full((4, 4), 0.25)
+    return {"edges": b"0 1\n1 2\n2 3\n3 0\n", "weights": b"0 1 0.5\n1 0 0.5\n2 3 .5\n3 2 .5\n",
+            "matrix": b"\n".join(b"0.25 0.25 0.25 0.25" for _ in range(4)),
+            "csv": b"0,1\n1,2;\n# text\n2,3\r\n3,0", "empty": b"", "blank": b" \n\t\r\n",
+            "npy": npy("<f8", "(4, 4)", third.tobytes()),
+            "npy_columns": npy("<f8", "(4, 4)", third.tobytes(), True),
+            "npy_int": npy("<i4", "(2, 2)", np.arange(4, dtype="<i4").tobytes()),
+            "npy_nothing": npy("<f8", "(268435456, 0)"),
+            "npy_none": npy("<f8", "(0, 268435456)"), "npy_huge": npy("<f8", "(99999999999999, 1)"),
+            "npy_product": npy("<f8", "(4294967296, 4294967296)"),
+            "npy_scalar": npy("<f8", "()"), "npy_open": npy("<f8", "(4"),
+            "npy_objects": npy("|O", "(4, 4)"), "npy_short": b"\x93NUMPY\x02\x00\xff\xff\xff\xff",
+            "nan": b"nan nan\n", "infinite": b"0 1 inf\n", "huge": b"0 1e308\n", "minus": b"-1 0\n",
+            "deep": b"1 " * 100000, "lines": b"0 1\n" * 20000, "nul": b"0\x001\n"}
+
+
+def idx(images=4, labels=4, side=28, byte=0):
+    pixels = struct.pack(">IIII", 0x803, images, side, side) + bytes(images * side * side)
+    return pixels, struct.pack(">II", 0x801, labels) + bytes([byte]) * labels
+
+
+def data():
+    def both(images, labels):   # see data_fuzz.cpp: how much of the rest the first file is
+        share = round(255 * len(images) / (len(images) + len(labels)))
+        while (len(images) + len(labels)) * share // 255 < len(images):
+            images, labels = images, labels + b"\0"
+            share = round(255 * len(images) / (len(images) + len(labels)))
+        return bytes([share]) + images + labels
+    plain, labels = idx()
+    bomb = gzip.compress(plain + bytes(1 << 22))
+    packed = both(gzip.compress(plain), gzip.compress(labels))
+    return {"good": both(plain, labels), "packed": packed,
+            "bomb": both(bomb, labels), "half": both(gzip.compress(plain)[:-9], labels),
+            "many": both(*idx(images=4, labels=9)), "label": both(*idx(byte=10)),
+            "side": both(*idx(side=0)), "swapped": both(labels, plain), "empty": b"\0", "none": b""}
+
+
+def checkpoint():
+    rows = bytes(64)
+    def head(**changes):
+        entry = {"name": "parameters", "shared": False, "bytes": 16,
+                 "checksums": [zlib.crc32(bytes(16))] * 4}
+        whole = {"first": 0, "count": 4, "entries": [{**entry, **changes.pop("entry", {})}],
+                 **changes}
+        return json.dumps(whole).encode()
+    good = head()
+    framed = b"DBCKPT01" + struct.pack("<QI", len(good), zlib.crc32(good)) + good + rows
+    found = {"framed": framed, "cut": framed[:-1], "magic": b"DBCKPT01", "empty": b"",
+             "long": b"DBCKPT01" + struct.pack("<QI", 1 << 30, 0), "good": good + b"\0" + rows,
+             "deep": b"[" * 100000, "list": b"[]", "null": b"null\0"}
+    for name, changes in {"count": {"count": 2 ** 62}, "minus": {"count": -1},
+                          "first": {"first": -2 ** 63}, "no_entries": {"entries": None},
+                          "size": {"entry": {"bytes": -1}}, "large": {"entry": {"bytes": 2 ** 62}},
+                          "sums": {"entry": {"checksums": [2 ** 64 - 1]}},
+                          "texts": {"entry": {"checksums": ["a"] * 4}},
+                          "name": {"entry": {"name": 5}}, "shared": {"entry": {"shared": 1}}
+                          }.items():
+        found[name] = head(**changes) + b"\0" + rows
+    return found
+
+
+def result(run):
+    """Of a file of the program: as it is, running, cut, with bits flipped all over."""
+    plain = open(run, "rb").read()
+    found = {"complete": plain, "empty": b"", "head": plain[:48], "half": plain[:len(plain) // 2],
+             "marked": plain[:11] + b"\x05" + plain[12:], "other": b"\x89HDF\r\n\x1a\n" + bytes(90)}
+    for k in range(40):
+        at = k * len(plain) // 40
+        found[f"bit_{k}"] = plain[:at] + bytes([plain[at] ^ 1 << k % 8]) + plain[at + 1:]
+        found[f"zeros_{k}"] = plain[:at] + bytes(64) + plain[at + 64:]
+    return found
+
+
+def sweep(output):
+    good = {"base": {"replicas": 4}, "axes": {"graph": ["ring", {"type": "torus"}],
+                                              "zip": [{"seed": [1, 2], "/optimizer/lr": [1, 0.1]}]},
+            "exclude": [{"graph": "ring", "seed": [1]}], "only": [], "name": "{graph}-s{seed}-{lr}",
+            "output": output, "ranks": {"replicas_per_rank": 2, "most": 8}, "time": "1-02:00:00"}
+    def changed(**changes):
+        return json.dumps({**good, **changes}).encode()
+    return {"good": changed(), "empty": b"", "null": b"null", "list": b"[]",
+            "deep": b"[" * 100000, "deep_axes": changed(axes=0)[:-1] + b', "x": ' + b"[" * 5000,
+            "shell": changed(output=output + "/x\ntouch PWNED; echo x"),
+            "percent": changed(output=output + "/%j"), "device": changed(base="/dev/zero"),
+            "combinations": changed(axes={f"/a/{k}": list(range(100)) for k in range(6)}),
+            "infinite": changed(ranks=1)[:-1] + b', "time": 1e400}',
+            "half": changed(name="{graph}")[:-1] + b', "only": ["\\ud800"]}',
+            "types": changed(axes=[1], exclude={}, only=5, name=[], ranks="x", time=[]),
+            "zip": changed(axes={"zip": [{"seed": [1], "graph": []}]}), "bytes": bytes(range(256))}

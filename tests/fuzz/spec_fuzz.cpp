@@ -1,0 +1,48 @@
+// Specs: what stands in a file, and what --set says (after a NUL byte, if there is one).
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "bench/spec.hpp"
+#include "bench/spec_merge.hpp"
+#include "fuzz.hpp"
+
+namespace dbench::fuzz {
+
+const char* const kWords[] = {"{",
+                              "}",
+                              "[",
+                              "]",
+                              "null",
+                              "1e308",
+                              "-1",
+                              "18446744073709551615",
+                              "9223372036854775808",
+                              "0.5",
+                              "\"type\":",
+                              "\"graph\":",
+                              "\"ring\"",
+                              "\"base\":",
+                              "\"algorithm\":",
+                              "\"every\":",
+                              "{\"epochs\":",
+                              "{\"iterations\":",
+                              "\"full\"",
+                              "// x\n",
+                              "\\u0000",
+                              "\xff\xfe",
+                              nullptr};
+
+void read(const std::string& input) {
+    base::set_log_identity(0, true);
+    const size_t end = input.find('\0');
+    const std::string path = in_file(input.substr(0, end), "spec.json");
+    std::vector<std::string> settings;
+    if (end != input.npos)
+        settings.emplace_back(input.c_str() + end + 1);  // arguments end at a NUL
+    const bench::Spec spec = bench::resolve_spec(bench::read_spec(path, settings), "run");
+    static_cast<void>(spec.resolved.dump());
+}
+
+}  // namespace dbench::fuzz

@@ -71,7 +71,11 @@ watch_folder() {
     done
 }
 
-megabytes_in() { du -sm "$1" 2>/dev/null | cut -f1 || echo 0; }
+megabytes_in() {  # of files that may vanish meanwhile
+    local size
+    size=$(du -sm "$1" 2>/dev/null | cut -f1) || true
+    echo "${size:-0}"
+}
 
 # One line that goes on on a terminal; in a log a line about every 10 seconds: progress START TEXT
 said_last=0

@@ -232,10 +232,9 @@ std::string RunFile::settle() {
     return now.empty() ? "" : "the output " + path_ + " " + now;
 }
 
-/// What others did to the file since the last flush is said at once, and again at the end.
+/// What others did to the file since the last flush is said at once, and again at the end. That it
+/// was cut is seen only before the next write, which makes it long again.
 void RunFile::look_after() {
-    if (base::now() < next_look_) return;
-    next_look_ = base::now() + kLookSeconds;
     if (const int64_t size = guard_.size(); size < size_) {
         cut_ = "was cut from " + std::to_string(size_) + " to " + std::to_string(size) +
                " bytes while it was being written: rows until iteration " +
@@ -243,6 +242,8 @@ void RunFile::look_after() {
                " are lost, and what follows cannot be read without them (begin anew)";
         base::warn("the output " + path_ + " " + cut_);
     }
+    if (base::now() < next_look_) return;
+    next_look_ = base::now() + kLookSeconds;
     std::string now = guard_.astray(path_);
     if (!now.empty() && now != astray_) base::warn("the output " + path_ + " " + now);
     astray_ = std::move(now);

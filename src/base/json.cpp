@@ -103,23 +103,24 @@ bool is_utf8(const std::string& text) {
 }
 
 std::string read_text(const std::string& path) {
-    std::string problem = not_ordinary(path);
-    std::error_code unknown;
-    if (problem.empty() && std::filesystem::file_size(path, unknown) > kMostText && !unknown) {
-        problem = "it has more than 1 GiB";
-    }
-    std::ostringstream text;
+    std::string problem = path == "/dev/stdin" ? "" : not_ordinary(path);
+    std::string text;
     if (problem.empty()) {
         errno = 0;
         std::ifstream file(path, std::ios::binary);
-        if (file) text << file.rdbuf();
-        if (!file) problem = std::strerror(errno != 0 ? errno : EIO);
+        std::string piece(1 << 16, '\0');
+        while (file && text.size() <= kMostText) {
+            file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+            text.append(piece, 0, static_cast<size_t>(file.gcount()));
+        }
+        if (!file.eof())
+            problem = file ? "it has more than 1 GiB" : std::strerror(errno ? errno : EIO);
     }
     if (!problem.empty()) {
         throw UserError(path + ": cannot be read (" + problem +
                         "): check the path and its permissions");
     }
-    return text.str();
+    return text;
 }
 
 Json read_json(const std::string& path) { return parse_json(read_text(path), path); }

@@ -29,6 +29,8 @@ def adapted(words):
     if words[0].endswith("dbench-analyze"):
         return [ANALYZE, *words[1:]]
     text = [re.split(r"\s{2,}", w)[0] for w in words[1:]]
+    if "/replicas=48" in words:  # goes on where a run was interrupted: here none was
+        text += ["--output", "results/more.h5"]
     anew = [] if {"--resume", "--overwrite"} & set(words) else ["--overwrite"]
     return [PROGRAM, *text] + (SHORT + anew if "run" in words[:2] else [])
 

@@ -102,6 +102,7 @@ def test_local_runs_everything_once_and_knows_results_by_content(sweep):
     damaged.write_bytes(damaged.read_bytes()[:3000])
     assert {r["name"] for r in sweep.plan()["runs"] if not r["complete"]} == {"n2-s1", "n2-s2"}
     assert "2 runs done, 0 failed" in sweep("local", "--jobs", 2)
+    assert (sweep.output / "n2-s2.h5.damaged").stat().st_size == 3000
     assert "0 runs done" in sweep("local")
 
 

@@ -44,6 +44,11 @@ comm::Token Step::start_mix(arena::Rows rows, arena::Columns columns) {
     return exchange.start_mix(round, rows, columns);
 }
 
+bool Step::moved(const comm::Token& token) {
+    const TimedScope scope(timers, Time::exchange);
+    return exchange.poll(token);
+}
+
 void Step::finish_mix(const comm::Token& token, arena::Rows out) {
     const TimedScope scope(timers, Time::exchange);
     exchange.finish_mix(token, out);
@@ -60,7 +65,7 @@ void Step::mix(arena::Rows rows, arena::Rows out) {
 }
 
 void Step::mix_again(arena::Rows rows) {
-    if (!control.may_repeat(t)) return;
+    if (!may_mix_again()) return;
     while (control.mix_again(t, 1 + more_rounds, probe.distance(), rows)) {
         mix(rows, rows);
         ++more_rounds;

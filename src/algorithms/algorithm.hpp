@@ -52,12 +52,14 @@ struct Step {
     void copy(arena::Rows from, arena::Rows to, arena::Columns columns);
 
     comm::Token start_mix(arena::Rows rows, arena::Columns columns);
+    bool moved(const comm::Token& token);  ///< whether finishing it would not wait
     void finish_mix(const comm::Token& token, arena::Rows out);
     void finish_change(const comm::Token& token, arena::Rows out);  ///< (W - I) m, see Exchange
     void mix(arena::Rows rows, arena::Rows out);                    ///< blocking, all columns
     /// After the iteration's averaging into `rows`: averages again, in place, for as long as the
     /// schedule's controller asks for it.
     void mix_again(arena::Rows rows);
+    bool may_mix_again() const { return control.may_repeat(t); }
 };
 
 /// What one iteration sent (docs/numerics.md, "what counts as sent"), over all replicas.
@@ -101,6 +103,12 @@ struct Promises {
     bool plain_alone = true;        ///< with one replica it is the plain optimizer
     bool any_rate = true;           ///< these hold for rates that change, too
     const char* tracker = nullptr;  ///< state whose mean over replicas is that of the gradients
+};
+
+/// Columns whose exchange is on its way; without a token nothing is exchanged.
+struct Bucket {
+    comm::Token token;
+    arena::Columns columns;
 };
 
 class Algorithm {

@@ -1,6 +1,9 @@
 #pragma once
 // The shape that most algorithms have: one message per iteration, averaged once.
 
+#include <deque>
+#include <vector>
+
 #include "algorithms/algorithm.hpp"
 
 namespace dbench::algorithms {
@@ -33,17 +36,17 @@ public:
 
     void ready(Step& step, arena::Columns columns) override {
         adapt(step, columns);
-        if (averages(step.round)) {
-            pending_.push_back(step.start_mix(message(step), columns));
-        }
+        if (!averages(step.round)) return;
+        pending_.push_back({step.start_mix(message(step), columns), columns});
+        // What has come by now is added at once, unless the message is yet to be measured.
+        if (!step.probe.measures_before() && step.moved(pending_.front().token)) finish_one(step);
     }
     void after_backward(Step& step) override {
         const arena::Rows rows = message(step);
-        step.probe.about_to_average(rows);  // in flight, but written only by the finish
-        finish(step, pending_);
-        pending_.clear();
+        step.probe.about_to_average(rows);  // has moved, but is written only by the finish
+        while (!pending_.empty()) finish_one(step);
         if (mixes_again() && averages(step.round)) step.mix_again(rows);
-        step.probe.averaged(rows);
+        if (step.probe.wants_after()) step.probe.averaged(averaged(step));
         combined(step);
     }
 
@@ -52,15 +55,47 @@ protected:
     virtual void adapt(Step& step, arena::Columns columns) = 0;
     /// The rows that are sent and then averaged in place.
     virtual arena::Rows message(Step& step) { return step.x; }
-    /// Leaves W times the message in its place. No exchanges: W is the identity.
-    virtual void finish(Step& step, const std::vector<comm::Token>& exchanges) {
-        for (const auto& token : exchanges) step.finish_mix(token, message(step));
+    /// Leaves W times the message in its place, in the bucket's columns.
+    virtual void finish(Step& step, const Bucket& bucket) {
+        step.finish_mix(bucket.token, message(step));
     }
+    /// W times the whole message, after all exchanges.
+    virtual arena::Rows averaged(Step& step) { return message(step); }
     /// After averaging.
     virtual void combined(Step&) {}
 
 private:
-    std::vector<comm::Token> pending_;
+    void finish_one(Step& step) {
+        finish(step, pending_.front());
+        pending_.pop_front();
+    }
+
+    std::deque<Bucket> pending_;
+};
+
+/// Averaging of whole rows into others, by tiles: while one is added the next ones move.
+class TiledMix {
+public:
+    void start(Step& step, arena::Rows rows) {
+        for (const arena::Columns columns : step.layout.tiles(step.layout.all())) {
+            pending_.push_back({step.start_mix(rows, columns), columns});
+        }
+    }
+    /// out = W times the rows; `then` is called with the columns of each tile that is there.
+    template <class Then>
+    void finish(Step& step, arena::Rows out, Then&& then) {
+        for (const Bucket& bucket : pending_) {
+            step.finish_mix(bucket.token, out);
+            then(bucket.columns);
+        }
+        pending_.clear();
+    }
+    void finish(Step& step, arena::Rows out) {
+        finish(step, out, [](arena::Columns) {});
+    }
+
+private:
+    std::vector<Bucket> pending_;
 };
 
 /// With a correction that sums up what averaging has changed, in its share s:
@@ -87,22 +122,21 @@ protected:
         step.descend(change_.rows(), step.x, step.g, columns);
         step.combine(step.x, {{1, change_.rows()}, {1, correction_}}, columns);
     }
-    void finish(Step& step, const std::vector<comm::Token>& exchanges) override {
-        for (const auto& token : exchanges) step.finish_change(token, change_.rows());
-        changed_ = !exchanges.empty();
-        if (!changed_) return;
-        step.combine(step.x, {{1, step.x}, {1, change_.rows()}}, step.layout.all());
-        step.combine(correction_, {{1, correction_}, {share_, change_.rows()}}, step.layout.all());
+    void finish(Step& step, const Bucket& bucket) override {
+        step.finish_change(bucket.token, change_.rows());
+        step.combine(step.x, {{1, step.x}, {share_, change_.rows()}}, bucket.columns);
+        step.combine(correction_, {{1, correction_}, {share_, change_.rows()}}, bucket.columns);
     }
-    /// What was measured as averaged is W m; the rest of the share goes back.
-    void combined(Step& step) override {
-        if (!changed_ || share_ == 1) return;
-        step.combine(step.x, {{1, step.x}, {share_ - 1, change_.rows()}}, step.layout.all());
+    /// W m, of which x has only its share.
+    arena::Rows averaged(Step& step) override {
+        if (share_ == 1 || !averages(step.round)) return step.x;
+        step.combine(change_.rows(), {{1, step.x}, {1 - share_, change_.rows()}},
+                     step.layout.all());
+        return change_.rows();
     }
 
 private:
     double share_;
-    bool changed_ = false;
     arena::Rows correction_;
     arena::Buffer change_;
 };

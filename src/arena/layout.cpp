@@ -48,6 +48,18 @@ int64_t Layout::columns() const {
     return end_ < kLong ? end_ : round_up(end_ - kSkew, kPeriod) + kSkew;
 }
 
+std::vector<Columns> Layout::tiles(Columns columns) const {
+    constexpr int64_t kTile = int64_t{1} << 20;
+    std::vector<Columns> tiles{columns};
+    const auto [first, last] = segments_in(columns);
+    for (int s = first; s < last; ++s) {
+        if (segments_[s].begin - tiles.back().begin < kTile) continue;
+        tiles.back().end = segments_[s].begin;
+        tiles.push_back({segments_[s].begin, columns.end});
+    }
+    return tiles;
+}
+
 std::pair<int, int> Layout::segments_in(Columns columns) const {
     const auto starts_before = [](const Segment& segment, int64_t column) {
         return segment.begin < column;

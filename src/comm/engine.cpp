@@ -49,6 +49,11 @@ bool Engine::idle() {
     return operations_.empty();
 }
 
+std::vector<std::shared_ptr<Pending>> Engine::in_flight() {
+    const std::lock_guard lock(mutex_);
+    return operations_;
+}
+
 bool Engine::test(Pending& operation) {
     if (!operation.done()) step_all();
     if (!operation.done()) return false;
@@ -75,13 +80,8 @@ bool Engine::step(Pending& operation) {
 }
 
 bool Engine::step_all() {
-    std::vector<std::shared_ptr<Pending>> operations;
-    {
-        const std::lock_guard lock(mutex_);
-        operations = operations_;
-    }
     bool finished = false;
-    for (const auto& operation : operations) finished |= step(*operation);
+    for (const auto& operation : in_flight()) finished |= step(*operation);
     if (finished) {
         const std::lock_guard lock(mutex_);
         std::erase_if(operations_, [](const auto& operation) { return operation->done(); });
@@ -91,8 +91,6 @@ bool Engine::step_all() {
 
 void Engine::run() {
     shorten_sleeps();
-    // A look that took this long has copied: there is likely more to copy.
-    constexpr double kBusySeconds = 20e-6;
     Backoff backoff;
     std::unique_lock lock(mutex_);
     while (!stop_) {

@@ -46,6 +46,7 @@ public:
     /// own memory stays, as a plane may still write into it.
     void halt();
     bool idle();  ///< whether nothing is in flight
+    std::vector<std::shared_ptr<Pending>> in_flight();
     /// Moves everything along; whether `operation` is done. Rethrows what its steps threw.
     bool test(Pending& operation);
     std::vector<int> owing(Pending& operation);

@@ -115,6 +115,12 @@ void Exchange::finish_all_reduce(const Token& token) {
 
 bool Exchange::poll(const Token& token) { return impl_->world.engine.test(*token); }
 
+void Exchange::settle() {
+    for (const auto& operation : impl_->world.engine.in_flight()) {
+        impl_->world.wait("an exchange of parameters", *operation);
+    }
+}
+
 int64_t Exchange::receive_bytes(graphs::Round round, arena::DType type) const {
     const auto plan = impl_->plan(round);
     int64_t rows = plan->slots;

@@ -69,6 +69,9 @@ public:
     /// Whether the exchange has finished moving; never blocks. Also moves others along.
     bool poll(const Token& token);
 
+    /// Waits until all that is in flight has moved; it is finished as ever.
+    void settle();
+
     /// Exact moments over replicas. Collective. `mean` (may be null, on all ranks alike): float64
     /// row [P] that receives the mean over all replicas, on every rank.
     Spread moments(arena::Rows x, double* mean);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -269,6 +270,16 @@ public:
     }
 };
 
+/// Open MPI over TCP answers the rendezvous of a large message in the socket that carries bulk the
+/// other way, and lets the receiver's `put` fetch a message as a whole: two ranks that send to each
+/// other then take turns, and a link carries one direction at a time. Without `put` messages go in
+/// fragments and answers pass between them. What the user has set stays. (Other libraries read no
+/// such variable.)
+void let_tcp_send_both_ways() {
+    constexpr int kKeep = 0;
+    setenv("OMPI_MCA_btl_tcp_flags", "send,inplace,need-ack,need-csum,hetero-rdma", kKeep);
+}
+
 }  // namespace
 
 Membership join_mpi(int64_t piece) {
@@ -278,6 +289,7 @@ Membership join_mpi(int64_t piece) {
     if (started) {
         MPI_Query_thread(&level);
     } else {
+        let_tcp_send_both_ways();
         watch.next("MPI_Init_thread");
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
     }

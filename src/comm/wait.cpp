@@ -81,7 +81,10 @@ void shorten_sleeps() {
 void wait(const Wait& wait) {
     const double start = base::now();
     Backoff backoff;
-    while (!wait.done()) {
+    for (;;) {
+        const base::Stopwatch look;
+        if (wait.done()) return;
+        if (look.seconds() > kBusySeconds) backoff.reset();
         backoff.pause();
         if (!backoff.sleeping()) continue;
         wait.check_failures();

@@ -62,6 +62,10 @@ void Probe::gradient(arena::Rows g, arena::Columns columns) {
 }
 
 void Probe::about_to_average(arena::Rows x) {
+    if (measures_before()) {
+        const TimedScope scope(timers_, Time::exchange);
+        exchange_.settle();
+    }
     if (profiled_ || needs_.norms) {
         const TimedScope scope(timers_, profiled_ ? Time::profile : Time::control);
         const size_t segments = layout_.segments().size(), tensors = layout_.tensors().size();

@@ -52,6 +52,11 @@ public:
     const std::vector<double>& variance() const { return variance_; }  ///< [T]
     double distance() const { return distance_; }                      ///< consensus distance
 
+    /// Whether about_to_average measures: what is on its way has then moved before it does, so that
+    /// measuring, which no time of the step contains, hides nothing of an exchange.
+    bool measures_before() const {
+        return profiled_ || variance_due_ || needs_.norms || needs_.variance;
+    }
     bool wants_after() const { return variance_due_ && plan_.after; }
 
 private:

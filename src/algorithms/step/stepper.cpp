@@ -112,10 +112,12 @@ void Stepper::around(const Gradients& gradients, Step& step) {
     algorithm.before_forward(step);
     gradients([&](arena::Columns columns) {
         probe_.gradient(g_, columns);
-        if (clip_norm_) {
-            complete.push_back(columns);
-        } else {
-            algorithm.ready(step, columns);
+        for (const arena::Columns tile : layout_.tiles(columns)) {
+            if (clip_norm_) {
+                complete.push_back(tile);
+            } else {
+                algorithm.ready(step, tile);
+            }
         }
     });
     if (clip_norm_) {

@@ -37,10 +37,6 @@ public:
     }
 
 private:
-    struct Bucket {
-        comm::Token token;
-        arena::Columns columns;
-    };
     comm::RoundCost cost_;
     std::vector<Bucket> pending_;
 };

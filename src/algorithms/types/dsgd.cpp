@@ -36,21 +36,27 @@ public:
     void declare(arena::StateTable& state) override { mixed_ = state.scratch(); }
     void before_forward(Step& step) override {
         step.probe.about_to_average(step.x);
-        token_ = step.start_mix(step.x, step.layout.all());
+        exchange_.start(step, step.x);
     }
     void after_backward(Step& step) override {
-        step.finish_mix(token_, mixed_.rows());
-        token_.reset();
-        step.mix_again(mixed_.rows());
-        step.probe.averaged(mixed_.rows());
-        step.update(step.x, mixed_.rows(), step.x, step.layout.all());
+        const arena::Rows mixed = mixed_.rows();
+        if (step.may_mix_again()) {
+            exchange_.finish(step, mixed);
+            step.mix_again(mixed);
+            step.update(step.x, mixed, step.x, step.layout.all());
+        } else {
+            exchange_.finish(step, mixed, [&](arena::Columns columns) {
+                step.update(step.x, mixed, step.x, columns);
+            });
+        }
+        step.probe.averaged(mixed);
     }
     bool mixes_again() const override { return true; }
     bool keeps_received_rows() const override { return true; }
 
 private:
     arena::Buffer mixed_;
-    comm::Token token_;
+    TiledMix exchange_;
 };
 
 class CombineThenAdapt final : public Mixed {

@@ -31,12 +31,11 @@ public:
     void declare(arena::StateTable& state) override { mixed_ = state.scratch(); }
     void before_forward(Step& step) override {
         step.probe.about_to_average(step.x);
-        token_ = step.start_mix(step.x, step.layout.all());
+        exchange_.start(step, step.x);
     }
     void after_backward(Step& step) override {
         const arena::Rows mixed = mixed_.rows();
-        step.finish_mix(token_, mixed);
-        token_.reset();
+        exchange_.finish(step, mixed);
         step.probe.averaged(mixed);
         const double a = factor(step.t, step.numbers.lr);
         if (a != 1) step.combine(mixed, {{1 - a, step.x}, {a, mixed}}, step.layout.all());
@@ -53,7 +52,7 @@ private:
     int64_t start_;
     double a_min_, a_max_, p_, lr_max_;
     arena::Buffer mixed_;
-    comm::Token token_;
+    TiledMix exchange_;
 };
 
 std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {

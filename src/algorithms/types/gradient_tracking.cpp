@@ -40,10 +40,6 @@ protected:
         step.copy(step.g, g_before_, columns);
     }
 
-    struct Bucket {
-        comm::Token token;  // null where nothing is exchanged
-        arena::Columns columns;
-    };
     arena::Rows y_, g_before_;
     std::vector<Bucket> trackers_;
 };
@@ -84,17 +80,17 @@ public:
     }
     void before_forward(Step& step) override {
         step.probe.about_to_average(step.x);
-        token_ = step.start_mix(step.x, step.layout.all());
+        parameters_.start(step, step.x);
     }
     void ready(Step& step, arena::Columns columns) override {
         track(step, columns);
         trackers_.push_back({step.start_mix(y_, columns), columns});
     }
     void after_backward(Step& step) override {
-        step.finish_mix(token_, mixed_.rows());
-        token_.reset();
+        parameters_.finish(step, mixed_.rows(), [&](arena::Columns columns) {
+            step.descend(step.x, mixed_.rows(), y_, columns);  // y as it was sent
+        });
         step.probe.averaged(mixed_.rows());
-        step.descend(step.x, mixed_.rows(), y_, step.layout.all());  // y as it was sent
         for (const auto& [token, columns] : trackers_) step.finish_mix(token, y_);
         trackers_.clear();
     }
@@ -103,7 +99,7 @@ public:
 
 private:
     arena::Buffer mixed_;
-    comm::Token token_;
+    TiledMix parameters_;
 };
 
 std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {

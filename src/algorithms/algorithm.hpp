@@ -68,7 +68,8 @@ struct Sent {
     int64_t rounds = 0;     ///< averagings of parameters
     double degree = 0;
     int64_t messages = 0;
-    double rows = 0;  ///< rows of parameters sent
+    double rows = 0;      ///< rows of parameters sent
+    double gathered = 0;  ///< of these such as hold a group's mean, see RoundCost
 };
 
 /// What an algorithm needs of W for its promises to hold.

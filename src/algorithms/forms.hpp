@@ -18,8 +18,8 @@ protected:
     /// `rows` rows to every neighbour.
     Sent rows_sent(graphs::Round round, int rows) const {
         const comm::RoundCost& cost = cost_.of(round);
-        return {cost.averages, cost.averages ? 1 : 0, cost.degree, rows * cost.messages,
-                rows * cost.rows};
+        return {cost.averages,        cost.averages ? 1 : 0, cost.degree,
+                rows * cost.messages, rows * cost.rows,      rows * cost.gathered};
     }
     /// Whether the round's matrix is not the identity.
     bool averages(graphs::Round round) const { return cost_.of(round).averages; }

@@ -8,7 +8,7 @@ namespace dbench::comm {
 
 RoundCost round_cost(const graphs::Schedule& schedule, graphs::Round round) {
     const int n = schedule.size();
-    RoundCost cost{0, 0, 0, false};
+    RoundCost cost{};
     int64_t links = 0;
     std::vector<bool> grouped(static_cast<size_t>(n));
     for (const std::vector<int>& members : schedule.groups(round)) {
@@ -16,6 +16,8 @@ RoundCost round_cost(const graphs::Schedule& schedule, graphs::Round round) {
         const RoundCost group = all_reduce_cost(m);
         cost.messages += group.messages;
         cost.rows += group.rows;
+        if (m > 2)
+            cost.gathered += group.rows / 2;  // pairs are neighbours where messages are coded
         links += m * (m - 1);
         for (const int member : members) grouped[member] = true;
     }
@@ -34,7 +36,8 @@ RoundCost round_cost(const graphs::Schedule& schedule, graphs::Round round) {
 }
 
 RoundCost all_reduce_cost(int64_t n) {
-    return {static_cast<double>(n - 1), 2 * n * (n - 1), 2.0 * static_cast<double>(n - 1), n > 1};
+    return {static_cast<double>(n - 1), 2 * n * (n - 1), 2.0 * static_cast<double>(n - 1), 0,
+            n > 1};
 }
 
 }  // namespace dbench::comm

@@ -21,13 +21,15 @@ int64_t tile_columns(const Placement& placement) {
 }  // namespace
 
 Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layout& layout,
-                     const graphs::Schedule* schedule, Reduction reduction)
+                     const graphs::Schedule* schedule, Reduction reduction, arena::Codec codec)
     : world(world.impl()),
       placement(placement),
       layout(layout),
       schedule(schedule),
       reduction(reduction),
-      mean_plan(std::make_shared<const MixingPlan>(make_mean_plan(placement, world.rank()))),
+      codec(codec),
+      mean_plan(std::make_shared<const MixingPlan>(
+          make_mean_plan(placement, world.rank(), contribution()))),
       repeating(kRepeatingPlans),
       others(kOtherPlans) {
     DBENCH_EXPECT(placement.ranks == world.size() && placement.replicas >= placement.ranks);
@@ -36,8 +38,9 @@ Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layo
 
 std::shared_ptr<const MixingPlan> Exchange::Impl::plan(graphs::Round round) {
     PlanCache& cache = round.repeats ? repeating : others;
-    return cache.get(round.matrix,
-                     [&] { return make_mixing_plan(*schedule, round, placement, world.rank()); });
+    return cache.get(round.matrix, [&] {
+        return make_mixing_plan(*schedule, round, placement, world.rank(), contribution());
+    });
 }
 
 std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPlan> plan,
@@ -47,7 +50,9 @@ std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPla
     DBENCH_EXPECT(x.count == placement.count(world.rank()));
     DBENCH_EXPECT(x.space != arena::Space::cuda);
     const bool all = plan->groups.size() == 1 && plan->groups[0].members == placement.replicas;
-    const Operation::Options options{in_place, all && reduction == Reduction::library};
+    const bool by_library =
+        all && reduction == Reduction::library && codec == arena::Codec::identity;
+    const Operation::Options options{in_place, by_library, codec};
     auto operation = std::make_shared<Operation>(world.rows(), pool, std::move(plan), x, columns,
                                                  world.next_exchange(), options);
     const bool arithmetic = operation->begin();
@@ -61,8 +66,8 @@ void Exchange::Impl::finish(Operation& operation, arena::Rows out, Operation::Re
 }
 
 Exchange::Exchange(World& world, const Placement& placement, const arena::Layout& layout,
-                   const graphs::Schedule* schedule, Reduction reduction)
-    : impl_(std::make_unique<Impl>(world, placement, layout, schedule, reduction)) {}
+                   const graphs::Schedule* schedule, Reduction reduction, arena::Codec codec)
+    : impl_(std::make_unique<Impl>(world, placement, layout, schedule, reduction, codec)) {}
 
 Exchange::~Exchange() {
     if (!impl_->world.engine.idle()) impl_->world.engine.halt();
@@ -123,19 +128,21 @@ void Exchange::settle() {
 
 int64_t Exchange::receive_bytes(graphs::Round round, arena::DType type) const {
     const auto plan = impl_->plan(round);
-    int64_t rows = plan->slots;
+    const bool coded = impl_->codec != arena::Codec::identity;
+    int64_t rows = 0, travelling = plan->slots + (coded ? plan->rows_sent() : 0);
     for (const GroupPlan& group : plan->groups) {
         if (group.local()) continue;
         int64_t nodes = 0;
         for (const auto& part : group.parts) nodes += static_cast<int64_t>(part.nodes.size());
         const auto parts = static_cast<int64_t>(group.parts.size());
-        // The mean, this rank's subtrees, and a chunk of everybody's.
-        rows +=
-            1 +
-            (group.adds_first() ? static_cast<int64_t>(group.parts[group.me].nodes.size()) : 0) +
-            (nodes + parts - 1) / parts;
+        const auto mine = static_cast<int64_t>(group.parts[group.me].nodes.size());
+        const int64_t chunks = (nodes + parts - 1) / parts;
+        // The mean, this rank's subtrees, and a chunk of everybody's, decoded too.
+        rows += 1 + (group.adds_first() ? mine : 0) + (coded ? chunks : 0);
+        travelling += chunks + (coded ? mine : 0);
     }
-    return rows * impl_->layout.columns() * arena::size_of(type);
+    return impl_->layout.columns() *
+           (rows * arena::size_of(type) + travelling * arena::size_of(impl_->codec, type));
 }
 
 }  // namespace dbench::comm

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "arena/codec.hpp"
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
 #include "arena/tree.hpp"
@@ -23,6 +24,7 @@ struct RoundCost {
     double degree;     ///< mean out-degree without self
     int64_t messages;  ///< sum over replicas
     double rows;       ///< rows sent, sum over replicas; times parameter bytes: bytes_sent
+    double gathered;   ///< of these such as hold a group's mean, which mixing sends uncoded
     bool averages;     ///< W is not the identity
 };
 RoundCost round_cost(const graphs::Schedule& schedule, graphs::Round round);
@@ -41,9 +43,11 @@ struct Spread {
 
 class Exchange {
 public:
-    /// `schedule` may be null (centralized). Collective. Keeps references to all.
+    /// `schedule` may be null (centralized). What mixing and all-reduce send travels in `codec`;
+    /// moments are exact all the same. Collective. Keeps references to all.
     Exchange(World& world, const Placement& placement, const arena::Layout& layout,
-             const graphs::Schedule* schedule, Reduction reduction);
+             const graphs::Schedule* schedule, Reduction reduction,
+             arena::Codec codec = arena::Codec::identity);
     /// Rows of exchanges that are not finished (an error is on its way) must still be there;
     /// nothing can be exchanged in this World any more after that.
     ~Exchange();

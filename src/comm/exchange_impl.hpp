@@ -17,13 +17,17 @@ struct Exchange::Impl {
     const arena::Layout& layout;
     const graphs::Schedule* schedule;
     Reduction reduction;
+    arena::Codec codec;
     std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();
     std::shared_ptr<const MixingPlan> mean_plan;
     PlanCache repeating, others;
 
     Impl(World& world, const Placement& placement, const arena::Layout& layout,
-         const graphs::Schedule* schedule, Reduction reduction);
+         const graphs::Schedule* schedule, Reduction reduction, arena::Codec codec);
 
+    Contribution contribution() const {
+        return codec == arena::Codec::identity ? Contribution::subtrees : Contribution::rows;
+    }
     std::shared_ptr<const MixingPlan> plan(graphs::Round round);
     std::shared_ptr<Operation> start(std::shared_ptr<const MixingPlan> plan, arena::Rows x,
                                      arena::Columns columns, bool in_place);

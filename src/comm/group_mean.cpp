@@ -10,10 +10,8 @@ using arena::Columns;
 
 constexpr int64_t kTile = 16384;  // columns that are still in cache when they are copied
 
-/// Where a row's column 0 would be if its column `column` were at `data`.
-char* column_zero(char* data, int64_t column, arena::DType type) {
-    return data - column * arena::size_of(type);
-}
+/// Where a row's column 0 would be if its column `column` were at `data`; elements of `size` bytes.
+char* column_zero(char* data, int64_t column, int64_t size) { return data - column * size; }
 
 }  // namespace
 
@@ -26,26 +24,38 @@ Columns cut(Columns columns, int64_t parts, int64_t index) {
     return {bound(index), bound(index + 1)};
 }
 
-void local_group_mean(const GroupPlan& plan, arena::Rows x, Columns columns, arena::Rows out) {
-    std::vector<arena::Summand> leaves;
-    for (int64_t p = 0; p < plan.members; ++p) {
-        leaves.push_back({{p, p + 1}, x.at(plan.rows[p], 0)});
-    }
+void local_group_mean(const GroupPlan& plan, arena::Rows x, Columns columns, arena::Rows out,
+                      arena::Codec codec) {
+    const bool coded = codec != arena::Codec::identity;
+    const arena::Buffer rounded(x.type, 0, coded ? plan.members : 0, coded ? kTile : 0);
     for (int64_t begin = columns.begin; begin < columns.end; begin += kTile) {
         const Columns tile{begin, std::min(begin + kTile, columns.end)};
+        std::vector<arena::Summand> leaves;
+        for (int64_t p = 0; p < plan.members; ++p) {
+            const void* leaf = x.at(plan.rows[p], 0);
+            if (coded) {
+                char* const row = rounded.rows().at(p, 0);
+                arena::quantize(codec, x.type, x.at(plan.rows[p], begin), row, tile.count());
+                leaf = column_zero(row, begin, arena::size_of(x.type));
+            }
+            leaves.push_back({{p, p + 1}, leaf});
+        }
         const auto bytes = static_cast<size_t>(tile.count() * arena::size_of(x.type));
-        char* const first = out.at(plan.rows[0], 0);
-        arena::tree_mean(x.type, plan.members, leaves, first, tile);
+        char* const first = out.at(plan.rows[0], begin);
+        arena::tree_mean(x.type, plan.members, leaves, out.at(plan.rows[0], 0), tile);
+        if (coded) arena::quantize(codec, x.type, first, first, tile.count());
         for (size_t i = 1; i < plan.rows.size(); ++i) {
-            std::memcpy(out.at(plan.rows[i], begin), out.at(plan.rows[0], begin), bytes);
+            std::memcpy(out.at(plan.rows[i], begin), first, bytes);
         }
     }
 }
 
 GroupMean::GroupMean(const GroupPlan& plan, arena::Rows x, Columns columns, ScratchPool& pool,
-                     bool in_place)
-    : plan_(plan), x_(x), columns_(columns), pool_(pool) {
-    result_ = in_place ? x.at(plan.rows[0], 0) : take(columns);
+                     Options options)
+    : plan_(plan), x_(x), columns_(columns), pool_(pool), options_(options) {
+    const int64_t size = arena::size_of(x.type);
+    result_ = options.in_place ? x.at(plan.rows[0], 0) : take(columns, size);
+    gathered_ = options.gathers_coded ? take(columns, travelling_size()) : result_;
 }
 
 void GroupMean::reduce() {
@@ -57,29 +67,33 @@ void GroupMean::reduce() {
         }
         if (leaves.size() == 1) {  // straight from x
             nodes_.push_back(leaves[0]);
-            continue;
+        } else {
+            char* const mean = take(columns_, arena::size_of(x_.type));
+            arena::tree_mean(x_.type, plan_.members, leaves, mean, columns_);
+            nodes_.push_back({node, mean});
         }
-        char* const mean = take(columns_);
-        arena::tree_mean(x_.type, plan_.members, leaves, mean, columns_);
-        nodes_.push_back({node, mean});
+        sent_.push_back(nodes_.back().row);
+        if (!coded()) continue;
+        char* const words = take(columns_, travelling_size());
+        encode(nodes_.back().row, words, columns_);
+        sent_.back() = words;
     }
 }
 
 void GroupMean::list_scatter(int tag, std::vector<Message>& out, std::vector<Message>& in) {
     const Columns my_chunk = chunk(plan_.me);
+    const int64_t size = travelling_size();
     received_.resize(plan_.parts.size());
     for (size_t part = 0; part < plan_.parts.size(); ++part) {
         if (static_cast<int>(part) == plan_.me) continue;
         if (const Columns theirs = chunk(part); theirs.count() > 0) {
-            for (const arena::Summand& node : nodes_) {
-                out.push_back(message(part, tag, const_cast<void*>(node.row), theirs));
-            }
+            for (const void* row : sent_) out.push_back(message(part, tag, row, theirs, size));
         }
         if (my_chunk.count() == 0) continue;
         for (const arena::Interval node : plan_.parts[part].nodes) {
-            char* const row = take(my_chunk);
+            char* const row = take(my_chunk, size);
             received_[part].push_back({node, row});
-            in.push_back(message(part, tag, row, my_chunk));
+            in.push_back(message(part, tag, row, my_chunk, size));
         }
     }
 }
@@ -88,26 +102,42 @@ void GroupMean::combine() {
     const Columns my_chunk = chunk(plan_.me);
     if (my_chunk.count() == 0) return;
     received_[plan_.me] = nodes_;
+    if (coded()) {
+        for (size_t k = 0; k < nodes_.size(); ++k) received_[plan_.me][k].row = sent_[k];
+    }
     std::vector<arena::Summand> all;
     for (const auto& nodes : received_) all.insert(all.end(), nodes.begin(), nodes.end());
+    if (coded()) {
+        for (arena::Summand& node : all) {
+            char* const row = take(my_chunk, arena::size_of(x_.type));
+            decode(node.row, row, my_chunk);
+            node.row = row;
+        }
+    }
     arena::tree_mean(x_.type, plan_.members, all, result_, my_chunk);
+    if (options_.gathers_coded) encode(result_, gathered_, my_chunk);
 }
 
 void GroupMean::list_gather(int tag, std::vector<Message>& out, std::vector<Message>& in) {
+    const int64_t size = options_.gathers_coded ? travelling_size() : arena::size_of(x_.type);
     for (size_t part = 0; part < plan_.parts.size(); ++part) {
         if (static_cast<int>(part) == plan_.me) continue;
         const Columns mine = chunk(plan_.me), theirs = chunk(part);
-        if (mine.count() > 0) out.push_back(message(part, tag, result_, mine));
-        if (theirs.count() > 0) in.push_back(message(part, tag, result_, theirs));
+        if (mine.count() > 0) out.push_back(message(part, tag, gathered_, mine, size));
+        if (theirs.count() > 0) in.push_back(message(part, tag, gathered_, theirs, size));
     }
 }
 
+void GroupMean::arrive() {
+    if (options_.gathers_coded) decode(gathered_, result_, columns_);
+}
+
 void GroupMean::copy_to(arena::Rows out) const {
-    const auto bytes = static_cast<size_t>(columns_.count() * arena::size_of(x_.type));
+    const int64_t size = arena::size_of(x_.type);
     for (const int64_t row : plan_.rows) {
         char* const to = out.at(row, columns_.begin);
-        char* const from = at(result_, columns_);
-        if (to != from) std::memcpy(to, from, bytes);
+        const char* const from = result_ + columns_.begin * size;
+        if (to != from) std::memcpy(to, from, static_cast<size_t>(columns_.count() * size));
     }
 }
 
@@ -115,18 +145,27 @@ Columns GroupMean::chunk(size_t part) const {
     return cut(columns_, static_cast<int64_t>(plan_.parts.size()), static_cast<int64_t>(part));
 }
 
-char* GroupMean::take(Columns columns) {
-    memory_.push_back(pool_.take(columns.count() * arena::size_of(x_.type)));
-    return column_zero(memory_.back().get(), columns.begin, x_.type);
+char* GroupMean::take(Columns columns, int64_t size) {
+    memory_.push_back(pool_.take(columns.count() * size));
+    return column_zero(memory_.back().get(), columns.begin, size);
 }
 
-char* GroupMean::at(void* row, Columns columns) const {
-    return static_cast<char*>(row) + columns.begin * arena::size_of(x_.type);
+Message GroupMean::message(size_t part, int tag, const void* row, Columns columns,
+                           int64_t size) const {
+    char* const first = static_cast<char*>(const_cast<void*>(row)) + columns.begin * size;
+    return {plan_.parts[part].rank, tag, first, columns.count() * size};
 }
 
-Message GroupMean::message(size_t part, int tag, void* row, Columns columns) const {
-    return {plan_.parts[part].rank, tag, at(row, columns),
-            columns.count() * arena::size_of(x_.type)};
+void GroupMean::encode(const void* row, void* words, Columns columns) const {
+    arena::encode(options_.codec, x_.type,
+                  static_cast<const char*>(row) + columns.begin * arena::size_of(x_.type),
+                  static_cast<uint16_t*>(words) + columns.begin, columns.count());
+}
+
+void GroupMean::decode(const void* words, void* row, Columns columns) const {
+    arena::decode(options_.codec, x_.type, static_cast<const uint16_t*>(words) + columns.begin,
+                  static_cast<char*>(row) + columns.begin * arena::size_of(x_.type),
+                  columns.count());
 }
 
 }  // namespace dbench::comm

@@ -8,10 +8,15 @@
 //   3. combine   each owner's chunk of all subtrees becomes their mean, in tree order
 //   4. gather    each owner sends its chunk of the mean to the others: (q-1)/q rows out
 // Two steps of q - 1 messages each (times k in the first); bits do not depend on q.
+//
+// In 16 bits every row goes by itself (k = R) and the mean is that of rounded rows. It is gathered
+// in 16 bits too where replicas take it as it is (all-reduce of gradients), but whole where they
+// take its difference from what they sent (mixing), so that the mean over replicas stays.
 
 #include <memory>
 #include <vector>
 
+#include "arena/codec.hpp"
 #include "arena/rows.hpp"
 #include "comm/mixing_plan.hpp"
 #include "comm/plane.hpp"
@@ -24,40 +29,54 @@ namespace dbench::comm {
 arena::Columns cut(arena::Columns columns, int64_t parts, int64_t index);
 
 /// out = mean over the rows' group, all of whose members are here, for each of its rows of `out`.
-/// Rows of `out` may be those of x.
-void local_group_mean(const GroupPlan& plan, arena::Rows x, arena::Columns columns,
-                      arena::Rows out);
+/// Rows of `out` may be those of x. With a codec Q it is Q(mean of Q(x)).
+void local_group_mean(const GroupPlan& plan, arena::Rows x, arena::Columns columns, arena::Rows out,
+                      arena::Codec codec);
 
 /// One such mean on its way between ranks; the functions are called in their order, those that
 /// list messages followed by the messages' travel.
 class GroupMean {
 public:
-    /// `in_place`: the mean comes into the group's first row of x.
+    struct Options {
+        bool in_place;  ///< the mean comes into the group's first row of x
+        arena::Codec codec;
+        bool gathers_coded;  ///< the mean travels in the codec too
+    };
+
     GroupMean(const GroupPlan& plan, arena::Rows x, arena::Columns columns, ScratchPool& pool,
-              bool in_place);
+              Options options);
 
     void reduce();
     void list_scatter(int tag, std::vector<Message>& out, std::vector<Message>& in);
     void combine();
     void list_gather(int tag, std::vector<Message>& out, std::vector<Message>& in);
 
+    void arrive();                            ///< makes of what was gathered the mean
     void* result() const { return result_; }  ///< the mean, address of column 0
     void copy_to(arena::Rows out) const;      ///< into the group's rows of `out`
 
 private:
+    bool coded() const { return options_.codec != arena::Codec::identity; }
     arena::Columns chunk(size_t part) const;
-    char* take(arena::Columns columns);  // a row of scratch, address of column 0
-    char* at(void* row, arena::Columns columns) const;
-    Message message(size_t part, int tag, void* row, arena::Columns columns) const;
+    int64_t travelling_size() const { return arena::size_of(options_.codec, x_.type); }
+    // A row of scratch for elements of `size` bytes, address of column 0.
+    char* take(arena::Columns columns, int64_t size);
+    Message message(size_t part, int tag, const void* row, arena::Columns columns,
+                    int64_t size) const;
+    void encode(const void* row, void* words, arena::Columns columns) const;
+    void decode(const void* words, void* row, arena::Columns columns) const;
 
     const GroupPlan& plan_;
     arena::Rows x_;
     arena::Columns columns_;
     ScratchPool& pool_;
+    Options options_;
     std::vector<std::shared_ptr<char>> memory_;
     std::vector<arena::Summand> nodes_;                  // mine, all columns
-    std::vector<std::vector<arena::Summand>> received_;  // per part, my chunk
+    std::vector<const void*> sent_;                      // the same as they travel
+    std::vector<std::vector<arena::Summand>> received_;  // per part, my chunk, as they travel
     char* result_;
+    char* gathered_;  // the result as it travels
 };
 
 }  // namespace dbench::comm

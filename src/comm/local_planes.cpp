@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
@@ -28,12 +27,19 @@ public:
 
     void put(Channel channel, int from, int to, int tag, std::string bytes) {
         const std::lock_guard lock(mutex_);
-        boxes_[{channel, to, from, tag}].push_back(std::move(bytes));
+        Box& box = boxes_[{channel, to, from, tag}];
+        box.messages.emplace(box.sent++, std::move(bytes));
     }
 
-    std::optional<std::string> take(Channel channel, int from, int to, int tag) {
+    /// The number of the message that a receive which starts now is for.
+    uint64_t expect(Channel channel, int from, int to, int tag) {
         const std::lock_guard lock(mutex_);
-        return take(boxes_.find({channel, to, from, tag}));
+        return boxes_[{channel, to, from, tag}].expected++;
+    }
+
+    std::optional<std::string> take(Channel channel, int from, int to, int tag, uint64_t number) {
+        const std::lock_guard lock(mutex_);
+        return take(boxes_.find({channel, to, from, tag}), number);
     }
 
     /// A letter of the lowest rank that has written one.
@@ -45,18 +51,25 @@ public:
             return {};
         }
         const int from = std::get<2>(box->first);
-        return Letter{from, take(box).value()};
+        const uint64_t number = box->second.expected++;
+        return Letter{from, take(box, number).value()};
     }
 
 private:
-    using Boxes = std::map<std::tuple<Channel, int, int, int>,  // channel, to, from, tag
-                           std::deque<std::string>>;
+    struct Box {
+        std::map<uint64_t, std::string> messages;
+        uint64_t sent = 0, expected = 0;
+    };
+    using Boxes = std::map<std::tuple<Channel, int, int, int>, Box>;  // channel, to, from, tag
 
-    std::optional<std::string> take(Boxes::iterator box) {
-        if (box == boxes_.end()) return {};
-        std::string bytes = std::move(box->second.front());
-        box->second.pop_front();
-        if (box->second.empty()) boxes_.erase(box);
+    std::optional<std::string> take(Boxes::iterator at, uint64_t number) {
+        if (at == boxes_.end()) return {};
+        Box& box = at->second;
+        const auto found = box.messages.find(number);
+        if (found == box.messages.end()) return {};
+        std::string bytes = std::move(found->second);
+        box.messages.erase(found);
+        if (box.messages.empty() && box.sent == box.expected) boxes_.erase(at);
         return bytes;
     }
 
@@ -70,17 +83,18 @@ namespace {
 class LocalTransfer : public Transfer {
 public:
     LocalTransfer(LocalGroup& group, Channel channel, int me, std::span<const Message> in)
-        : group_(group), channel_(channel), me_(me), in_(in.begin(), in.end()) {}
+        : group_(group), channel_(channel), me_(me) {
+        for (const Message& message : in) {
+            in_.push_back({message, group.expect(channel, message.rank, me, message.tag)});
+        }
+    }
 
     bool test() override {
-        std::set<std::pair<int, int>> late;  // what follows a late message waits for its turn
-        std::erase_if(in_, [&](const Message& message) {
-            if (late.count({message.rank, message.tag})) return false;
-            const auto bytes = group_.take(channel_, message.rank, me_, message.tag);
-            if (!bytes) {
-                late.insert({message.rank, message.tag});
-                return false;
-            }
+        std::erase_if(in_, [&](const Expected& expected) {
+            const Message& message = expected.message;
+            const auto bytes =
+                group_.take(channel_, message.rank, me_, message.tag, expected.number);
+            if (!bytes) return false;
             if (static_cast<int64_t>(bytes->size()) > message.bytes) {
                 throw base::RunError("a message of " + std::to_string(bytes->size()) +
                                      " bytes came where " + std::to_string(message.bytes) +
@@ -94,7 +108,7 @@ public:
 
     std::vector<int> owing() const override {
         std::set<int> ranks;
-        for (const Message& message : in_) ranks.insert(message.rank);
+        for (const Expected& expected : in_) ranks.insert(expected.message.rank);
         return {ranks.begin(), ranks.end()};
     }
 
@@ -102,7 +116,11 @@ private:
     LocalGroup& group_;
     Channel channel_;
     int me_;
-    std::vector<Message> in_;
+    struct Expected {
+        Message message;
+        uint64_t number;  // among those of its sender and tag
+    };
+    std::vector<Expected> in_;
 };
 
 /// What both planes are here: messages are copied into the group's boxes at once.

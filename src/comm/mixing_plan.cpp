@@ -8,7 +8,16 @@
 namespace dbench::comm {
 namespace {
 
-GroupPlan make_group(std::span<const int> members, const Placement& placement, int rank) {
+std::vector<arena::Interval> nodes_of(int64_t members, arena::Interval positions,
+                                      Contribution contribution) {
+    if (contribution == Contribution::subtrees) return arena::maximal_subtrees(members, positions);
+    std::vector<arena::Interval> leaves;
+    for (int64_t p = positions.begin; p < positions.end; ++p) leaves.push_back({p, p + 1});
+    return leaves;
+}
+
+GroupPlan make_group(std::span<const int> members, const Placement& placement, int rank,
+                     Contribution contribution) {
     GroupPlan group{static_cast<int64_t>(members.size()), {}, -1, {}};
     for (int64_t position = 0; position < group.members; ++position) {
         const int holder = placement.rank_of(members[position]);
@@ -22,7 +31,7 @@ GroupPlan make_group(std::span<const int> members, const Placement& placement, i
         }
     }
     for (GroupPlan::Part& part : group.parts) {
-        part.nodes = arena::maximal_subtrees(group.members, part.positions);
+        part.nodes = nodes_of(group.members, part.positions, contribution);
     }
     return group;
 }
@@ -45,13 +54,20 @@ bool MixingPlan::local() const {
            std::all_of(groups.begin(), groups.end(), [](const GroupPlan& g) { return g.local(); });
 }
 
+int64_t MixingPlan::rows_sent() const {
+    std::set<int64_t> rows;
+    for (const Parcel& parcel : send) rows.insert(parcel.rows.begin(), parcel.rows.end());
+    return static_cast<int64_t>(rows.size());
+}
+
 MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round round,
-                            const Placement& placement, int rank) {
+                            const Placement& placement, int rank, Contribution contribution) {
     MixingPlan plan;
     const int64_t first = placement.begin(rank), count = placement.count(rank);
     std::vector<bool> grouped(static_cast<size_t>(count));
     for (const std::vector<int>& members : schedule.groups(round)) {
-        GroupPlan group = make_group(members, placement, rank);
+        if (contribution == Contribution::rows && members.size() == 2) continue;
+        GroupPlan group = make_group(members, placement, rank, contribution);
         if (group.me < 0) continue;
         for (const int64_t row : group.rows) grouped[row] = true;
         plan.groups.push_back(std::move(group));
@@ -99,11 +115,11 @@ MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round roun
     return plan;
 }
 
-MixingPlan make_mean_plan(const Placement& placement, int rank) {
+MixingPlan make_mean_plan(const Placement& placement, int rank, Contribution contribution) {
     MixingPlan plan;
     std::vector<int> members(static_cast<size_t>(placement.replicas));
     std::iota(members.begin(), members.end(), 0);
-    plan.groups.push_back(make_group(members, placement, rank));
+    plan.groups.push_back(make_group(members, placement, rank, contribution));
     plan.terms.resize(static_cast<size_t>(placement.count(rank)));
     return plan;
 }

@@ -53,14 +53,21 @@ struct MixingPlan {
 
     /// Whether this rank has no part in any message.
     bool local() const;
+    int64_t rows_sent() const;  ///< different local rows that are sent to neighbours
 };
+
+/// What ranks contribute to groups: means of their subtrees, or, since a sum of rounded rows is not
+/// what its rounded parts would be, every row by itself; pairs are then no groups, but neighbours.
+enum class Contribution : uint8_t { subtrees, rows };
 
 /// Row i of W is asked for, for local i only, and column j for local j only. A neighbour with
 /// weight 0 (only a replica itself can have it) is no summand.
 MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round round,
-                            const Placement& placement, int rank);
+                            const Placement& placement, int rank,
+                            Contribution contribution = Contribution::subtrees);
 
 /// The plan of the mean over all replicas: one group.
-MixingPlan make_mean_plan(const Placement& placement, int rank);
+MixingPlan make_mean_plan(const Placement& placement, int rank,
+                          Contribution contribution = Contribution::subtrees);
 
 }  // namespace dbench::comm

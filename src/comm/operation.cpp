@@ -1,9 +1,11 @@
 #include "comm/operation.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "arena/kernels.hpp"
+#include "comm/coded_mixing.hpp"
 
 namespace dbench::comm {
 
@@ -19,7 +21,10 @@ Operation::Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
       options_(options) {
     const bool in_place = options.in_place && !options.by_library;
     for (const GroupPlan& group : plan_->groups) {
-        if (!group.local()) groups_.emplace_back(group, x, columns, *pool_, in_place);
+        if (group.local()) continue;
+        const bool gathers_coded = coded() && options.in_place;
+        groups_.emplace_back(group, x, columns, *pool_,
+                             GroupMean::Options{in_place, options.codec, gathers_coded});
     }
 }
 
@@ -31,18 +36,33 @@ bool Operation::begin() {
         return false;
     }
     stage_ = Stage::reduce;
-    return std::any_of(plan_->groups.begin(), plan_->groups.end(),
-                       [](const GroupPlan& g) { return !g.local() && g.adds_first(); });
+    return std::any_of(plan_->groups.begin(), plan_->groups.end(), [&](const GroupPlan& g) {
+        return !g.local() && (coded() || g.adds_first());
+    });
 }
 
 void Operation::begin_rows() {
-    const int64_t bytes = columns_.count() * arena::size_of(x_.type);
+    const int64_t count = columns_.count();
+    const int64_t bytes = count * arena::size_of(options_.codec, x_.type);
     if (bytes == 0) return;
     received_ = pool_->take(plan_->slots * bytes);
+    if (coded()) sent_ = pool_->take(plan_->rows_sent() * bytes);
+    std::map<int64_t, char*> encoded;
+    const auto travelling = [&](int64_t row) {
+        char* const from = x_.at(row, columns_.begin);
+        if (!coded()) return from;
+        const auto next = static_cast<int64_t>(encoded.size());
+        const auto [it, first] = encoded.try_emplace(row, sent_.get() + next * bytes);
+        if (first) {
+            auto* const words = reinterpret_cast<uint16_t*>(it->second);
+            arena::encode(options_.codec, x_.type, from, words, count);
+        }
+        return it->second;
+    };
     std::vector<Message> out, in;
     for (const Parcel& parcel : plan_->send) {
         for (const int64_t row : parcel.rows) {
-            out.push_back({parcel.rank, tag_, x_.at(row, columns_.begin), bytes});
+            out.push_back({parcel.rank, tag_, travelling(row), bytes});
         }
     }
     for (const Parcel& parcel : plan_->receive) {
@@ -115,8 +135,10 @@ std::vector<int> Operation::owing() const {
 
 void Operation::finish(arena::Rows out, Result result) {
     if (columns_.count() == 0) return;
+    for (GroupMean& group : groups_) group.arrive();
+    if (coded() && !options_.in_place) return finish_coded(out, result);
     for (const GroupPlan& group : plan_->groups) {
-        if (group.local()) local_group_mean(group, x_, columns_, out);
+        if (group.local()) local_group_mean(group, x_, columns_, out, options_.codec);
     }
     for (const GroupMean& group : groups_) group.copy_to(out);
     if (result == Result::change) {
@@ -124,6 +146,16 @@ void Operation::finish(arena::Rows out, Result result) {
     } else if (plan_->has_terms) {
         arena::weighted_means(terms(out), out, columns_);
     }
+}
+
+void Operation::finish_coded(arena::Rows out, Result result) {
+    CodedInput in{
+        options_.codec, x_, columns_, reinterpret_cast<const uint16_t*>(received_.get()), {}};
+    auto spanning = groups_.begin();  // in the order of the plan
+    for (const GroupPlan& group : plan_->groups) {
+        in.group_means.push_back(group.local() ? nullptr : (spanning++)->result());
+    }
+    mix_coded(*plan_, in, out, result == Result::change);
 }
 
 std::vector<std::vector<arena::Term>> Operation::changes(arena::Rows out) const {

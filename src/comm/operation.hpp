@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "arena/codec.hpp"
 #include "arena/kernels.hpp"
 #include "arena/rows.hpp"
 #include "comm/engine.hpp"
@@ -25,6 +26,7 @@ public:
     struct Options {
         bool in_place;    ///< a group's mean may be put into x before `finish`
         bool by_library;  ///< the plan is one group of all replicas, summed by the plane's library
+        arena::Codec codec = arena::Codec::identity;  ///< of what travels; not with by_library
     };
 
     enum class Result : uint8_t { average, change };
@@ -52,6 +54,8 @@ private:
     void begin_library();
     void start_groups(void (GroupMean::*list)(int, std::vector<Message>&, std::vector<Message>&));
     bool advance_groups();
+    void finish_coded(arena::Rows out, Result result);
+    bool coded() const { return options_.codec != arena::Codec::identity; }
     std::vector<std::vector<arena::Term>> terms(arena::Rows out) const;
     std::vector<std::vector<arena::Term>> changes(arena::Rows out) const;
 
@@ -63,7 +67,8 @@ private:
     int tag_;
     Options options_;
 
-    std::shared_ptr<char> received_;   // [slots, columns.count()]
+    std::shared_ptr<char> received_;   // [slots, columns.count()], as they travel
+    std::shared_ptr<char> sent_;       // [rows that are sent, columns.count()], with a codec
     std::shared_ptr<char> local_sum_;  // [columns.count()], for the library
     std::vector<GroupMean> groups_;    // those that span ranks
     Stage stage_ = Stage::moved;

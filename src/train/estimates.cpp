@@ -13,8 +13,6 @@ namespace {
 // as many iterations all over the run.
 void estimate_exchange(const Estimated& run, Estimates& e) {
     constexpr int64_t kSample = 64;
-    const double row_bytes =
-        static_cast<double>(run.layout.numel() * arena::size_of(run.plan.type));
     const int64_t iterations = run.plan.iterations;
     const algorithms::Algorithm& algorithm = run.stepper.algorithm();
     const graphs::Schedule* schedule = run.stepper.schedule();
@@ -25,10 +23,10 @@ void estimate_exchange(const Estimated& run, Estimates& e) {
         const graphs::Round round = run.stepper.round(t);
         // In the long run: what only the first iteration does is left out.
         e.bytes_per_step +=
-            algorithm.sent(t + 1, round).rows * row_bytes / static_cast<double>(rounds);
+            run.stepper.bytes_of(algorithm.sent(t + 1, round)) / static_cast<double>(rounds);
         if (algorithm.keeps_received_rows()) {
-            e.received_bytes =
-                std::max(e.received_bytes, run.stepper.exchange().receive_bytes(round));
+            e.received_bytes = std::max(e.received_bytes,
+                                        run.stepper.exchange().receive_bytes(round, run.plan.type));
         }
     }
 }

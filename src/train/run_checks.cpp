@@ -8,6 +8,15 @@ namespace dbench::train {
 
 using base::UserError;
 
+void check_message(const RunSpec& spec) {
+    if (spec.message == arena::Codec::identity || spec.reduction == comm::Reduction::reproducible) {
+        return;
+    }
+    throw base::UserError(
+        "/message: 16-bit rows are added along the program's own tree, not by MPI's library: "
+        "leave /reduction out, or choose \"reproducible\"");
+}
+
 void check_rates(const algorithms::LearningRate& rates, const std::string& algorithm) {
     const int64_t t = rates.first_zero();
     if (t < 0) return;

@@ -7,8 +7,12 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/optimizers/optimizer.hpp"
 #include "graphs/schedules/staged.hpp"
+#include "train/run_spec.hpp"
 
 namespace dbench::train {
+
+/// Throws UserError where rows would travel in 16 bits that MPI's own sums do not know.
+void check_message(const RunSpec& spec);
 
 /// Throws UserError where a rate is 0. `algorithm` names one that divides by it.
 void check_rates(const algorithms::LearningRate& rates, const std::string& algorithm);

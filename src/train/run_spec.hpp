@@ -35,6 +35,7 @@ struct RunSpec {
     bool allow_biased;    ///< a graph that does not suit the algorithm is warned of, not refused
     bool allow_unstable;  ///< nor is a pair of graph and algorithm that diverges at any rate
     comm::Reduction reduction;
+    arena::Codec message;  ///< how rows travel
     bool stop_on_nonfinite;
     CheckpointSpec checkpoint;
     std::string output;  ///< {name} not filled in

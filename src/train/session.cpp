@@ -46,6 +46,7 @@ struct Session::Impl {
 
     Impl(comm::World& w, const comm::Placement& p, const SessionOptions& o)
         : world(w), placement(p), options(o), spec(o.run) {
+        check_message(spec);
         data_context = {placement.replicas, spec.seed.data};
         const Json& data_spec = o.spec.at("data");
         data = data::load_data(data_spec, data_context);
@@ -62,7 +63,8 @@ struct Session::Impl {
         learning_rate.emplace(o.spec.at("schedule"), common.lr, run);
         plan = plan_training(spec, run, data.train->size());
         evaluation = plan_evaluation(spec);
-        make_stepper({run, static_cast<double>(layout.numel() * arena::size_of(spec.precision))});
+        const int64_t element = arena::size_of(spec.message, spec.precision);
+        make_stepper({run, static_cast<double>(layout.numel() * element)});
     }
 
     void make_stepper(const graphs::RunFacts& facts) {
@@ -76,7 +78,7 @@ struct Session::Impl {
             world, placement, layout,
             algorithms::StepSpec{row, options.algorithm, options.spec.at("optimizer"), facts,
                                  learning_rate->largest(), spec.precision, spec.reduction,
-                                 plan.profile},
+                                 spec.message, plan.profile},
             std::move(schedule));
         if (const graphs::Staged* staged = stepper->staged()) {
             check_controller(*staged, stepper->algorithm(), row.name, plan.iterations);

@@ -8,10 +8,10 @@ namespace dbench::comm::tests {
 
 /// The mixing of one process that holds all replicas.
 inline arena::Buffer mixed_alone(const DenseSchedule& schedule, const arena::Layout& layout,
-                                 arena::DType type) {
+                                 arena::DType type, arena::Codec codec = arena::Codec::identity) {
     World world{alone()};
     const Placement placement{schedule.size(), 1};
-    Exchange exchange(world, placement, layout, &schedule, Reduction::reproducible);
+    Exchange exchange(world, placement, layout, &schedule, Reduction::reproducible, codec);
     const arena::Buffer x = replicas(layout, type, 0, schedule.size());
     arena::Buffer out(type, 0, schedule.size(), layout.columns());
     exchange.mix({0, true}, x.rows(), layout.all(), out.rows());
@@ -47,10 +47,11 @@ inline std::string against_dense(const DenseSchedule& schedule, const arena::Lay
 /// All ways to mix give the bits that one process gives.
 inline std::string check_mixing(World& world, const DenseSchedule& schedule,
                                 const arena::Layout& layout, arena::DType type,
-                                const arena::Buffer& expected) {
+                                const arena::Buffer& expected,
+                                arena::Codec codec = arena::Codec::identity) {
     const Placement placement{schedule.size(), world.size()};
     const int64_t first = placement.begin(world.rank()), count = placement.count(world.rank());
-    Exchange exchange(world, placement, layout, &schedule, Reduction::reproducible);
+    Exchange exchange(world, placement, layout, &schedule, Reduction::reproducible, codec);
     const graphs::Round round{0, true};
     const arena::Buffer start = replicas(layout, type, first, count);
     const auto fresh = [&] {

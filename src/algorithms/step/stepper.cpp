@@ -39,13 +39,14 @@ Stepper::Stepper(comm::World& world, const comm::Placement& placement, const are
                  const StepSpec& spec, RunSchedule schedule)
     : placement_(placement),
       layout_(layout),
-      row_bytes_(static_cast<double>(layout.numel() * arena::size_of(spec.type))),
+      type_(spec.type),
+      message_(spec.message),
       schedule_(std::move(schedule)),
       staged_(schedule_.staged()),
       parts_(make(spec)),
       clip_norm_(clip_norm_of(spec.optimizer)),
       exchange_(std::make_unique<comm::Exchange>(world, placement, layout, this->schedule(),
-                                                 spec.reduction)),
+                                                 spec.reduction, spec.message)),
       probe_(spec.profile, layout, placement.replicas, placement.count(world.rank()), *exchange_,
              timers_),
       control_(staged_, world, placement, layout, *exchange_, timers_) {
@@ -99,10 +100,17 @@ void Stepper::step(int64_t t, double lr, const Gradients& gradients, IterationRe
     record.rounds = sent.rounds * times;
     record.degree = sent.degree;
     record.messages = sent.messages * times;
-    record.bytes_sent = sent.rows * row_bytes_ * static_cast<double>(times);
+    record.bytes_sent = bytes_of(sent) * static_cast<double>(times);
     record.control_bytes = control_.bytes();
     timers_.stop();
     record.times = timers_.all();
+}
+
+double Stepper::bytes_of(const Sent& sent) const {
+    const auto coded = static_cast<double>(arena::size_of(message_, type_));
+    const auto whole = static_cast<double>(arena::size_of(type_));
+    return ((sent.rows - sent.gathered) * coded + sent.gathered * whole) *
+           static_cast<double>(layout_.numel());
 }
 
 // With a clipping norm the algorithm sees gradients only after the whole of backward.

@@ -37,6 +37,7 @@ struct StepSpec {
     double lr_max = 0;  ///< largest learning rate of the run
     arena::DType type = arena::DType::float32;
     comm::Reduction reduction = comm::Reduction::reproducible;
+    arena::Codec message = arena::Codec::identity;  ///< how rows travel
     ProfilePlan profile = {};
     const OptimizerEntry* optimizer_row = nullptr;  ///< null: that of the table
 };
@@ -60,6 +61,8 @@ public:
     graphs::Round round(int64_t t) const;
     /// What iteration t sends.
     Sent sent(int64_t t) const { return parts_.algorithm->sent(t, round(t)); }
+    /// Bytes of true parameters that this is.
+    double bytes_of(const Sent& sent) const;
     /// Elements that a replica's optimizer and algorithm keep, beside parameters and gradients.
     int64_t state_elements() const { return state_elements_; }
 
@@ -86,7 +89,8 @@ private:
 
     const comm::Placement& placement_;
     const arena::Layout& layout_;
-    double row_bytes_;
+    arena::DType type_;
+    arena::Codec message_;
     RunSchedule schedule_;
     graphs::Staged* staged_;
     Parts parts_;

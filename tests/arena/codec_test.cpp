@@ -1,0 +1,120 @@
+#include "arena/codec.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "catch.hpp"
+
+namespace dbench::arena::tests {
+namespace {
+
+constexpr Codec kCodecs[] = {Codec::bfloat16, Codec::float16};
+
+template <class T>
+constexpr DType kType = sizeof(T) == 4 ? DType::float32 : DType::float64;
+
+template <class T>
+T quantized(Codec codec, T x) {
+    T y;
+    quantize(codec, kType<T>, &x, &y, 1);
+    return y;
+}
+
+uint16_t word(Codec codec, float x) {
+    uint16_t h;
+    encode(codec, DType::float32, &x, &h, 1);
+    return h;
+}
+
+float value(Codec codec, uint16_t h) {
+    float x;
+    decode(codec, DType::float32, &h, &x, 1);
+    return x;
+}
+
+/// What a word means, by the formats' definitions: sign, exponent, fraction.
+double meaning(Codec codec, uint16_t h) {
+    const int bits = codec == Codec::bfloat16 ? 7 : 10, bias = codec == Codec::bfloat16 ? 127 : 15;
+    const int exponent = (h & 0x7fff) >> bits, fraction = h & ((1 << bits) - 1);
+    const double size = exponent == 0 ? std::ldexp(fraction, 1 - bias - bits)
+                                      : std::ldexp(fraction + (1 << bits), exponent - bias - bits);
+    return h & 0x8000 ? -size : size;
+}
+
+bool finite(Codec codec, uint16_t h) {
+    const int exponents = codec == Codec::bfloat16 ? 0x7f80 : 0x7c00;
+    return (h & exponents) != exponents;
+}
+
+}  // namespace
+
+TEST_CASE("Every word means what the format says, and stays itself") {
+    for (const Codec codec : kCodecs) {
+        int wrong = 0, changed = 0;
+        for (int h = 0; h < 65536; ++h) {
+            const auto w = static_cast<uint16_t>(h);
+            if (!finite(codec, w)) continue;
+            wrong += value(codec, w) != meaning(codec, w);
+            changed += word(codec, value(codec, w)) != w;
+        }
+        CHECK(wrong == 0);
+        CHECK(changed == 0);
+    }
+}
+
+TEST_CASE("Numbers go to the nearest word, halfway to the even one") {
+    for (const Codec codec : kCodecs) {
+        const int last = codec == Codec::bfloat16 ? 0x7f7f : 0x7bff;
+        for (int h = 0; h < last; ++h) {
+            const auto low = static_cast<uint16_t>(h), high = static_cast<uint16_t>(h + 1);
+            const float a = value(codec, low), b = value(codec, high);
+            const auto middle = static_cast<float>((static_cast<double>(a) + b) / 2);
+            if (static_cast<double>(middle) != (static_cast<double>(a) + b) / 2) continue;
+            REQUIRE(word(codec, middle) == (h % 2 == 0 ? low : high));
+            REQUIRE(word(codec, std::nextafter(middle, a)) == low);
+            REQUIRE(word(codec, std::nextafter(middle, b)) == high);
+            REQUIRE(word(codec, -middle) == (0x8000 | (h % 2 == 0 ? low : high)));
+        }
+    }
+}
+
+TEST_CASE("What is too large becomes infinite, and a NaN stays one") {
+    const float infinity = std::numeric_limits<float>::infinity();
+    for (const Codec codec : kCodecs) {
+        CHECK(quantized(codec, infinity) == infinity);
+        CHECK(quantized(codec, -infinity) == -infinity);
+        for (const uint32_t bits : {0x7f800001u, 0x7fc00000u, 0xffffffffu}) {
+            CHECK(std::isnan(quantized(codec, std::bit_cast<float>(bits))));
+        }
+    }
+    CHECK(quantized(Codec::float16, 65519.0f) == 65504.0f);
+    CHECK(quantized(Codec::float16, 65520.0f) == infinity);
+    CHECK(quantized(Codec::float16, 1e30f) == infinity);
+    CHECK(quantized(Codec::bfloat16, std::numeric_limits<float>::max()) == infinity);
+}
+
+TEST_CASE("float64 is rounded by way of float32") {
+    for (const Codec codec : kCodecs) {
+        for (const double x : {1.0 / 3, -2.7182818284590452, 1e-6, 12345.678}) {
+            CHECK(quantized(codec, x) == quantized(codec, static_cast<float>(x)));
+        }
+    }
+}
+
+TEST_CASE("Encoding and decoding is quantizing, in any length") {
+    for (const Codec codec : kCodecs) {
+        for (const int64_t count : {1, 15, 16, 17, 100}) {
+            std::vector<float> x(count), y(count), z(count);
+            std::vector<uint16_t> words(count);
+            for (int64_t c = 0; c < count; ++c) x[c] = std::sin(static_cast<float>(c) * 1.7f);
+            encode(codec, DType::float32, x.data(), words.data(), count);
+            decode(codec, DType::float32, words.data(), y.data(), count);
+            quantize(codec, DType::float32, x.data(), z.data(), count);
+            CHECK(y == z);
+        }
+    }
+}
+
+}  // namespace dbench::arena::tests

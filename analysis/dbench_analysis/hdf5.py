@@ -81,9 +81,8 @@ def _access(lock: bool) -> h5py.h5p.PropFAID:
     """How files are opened. What a writer has not finished HDF5 reads up to 100 times, each time
     after a pause of twice the length: for ever, where a damaged file only looks unfinished."""
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
-    access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
     if not lock:
-        access.set_file_locking(False, True)
+        access.set_file_locking(False, False)
     hdf5 = ctypes.CDLL(h5py.h5p.__file__)  # h5py itself has no name for this
     hdf5.H5Pset_metadata_read_attempts(ctypes.c_int64(access.id), ctypes.c_uint(ATTEMPTS))
     return access

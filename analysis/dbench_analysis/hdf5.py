@@ -23,7 +23,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 FLAGS_AT = 11  # of superblock version 2 and 3
 WRITING, SWMR = 0x01, 0x04
 PATIENCE = 1.0  # seconds given to a writer that is just closing the file
-ATTEMPTS = 30  # the pauses between them, from 1 ns to half a second, make about a second
+ATTEMPTS = 24  # as the program has it; the pauses between them make a fiftieth of a second
 
 
 def writer_flags(path: Path) -> int:
@@ -77,27 +77,28 @@ class _Wiped(io.RawIOBase):
         super().close()
 
 
-def _access(lock: bool) -> h5py.h5p.PropFAID:
-    """How files are opened. What a writer has not finished HDF5 reads up to 100 times, each time
-    after a pause of twice the length: for ever, where a damaged file only looks unfinished."""
-    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
-    if not lock:
-        access.set_file_locking(False, False)
-    hdf5 = ctypes.CDLL(h5py.h5p.__file__)  # h5py itself has no name for this
+def _bound_attempts(access: h5py.h5p.PropFAID):
+    """What looks unfinished in the single-writer mode HDF5 reads up to 100 times, each time after a
+    pause of twice the length: for ever, where it is damaged. h5py has no name for that number."""
+    hdf5 = ctypes.CDLL(h5py.h5p.__file__)
     hdf5.H5Pset_metadata_read_attempts(ctypes.c_int64(access.id), ctypes.c_uint(ATTEMPTS))
-    return access
 
 
 def without_lock(path: Path, swmr: bool) -> h5py.File:
     """The file, opened without a lock unless this process has it open with one already."""
-    flags = h5py.h5f.ACC_RDONLY | (h5py.h5f.ACC_SWMR_READ if swmr else 0)
+    access, flags = h5py.h5p.create(h5py.h5p.FILE_ACCESS), h5py.h5f.ACC_RDONLY
+    if swmr:
+        flags |= h5py.h5f.ACC_SWMR_READ
+        _bound_attempts(access)
+    access.set_file_locking(False, ignore_when_disabled=False)
     name = os.fsencode(path)
     try:
-        return h5py.File(h5py.h5f.open(name, flags, fapl=_access(lock=False)))
+        return h5py.File(h5py.h5f.open(name, flags, fapl=access))
     except OSError as error:
         if "locking flag" not in str(error):
             raise
-        return h5py.File(h5py.h5f.open(name, flags, fapl=_access(lock=True)))
+        access.set_file_locking(True, ignore_when_disabled=True)
+        return h5py.File(h5py.h5f.open(name, flags, fapl=access))
 
 
 def open_file(path) -> h5py.File:

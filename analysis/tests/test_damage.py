@@ -168,7 +168,6 @@ def abandoned(good, tmp_path_factory):
 def test_any_mark_of_a_writer(abandoned, good, tmp_path, capsys, mark, monkeypatch):
     """Set by hand, without the checksum that belongs to it: the rows are there."""
     monkeypatch.setattr(hdf5, "PATIENCE", 0.2)
-    monkeypatch.setattr(hdf5, "ATTEMPTS", 24)
     path, content = tmp_path / "marked.h5", bytearray(abandoned.read_bytes())
     assert content[hdf5.FLAGS_AT] == hdf5.WRITING | hdf5.SWMR
     content[hdf5.FLAGS_AT] = mark
@@ -183,7 +182,6 @@ def test_any_mark_of_a_writer(abandoned, good, tmp_path, capsys, mark, monkeypat
 def test_damage_that_looks_like_an_unfinished_write(abandoned, good, tmp_path, capsys, name,
                                                     monkeypatch):
     monkeypatch.setattr(hdf5, "PATIENCE", 0.2)
-    monkeypatch.setattr(hdf5, "ATTEMPTS", 24)
     path, content = tmp_path / "damaged.h5", bytearray(abandoned.read_bytes())
     with hdf5.open_file(abandoned) as file:
         content[h5py.h5o.get_info(file[name].id).addr + 8] ^= 0x10

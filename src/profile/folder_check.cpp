@@ -55,11 +55,11 @@ std::string try_locks(const Scratch& scratch) {
     const std::string path = scratch.path(".a");
     const FileGuard guard(path);
     switch (guarded(path)) {
-        case Guarded::yes:
+        case base::Locked::yes:
             return "";
-        case Guarded::no:
+        case base::Locked::no:
             return "a lock is not seen by others: doctor cannot tell a dead writer";
-        case Guarded::unknown:
+        case base::Locked::unknown:
             break;
     }
     return system_error() + ": doctor cannot tell a dead writer from a living one";

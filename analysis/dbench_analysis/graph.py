@@ -64,7 +64,7 @@ class Graph:
         return json.loads(self.ask("--json"))
 
     def certify(self) -> dict:
-        """The certificate, asked for now: a graph that the program refuses is a fault here."""
+        """The certificate; raises AnalysisError where the program refuses the graph."""
         return self.certificate
 
     @property

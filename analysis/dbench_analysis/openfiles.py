@@ -46,7 +46,7 @@ class Kept:
         file = self.file()
         if name not in self._data:
             with reading(self.path, f"/{name}"):
-                found = file.get(name)
+                found = file[name] if name in file else None
             if found is None:
                 return None
             if not isinstance(found, h5py.Dataset):

@@ -2,6 +2,7 @@
 the file, never with a traceback. And `show` reads no more of a long run than it prints."""
 
 import json
+import multiprocessing
 import os
 import shutil
 import time
@@ -136,6 +137,57 @@ def test_bytes_of_any_kind(good, tmp_path, capsys, seed, monkeypatch):
             content[at] = int(rng.integers(256))
     path.write_bytes(content)
     ended(COMMANDS[:1] if seed % 3 else COMMANDS, path, good, tmp_path, capsys)
+
+
+def ended_in_time(commands, file, good, out, capsys):
+    """As `ended`, in a process of its own: what HDF5 does for ever cannot be stopped inside."""
+    process = multiprocessing.get_context("fork").Process(
+        target=ended, args=(commands, file, good, out, capsys))
+    process.start()
+    process.join(60)
+    try:
+        assert process.exitcode == 0, "for ever" if process.is_alive() else "see above"
+    finally:
+        process.kill()
+        process.join()
+
+
+@pytest.fixture(scope="module")
+def abandoned(good, tmp_path_factory):
+    """A file that bears its writer's mark, though nobody writes it any more."""
+    path = tmp_path_factory.mktemp("abandoned") / "run.h5"
+    file = write(path, Plan(name="good", epochs=2, per_epoch=10), "swmr")
+    copy = path.with_name("copy.h5")
+    shutil.copy(path, copy)  # as a killed writer leaves it
+    file.close()
+    return copy
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("mark", [0x01, 0x02, 0x04, 0x05, 0xFF])
+def test_any_mark_of_a_writer(abandoned, good, tmp_path, capsys, mark, monkeypatch):
+    """Set by hand, without the checksum that belongs to it: the rows are there."""
+    monkeypatch.setattr(hdf5, "PATIENCE", 0.2)
+    path, content = tmp_path / "marked.h5", bytearray(abandoned.read_bytes())
+    assert content[hdf5.FLAGS_AT] == hdf5.WRITING | hdf5.SWMR
+    content[hdf5.FLAGS_AT] = mark
+    path.write_bytes(content)
+    ended_in_time(COMMANDS[:: 1 if mark == 0x05 else len(COMMANDS)], path, good, tmp_path, capsys)
+    assert main(["show", str(path)]) == 0
+    assert "20 iterations" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["/", "iterations", "iterations/epoch", "spec"])
+def test_damage_that_looks_like_an_unfinished_write(abandoned, good, tmp_path, capsys, name,
+                                                    monkeypatch):
+    monkeypatch.setattr(hdf5, "PATIENCE", 0.2)
+    path, content = tmp_path / "damaged.h5", bytearray(abandoned.read_bytes())
+    with hdf5.open_file(abandoned) as file:
+        content[h5py.h5o.get_info(file[name].id).addr + 8] ^= 0x10
+    path.write_bytes(content)
+    ended_in_time(COMMANDS, path, good, tmp_path, capsys)
+    assert main(["show", str(path)]) == 2
 
 
 def test_a_pipe_is_refused(tmp_path, capsys):

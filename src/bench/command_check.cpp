@@ -4,27 +4,17 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "bench/commands.hpp"
 #include "bench/recorded.hpp"
 #include "bench/stability.hpp"
 
 namespace dbench::bench {
 
+using base::bytes_text;
 using base::Json;
 
 namespace {
-
-std::string bytes_text(double bytes) {
-    const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    int unit = 0;
-    while (bytes >= 1024 && unit < 4) {
-        bytes /= 1024;
-        ++unit;
-    }
-    char text[32];
-    std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
-    return text;
-}
 
 // What graph is used from which iteration on; the rest of a long list is counted.
 void print_stages(const graphs::Staged& staged) {
@@ -67,9 +57,8 @@ void print_text(const Setup& s, const train::Estimates& e) {
     const auto& layout = s.session->layout();
     std::cout << s.spec.resolved.dump(2) << "\n\n";
     const auto row = [](const char* name, const std::string& value) {
-        std::printf("%-22s %s\n", name, value.c_str());
+        std::cout << base::column(name, 23) << value << "\n";
     };
-    std::cout.flush();
     row("parameters", std::to_string(layout.numel()) + " in " +
                           std::to_string(layout.tensors().size()) + " tensors");
     row("iterations",

@@ -5,9 +5,11 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "bench/commands.hpp"
 #include "bench/graph_words.hpp"
 #include "conform/conform.hpp"
+#include "graphs/number_text.hpp"
 
 namespace dbench::bench {
 namespace {
@@ -39,11 +41,13 @@ void print(const conform::Report& report) {
     }
     for (const conform::Check& check : report.checks) {
         const bool range = std::isfinite(check.least);
-        char bound[64];
-        std::snprintf(bound, sizeof bound, range ? "%.3g to %.3g" : "at most %.3g",
-                      range ? check.least : check.most, check.most);
-        std::printf("    %-10s %-10.3g %-15s %-6s %s\n", check.name.c_str(), check.found, bound,
-                    check.passed() ? "ok" : "FAILED", check.note.c_str());
+        const auto number = [](double value) { return graphs::number_text(value, 3); };
+        const std::string bound = range ? number(check.least) + " to " : "at most ";
+        const std::string line = base::column("    " + check.name, 15) +
+                                 base::column(number(check.found), 11) +
+                                 base::column(bound + number(check.most), 16) +
+                                 base::column(check.passed() ? "ok" : "FAILED", 7) + check.note;
+        std::printf("%s\n", line.c_str());
     }
     if (!report.note.empty()) std::printf("    %s\n", report.note.c_str());
     std::fflush(stdout);

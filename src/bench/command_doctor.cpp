@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "bench/commands.hpp"
 #include "bench/provenance.hpp"
 #include "comm/launcher.hpp"
@@ -18,7 +19,7 @@ namespace dbench::bench {
 namespace {
 
 void print(const std::string& name, const std::string& value) {
-    std::printf("%-16s %s\n", name.c_str(), value.c_str());
+    std::printf("%s%s\n", base::column(name, 17).c_str(), value.c_str());
 }
 
 int inspect_machine() {

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "bench/commands.hpp"
 #include "bench/graph_words.hpp"
 #include "bench/stability.hpp"
@@ -119,7 +120,7 @@ std::string traffic_text(const Json& traffic) {
 void print_text(const Looked& l) {
     std::cout << graphs::to_text(l.certificate) << l.growth;
     const auto line = [](const std::string& name, const std::string& value) {
-        std::cout << name << std::string(26 - name.size(), ' ') << value << "\n";
+        std::cout << base::column(name, 26) << value << "\n";
     };
     if (l.json.contains("bytes_sent")) {
         line("bytes sent", number(l.json["bytes_sent"]) + " per replica and iteration");
@@ -164,18 +165,8 @@ void print_table(const std::vector<Looked>& all, const GraphArguments& a) {
             rows.back().push_back(number(traffic["worst_node_models"]));
         }
     }
-    std::vector<size_t> widths(rows[0].size(), 0);
-    for (const auto& row : rows) {
-        for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], row[k].size());
-    }
-    for (const auto& row : rows) {
-        for (size_t k = 0; k < row.size(); ++k) {
-            const std::string gap(widths[k] - row[k].size(), ' ');
-            std::cout << (k == 0 ? row[k] + gap : "  " + gap + row[k]);
-        }
-        std::cout << "\n";
-    }
-    std::cout << "per replica and iteration: messages, models (bytes sent over a model's); n_W: "
+    std::cout << base::aligned(rows)
+              << "per replica and iteration: messages, models (bytes sent over a model's); n_W: "
                  "effective neighbours at gamma = "
               << a.gamma << "\n";
 }

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <fstream>
 #include <limits>
 #include <new>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace dbench::bench {
 namespace {
@@ -43,12 +43,6 @@ int64_t available() {
     return bytes;
 }
 
-std::string gibibytes(double bytes) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.3g GiB", bytes / (1 << 30));
-    return text.data();
-}
-
 std::string host() {
     std::array<char, 256> name{};
     gethostname(name.data(), name.size() - 1);
@@ -66,11 +60,11 @@ std::string memory_message(int64_t needed) {
     std::string text = "there is not enough memory for what the spec names";
     const int64_t left = available();
     if (needed > 0) {
-        text += ": this rank needs at least " + gibibytes(static_cast<double>(needed)) +
+        text += ": this rank needs at least " + base::bytes_text(static_cast<double>(needed)) +
                 ", and activations and data";
     }
     if (left > 0) {
-        text += (needed > 0 ? "; " : ": ") + gibibytes(static_cast<double>(left)) +
+        text += (needed > 0 ? "; " : ": ") + base::bytes_text(static_cast<double>(left)) +
                 " are free for it on " + host() + " now";
     }
     return text + " (" + kRemedy + ")";
@@ -83,8 +77,9 @@ void check_memory(int64_t needed, int ranks) {
     if (all == 0 || wanted <= static_cast<double>(all)) return;
     throw base::UserError("there is not enough memory for what the spec names: the " +
                           std::to_string(ranks) + " ranks on " + host() + " need at least " +
-                          gibibytes(wanted) + ", and activations and data; the machine has " +
-                          gibibytes(static_cast<double>(all)) + " (" + kRemedy + ")");
+                          base::bytes_text(wanted) +
+                          ", and activations and data; the machine has " +
+                          base::bytes_text(static_cast<double>(all)) + " (" + kRemedy + ")");
 }
 
 }  // namespace dbench::bench

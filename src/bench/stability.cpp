@@ -6,6 +6,7 @@
 #include "algorithms/algorithm.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "graphs/schedules/staged.hpp"
 
 namespace dbench::bench {
@@ -104,9 +105,7 @@ Json stability_json(const Json& algorithm, const conform::Growth& growth) {
 }
 
 std::string stability_text(const Json& algorithm, const conform::Growth& growth) {
-    const std::string name = "growth of " + name_of(algorithm);
-    const size_t gap = name.size() < 26 ? 26 - name.size() : 1;
-    return name + std::string(gap, ' ') + conform::to_text(growth) + "\n";
+    return base::column("growth of " + name_of(algorithm), 26) + conform::to_text(growth) + "\n";
 }
 
 conform::Growth check_stability(const Spec& spec, const graphs::Schedule& graph,

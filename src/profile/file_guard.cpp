@@ -14,24 +14,9 @@
 namespace dbench::profile {
 namespace {
 
-constexpr int64_t kGuardByte = int64_t{1} << 62;
+constexpr base::LockRange kGuardByte{.first = int64_t{1} << 62, .count = 1};
 constexpr int64_t kMargin = 256 << 10;  // what HDF5 may need beside the rows: indices, attributes
 constexpr int64_t kStep = 1 << 20;      // reserved at a time
-
-#ifdef F_OFD_SETLK
-constexpr int kSet = F_OFD_SETLK, kGet = F_OFD_GETLK;
-#else
-constexpr int kSet = F_SETLK, kGet = F_GETLK;
-#endif
-
-struct flock guard_byte(short type) {
-    struct flock lock {};
-    lock.l_type = type;
-    lock.l_whence = SEEK_SET;
-    lock.l_start = kGuardByte;
-    lock.l_len = 1;
-    return lock;
-}
 
 /// The limit is not looked at by the reservation, and a write beyond it is an error only since
 /// the recorder ignores the signal.
@@ -58,8 +43,8 @@ int allocate(int descriptor, int64_t from, int64_t to) {
 FileGuard::FileGuard(const std::string& path)
     : descriptor_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
     if (descriptor_ < 0) throw h5::Error(std::string("cannot open it (") + strerror(errno) + ")");
-    struct flock lock = guard_byte(F_RDLCK);
-    static_cast<void>(fcntl(descriptor_, kSet, &lock));  // without locks it can be written as well
+    // Without locks it can be written as well.
+    static_cast<void>(base::lock_bytes(descriptor_, base::Share::shared, kGuardByte));
 }
 
 FileGuard::FileGuard(FileGuard&& other) noexcept { *this = std::move(other); }
@@ -141,14 +126,12 @@ int64_t FileGuard::size() const noexcept {
     return descriptor_ >= 0 && fstat(descriptor_, &now) == 0 ? now.st_size : 0;
 }
 
-Guarded guarded(const std::string& path) {
+base::Locked guarded(const std::string& path) {
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return Guarded::unknown;
-    struct flock lock = guard_byte(F_WRLCK);
-    const int status = fcntl(descriptor, kGet, &lock);
+    if (descriptor < 0) return base::Locked::unknown;
+    const base::Locked found = base::locked_bytes(descriptor, kGuardByte);
     close(descriptor);
-    if (status != 0) return Guarded::unknown;
-    return lock.l_type == F_UNLCK ? Guarded::no : Guarded::yes;
+    return found;
 }
 
 }  // namespace dbench::profile

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/file_lock.hpp"
 #include "profile/h5.hpp"
 
 namespace dbench::profile {
@@ -46,9 +47,7 @@ private:
     bool can_reserve_ = true;
 };
 
-enum class Guarded : uint8_t { yes, no, unknown };  ///< unknown: no locks on this file system
-
 /// Whether a living process holds a FileGuard on `path`.
-Guarded guarded(const std::string& path);
+base::Locked guarded(const std::string& path);
 
 }  // namespace dbench::profile

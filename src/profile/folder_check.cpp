@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "profile/column.hpp"
 #include "profile/file_guard.hpp"
 #include "profile/h5.hpp"
@@ -55,11 +56,11 @@ std::string try_locks(const Scratch& scratch) {
     const std::string path = scratch.path(".a");
     const FileGuard guard(path);
     switch (guarded(path)) {
-        case Guarded::yes:
+        case base::Locked::yes:
             return "";
-        case Guarded::no:
+        case base::Locked::no:
             return "a lock is not seen by others: doctor cannot tell a dead writer";
-        case Guarded::unknown:
+        case base::Locked::unknown:
             break;
     }
     return system_error() + ": doctor cannot tell a dead writer from a living one";
@@ -109,9 +110,7 @@ FolderCheck::Item free_space(const std::string& folder) {
     if (statvfs(folder.c_str(), &status) != 0) return {"free space", false, system_error()};
     const double bytes =
         static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize);
-    char text[64];
-    std::snprintf(text, sizeof text, "%.1f GB", bytes / 1e9);
-    return {"free space", bytes >= kLittleSpace, text};
+    return {"free space", bytes >= kLittleSpace, base::bytes_text(bytes)};
 }
 
 }  // namespace
@@ -144,10 +143,8 @@ FolderCheck check_folder(const std::string& folder) {
 std::string to_text(const FolderCheck& check) {
     std::string text = check.folder + "\n";
     for (const FolderCheck::Item& item : check.items) {
-        char line[64];
-        std::snprintf(line, sizeof line, "  %-22s %-4s", item.what.c_str(),
-                      item.good ? "ok" : "NO");
-        text += line + (item.detail.empty() ? "" : "  " + item.detail) + "\n";
+        text += base::column("  " + item.what, 25) + base::column(item.good ? "ok" : "NO", 4) +
+                (item.detail.empty() ? "" : "  " + item.detail) + "\n";
     }
     return text;
 }

@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "base/text.hpp"
 #include "profile/result_file.hpp"
 
 namespace dbench::profile {
@@ -40,9 +41,7 @@ std::string state(const Inspection& file) {
 std::string to_text(const Inspection& file) {
     std::string text = file.path + "\n";
     const auto line = [&](const char* label, const std::string& value) {
-        char padded[32];
-        std::snprintf(padded, sizeof padded, "  %-12s", label);
-        if (!value.empty()) text += padded + value + "\n";
+        if (!value.empty()) text += base::column(std::string("  ") + label, 14) + value + "\n";
     };
     const auto number = [](int64_t value) { return std::to_string(value); };
     line("file", state(file) + ", " + number(file.bytes) + " bytes");

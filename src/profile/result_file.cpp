@@ -106,14 +106,14 @@ bool read(const std::string& path, Inspection& found) {
     }
 }
 
-Writer writer_of(const Inspection& found, Guarded guard, bool over) {
+Writer writer_of(const Inspection& found, base::Locked guard, bool over) {
     const bool unfinished = found.flagged || found.status == "running";
-    if (guard == Guarded::yes) return Writer::alive;
+    if (guard == base::Locked::yes) return Writer::alive;
     if (!unfinished) return Writer::none;
     char here[256] = "";
     gethostname(here, sizeof here - 1);
     const bool elsewhere = !found.host.empty() && found.host != here;
-    const bool blind = !over && (guard == Guarded::unknown || elsewhere);
+    const bool blind = !over && (guard == base::Locked::unknown || elsewhere);
     return blind && found.silent_for < kLongSilence ? Writer::unknown : Writer::dead;
 }
 
@@ -127,7 +127,8 @@ Inspection inspect(const std::string& path) {
     found.path = path;
     found.bytes = status.st_size;
     try {
-        const Guarded guard = guarded(path);  // first: a writer that ends meanwhile counts as alive
+        // First: a writer that ends meanwhile counts as alive.
+        const base::Locked guard = guarded(path);
         const bool over = read(path, found);
         found.silent_for = seconds_since_write(path);
         found.writer = writer_of(found, guard, over);

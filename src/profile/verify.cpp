@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "profile/column.hpp"
 #include "profile/earlier.hpp"
 #include "profile/h5.hpp"
@@ -113,11 +114,11 @@ Verification verify(const std::string& path) {
 
 std::string to_text(const Verification& found) {
     const auto number = [](int64_t value) { return std::to_string(value); };
-    std::string text = "  checksums   of " + number(found.with_checksums) + " of " +
-                       number(found.data_sets) + " data sets, " +
+    std::string text = base::column("  checksums", 14) + "of " + number(found.with_checksums) +
+                       " of " + number(found.data_sets) + " data sets, " +
                        (found.damage.empty() ? "all good" : "NOT all good") + "\n";
     for (const Damage& damage : found.damage) {
-        text += "  damaged     " + damage.data_set;
+        text += base::column("  damaged", 14) + damage.data_set;
         if (damage.last >= damage.first) {
             text += ", rows " + number(damage.first) + " to " + number(damage.last);
         }

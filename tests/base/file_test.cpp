@@ -1,26 +1,17 @@
 #include "base/file.hpp"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/folder.hpp"
 #include "catch.hpp"
 
 namespace dbench::base {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder for the length of a test.
-struct Folder {
-    fs::path path = fs::temp_directory_path() / ("dbench-file-test-" + std::to_string(getpid()));
-    Folder() { fs::create_directories(path); }
-    ~Folder() { fs::remove_all(path); }
-    std::string operator/(const char* name) const { return (path / name).string(); }
-};
 
 std::string contents(const std::string& path) {
     std::ostringstream text;
@@ -37,9 +28,9 @@ TEST_CASE("A file takes the place of another, and leaves nothing beside it") {
     replace_file("the note", folder / "note", "2");
     CHECK(contents(folder / "note") == "2");
     write_synced("the note", folder / "note", "third");
-    sync_folder(folder.path.string());
+    sync_folder(folder.path());
     CHECK(contents(folder / "note") == "third");
-    CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
+    CHECK(folder.entries() == 1);
 }
 
 TEST_CASE("What a link points to is not written to") {

@@ -1,13 +1,11 @@
 #include "base/json.hpp"
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/folder.hpp"
+#include "base/message_of.hpp"
 #include "catch.hpp"
-#include "message_of.hpp"
 
 namespace dbench::base {
 
@@ -46,20 +44,17 @@ TEST_CASE("A key may stand once in an object, and again in another one") {
 }
 
 TEST_CASE("A file that cannot be read says which and why") {
-    const auto folder =
-        std::filesystem::temp_directory_path() / ("dbench_json_test_" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder);
+    const Folder folder;
     const std::string path = folder / "spec.json";
     CHECK_THAT(message_of([&] { read_json(path); }),
                ContainsSubstring(path + ": cannot be read (No such file or directory)"));
-    CHECK_THAT(message_of([&] { read_text(folder); }), ContainsSubstring("it is a folder"));
+    CHECK_THAT(message_of([&] { read_text(folder.path()); }), ContainsSubstring("it is a folder"));
     const std::string text = "[1,\n2]\n\n";
     std::ofstream(path) << text;
     CHECK(read_text(path) == text);
     CHECK(read_json(path) == Json::array({1, 2}));
     std::ofstream(path) << "[1,\n";
     CHECK_THAT(message_of([&] { read_json(path); }), ContainsSubstring(path + ": not valid JSON"));
-    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("A value in a message is one line of at most 60 characters") {

@@ -12,8 +12,8 @@ using namespace dbench;
 using data::Images;
 using test::Bytes;
 using test::data_spec;
+using test::Folder;
 using test::refusal;
-using test::TempFolder;
 
 namespace {
 
@@ -53,7 +53,7 @@ std::string refused_spec(const std::string& type, const std::string& root) {
 }  // namespace
 
 TEST_CASE("a CIFAR-10 file is labels and planes") {
-    const TempFolder folder;
+    const Folder folder;
     test::write_file(folder / "x.bin", cifar_records(4));
     Images images;
     data::append_cifar10(folder / "x.bin", 4, images);
@@ -66,7 +66,7 @@ TEST_CASE("a CIFAR-10 file is labels and planes") {
 }
 
 TEST_CASE("damaged CIFAR-10 files are refused") {
-    const TempFolder folder;
+    const Folder folder;
     const std::string path = folder / "x.bin";
     const auto refused = [&](const Bytes& bytes) {
         test::write_file(path, bytes);
@@ -97,7 +97,7 @@ TEST_CASE("damaged CIFAR-10 files are refused") {
 }
 
 TEST_CASE("cifar10 is found in its folder or in the root itself, whole or not at all") {
-    const TempFolder folder;
+    const Folder folder;
     const std::string inner = GENERATE("cifar-10-batches-bin/", "");
     CHECK(refused_spec("cifar10", folder.path()) ==
           "/data/root: no CIFAR-10 here (no cifar-10-batches-bin in " + folder.path() +
@@ -138,7 +138,7 @@ TEST_CASE("without a root the variable and the key are named") {
 }
 
 TEST_CASE("IDX files, plain and compressed, read the same") {
-    const TempFolder folder;
+    const Folder folder;
     test::write_file(folder / "images", idx_images(30));
     test::write_file(folder / "labels", idx_labels(30));
     test::write_gz(folder / "images.gz", idx_images(30));
@@ -160,7 +160,7 @@ TEST_CASE("IDX files, plain and compressed, read the same") {
 }
 
 TEST_CASE("damaged IDX files are refused") {
-    const TempFolder folder;
+    const Folder folder;
     const std::string images = folder / "images", labels = folder / "labels";
     const auto refused = [&](const Bytes& image_bytes, const Bytes& label_bytes) {
         test::write_file(images, image_bytes);
@@ -208,7 +208,7 @@ TEST_CASE("damaged IDX files are refused") {
 }
 
 TEST_CASE("damaged compressed files are refused") {
-    const TempFolder folder;
+    const Folder folder;
     const std::string path = folder / "images.gz";
     const auto refused = [&] { return refusal([&] { data::read_data_file(path, 1000, "X"); }); };
     test::write_gz(path, idx_images(1));
@@ -226,7 +226,7 @@ TEST_CASE("damaged compressed files are refused") {
 }
 
 TEST_CASE("fashion_mnist is found under its usual names") {
-    const TempFolder folder;
+    const Folder folder;
     const std::string inner = GENERATE("fashion-mnist/", "FashionMNIST/raw/", "");
     CHECK(refused_spec("fashion_mnist", folder.path()) ==
           "/data/root: no Fashion-MNIST here (no train-images-idx3-ubyte, plain or .gz, in " +

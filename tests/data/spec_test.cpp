@@ -95,7 +95,7 @@ TEST_CASE("limit and validation beyond the data are refused") {
 }
 
 TEST_CASE("status has a line for each set") {
-    const test::TempFolder folder;
+    const test::Folder folder;
     const auto all = data::data_status(folder.path());
     REQUIRE(all.size() == data::data_table().size());
     for (const auto& each : all) {

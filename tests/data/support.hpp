@@ -1,5 +1,5 @@
 #pragma once
-// Helpers of the data tests: a temporary folder, files with given contents, resolved specs.
+// Helpers of the data tests: files with given contents, resolved specs.
 
 #include <zlib.h>
 
@@ -8,35 +8,17 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/folder.hpp"
 #include "data/dataset.hpp"
 
 namespace dbench::test {
 
-/// A folder of its own, removed at the end.
-class TempFolder {
-public:
-    TempFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "dbench_data_XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-        path_ = name;
-    }
-    ~TempFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-    const std::string& path() const { return path_; }
-
-private:
-    std::string path_;
-};
+using base::Folder;
 
 /// An environment variable set (or, with null, unset) for a while.
 class Environment {

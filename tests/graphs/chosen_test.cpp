@@ -4,16 +4,14 @@
 #include "graphs/schedules/chosen.hpp"
 
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/error.hpp"
-#include "catch.hpp"
 #include "graphs/schedules/naming.hpp"
-#include "graphs/schedules/staged.hpp"
+#include "staged.hpp"
 
 using namespace dbench;
 using namespace dbench::graphs;
+using namespace dbench::graphs::testing;
 
 namespace {
 
@@ -25,10 +23,6 @@ bool exchanges(const Schedule& schedule, int64_t t) {
         if (schedule.out(round, i).size() > 1) return true;
     }
     return false;
-}
-
-std::shared_ptr<const Schedule> made(const char* spec, int n, RunFacts run = {100, 10, 1, 4}) {
-    return make_graph(base::Json::parse(spec), {n, 1, run});
 }
 
 /// The offset to which replica 0 sends in iteration t; 0: to nobody, n: to more than one.

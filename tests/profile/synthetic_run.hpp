@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -13,12 +12,15 @@
 #include <vector>
 
 #include "arena/layout.hpp"
+#include "base/folder.hpp"
 #include "comm/launcher.hpp"
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
 #include "profile/recorder.hpp"
 
 namespace dbench::profile::tests {
+
+using base::Folder;
 
 /// Matrix k of n replicas: i takes three quarters of its own and a quarter of replica i + k + 1.
 /// Iteration t uses matrix t mod `matrices`; with `matrices` 0 each iteration has its own.
@@ -181,27 +183,6 @@ struct SyntheticRun {
         record_all(world, recorder);
         recorder.finish("complete");
     }
-};
-
-/// A folder that goes away with the test.
-class Folder {
-public:
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "dbench-test-XXXXXX").string();
-        path_ = mkdtemp(name.data());
-    }
-    ~Folder() {
-        std::error_code error;
-        std::filesystem::remove_all(path_, error);
-    }
-    std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-    /// Files and folders in it, hidden ones too.
-    int64_t entries() const {
-        return std::distance(std::filesystem::directory_iterator(path_), {});
-    }
-
-private:
-    std::filesystem::path path_;
 };
 
 }  // namespace dbench::profile::tests

@@ -2,9 +2,11 @@
 exit status 2, nothing written."""
 
 import gzip
+import json
 import resource
 import struct
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import h5py
 import pytest
@@ -163,6 +165,38 @@ def test_settings_that_cannot_be(dbench, setting, words):
     assert "json.exception" not in message
     for word in words:
         assert word in message, message
+
+
+def pointers(keys, parent=""):
+    for name, key in keys.items():
+        yield f"{parent}/{name}"
+        yield from pointers(key.get("members", {}), f"{parent}/{name}")
+
+
+KINDS = ['"words"', "1e300", '{"x": 1}', "null", '[["x"]]', "-1"]
+
+
+@pytest.mark.parametrize("shift", [0, 3])
+def test_values_of_any_kind_at_every_key(dbench, shift):
+    """Taken, or refused in words that name the key: nothing of the libraries, no crash. A call
+    takes half a second, so each key sees two of the kinds."""
+    spec = dbench.spec(implementation=None, algorithm="dsgd", graph="ring")
+    keys = list(pointers(json.loads(dbench("list", "spec", "--json").stdout)["spec"]))
+    assert len(keys) > 30 and "/profile/variance/every" in keys
+
+    def check(place):
+        key, value = keys[place], KINDS[(place + shift) % len(KINDS)]
+        done = subprocess.run(dbench.command("check", spec, "--set", f"{key}={value}"), text=True,
+                              cwd=dbench.folder, env=dbench.environment, capture_output=True,
+                              timeout=120)
+        told = [line for line in done.stderr.splitlines() if "error:" in line]
+        good = done.returncode == 0 and not told or (
+            done.returncode == 2 and len(told) == 1 and key.rsplit("/", 1)[1] in told[0])
+        raw = [word for word in ("exception", "std::", "c10", "terminate") if word in done.stderr]
+        return [] if good and not raw else [key, value, done.returncode, done.stderr]
+
+    with ThreadPoolExecutor(2) as several:
+        assert [wrong for wrong in several.map(check, range(len(keys))) if wrong] == []
 
 
 @pytest.mark.parametrize("changes", [

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/text.hpp"
 #include "graphs/proof/certificate.hpp"
 
 namespace dbench::graphs {
@@ -60,7 +61,7 @@ base::Json to_json(const Certificate& c) {
 std::string to_text(const Certificate& c) {
     std::ostringstream out;
     const auto line = [&out](const std::string& name, const std::string& value) {
-        out << name << std::string(name.size() < 26 ? 26 - name.size() : 1, ' ') << value << '\n';
+        out << base::column(name, 26) << value << '\n';
     };
     line("graph", c.type + ", n = " + std::to_string(c.n));
     line("connected", c.connected ? "yes" : "NO");

@@ -1,0 +1,30 @@
+#include "base/text.hpp"
+
+#include "catch.hpp"
+
+namespace dbench::base {
+
+TEST_CASE("A column has its width, and a blank behind what is too long") {
+    CHECK(column("ab", 4) == "ab  ");
+    CHECK(column("abc", 4) == "abc ");
+    CHECK(column("abcd", 4) == "abcd ");
+    CHECK(column("abcdef", 4) == "abcdef ");
+}
+
+TEST_CASE("Rows are aligned: the first column to the left, the others to the right") {
+    CHECK(aligned({{"graph", "n", "rate"}, {"ring", "1000", "0.5"}}) ==
+          "graph     n  rate\n"
+          "ring   1000   0.5\n");
+    CHECK(aligned({}).empty());
+    CHECK(aligned({{"a"}, {"b", "c"}}) == "a\nb  c\n");
+}
+
+TEST_CASE("Bytes are told in the largest unit of which there is one") {
+    CHECK(bytes_text(0) == "0 B");
+    CHECK(bytes_text(1023) == "1023 B");
+    CHECK(bytes_text(1024) == "1.0 KiB");
+    CHECK(bytes_text(1.5 * (1 << 30)) == "1.5 GiB");
+    CHECK(bytes_text(1e18) == "909494.7 TiB");
+}
+
+}  // namespace dbench::base

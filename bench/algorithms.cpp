@@ -76,7 +76,7 @@ public:
           g_(table_.scratch()) {
         const Json spec = algorithms::resolve_algorithm(Json::parse(subject.spec));
         const auto& row =
-            *base::find_row(algorithms::algorithm_table(), spec.at("type").get<std::string>());
+            *base::find_entry(algorithms::algorithm_table(), spec.at("type").get<std::string>());
         const graphs::RunFacts run{kSteps, kSteps, kReplicas, 4.0 * kParameters};
         algorithms::RunSchedule schedule(
             graphs::make_graph({{"type", "ring"}, {"lazy", 0.5}}, {kReplicas, 1, run}), row, spec,

@@ -35,11 +35,12 @@ int main(int argc, char** argv) {
     constexpr int64_t kBatch = 32;
     constexpr int kStepsPerRound = 5;
 
-    const auto model = base::find_row(model_table(), "resnet20")->make({}, {{3, 32, 32}, 10});
+    const auto model = base::find_entry(model_table(), "resnet20")->make({}, {{3, 32, 32}, 10});
     Replicas replica(*model, {1, 1}, 0, arena::DType::float32, Init::same, 1);
     const auto& layout = replica.layout();
     const base::Json spec = algorithms::resolve_optimizer("sgd", "/optimizer");
-    const auto optimizer = base::find_row(algorithms::optimizer_table(), "sgd")->make(spec, layout);
+    const auto optimizer =
+        base::find_entry(algorithms::optimizer_table(), "sgd")->make(spec, layout);
     optimizer->declare(replica.state());
 
     Weights weights{views(layout, replica.x(), 0),

@@ -46,7 +46,7 @@ base::Parameter period_parameter(const char* standard) {
 base::Json resolve_algorithm(const base::Json& given, const std::string& pointer) {
     base::Json out =
         base::resolve_member(given, pointer, "algorithm", base::entries_of(algorithm_table()));
-    const auto* row = base::find_row(algorithm_table(), out.at("type").get<std::string>());
+    const auto* row = base::find_entry(algorithm_table(), out.at("type").get<std::string>());
     if (row->check) row->check(out, pointer);
     return out;
 }

@@ -22,9 +22,6 @@ struct Columns {
     bool operator==(const Columns&) const = default;
 };
 
-/// A stream of work on a device; null is the host.
-struct Stream;
-
 /// A view of rows `first` .. `first + count - 1` (replica numbers); `data` is the start of row
 /// `first`, `stride` the distance of rows in elements. Does not own.
 struct Rows {

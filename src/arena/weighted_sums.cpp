@@ -7,7 +7,7 @@
 
 #include "arena/kernels.hpp"
 #include "arena/loops.hpp"
-#include "arena/stream.hpp"
+#include "arena/past_caches.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena {
@@ -89,60 +89,44 @@ DBENCH_INLINE void add_body(Base<T> base, const T* const* rows, const T* weights
     add_last<T, kForm, true>(base, rows + k, weights + k, terms - k, begin, count, out);
 }
 
+/// What a form makes of its first row alone.
 template <class T>
-DBENCH_INLINE void scaled_body(Base<T> base, int64_t begin, int64_t count, T* out) {
+DBENCH_INLINE void fill_body(Form form, Base<T> base, int64_t begin, int64_t count, T* out) {
+    if (form != Form::mean) {
+        std::fill(out, out + count, T{0});
+        return;
+    }
     DBENCH_INDEPENDENT
     for (int64_t c = 0; c < count; ++c) out[c] = base.total * base.row[begin + c];
 }
 
+/// Of a mean weights[0] is the sum of all of them, of a change it does not matter.
 template <class T>
-DBENCH_INLINE void sum_body(const T* const* rows, const T* weights, int64_t terms, int64_t begin,
-                            int64_t count, T* out) {
-    if (terms == 0) {
-        std::fill(out, out + count, T{0});
-    } else {
-        add_body<T, Form::sum>({}, rows, weights, terms, begin, count, out);
+DBENCH_INLINE void form_body(Form form, const T* const* rows, const T* weights, int64_t terms,
+                             int64_t begin, int64_t count, T* out) {
+    const bool around = form != Form::sum;
+    const Base<T> base = around ? Base<T>{rows[0], weights[0]} : Base<T>{};
+    rows += around;
+    weights += around;
+    terms -= around;
+    if (terms == 0) return fill_body(form, base, begin, count, out);
+    switch (form) {
+        case Form::sum:
+            return add_body<T, Form::sum>(base, rows, weights, terms, begin, count, out);
+        case Form::mean:
+            return add_body<T, Form::mean>(base, rows, weights, terms, begin, count, out);
+        case Form::change:
+            return add_body<T, Form::change>(base, rows, weights, terms, begin, count, out);
     }
 }
 
-/// weights[0] is the sum of all of them.
-template <class T>
-DBENCH_INLINE void mean_body(const T* const* rows, const T* weights, int64_t terms, int64_t begin,
-                             int64_t count, T* out) {
-    const Base<T> base{rows[0], weights[0]};
-    if (terms == 1) {
-        scaled_body(base, begin, count, out);
-    } else {
-        add_body<T, Form::mean>(base, rows + 1, weights + 1, terms - 1, begin, count, out);
-    }
+DBENCH_CLONES void add(Form form, const float* const* rows, const float* weights, int64_t terms,
+                       int64_t begin, int64_t count, float* out) {
+    form_body(form, rows, weights, terms, begin, count, out);
 }
-
-template <class T>
-DBENCH_INLINE void change_body(const T* const* rows, const T* weights, int64_t terms, int64_t begin,
-                               int64_t count, T* out) {
-    const Base<T> base{rows[0], weights[0]};
-    if (terms == 1) {
-        std::fill(out, out + count, T{0});
-    } else {
-        add_body<T, Form::change>(base, rows + 1, weights + 1, terms - 1, begin, count, out);
-    }
-}
-
-DBENCH_CLONES void sum(const float* const* rows, const float* weights, int64_t terms, int64_t begin,
-                       int64_t count, float* out) {
-    sum_body(rows, weights, terms, begin, count, out);
-}
-DBENCH_CLONES void sum(const double* const* rows, const double* weights, int64_t terms,
+DBENCH_CLONES void add(Form form, const double* const* rows, const double* weights, int64_t terms,
                        int64_t begin, int64_t count, double* out) {
-    sum_body(rows, weights, terms, begin, count, out);
-}
-DBENCH_CLONES void mean(const float* const* rows, const float* weights, int64_t terms,
-                        int64_t begin, int64_t count, float* out) {
-    mean_body(rows, weights, terms, begin, count, out);
-}
-DBENCH_CLONES void mean(const double* const* rows, const double* weights, int64_t terms,
-                        int64_t begin, int64_t count, double* out) {
-    mean_body(rows, weights, terms, begin, count, out);
+    form_body(form, rows, weights, terms, begin, count, out);
 }
 
 /// The sum of the weights; exactly 1 where that is what they mean.
@@ -150,28 +134,6 @@ double total(const std::vector<Term>& terms) {
     double sum = 0;
     for (const Term& term : terms) sum += term.weight;
     return std::abs(sum - 1) < 1e-9 ? 1 : sum;
-}
-
-DBENCH_CLONES void change(const float* const* rows, const float* weights, int64_t terms,
-                          int64_t begin, int64_t count, float* out) {
-    change_body(rows, weights, terms, begin, count, out);
-}
-DBENCH_CLONES void change(const double* const* rows, const double* weights, int64_t terms,
-                          int64_t begin, int64_t count, double* out) {
-    change_body(rows, weights, terms, begin, count, out);
-}
-
-template <class T>
-void add(Form form, const T* const* rows, const T* weights, int64_t terms, int64_t begin,
-         int64_t count, T* out) {
-    switch (form) {
-        case Form::sum:
-            return sum(rows, weights, terms, begin, count, out);
-        case Form::mean:
-            return mean(rows, weights, terms, begin, count, out);
-        case Form::change:
-            return change(rows, weights, terms, begin, count, out);
-    }
 }
 
 /// The terms of all outputs one after another, in the element type.
@@ -201,16 +163,16 @@ struct Plan {
 };
 
 /// Where the result of a tile is put first, and how it gets from there to its rows.
-enum class Store { direct, in_place, streamed };
+enum class Store { direct, in_place, past_caches };
 
-/// Streaming saves reading the lines that are about to be overwritten, but leaves nothing in the
-/// caches: only for more than they hold.
+/// Going past the caches saves reading the lines that are about to be overwritten, but leaves
+/// nothing in the caches: only for more than they hold.
 template <class T>
 Store store_of(const Plan<T>& plan, const Rows& out, Columns columns) {
     constexpr int64_t kCached = int64_t{16} << 20;
     if (plan.in_place) return Store::in_place;
     const bool large = out.count * columns.count() * size_of(out.type) > kCached;
-    return large ? Store::streamed : Store::direct;
+    return large ? Store::past_caches : Store::direct;
 }
 
 template <class T>
@@ -219,7 +181,7 @@ void run(std::span<const std::vector<Term>> terms, Rows out, Columns columns, Fo
     const Store store = store_of(plan, out, columns);
     const int64_t count = out.count, sources = static_cast<int64_t>(plan.distinct.size());
     const int64_t width = tile_width(sources, sizeof(T));
-    const int64_t kept = store == Store::in_place ? count : store == Store::streamed ? 1 : 0;
+    const int64_t kept = store == Store::in_place ? count : store == Store::past_caches ? 1 : 0;
     const auto scratch = std::make_unique_for_overwrite<T[]>(kept * width);
 
     for (int64_t begin = columns.begin; begin < columns.end; begin += width) {
@@ -230,22 +192,22 @@ void run(std::span<const std::vector<Term>> terms, Rows out, Columns columns, Fo
                 prefetch(plan.distinct[s] + next, ahead);
             }
             T* target = out.row<T>(i) + begin;
-            T* result = store == Store::in_place   ? scratch.get() + i * width
-                        : store == Store::streamed ? scratch.get()
-                                                   : target;
+            T* result = store == Store::in_place      ? scratch.get() + i * width
+                        : store == Store::past_caches ? scratch.get()
+                                                      : target;
             const int64_t first = plan.first[i];
             const T* const* rows = plan.rows.data() + first;
             const T* weights = plan.weights.data() + first;
             const int64_t count_of = plan.first[i + 1] - first;
             add(form, rows, weights, count_of, begin, here, result);
-            if (store == Store::streamed) stream(result, target, here);
+            if (store == Store::past_caches) copy_past_caches(result, target, here);
         }
         if (store != Store::in_place) continue;
         for (int64_t i = 0; i < count; ++i) {
             std::copy_n(scratch.get() + i * width, here, out.row<T>(i) + begin);
         }
     }
-    if (store == Store::streamed) finish_streams();
+    if (store == Store::past_caches) finish_past_caches();
 }
 
 void run(std::span<const std::vector<Term>> terms, Rows out, Columns columns, Form form) {

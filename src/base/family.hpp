@@ -86,7 +86,7 @@ std::vector<const Entry*> entries_of(const std::vector<Row>& table) {
 
 /// The row named `name`, or null.
 template <class Row>
-const Row* find_row(const std::vector<Row>& table, const std::string& name) {
+const Row* find_entry(const std::vector<Row>& table, const std::string& name) {
     for (const Row& row : table) {
         if (row.name == name) return &row;
     }

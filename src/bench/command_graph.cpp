@@ -9,9 +9,9 @@
 #include "bench/commands.hpp"
 #include "bench/graph_words.hpp"
 #include "bench/stability.hpp"
-#include "graphs/drawing.hpp"
 #include "graphs/placement.hpp"
 #include "graphs/proof/certificate.hpp"
+#include "graphs/round_text.hpp"
 #include "graphs/schedules/staged.hpp"
 
 namespace dbench::bench {
@@ -23,7 +23,7 @@ namespace {
 
 // A type that is made for nodes is made for those whose traffic is asked for.
 void give_nodes(Json& spec, int gpus_per_node) {
-    const auto* entry = base::find_row(graphs::graph_table(), spec.at("type").get<std::string>());
+    const auto* entry = base::find_entry(graphs::graph_table(), spec.at("type").get<std::string>());
     if (!entry || gpus_per_node == 0 || spec.contains("gpus_per_node")) return;
     for (const auto& parameter : entry->parameters) {
         if (parameter.name == "gpus_per_node") spec["gpus_per_node"] = gpus_per_node;

@@ -24,8 +24,8 @@ std::string default_name(const std::string& path) {
 }
 
 const algorithms::AlgorithmEntry& algorithm_of(const Spec& spec) {
-    return *base::find_row(algorithms::algorithm_table(),
-                           spec.algorithm.at("type").get<std::string>());
+    return *base::find_entry(algorithms::algorithm_table(),
+                             spec.algorithm.at("type").get<std::string>());
 }
 
 // A graph whose matrices do not suit the algorithm is refused, or warned of where the spec allows

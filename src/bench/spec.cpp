@@ -97,7 +97,7 @@ void resolve_method(const Json& given, Spec& spec) {
     }
     spec.algorithm = algorithms::resolve_algorithm(algorithm);
     const auto name = spec.algorithm.at("type").get<std::string>();
-    const auto* row = base::find_row(algorithms::algorithm_table(), name);
+    const auto* row = base::find_entry(algorithms::algorithm_table(), name);
     if (row->accepts.graph == algorithms::GraphNeed::none) {
         if (!graph.is_null()) {
             throw UserError("/graph: " + name +
@@ -117,7 +117,7 @@ void resolve_method(const Json& given, Spec& spec) {
 // So must the replicas' start.
 void check_start(const Json& algorithm, const Json& init) {
     const auto name = algorithm.at("type").get<std::string>();
-    const auto* row = base::find_row(algorithms::algorithm_table(), name);
+    const auto* row = base::find_entry(algorithms::algorithm_table(), name);
     if (!row->accepts.one_start || init != "independent") return;
     throw UserError("/init: must not be independent with " + name +
                     " (its momentum is on the change since a start that all replicas share): "
@@ -127,7 +127,7 @@ void check_start(const Json& algorithm, const Json& init) {
 // The optimizer must suit the algorithm.
 void check_optimizer(const Json& algorithm, const Json& optimizer) {
     const auto name = algorithm.at("type").get<std::string>();
-    const auto* row = base::find_row(algorithms::algorithm_table(), name);
+    const auto* row = base::find_entry(algorithms::algorithm_table(), name);
     if (row->accepts.optimizer == algorithms::OptimizerNeed::any) return;
     const std::string type = optimizer.at("type");
     if (type != "sgd") {

@@ -91,7 +91,7 @@ std::string name_of(const Json& algorithm) { return algorithm.at("type"); }
 }  // namespace
 
 conform::Growth growth_on(const Json& algorithm, const graphs::Schedule& graph) {
-    const auto* row = base::find_row(algorithms::algorithm_table(), name_of(algorithm));
+    const auto* row = base::find_entry(algorithms::algorithm_table(), name_of(algorithm));
     if (row->accepts.graph == algorithms::GraphNeed::none) {
         throw UserError("--algorithm: " + row->name + " takes no graph: name another");
     }

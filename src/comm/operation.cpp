@@ -35,7 +35,7 @@ bool Operation::begin() {
         begin_library();
         return false;
     }
-    stage_ = Stage::reduce;
+    phase_ = Phase::reduce;
     return std::any_of(plan_->groups.begin(), plan_->groups.end(), [&](const GroupPlan& g) {
         return !g.local() && (coded() || g.adds_first());
     });
@@ -86,7 +86,7 @@ void Operation::begin_library() {
     }
     char* const to = static_cast<char*>(groups_[0].result()) + columns_.begin * size;
     step_ = plane_.start_sum(x_.type, from, to, columns_.count());
-    stage_ = Stage::library;
+    phase_ = Phase::library;
 }
 
 bool Operation::advance() {
@@ -95,23 +95,23 @@ bool Operation::advance() {
 }
 
 bool Operation::advance_groups() {
-    if (stage_ == Stage::reduce) {
+    if (phase_ == Phase::reduce) {
         for (GroupMean& group : groups_) group.reduce();
         start_groups(&GroupMean::list_scatter);
-        stage_ = Stage::scatter;
+        phase_ = Phase::scatter;
     }
-    if (stage_ == Stage::scatter && step_->test()) {
+    if (phase_ == Phase::scatter && step_->test()) {
         for (GroupMean& group : groups_) group.combine();
         start_groups(&GroupMean::list_gather);
-        stage_ = Stage::gather;
+        phase_ = Phase::gather;
     }
-    if (stage_ == Stage::gather && step_->test()) stage_ = Stage::moved;
-    if (stage_ == Stage::library && step_->test()) {
+    if (phase_ == Phase::gather && step_->test()) phase_ = Phase::moved;
+    if (phase_ == Phase::library && step_->test()) {
         const arena::Rows sum{groups_[0].result(), x_.type, x_.space, 0, 1, x_.stride};
         arena::scale(sum, columns_, 1.0 / static_cast<double>(plan_->groups[0].members));
-        stage_ = Stage::moved;
+        phase_ = Phase::moved;
     }
-    return stage_ == Stage::moved;
+    return phase_ == Phase::moved;
 }
 
 void Operation::start_groups(void (GroupMean::*list)(int, std::vector<Message>&,

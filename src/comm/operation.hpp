@@ -48,7 +48,7 @@ protected:
     std::vector<int> owing() const override;
 
 private:
-    enum class Stage : uint8_t { reduce, scatter, gather, library, moved };
+    enum class Phase : uint8_t { reduce, scatter, gather, library, moved };
 
     void begin_rows();
     void begin_library();
@@ -71,8 +71,8 @@ private:
     std::shared_ptr<char> sent_;       // [rows that are sent, columns.count()], with a codec
     std::shared_ptr<char> local_sum_;  // [columns.count()], for the library
     std::vector<GroupMean> groups_;    // those that span ranks
-    Stage stage_ = Stage::moved;
-    std::unique_ptr<Transfer> rows_, step_;  // of neighbours; of the groups' present stage
+    Phase phase_ = Phase::moved;
+    std::unique_ptr<Transfer> rows_, step_;  // of neighbours; of the groups' present phase
 };
 
 }  // namespace dbench::comm

@@ -107,8 +107,8 @@ Report conform(comm::World& world, const Equality& equality, const Options& opti
     Report report;
     report.title = equality.statement;
     const auto row = [](const Json& algorithm) {
-        return base::find_row(algorithms::algorithm_table(),
-                              algorithm.at("type").get<std::string>());
+        return base::find_entry(algorithms::algorithm_table(),
+                                algorithm.at("type").get<std::string>());
     };
     const bool same = equality.same_start;
     const Subject left{equality.left, equality.left_optimizer, row(equality.left), true, same};

@@ -53,7 +53,7 @@ std::unique_ptr<Reference> make_reference(const base::Json& algorithm, const bas
     const std::string type = algorithm.at("type").get<std::string>();
     for (const Row& row : kReferences) {
         if (type != row.name) continue;
-        const auto& accepts = base::find_row(algorithms::algorithm_table(), type)->accepts;
+        const auto& accepts = base::find_entry(algorithms::algorithm_table(), type)->accepts;
         const bool plain = accepts.optimizer == algorithms::OptimizerNeed::plain_sgd;
         if (plain && !is_plain(optimizer)) return nullptr;
         auto local = make_local_optimizer(optimizer);

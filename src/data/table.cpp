@@ -58,7 +58,7 @@ Json resolve_data(const Json& given, const std::string& pointer) {
     }
     Json out = base::resolve_member(given, pointer, "data set", base::entries_of(entries));
     const auto name = out.at("type").get<std::string>();
-    if (!base::find_row(data_table(), name)->images) {
+    if (!base::find_entry(data_table(), name)->images) {
         const std::string why = " (" + name + " has no images): ";
         const DataSpec common = DataSpec::section().read(out);
         if (common.augment) {
@@ -73,7 +73,7 @@ Json resolve_data(const Json& given, const std::string& pointer) {
 
 DataSets load_data(const Json& spec, const DataContext& context) {
     const DataSpec common = DataSpec::section().read(spec);
-    const DataEntry* row = base::find_row(data_table(), spec.at("type").get<std::string>());
+    const DataEntry* row = base::find_entry(data_table(), spec.at("type").get<std::string>());
     DataSets sets = row->make(spec, context);
     apply_limit(sets.train, common.limit.train, "train");
     apply_limit(sets.test, common.limit.test, "test");

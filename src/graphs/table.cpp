@@ -92,7 +92,7 @@ base::Json resolve_graph(const base::Json& spec, const std::string& pointer) {
 bool depends_on_run(const base::Json& resolved) {
     if (resolved.is_null()) return false;
     return resolved.is_array() ||
-           base::find_row(graph_table(), resolved.at("type").get<std::string>())->depends_on_run;
+           base::find_entry(graph_table(), resolved.at("type").get<std::string>())->depends_on_run;
 }
 
 std::unique_ptr<Schedule> make_graph(const base::Json& spec, const GraphContext& context,
@@ -101,7 +101,7 @@ std::unique_ptr<Schedule> make_graph(const base::Json& spec, const GraphContext&
     const base::Json resolved = resolve_graph(spec, pointer);
     auto schedule = resolved.is_array()
                         ? make_list(resolved, context, pointer)
-                        : base::find_row(graph_table(), resolved.at("type").get<std::string>())
+                        : base::find_entry(graph_table(), resolved.at("type").get<std::string>())
                               ->make(resolved, context, pointer);
     // W = [1] whatever the definition; made all the same, so that a bad parameter is not let pass.
     if (context.n == 1) return always(constant_weights(complete_topology(1), 1.0));

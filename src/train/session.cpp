@@ -16,8 +16,8 @@ using base::Json;
 using base::UserError;
 
 template <class Row>
-const Row& row_of(const std::vector<Row>& table, const Json& spec) {
-    return *base::find_row(table, spec.at("type").get<std::string>());
+const Row& entry_of(const std::vector<Row>& table, const Json& spec) {
+    return *base::find_entry(table, spec.at("type").get<std::string>());
 }
 
 }  // namespace
@@ -50,12 +50,12 @@ struct Session::Impl {
         data_context = {placement.replicas, spec.seed.data};
         const Json& data_spec = o.spec.at("data");
         data = data::load_data(data_spec, data_context);
-        partition = row_of(data::partition_table(), data_spec.at("partition"))
+        partition = entry_of(data::partition_table(), data_spec.at("partition"))
                         .make(data_spec.at("partition"), *data.train, data_context);
         batches = data::plan_batches(data::DataSpec::section().read(data_spec).batch_size,
                                      *partition, placement.replicas);
         const base::RunLength run = run_length(spec, batches);
-        model = row_of(model_table(), o.spec.at("model"))
+        model = entry_of(model_table(), o.spec.at("model"))
                     .make(o.spec.at("model"), {data.train->shape(), data.train->classes()});
         layout = layout_of(model->declaration());
         const Json& optimizer_spec = o.spec.at("optimizer");
@@ -68,7 +68,7 @@ struct Session::Impl {
     }
 
     void make_stepper(const graphs::RunFacts& facts) {
-        const auto& row = row_of(algorithms::algorithm_table(), options.algorithm);
+        const auto& row = entry_of(algorithms::algorithm_table(), options.algorithm);
         algorithms::RunSchedule schedule;
         if (options.graph) {
             schedule = algorithms::RunSchedule(options.graph(facts), row, options.algorithm, facts);

@@ -34,7 +34,8 @@ struct Bench {
             }
         }
         const auto resolved = resolve_optimizer(base::Json::parse(spec), "/optimizer");
-        optimizer = base::find_row(optimizer_table(), resolved.at("type"))->make(resolved, layout);
+        optimizer =
+            base::find_entry(optimizer_table(), resolved.at("type"))->make(resolved, layout);
         optimizer->declare(state);
     }
 

@@ -96,7 +96,7 @@ TEST_CASE("what a step's state will take is known before it is there") {
 }
 
 TEST_CASE("a step tells what it sent, and where its time went") {
-    const auto& row = *base::find_row(algorithm_table(), "dsgd");
+    const auto& row = *base::find_entry(algorithm_table(), "dsgd");
     Run run(row, resolve_algorithm("dsgd"), resolve_optimizer("sgd", "/optimizer"));
     run.stepper->attach(run.table, run.x, run.g.rows());
     Silent silent;

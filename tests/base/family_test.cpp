@@ -162,8 +162,8 @@ TEST_CASE("A member is a name, or an object with a type, completed from its row"
     CHECK(message(R"({"k": 8})") == "/graph/type: is missing (which graph?)");
     CHECK(message(R"({"type": 8})") == "/graph/type: must be a string (found number 8)");
     CHECK(message("8") == "/graph: must be a name or an object with a \"type\" (found number 8)");
-    CHECK(find_row(table, "ring_lattice") == &table[1]);
-    CHECK(find_row(table, "rin") == nullptr);
+    CHECK(find_entry(table, "ring_lattice") == &table[1]);
+    CHECK(find_entry(table, "rin") == nullptr);
 }
 
 }  // namespace dbench::base

@@ -16,7 +16,7 @@ using algorithms::Step;
 using base::Json;
 
 const algorithms::AlgorithmEntry& row(const std::string& name) {
-    return *base::find_row(algorithms::algorithm_table(), name);
+    return *base::find_entry(algorithms::algorithm_table(), name);
 }
 
 Json spec(const char* text) { return Json::parse(text); }

@@ -139,7 +139,7 @@ TEST_CASE("each replica's least-squares solution is its own optimum") {
     REQUIRE(sets.train->size() == 90);
     CHECK(sets.train->classes() == 0);
     const auto partition =
-        base::find_row(data::partition_table(), "contiguous")->make({}, *sets.train, context);
+        base::find_entry(data::partition_table(), "contiguous")->make({}, *sets.train, context);
     const auto common = data::regression_optimum(spec, 11, -1);
     for (int64_t i = 0; i < 3; ++i) {
         CHECK(partition->epoch(i, 0).front() == 30 * i);

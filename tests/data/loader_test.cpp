@@ -24,7 +24,7 @@ Setting setting(const std::string& spec_text, int64_t replicas) {
     const data::DataContext context = {replicas, 5};
     Setting s;
     s.sets = data::load_data(spec, context);
-    const auto* row = base::find_row(data::partition_table(), spec["partition"]["type"]);
+    const auto* row = base::find_entry(data::partition_table(), spec["partition"]["type"]);
     s.partition = row->make(spec["partition"], *s.sets.train, context);
     s.plan =
         data::plan_batches(data::DataSpec::section().read(spec).batch_size, *s.partition, replicas);
@@ -148,7 +148,7 @@ public:
 
 TEST_CASE("what the thread throws arrives at its place, again and again") {
     const auto data = std::make_shared<Failing>();
-    const auto* row = base::find_row(data::partition_table(), "contiguous");
+    const auto* row = base::find_entry(data::partition_table(), "contiguous");
     const std::shared_ptr<data::Partition> partition = row->make(Json{}, *data, {1, 1});
     const auto plan = data::plan_batches({data::BatchSize::Of::replica, 2}, *partition, 1);
     Loader::Options options;

@@ -42,7 +42,7 @@ inline std::unique_ptr<data::Partition> partition_of(const base::Json& given,
     const auto& table = data::partition_table();
     const base::Json spec =
         base::resolve_member(given, "/data/partition", "partition", base::entries_of(table));
-    return base::find_row(table, spec.at("type").get<std::string>())
+    return base::find_entry(table, spec.at("type").get<std::string>())
         ->make(spec, set, {replicas, seed});
 }
 

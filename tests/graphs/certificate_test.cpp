@@ -3,8 +3,8 @@
 #include <sstream>
 
 #include "dense.hpp"
-#include "graphs/drawing.hpp"
 #include "graphs/proof/certificate.hpp"
+#include "graphs/round_text.hpp"
 
 using namespace dbench;
 using namespace dbench::graphs;

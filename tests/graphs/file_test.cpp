@@ -12,8 +12,8 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "dense.hpp"
-#include "graphs/drawing.hpp"
 #include "graphs/proof/certificate.hpp"
+#include "graphs/round_text.hpp"
 #include "graphs/table_file.hpp"
 
 using namespace dbench;

@@ -15,7 +15,7 @@ namespace dbench::train {
 inline std::unique_ptr<Model> make_model(const std::string& spec, const ModelContext& context) {
     const base::Json resolved =
         base::resolve_member(base::Json::parse(spec), "/model", "model", model_entries());
-    return base::find_row(model_table(), resolved.at("type"))->make(resolved, context);
+    return base::find_entry(model_table(), resolved.at("type"))->make(resolved, context);
 }
 
 /// Initialised parameters that take gradients, and buffers.

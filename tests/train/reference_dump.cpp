@@ -69,7 +69,7 @@ void run(const Json& spec, const std::string& path) {
 
     const Json chosen = algorithms::resolve_optimizer(spec.at("optimizer"), "/optimizer");
     const auto optimizer =
-        base::find_row(algorithms::optimizer_table(), chosen.at("type"))->make(chosen, layout);
+        base::find_entry(algorithms::optimizer_table(), chosen.at("type"))->make(chosen, layout);
     optimizer->declare(replica.state());
 
     Weights weights{views(layout, replica.x(), 0),

@@ -59,7 +59,8 @@ Stepper::Stepper(comm::World& world, const comm::Placement& placement, const are
 Stepper::Parts Stepper::make(const StepSpec& spec) const {
     const OptimizerEntry* optimizer = spec.optimizer_row;
     if (!optimizer) {
-        optimizer = base::find_row(optimizer_table(), spec.optimizer.at("type").get<std::string>());
+        optimizer =
+            base::find_entry(optimizer_table(), spec.optimizer.at("type").get<std::string>());
     }
     return {
         optimizer->make(spec.optimizer, layout_),

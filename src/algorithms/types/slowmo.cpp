@@ -55,7 +55,7 @@ private:
 };
 
 const AlgorithmEntry& base_of(const base::Json& spec) {
-    return *base::find_row(algorithm_table(), spec.at("base").at("type").get<std::string>());
+    return *base::find_entry(algorithm_table(), spec.at("base").at("type").get<std::string>());
 }
 
 std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {

@@ -214,7 +214,7 @@ std::string graph_title(const base::Json& spec) {
 
 std::string graph_label(const base::Json& spec) {
     std::string label = spec.at("type");
-    const auto* entry = base::find_row(graph_table(), label);
+    const auto* entry = base::find_entry(graph_table(), label);
     for (const base::Parameter& parameter : entry->parameters) {
         const base::Json& value = spec.at(parameter.name);
         const bool plain = value.is_number() || value.is_string();

@@ -1,4 +1,4 @@
-#include "graphs/drawing.hpp"
+#include "graphs/round_text.hpp"
 
 #include <algorithm>
 #include <charconv>

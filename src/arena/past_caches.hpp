@@ -12,7 +12,7 @@ namespace dbench::arena {
 /// Copies `count` elements to memory that will not be read soon. `to` is usually a multiple of 64
 /// bytes; where it is not, this is a plain copy.
 template <class T>
-void stream(const T* from, T* to, int64_t count) {
+void copy_past_caches(const T* from, T* to, int64_t count) {
     int64_t c = 0;
 #ifdef __SSE2__
     constexpr int64_t kAtOnce = sizeof(__m128i) / sizeof(T);
@@ -26,8 +26,8 @@ void stream(const T* from, T* to, int64_t count) {
     std::memcpy(to + c, from + c, static_cast<size_t>(count - c) * sizeof(T));
 }
 
-/// Makes streamed elements visible to other threads.
-inline void finish_streams() {
+/// Makes such elements visible to other threads.
+inline void finish_past_caches() {
 #ifdef __SSE2__
     _mm_sfence();
 #endif

@@ -1,7 +1,7 @@
 """What bench/peers compares: cases of others and of DBench, and which exchange the same.
 
-`sends` is what a rank sends in an iteration, in models, on average, for n ranks of which `node` make
-a node: the least by which a sum over a group or a message to a neighbour can be had.
+`sends` is what a rank sends in an iteration, in models, on average, for n ranks of which `node`
+make a node: the least by which a sum over a group or a message to a neighbour can be had.
 """
 
 from dataclasses import dataclass, field

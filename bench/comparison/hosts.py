@@ -24,24 +24,26 @@ def bits_per_second(rate):
     return float(found[1]) * PREFIXES[found[2]]
 
 
-def why_not():
-    """Why hosts cannot be made here, with the remedy; None where they can."""
+def why_not(rate):
+    """Why hosts with links of that rate cannot be made here, with the remedy; None where they
+    can."""
     if os.geteuid() != 0:
         return "shaped hosts are network namespaces, which only root makes: start this with sudo"
     for program, package in (("ip", "iproute2"), ("tc", "iproute2"), ("unshare", "util-linux"),
                              ("nsenter", "util-linux")):
         if not shutil.which(program):
             return f"no {program} in the search path: apt-get install {package}"
-    tried = subprocess.run(["unshare", "-n", "-m", "-u", "true"], capture_output=True, text=True)
-    if tried.returncode:
-        return (f"no right to make namespaces ({tried.stderr.strip()}): use a machine, or a "
-                "container started with --privileged")
-    return None
+    try:
+        with Hosts(1, rate):
+            return None
+    except OSError as error:
+        return (f"{error}: in a container, start it with --privileged; else the kernel needs its "
+                "modules veth, bridge and sch_tbf (modprobe)")
 
 
 def die_with_parent():
     """Between fork and exec: whoever kills us ends what we started."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def command(*words):
@@ -68,18 +70,17 @@ class Hosts:
     def __exit__(self, *_):
         for holder in self.holders:
             holder.kill()
-            holder.wait()
+            holder.communicate()
         self.holders = []
 
     def hold(self):
         """A process that keeps new namespaces alive."""
-        holder = subprocess.Popen(["unshare", "-n", "-m", "-u", "sleep", "infinity"],
-                                  preexec_fn=die_with_parent)
+        holder = subprocess.Popen(["unshare", "-n", "-m", "-u", "sleep", "infinity"], text=True,
+                                  stderr=subprocess.PIPE, preexec_fn=die_with_parent)
         self.holders.append(holder)
-        deadline = time.monotonic() + 10
         while Path(f"/proc/{holder.pid}/comm").read_text().strip() != "sleep":
-            if time.monotonic() > deadline:
-                raise OSError("unshare -n -m -u did not start within 10 s")
+            if holder.poll() is not None:
+                raise OSError(holder.stderr.read().strip())
             time.sleep(0.01)
         return self.within(holder)
 
@@ -120,7 +121,7 @@ class Hosts:
         return self.within(self.holders[i + 1])
 
     def launcher(self, mpirun, ranks, folder):
-        """mpirun's words for `ranks` ranks, dealt over the hosts in order. It runs at the switch."""
+        """mpirun's words for `ranks` ranks, dealt to the hosts in order; it runs at the switch."""
         agent = Path(folder) / "agent"
         cases = "".join(f"    {self.address(i)}) pid={self.holders[i + 1].pid} ;;\n"
                         for i in range(self.count))

@@ -52,10 +52,10 @@ def alternate(cases, part, rounds, run, progress, later=()):
     coming = [(place, model, case.name) for _ in range(rounds) for case in cases] + list(later)
     for number in range(rounds):
         for case in cases:
-            kind = coming.pop(0)
             if case.name in failed:
                 progress.done += 1
                 continue
+            kind = coming.pop(0)
             progress.say(f"{place}, {model}, round {number + 1} of {rounds}, {case.name}",
                          [kind, *coming])
             start = time.monotonic()
@@ -63,6 +63,7 @@ def alternate(cases, part, rounds, run, progress, later=()):
                 seen.setdefault(case.name, []).append(measure(case, model, run, hosts))
             except Failed as error:
                 failed[case.name] = str(error)
+                coming = [other for other in coming if other != kind]
             progress.ran(kind, time.monotonic() - start)
     progress.end()
     return seen, failed

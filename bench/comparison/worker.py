@@ -101,7 +101,7 @@ def main():
     slowest = torch.tensor(train(given), dtype=torch.float64)
     dist.all_reduce(slowest, op=dist.ReduceOp.MAX)
     if words.rank == 0:
-        print(json.dumps({"ms": slowest.item() * 1e3, "torch": torch.__version__}), flush=True)
+        print(json.dumps({"ms": slowest.item() * 1e3}), flush=True)
     dist.barrier()
     os._exit(0)  # gloo's threads may still hold what ends with the others
 

@@ -137,6 +137,8 @@ def test_what_is_missing_is_named(tmp_path):
     assert done.returncode == 2 and "scripts/setup builds it" in done.stderr
     done = peers("--cases", "dbench/none", PATH=str(tmp_path))
     assert done.returncode == 2 and "no mpirun" in done.stderr
+    done = peers("--cases", "dbench/none", "--parts", "raw", "--json", str(tmp_path / "a" / "b"))
+    assert done.returncode == 2 and "No such file or directory; name a file in" in done.stderr
 
 
 def test_cases_alternate_and_one_that_fails_is_left_out(monkeypatch):

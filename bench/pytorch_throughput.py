@@ -17,7 +17,7 @@ except ImportError:
     print(f"{sys.argv[0]}: {sys.executable} cannot import torch: use one that can (pip install "
           "torch)", file=sys.stderr)
     sys.exit(2)
-from models import ResNet20
+from torch_models import ResNet20
 
 BATCH, STEPS_PER_ROUND = 32, 5
 

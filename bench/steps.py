@@ -1,4 +1,4 @@
-"""Step times of runs of the real program, for bench/recording and bench/ranks."""
+"""Step times of runs of the real program, for bench/recording, bench/ranks and bench/peers."""
 
 import json
 import os
@@ -39,17 +39,34 @@ SPEC = {
 NOTHING_RECORDED = {"norms": False, "variance": {"kind": "off"}}
 
 
-def start(folder, name, changes, launcher=(), cwd=None):
+def command(folder, name, changes, launcher=()):
+    """Words of a run of SPEC with changes, whose files `name` are in the folder."""
     spec = Path(folder) / f"{name}.json"
     spec.write_text(json.dumps({**SPEC, **changes, "output": str(Path(folder) / f"{name}.h5")}))
-    return subprocess.Popen([*launcher, PROGRAM, "run", str(spec), "--overwrite", "--quiet"],
-                            stderr=subprocess.DEVNULL, cwd=cwd)
+    return [*launcher, PROGRAM, "run", str(spec), "--overwrite", "--quiet"]
+
+
+def start(folder, name, changes, launcher=()):
+    return subprocess.Popen(command(folder, name, changes, launcher), stderr=subprocess.DEVNULL)
+
+
+def apart(folder, replicas):
+    """A graph without edges, W = I: nothing is exchanged."""
+    path = Path(folder).resolve() / "identity.txt"
+    path.write_text("".join(" ".join(str(int(i == j)) for j in range(replicas)) + "\n"
+                            for i in range(replicas)))
+    return {"type": "file", "path": str(path)}
+
+
+def times(folder, name, parts=("step_time",), warm_up=WARM_UP):
+    """Seconds of every counted iteration (rows) on every rank (columns): the sum of `parts`."""
+    with h5py.File(Path(folder) / f"{name}.h5") as file:
+        return sum(file[f"iterations/{part}"][warm_up:] for part in parts)
 
 
 def steps(folder, name, parts=("step_time",)):
-    """Seconds of every counted iteration: the slowest rank's sum of `parts`."""
-    with h5py.File(Path(folder) / f"{name}.h5") as file:
-        return sum(file[f"iterations/{part}"][WARM_UP:] for part in parts).max(axis=1).tolist()
+    """Seconds of every counted iteration: the slowest rank's."""
+    return times(folder, name, parts).max(axis=1).tolist()
 
 
 def mpirun(ranks):

@@ -2,8 +2,8 @@
 parameters."""
 
 import pytest
-from models import MODELS
 from reference import assert_close, make_runs, torch
+from torch_models import MODELS
 
 CASES = [
     ({"type": "softmax_regression"}, [3, 8, 8], 10),

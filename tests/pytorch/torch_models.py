@@ -1,6 +1,6 @@
 """The models once more, as one would write them in PyTorch."""
 
-from reference import torch
+import torch
 from torch import nn
 from torch.nn import functional as F
 

@@ -1,0 +1,85 @@
+"""What bench/peers compares: cases of others and of DBench, and which exchange the same.
+
+`sends` is what a rank sends in an iteration, in models, on average, for n ranks of which `node`
+make a node: the least by which a sum over a group or a message to a neighbour can be had.
+"""
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+
+
+def to_everybody(n, node):
+    return 2 * (n - 1) / n
+
+
+def to_one(n, node):
+    return min(1, n - 1)
+
+
+def to_two(n, node):
+    return min(2, n - 1)
+
+
+def node_or_pair_of_nodes(n, node):
+    return (to_everybody(node, node) + to_everybody(2 * node, node)) / 2
+
+
+SENDS = {"none": lambda n, node: 0, "gradients": to_everybody, "complete": to_everybody,
+         "ring": to_two, "alternating ring": to_one, "one peer": to_one,
+         "nodes": node_or_pair_of_nodes}
+
+
+@dataclass(frozen=True)
+class Case:
+    """`name` is side/what; `exchange` a key of SENDS, the same for cases that can stand in for each
+    other; `spec` what DBench's spec says of it, with a graph without edges where it names none."""
+    name: str
+    exchange: str
+    spec: dict = field(default_factory=dict, hash=False)
+
+    @property
+    def ours(self):
+        return self.name.startswith("dbench/")
+
+    def sends(self, ranks, node):
+        return SENDS[self.exchange](ranks, node)
+
+
+def orders(graph, exchange):
+    """ATC and AWC on one graph; `graph` without its keys is the name."""
+    name = graph if isinstance(graph, str) else graph["type"]
+    for short, order in (("atc", "adapt_then_combine"), ("awc", "combine_while_adapt")):
+        yield Case(f"dbench/{name}/{short}", exchange,
+                   {"graph": graph, "algorithm": {"type": "dsgd", "order": order}})
+
+
+def every_case(node):
+    """All of them, in the order in which they are measured; BlueFog, which has none, apart."""
+    return [
+        Case("pytorch/none", "none"),
+        Case("pytorch/ddp", "gradients"),
+        Case("decent-dp/complete", "complete"),
+        Case("decent-dp/ring", "alternating ring"),
+        Case("decent-dp/one-peer-exp", "one peer"),
+        Case("decent-dp/alternating-exp-ring", "nodes"),
+        Case("dbench/none", "none", {"algorithm": "dsgd"}),
+        Case("dbench/C_complete", "gradients", {"implementation": "C_complete"}),
+        *orders("complete", "complete"),
+        *orders("ring", "ring"),
+        *orders("alternating_ring", "alternating ring"),
+        *orders("one_peer_hypercube", "one peer"),
+        *orders("one_peer_exponential", "one peer"),
+        *orders({"type": "aer", "gpus_per_node": node}, "nodes"),
+    ]
+
+
+def chosen(patterns, node):
+    """The cases of which a pattern (* for any text) holds, and whether BlueFog is among them.
+    ValueError names a pattern of which nothing holds."""
+    cases = every_case(node)
+    for pattern in patterns:
+        if not any(fnmatch(name, pattern) for name in ["bluefog", *(case.name for case in cases)]):
+            raise ValueError(f"--cases {pattern}: no such case; there are "
+                             + ", ".join([*(case.name for case in cases), "bluefog"]))
+    taken = [case for case in cases if any(fnmatch(case.name, pattern) for pattern in patterns)]
+    return taken, any(fnmatch("bluefog", pattern) for pattern in patterns)

@@ -1,0 +1,137 @@
+"""Hosts on this machine: network, mount and UTS namespaces, each joined to one switch by a link of
+a given rate in both directions (tbf). They live as long as the process that made them: nothing is
+left of them even after kill -9."""
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+NETWORK = "10.79.0"  # behind the switch, which is in a namespace of its own: it meets no other
+LATENCY = "50ms"
+PREFIXES = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+
+
+def bits_per_second(rate):
+    """Of a rate as tc reads it, in bits: 1gbit, 200mbit."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)bit", rate)
+    if not found or not float(found[1]):
+        raise ValueError(f"--rate {rate}: not a rate such as 1gbit or 200mbit")
+    return float(found[1]) * PREFIXES[found[2]]
+
+
+def why_not(rate):
+    """Why hosts with links of that rate cannot be made here, with the remedy; None where they
+    can."""
+    if os.geteuid() != 0:
+        return "shaped hosts are network namespaces, which only root makes: start this with sudo"
+    for program, package in (("ip", "iproute2"), ("tc", "iproute2"), ("unshare", "util-linux"),
+                             ("nsenter", "util-linux")):
+        if not shutil.which(program):
+            return f"no {program} in the search path: apt-get install {package}"
+    try:
+        with Hosts(1, rate):
+            return None
+    except OSError as error:
+        return (f"{error}: in a container, start it with --privileged; else the kernel needs its "
+                "modules veth, bridge and sch_tbf (modprobe)")
+
+
+def die_with_parent():
+    """Between fork and exec: whoever kills us ends what we started."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+
+
+def command(*words):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if done.returncode:
+        raise OSError(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
+
+
+class Hosts:
+    """`count` hosts for the length of a `with`."""
+
+    def __init__(self, count, rate):
+        self.count, self.rate = count, rate
+        self.holders = []
+
+    def __enter__(self):
+        try:
+            self.build()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for holder in self.holders:
+            holder.kill()
+            holder.communicate()
+        self.holders = []
+
+    def hold(self):
+        """A process that keeps new namespaces alive."""
+        holder = subprocess.Popen(["unshare", "-n", "-m", "-u", "sleep", "infinity"], text=True,
+                                  stderr=subprocess.PIPE, preexec_fn=die_with_parent)
+        self.holders.append(holder)
+        while Path(f"/proc/{holder.pid}/comm").read_text().strip() != "sleep":
+            if holder.poll() is not None:
+                raise OSError(holder.stderr.read().strip())
+            time.sleep(0.01)
+        return self.within(holder)
+
+    @staticmethod
+    def within(holder):
+        return ["nsenter", "-t", str(holder.pid), "-n", "-m", "-u", "--"]
+
+    def build(self):
+        switch = self.hold()
+        command(*switch, "ip", "link", "add", "switch", "type", "bridge")
+        command(*switch, "ip", "addr", "add", f"{NETWORK}.254/24", "dev", "switch")
+        for link in ("lo", "switch"):
+            command(*switch, "ip", "link", "set", link, "up")
+        for i in range(self.count):
+            host, pid = self.hold(), self.holders[-1].pid
+            command(*switch, "ip", "link", "add", f"to{i}", "type", "veth", "peer", "name", "eth0",
+                    "netns", pid)
+            command(*switch, "ip", "link", "set", f"to{i}", "master", "switch", "up")
+            command(*host, "ip", "addr", "add", f"{self.address(i)}/24", "dev", "eth0")
+            for link in ("lo", "eth0"):
+                command(*host, "ip", "link", "set", link, "up")
+            command(*host, "hostname", f"host{i}")
+            command(*host, "mount", "-t", "tmpfs", "tmpfs", "/dev/shm")
+            self.shape(host, "eth0")
+            self.shape(switch, f"to{i}")
+
+    def shape(self, where, link):
+        burst = max(256 << 10, int(bits_per_second(self.rate) / 8 * 0.002))
+        command(*where, "tc", "qdisc", "add", "dev", link, "root", "tbf", "rate", self.rate,
+                "burst", burst, "latency", LATENCY)
+
+    @staticmethod
+    def address(i):
+        return f"{NETWORK}.{i + 1}"
+
+    def inside(self, i):
+        """Words that start a command on host i."""
+        return self.within(self.holders[i + 1])
+
+    def launcher(self, mpirun, ranks, folder):
+        """mpirun's words for `ranks` ranks, dealt to the hosts in order; it runs at the switch."""
+        agent = Path(folder) / "agent"
+        cases = "".join(f"    {self.address(i)}) pid={self.holders[i + 1].pid} ;;\n"
+                        for i in range(self.count))
+        agent.write_text("#!/bin/sh\n# mpirun starts its daemon on a host: agent HOST COMMAND...\n"
+                         f"host=$1\nshift\ncase $host in\n{cases}esac\n"
+                         'exec nsenter -t $pid -n -m -u -- sh -c "$*"\n')
+        agent.chmod(0o755)
+        each = ranks // self.count
+        hosts = ",".join(f"{self.address(i)}:{each}" for i in range(self.count))
+        network = f"{NETWORK}.0/24"
+        return [*self.within(self.holders[0]), *mpirun, "--host", hosts,
+                "--mca", "plm_rsh_agent", str(agent), "--mca", "plm_rsh_no_tree_spawn", "1",
+                "--mca", "oob_tcp_if_include", network, "--mca", "btl_tcp_if_include", network]

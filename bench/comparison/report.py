@@ -1,0 +1,70 @@
+"""What was measured, as a dictionary for JSON and as a table."""
+
+import statistics
+
+COLUMNS = ["case", "ms", "least to most", "over none", "over the same", "over the best"]
+
+
+def best(cases, rows, names):
+    """The least median of those of `names` that were measured; None where none was."""
+    return min((rows[case.name]["median"] for case in cases
+                if case.name in names and "median" in rows[case.name]), default=None)
+
+
+def summary(cases, seen, failed):
+    """Per case's name: its rounds in ms, their median and range, and ratios of medians: over no
+    exchange on the same side, over the best peer that exchanges the same, and over the best peer
+    that exchanges at all. `seen` maps names to milliseconds of the rounds, `failed` to reasons."""
+    rows: dict = {}
+    for case in cases:
+        ms = seen.get(case.name, [])
+        rows[case.name] = {"exchange": case.exchange, "ms": ms}
+        if case.name in failed:
+            rows[case.name]["failed"] = failed[case.name]
+        if ms:
+            rows[case.name].update(median=statistics.median(ms), least=min(ms), most=max(ms))
+    peers = [case for case in cases if not case.ours]
+    for case in cases:
+        none = {other.name for other in cases
+                if other.exchange == "none" and other.ours == case.ours}
+        same = {peer.name for peer in peers if peer.exchange == case.exchange}
+        exchanging = {peer.name for peer in peers if peer.exchange != "none"}
+        others = {"over_none": none - {case.name}, "over_same": same if case.ours else set(),
+                  "over_best": exchanging if case.exchange != "none" else set()}
+        for key, names in others.items():
+            reference = best(cases, rows, names)
+            if reference and "median" in rows[case.name]:
+                rows[case.name][key] = rows[case.name]["median"] / reference
+    return rows
+
+
+def floors(cases, rows, run, parameters, rate):
+    """Adds what the wire takes at least: bytes that a rank sends over the rate of its host's link.
+    Only for one rank a host."""
+    for case in cases:
+        floor = case.sends(run.ranks, run.node) * parameters * 4 * 8 / rate * 1e3
+        rows[case.name]["floor"] = floor
+        if floor and "median" in rows[case.name]:
+            rows[case.name]["over_floor"] = rows[case.name]["median"] / floor
+
+
+def cell(row, key):
+    return f"{row[key]:.2f}" if key in row else ""
+
+
+def table(rows, remarks=()):
+    """Lines of a table (Markdown). `remarks` are (name, words) of cases without a figure."""
+    wire = any("floor" in row for row in rows.values())
+    columns = COLUMNS + (["over the wire's floor"] if wire else [])
+    lines = ["| " + " | ".join(columns) + " |", "|---|" + "---:|" * (len(columns) - 1)]
+    for name, row in rows.items():
+        if "median" not in row:
+            continue
+        cells = [name, f"{row['median']:.1f}", f"{row['least']:.1f} to {row['most']:.1f}"]
+        cells += [cell(row, key) for key in ("over_none", "over_same", "over_best")]
+        if wire:
+            cells.append(cell(row, "over_floor"))
+        lines.append("| " + " | ".join(cells) + " |")
+    failed = [(name, row["failed"]) for name, row in rows.items() if "failed" in row]
+    return lines + [f"| {name} | {words} |" + " |" * (len(columns) - 2)
+                    for name, words in [*failed, *remarks]]

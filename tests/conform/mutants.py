@@ -135,10 +135,10 @@ using dbench::algorithms::OptimizerEntry;
 
 const std::vector<Mutant>& all() {
     const auto algorithm = [](const std::string& name) {
-        return *dbench::base::find_row(dbench::algorithms::algorithm_table(), name);
+        return *dbench::base::find_entry(dbench::algorithms::algorithm_table(), name);
     };
     const auto optimizer = [](const std::string& name) {
-        return *dbench::base::find_row(dbench::algorithms::optimizer_table(), name);
+        return *dbench::base::find_entry(dbench::algorithms::optimizer_table(), name);
     };
     static const std::vector<Mutant> table = [&] {
         std::vector<Mutant> out;

@@ -10,6 +10,7 @@
 #include "bench/commands.hpp"
 #include "bench/provenance.hpp"
 #include "comm/launcher.hpp"
+#include "comm/link.hpp"
 #include "data/dataset.hpp"
 #include "profile/folder_check.hpp"
 #include "profile/result_file.hpp"
@@ -22,13 +23,49 @@ void print(const std::string& name, const std::string& value) {
     std::printf("%s%s\n", base::column(name, 17).c_str(), value.c_str());
 }
 
-int inspect_machine() {
+void print_machine() {
     for (const auto& [name, value] : build_facts()) print(name, value);
     print("launcher", comm::launched_by_mpi() ? "MPI" : "none (one process)");
     print("processors", std::to_string(usable_cpus()));
     const char* root = std::getenv("DBENCH_DATA");
     print("DBENCH_DATA", root ? root : "not set (data sets with files need it, or /data/root)");
     for (const auto& set : data::data_status(root ? root : "")) print("  " + set.name, set.detail);
+}
+
+/// The first rank on another host than rank 0's; rank 1 where there is none.
+int partner_of_first(const std::vector<std::string>& hosts) {
+    for (size_t rank = 1; rank < hosts.size(); ++rank) {
+        if (hosts[rank] != hosts[0]) return static_cast<int>(rank);
+    }
+    return 1;
+}
+
+void print_link(comm::World& world) {
+    const std::vector<std::string> hosts = world.all_gather(world.host());
+    const int other = partner_of_first(hosts);
+    const bool apart = hosts[other] != hosts[0];
+    const comm::LinkSpeed speed = comm::measure_link(world, 0, other);
+    if (world.rank() != 0) return;
+    char text[160];
+    std::snprintf(text, sizeof text, "%.0f MB/s one way, %.0f MB/s both ways together",
+                  speed.one_way / 1e6, speed.both_ways / 1e6);
+    const std::string where = apart ? hosts[0] + " and " + hosts[other] : "ranks 0 and 1, one host";
+    print("link", std::string(text) + " (" + where + ")");
+    if (!apart || !speed.takes_turns()) return;
+    base::warn(
+        "the link carries hardly more both ways than one way: times of decentralized "
+        "training, which sends both ways at once, would be too long. With Open MPI over "
+        "TCP leave OMPI_MCA_btl_tcp_flags to this program; else look at the link itself");
+}
+
+int inspect_machine() {
+    if (!comm::launched_by_mpi()) {
+        print_machine();
+        return 0;
+    }
+    comm::World world{comm::launch()};
+    if (world.rank() == 0) print_machine();
+    if (world.size() > 1) print_link(world);
     return 0;
 }
 

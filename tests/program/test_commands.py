@@ -1,6 +1,7 @@
 """Subcommands and their stable output, and the result file of a small run."""
 
 import json
+import re
 
 import h5py
 import numpy as np
@@ -135,6 +136,13 @@ def test_base_and_set(dbench):
     spec = json.loads(dbench("check", "base.json", "--json", "--set",
                              "/implementation=C_complete").stdout)["spec"]
     assert spec["implementation"] == "C_complete" and "graph" not in spec
+
+
+def test_doctor_under_a_launcher_speaks_once_and_measures_a_link(dbench):
+    told = dbench("doctor", ranks=2).stdout
+    assert told.count("launcher") == 1
+    speeds = re.search(r"link +(\d+) MB/s one way, (\d+) MB/s both ways together", told).groups()
+    assert all(int(speed) > 0 for speed in speeds)
 
 
 def test_doctor_and_version(dbench):

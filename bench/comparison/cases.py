@@ -26,7 +26,10 @@ def node_or_pair_of_nodes(n, node):
 
 SENDS = {"none": lambda n, node: 0, "gradients": to_everybody, "complete": to_everybody,
          "ring": to_two, "alternating ring": to_one, "one peer": to_one,
-         "nodes": node_or_pair_of_nodes}
+         "nodes": node_or_pair_of_nodes,
+         "gradients in 16 bits": lambda n, node: to_everybody(n, node) / 2,
+         "ring in 16 bits": lambda n, node: to_two(n, node) / 2}
+IN_16_BITS = {"message": "bfloat16", "reduction": "reproducible"}
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,11 @@ def every_case(node):
         *orders("one_peer_hypercube", "one peer"),
         *orders("one_peer_exponential", "one peer"),
         *orders({"type": "aer", "gpus_per_node": node}, "nodes"),
+        Case("dbench/bfloat16/C_complete", "gradients in 16 bits",
+             {"implementation": "C_complete", **IN_16_BITS}),
+        Case("dbench/bfloat16/ring/awc", "ring in 16 bits",
+             {"graph": "ring", "algorithm": {"type": "dsgd", "order": "combine_while_adapt"},
+              **IN_16_BITS}),
     ]
 
 

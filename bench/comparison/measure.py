@@ -37,11 +37,12 @@ class Run:
     python: str = ""
 
     def spec(self, case, model, folder):
-        changes = {**case.spec, "model": MODELS[model], "replicas": self.ranks,
+        changes = {"reduction": "library", **case.spec,
+                   "model": MODELS[model], "replicas": self.ranks,
                    "data": {"type": "shapes", "train": SAMPLES, "test": 64,
                             "batch_size": self.batch},
                    "optimizer": {"type": "sgd", **LEARNING},
-                   "profile": steps.NOTHING_RECORDED, "reduction": "library",
+                   "profile": steps.NOTHING_RECORDED,
                    "length": {"iterations": self.warm_up + self.iterations}}
         if case.exchange == "none":
             changes["graph"] = steps.apart(folder, self.ranks)

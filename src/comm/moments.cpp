@@ -1,6 +1,7 @@
 // Moments over all replicas. For a block of columns at a time, cut into r chunks at segments:
 //   1. each rank forms the moments (float64 mean row, m2 per segment) of its k maximal subtrees
-//   2. scatter   to each rank, owner of a chunk, its chunk of them: k (r-1)/r float64 rows out
+//   2. scatter   to each rank, owner of a chunk, its chunk of them: k (r-1)/r float64 rows out; a
+//                subtree that is one float32 row goes as it is
 //   3. combine   each owner combines all subtrees of its chunk along the tree
 //   4. gather    each owner sends its chunk's m2 to the others, and its mean where that is wanted:
 //                (r-1)/r float64 rows out
@@ -62,6 +63,7 @@ private:
     struct Partial {
         std::shared_ptr<char> mean, m2;
         arena::Interval interval;
+        Segments held;
         double* mean_at(int64_t column) const {
             return reinterpret_cast<double*>(mean.get()) - column;
         }
@@ -85,7 +87,7 @@ private:
 
     Partial take(Segments s, arena::Interval interval) {
         return {exchange_.pool->take(columns(s).count() * 8), exchange_.pool->take(s.count() * 8),
-                interval};
+                interval, s};
     }
 
     void local_block(Segments segments) {
@@ -100,29 +102,27 @@ private:
         const Segments mine = chunk(segments, me);
         tag_ = exchange_.world.next_exchange();
 
-        std::vector<std::vector<Partial>> partials(static_cast<size_t>(ranks));
-        for (const arena::Interval node : nodes_[me]) {
-            Partial partial = take(segments, node);
-            const Columns all = columns(segments);
-            arena::tree_moments(layout_, exchange_.placement.replicas, x_, {&node, 1}, all,
-                                partial.mean_at(all.begin), partial.m2_at(segments.begin));
-            partials[me].push_back(std::move(partial));
-        }
+        std::vector<Partial> partials;  // of all ranks, in order
+        std::vector<Leaf> leaves;
         std::vector<Message> out, in;
         for (int r = 0; r < ranks; ++r) {
-            if (r == me) continue;
-            for (const Partial& partial : partials[me]) {
-                add(out, r, chunk(segments, r), partial.mean_at(columns(segments).begin),
-                    partial.m2_at(segments.begin));
-            }
             for (const arena::Interval node : nodes_[r]) {
-                partials[r].push_back(take(mine, node));
-                add(in, r, mine, partials[r].back().mean_at(columns(mine).begin),
-                    partials[r].back().m2_at(mine.begin));
+                const bool as_row = is_row(node);
+                partials.push_back(take(r == me && !as_row ? segments : mine, node));
+                if (r == me) {
+                    form(partials.back(), x_);
+                    send(out, segments, partials.back());
+                } else if (as_row) {
+                    leaves.push_back({partials.size() - 1, receive_row(in, r, mine)});
+                } else {
+                    add(in, r, mine, partials.back().mean_at(columns(mine).begin),
+                        partials.back().m2_at(mine.begin));
+                }
             }
         }
         move(out, in);
-        combine(partials, segments, mine);
+        for (const Leaf& leaf : leaves) form(partials[leaf.partial], row_of(leaf, partials, mine));
+        combine(partials, mine);
         for (int r = 0; r < ranks; ++r) {
             if (r == me) continue;
             add(out, r, mine, mean_, m2_.data());
@@ -131,17 +131,60 @@ private:
         move(out, in);
     }
 
-    void combine(const std::vector<std::vector<Partial>>& partials, Segments segments,
-                 Segments mine) {
-        if (mine.count() == 0) return;
-        const int me = exchange_.world.rank();
-        std::vector<arena::Moments> parts;
-        for (size_t r = 0; r < partials.size(); ++r) {
-            const Segments held = static_cast<int>(r) == me ? segments : mine;
-            for (const Partial& partial : partials[r]) {
-                parts.push_back({partial.interval, partial.mean_at(columns(held).begin),
-                                 partial.m2_at(held.begin)});
+    /// Whether a subtree goes as the float32 row that it is: half the bytes of its mean.
+    bool is_row(arena::Interval node) const {
+        return x_.type == arena::DType::float32 && node.end - node.begin == 1;
+    }
+
+    // Moments of a subtree of `rows` where they are held.
+    void form(const Partial& partial, arena::Rows rows) const {
+        const Columns range = columns(partial.held);
+        if (range.count() == 0) return;
+        arena::tree_moments(layout_, exchange_.placement.replicas, rows, {&partial.interval, 1},
+                            range, partial.mean_at(range.begin), partial.m2_at(partial.held.begin));
+    }
+
+    // A partial to every other rank's chunk.
+    void send(std::vector<Message>& out, Segments block, const Partial& partial) const {
+        for (int r = 0; r < exchange_.world.size(); ++r) {
+            if (r == exchange_.world.rank()) continue;
+            const Segments theirs = chunk(block, r);
+            const Columns range = columns(theirs);
+            if (!is_row(partial.interval)) {
+                add(out, r, theirs, partial.mean_at(columns(block).begin),
+                    partial.m2_at(block.begin));
+            } else if (theirs.count() > 0) {
+                out.push_back({r, tag_, x_.at(partial.interval.begin - x_.first, range.begin),
+                               range.count() * arena::size_of(x_.type)});
             }
+        }
+    }
+
+    // A row that comes as it is, of a subtree of one replica.
+    struct Leaf {
+        size_t partial;
+        std::shared_ptr<char> row;
+    };
+    std::shared_ptr<char> receive_row(std::vector<Message>& in, int rank, Segments mine) const {
+        const int64_t bytes = columns(mine).count() * arena::size_of(x_.type);
+        std::shared_ptr<char> row = exchange_.pool->take(bytes);
+        if (mine.count() > 0) in.push_back({rank, tag_, row.get(), bytes});
+        return row;
+    }
+    arena::Rows row_of(const Leaf& leaf, const std::vector<Partial>& partials,
+                       Segments mine) const {
+        const int64_t size = arena::size_of(x_.type), first = columns(mine).begin;
+        return {leaf.row.get() - first * size,         x_.type, x_.space,
+                partials[leaf.partial].interval.begin, 1,       x_.stride};
+    }
+
+    void combine(const std::vector<Partial>& partials, Segments mine) {
+        if (mine.count() == 0) return;
+        std::vector<arena::Moments> parts;
+        for (const Partial& partial : partials) {
+            const Segments held = partial.held;
+            parts.push_back({partial.interval, partial.mean_at(columns(held).begin),
+                             partial.m2_at(held.begin)});
         }
         const Columns range = columns(mine);
         const Partial scratch = mean_ ? Partial{} : take(mine, {});

@@ -31,20 +31,22 @@ void estimate_exchange(const Estimated& run, Estimates& e) {
     }
 }
 
-// Each rank sends its maximal subtrees' float64 means to the owners of the columns.
+// Each rank sends its maximal subtrees' float64 means, or the rows that they are, to the owners of
+// the columns.
 double variance_bytes_per_step(const Estimated& run) {
     const comm::Placement& placement = run.placement;
     const int64_t r = placement.ranks;
     if (r == 1 || !run.plan.profile.variance.ever()) return 0;
-    double parts = 0;
+    double element_bytes = 0;
     for (int rank = 0; rank < r; ++rank) {
-        parts += static_cast<double>(
-            arena::maximal_subtrees(placement.replicas,
-                                    {placement.begin(rank), placement.begin(rank + 1)})
-                .size());
+        for (const arena::Interval node : arena::maximal_subtrees(
+                 placement.replicas, {placement.begin(rank), placement.begin(rank + 1)})) {
+            const bool row = node.end - node.begin == 1;
+            element_bytes += static_cast<double>(row ? arena::size_of(run.plan.type) : 8);
+        }
     }
     const int64_t iterations = run.plan.iterations;
-    return parts * static_cast<double>(run.layout.numel()) * 8.0 * static_cast<double>(r - 1) /
+    return element_bytes * static_cast<double>(run.layout.numel()) * static_cast<double>(r - 1) /
            static_cast<double>(r) *
            static_cast<double>(run.plan.profile.variance.count(iterations)) /
            static_cast<double>(iterations);

@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include "catch.hpp"
 #include "comm/moment_checks.hpp"
 
@@ -60,6 +62,28 @@ TEST_CASE("Identical replicas have no spread at all, on any split") {
             return "";
         });
         for (const std::string& problem : problems) CHECK(problem == "");
+    }
+}
+
+TEST_CASE("A replica's float32 row goes as it is, means of several in float64") {
+    arena::Layout layout;
+    layout.add("weights", {1 << 16}, arena::TensorKind::weight);
+    for (const auto& [n, type, bytes_each] :
+         {std::tuple{4, arena::DType::float32, 4}, std::tuple{4, arena::DType::float64, 8},
+          std::tuple{8, arena::DType::float32, 8}}) {
+        for (const std::string& problem :
+             play(4, [&, n = n, type = type, each = bytes_each](World& world) -> std::string {
+                 const Placement placement{n, world.size()};
+                 Exchange exchange(world, placement, layout, nullptr, Reduction::reproducible);
+                 const arena::Buffer x = replicas(layout, type, placement.begin(world.rank()),
+                                                  placement.count(world.rank()));
+                 const auto bytes = static_cast<int64_t>(exchange.moments(x.rows(), nullptr).bytes);
+                 // Three quarters of the row, and the padding and a float64 a segment or two.
+                 const int64_t row = int64_t{3} * (1 << 14) * each;
+                 return bytes >= row && bytes < row + 2048 ? "" : std::to_string(bytes) + " bytes";
+             })) {
+            CHECK(problem == "");
+        }
     }
 }
 

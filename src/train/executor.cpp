@@ -80,7 +80,8 @@ private:
 
 struct Executor::Impl {
     struct Bound {
-        std::vector<Weights> weights;                                      // per local replica
+        std::vector<Weights> weights;                       // per local replica
+        std::vector<std::vector<torch::Tensor>> gradients;  // views of its gradient row
         std::vector<std::shared_ptr<torch::autograd::Node>> accumulators;  // keep the hooks alive
     };
 
@@ -88,38 +89,50 @@ struct Executor::Impl {
     Replicas& replicas;
     BucketWatch watch;
     std::map<const void*, Bound> bound;  // by the memory of x
+    std::vector<bool> reached;           // tensors whose gradient this backward has written
 
-    Impl(const Model& m, Replicas& r) : model(m), replicas(r), watch(r.layout(), r.x().type) {}
+    Impl(const Model& m, Replicas& r)
+        : model(m),
+          replicas(r),
+          watch(r.layout(), r.x().type),
+          reached(r.layout().tensors().size()) {}
 
-    // Leaf tensors over the rows of x whose gradients are the arena's gradient rows.
+    // Leaf tensors over the rows of x whose gradients come into the arena's gradient rows.
     Bound& bind(const arena::Rows& x) {
         Bound& b = bound[x.data];
         if (!b.weights.empty()) return b;
         for (int64_t i = 0; i < x.count; ++i) {
             Weights w{views(replicas.layout(), x, i),
                       views(replicas.buffer_layout(), replicas.buffers(), i)};
-            const auto gradients = views(replicas.layout(), replicas.g(), i);
-            for (size_t k = 0; k < w.parameters.size(); ++k) {
-                w.parameters[k].requires_grad_(true);
-                w.parameters[k].mutable_grad() = gradients[k];
-            }
+            for (torch::Tensor& parameter : w.parameters) parameter.requires_grad_(true);
             b.weights.push_back(std::move(w));
+            b.gradients.push_back(views(replicas.layout(), replicas.g(), i));
+            for (size_t k = 0; k < b.gradients.back().size(); ++k) hook(b, b.weights.size() - 1, k);
         }
-        hook(b);
         return b;
     }
 
-    void hook(Bound& b) {
+    // A gradient is copied once, where adding it to a row of zeros would pass twice over the row.
+    void hook(Bound& b, size_t i, size_t k) {
         using torch::autograd::utils::LambdaPostHook;
-        auto& parameters = b.weights.back().parameters;
-        for (size_t k = 0; k < parameters.size(); ++k) {
-            auto node = torch::autograd::impl::grad_accumulator(parameters[k]);
-            node->add_post_hook(
-                std::make_unique<LambdaPostHook>([this, k](const auto& outputs, const auto&) {
-                    watch.complete(static_cast<int>(k));
-                    return outputs;
-                }));
-            b.accumulators.push_back(std::move(node));
+        auto node = torch::autograd::impl::grad_accumulator(b.weights[i].parameters[k]);
+        node->add_post_hook(
+            std::make_unique<LambdaPostHook>([this, &b, i, k](const auto& outputs, const auto&) {
+                torch::Tensor& gradient = b.weights[i].parameters[k].mutable_grad();
+                b.gradients[i][k].copy_(gradient);
+                gradient.reset();
+                reached[k] = true;
+                watch.complete(static_cast<int>(k));
+                return outputs;
+            }));
+        b.accumulators.push_back(std::move(node));
+    }
+
+    void backward(Bound& b, size_t i, const torch::Tensor& loss) {
+        std::fill(reached.begin(), reached.end(), false);
+        loss.backward();
+        for (size_t k = 0; k < reached.size(); ++k) {
+            if (!reached[k]) b.gradients[i][k].zero_();
         }
     }
 };
@@ -133,14 +146,12 @@ void Executor::gradients(arena::Rows x, data::Loader& loader, algorithms::Timers
                          double* accuracy) {
     Impl::Bound& bound = impl_->bind(x);
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
-    const arena::Rows g = impl_->replicas.g();
     for (int64_t i = 0; i < x.count; ++i) {
         const data::Batch* batch;
         {
             const algorithms::TimedScope waiting(timers, algorithms::Time::data);
             batch = &loader.next();
         }
-        arena::fill_zero(g.only(i), impl_->replicas.layout().all());
         const torch::Tensor output =
             impl_->model.forward(bound.weights[i], input_tensor(*batch), true);
         const torch::Tensor mean_loss = impl_->model.loss(output, *batch);
@@ -148,7 +159,7 @@ void Executor::gradients(arena::Rows x, data::Loader& loader, algorithms::Timers
         accuracy[i] =
             impl_->model.correct(output.detach(), *batch) / static_cast<double>(batch->count);
         if (i + 1 == x.count) impl_->watch.start(&ready);
-        mean_loss.backward();
+        impl_->backward(bound, static_cast<size_t>(i), mean_loss);
     }
     impl_->watch.finish();
 }

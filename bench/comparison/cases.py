@@ -75,7 +75,7 @@ def every_case(node):
         *orders({"type": "aer", "gpus_per_node": node}, "nodes"),
         Case("dbench/bfloat16/C_complete", "gradients in 16 bits",
              {"implementation": "C_complete", **IN_16_BITS}),
-        Case("dbench/bfloat16/ring/awc", "ring in 16 bits",
+        Case("dbench/bfloat16/ring", "ring in 16 bits",
              {"graph": "ring", "algorithm": {"type": "dsgd", "order": "combine_while_adapt"},
               **IN_16_BITS}),
     ]

@@ -52,59 +52,54 @@ struct Float16 {
     }
 };
 
-template <class Form, class T>
-DBENCH_INLINE void encode_body(const T* from, uint16_t* to, int64_t count) {
-    DBENCH_INDEPENDENT
-    for (int64_t c = 0; c < count; ++c) to[c] = Form::encode(static_cast<float>(from[c]));
-}
-
-template <class Form, class T>
-DBENCH_INLINE void decode_body(const uint16_t* from, T* to, int64_t count) {
-    DBENCH_INDEPENDENT
-    for (int64_t c = 0; c < count; ++c) to[c] = Form::decode(from[c]);
-}
-
-template <class Form, class T>
-DBENCH_INLINE void quantize_body(const T* from, T* to, int64_t count) {
-    DBENCH_INDEPENDENT
-    for (int64_t c = 0; c < count; ++c) {
-        to[c] = Form::decode(Form::encode(static_cast<float>(from[c])));
+template <class Form>
+struct Encode {
+    template <class T>
+    static DBENCH_INLINE uint16_t of(T x) {
+        return Form::encode(static_cast<float>(x));
     }
+};
+template <class Form>
+struct Decode {
+    static DBENCH_INLINE float of(uint16_t h) { return Form::decode(h); }
+};
+template <class Form>
+struct Quantize {
+    template <class T>
+    static DBENCH_INLINE float of(T x) {
+        return Form::decode(Encode<Form>::of(x));
+    }
+};
+
+template <class Element, class From, class To>
+DBENCH_INLINE void convert_body(const From* from, To* to, int64_t count) {
+    DBENCH_INDEPENDENT
+    for (int64_t c = 0; c < count; ++c) to[c] = Element::of(from[c]);
 }
 
-template <class T>
-DBENCH_INLINE void encode_any(Codec codec, const T* from, uint16_t* to, int64_t count) {
-    if (codec == Codec::bfloat16) return encode_body<Bfloat16>(from, to, count);
-    encode_body<Float16>(from, to, count);
-}
-template <class T>
-DBENCH_INLINE void decode_any(Codec codec, const uint16_t* from, T* to, int64_t count) {
-    if (codec == Codec::bfloat16) return decode_body<Bfloat16>(from, to, count);
-    decode_body<Float16>(from, to, count);
-}
-template <class T>
-DBENCH_INLINE void quantize_any(Codec codec, const T* from, T* to, int64_t count) {
-    if (codec == Codec::bfloat16) return quantize_body<Bfloat16>(from, to, count);
-    quantize_body<Float16>(from, to, count);
+template <template <class> class Element, class From, class To>
+DBENCH_INLINE void convert(Codec codec, const From* from, To* to, int64_t count) {
+    if (codec == Codec::bfloat16) return convert_body<Element<Bfloat16>>(from, to, count);
+    convert_body<Element<Float16>>(from, to, count);
 }
 
 DBENCH_CLONES void encode(Codec codec, const float* from, uint16_t* to, int64_t count) {
-    encode_any(codec, from, to, count);
+    convert<Encode>(codec, from, to, count);
 }
 DBENCH_CLONES void encode(Codec codec, const double* from, uint16_t* to, int64_t count) {
-    encode_any(codec, from, to, count);
+    convert<Encode>(codec, from, to, count);
 }
 DBENCH_CLONES void decode(Codec codec, const uint16_t* from, float* to, int64_t count) {
-    decode_any(codec, from, to, count);
+    convert<Decode>(codec, from, to, count);
 }
 DBENCH_CLONES void decode(Codec codec, const uint16_t* from, double* to, int64_t count) {
-    decode_any(codec, from, to, count);
+    convert<Decode>(codec, from, to, count);
 }
 DBENCH_CLONES void quantize(Codec codec, const float* from, float* to, int64_t count) {
-    quantize_any(codec, from, to, count);
+    convert<Quantize>(codec, from, to, count);
 }
 DBENCH_CLONES void quantize(Codec codec, const double* from, double* to, int64_t count) {
-    quantize_any(codec, from, to, count);
+    convert<Quantize>(codec, from, to, count);
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ void Exchange::settle() {
 int64_t Exchange::receive_bytes(graphs::Round round, arena::DType type) const {
     const auto plan = impl_->plan(round);
     const bool coded = impl_->codec != arena::Codec::identity;
-    int64_t rows = 0, travelling = plan->slots + (coded ? plan->rows_sent() : 0);
+    int64_t rows = 0, travelling = plan->slots + (coded ? plan->rows_sent : 0);
     for (const GroupPlan& group : plan->groups) {
         if (group.local()) continue;
         int64_t nodes = 0;

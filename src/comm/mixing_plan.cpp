@@ -54,12 +54,6 @@ bool MixingPlan::local() const {
            std::all_of(groups.begin(), groups.end(), [](const GroupPlan& g) { return g.local(); });
 }
 
-int64_t MixingPlan::rows_sent() const {
-    std::set<int64_t> rows;
-    for (const Parcel& parcel : send) rows.insert(parcel.rows.begin(), parcel.rows.end());
-    return static_cast<int64_t>(rows.size());
-}
-
 MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round round,
                             const Placement& placement, int rank, Contribution contribution) {
     MixingPlan plan;
@@ -73,7 +67,8 @@ MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round roun
         plan.groups.push_back(std::move(group));
     }
 
-    std::map<int, std::set<int64_t>> send, receive;  // rank -> replicas
+    std::map<int, std::set<int64_t>> send, receive;  // rank -> rows, replicas
+    std::set<int64_t> sent;
     std::vector<std::vector<graphs::Link>> in(static_cast<size_t>(count));
     for (int64_t row = 0; row < count; ++row) {
         if (grouped[row]) continue;
@@ -87,9 +82,12 @@ MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round roun
         }
         for (const graphs::Link& link : schedule.out(round, replica)) {
             const int user = placement.rank_of(link.peer);
-            if (user != rank) send[user].insert(row);
+            if (user == rank) continue;
+            send[user].insert(row);
+            sent.insert(row);
         }
     }
+    plan.rows_sent = static_cast<int64_t>(sent.size());
     plan.send = parcels(send);
     plan.receive = parcels(receive);
     std::map<int64_t, int64_t> slot;  // of a replica

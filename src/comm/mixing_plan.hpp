@@ -48,12 +48,12 @@ struct MixingPlan {
         terms;                          ///< per local row: itself, neighbours; none for a group's
     std::vector<Parcel> send, receive;  ///< by rank; received slots are consecutive
     int64_t slots = 0;                  ///< rows received
+    int64_t rows_sent = 0;              ///< different local rows that go to neighbours
     std::vector<GroupPlan> groups;      ///< those that have a member here
     bool has_terms = false;
 
     /// Whether this rank has no part in any message.
     bool local() const;
-    int64_t rows_sent() const;  ///< different local rows that are sent to neighbours
 };
 
 /// What ranks contribute to groups: means of their subtrees, or, since a sum of rounded rows is not

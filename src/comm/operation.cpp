@@ -46,7 +46,7 @@ void Operation::begin_rows() {
     const int64_t bytes = count * arena::size_of(options_.codec, x_.type);
     if (bytes == 0) return;
     received_ = pool_->take(plan_->slots * bytes);
-    if (coded()) sent_ = pool_->take(plan_->rows_sent() * bytes);
+    if (coded()) sent_ = pool_->take(plan_->rows_sent * bytes);
     std::map<int64_t, char*> encoded;
     const auto travelling = [&](int64_t row) {
         char* const from = x_.at(row, columns_.begin);

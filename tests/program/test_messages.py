@@ -1,5 +1,7 @@
 """Rows in 16 bits, as the program sends, counts and checks them."""
 
+import json
+
 import numpy as np
 import pytest
 from results import content, differences
@@ -57,8 +59,8 @@ def test_float32_is_what_a_spec_without_the_key_has(dbench):
 def test_check_counts_what_travels(dbench):
     def estimate(message):
         path = dbench.spec({**CASES["ring"], "implementation": None, "message": message})
-        return dbench("check", path).stdout
-    assert estimate("float32") != estimate("bfloat16")
+        return json.loads(dbench("check", path, "--json").stdout)["bytes_per_step"]
+    assert estimate("bfloat16") == estimate("float16") == estimate("float32") / 2 > 0
 
 
 def test_mpi_adds_no_16_bit_rows(dbench):

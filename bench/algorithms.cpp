@@ -72,8 +72,8 @@ public:
           placement_{kReplicas, 1},
           layout_(make_layout()),
           table_(arena::DType::float32, 0, kReplicas, layout_.columns()),
-          x_(table_.rows("parameters")),
-          g_(table_.scratch()) {
+          g_(arena::DType::float32, 0, kReplicas, layout_.columns()) {
+        table_.declare_parameters();
         const Json spec = algorithms::resolve_algorithm(Json::parse(subject.spec));
         const auto& row =
             *base::find_entry(algorithms::algorithm_table(), spec.at("type").get<std::string>());
@@ -85,7 +85,7 @@ public:
         stepper_ = std::make_unique<algorithms::Stepper>(
             world_, placement_, layout_, algorithms::StepSpec{row, spec, sgd, run, kRate},
             std::move(schedule));
-        stepper_->attach(table_, x_, g_.rows());
+        stepper_->attach(table_, g_.rows());
     }
 
     /// Seconds per step, of kSteps of them; the gradient is there.
@@ -111,7 +111,6 @@ private:
     comm::Placement placement_;
     arena::Layout layout_;
     arena::StateTable table_;
-    arena::Rows x_;
     arena::Buffer g_;
     std::unique_ptr<algorithms::Stepper> stepper_;
     Silent silent_;

@@ -39,9 +39,14 @@ void Step::copy(arena::Rows from, arena::Rows to, arena::Columns columns) {
     arena::copy(from, to, columns);
 }
 
-comm::Token Step::start_mix(arena::Rows rows, arena::Columns columns) {
+comm::Token Step::start_mix(arena::Rows rows, arena::Columns columns, comm::Stay stay) {
     const TimedScope scope(timers, Time::exchange);
-    return exchange.start_mix(round, rows, columns);
+    return exchange.start_mix(round, rows, columns, stay);
+}
+
+void Step::reclaim(const comm::Token& token) {
+    const TimedScope scope(timers, Time::exchange);
+    exchange.reclaim(token);
 }
 
 bool Step::moved(const comm::Token& token) {
@@ -54,6 +59,12 @@ void Step::finish_mix(const comm::Token& token, arena::Rows out) {
     exchange.finish_mix(token, out);
 }
 
+void Step::finish_mix(const comm::Token& token, arena::Rows out,
+                      const std::function<void(arena::Columns)>& then) {
+    const TimedScope scope(timers, Time::exchange);
+    exchange.finish_mix(token, out, then);
+}
+
 void Step::finish_change(const comm::Token& token, arena::Rows out) {
     const TimedScope scope(timers, Time::exchange);
     exchange.finish_change(token, out);
@@ -62,6 +73,11 @@ void Step::finish_change(const comm::Token& token, arena::Rows out) {
 void Step::mix(arena::Rows rows, arena::Rows out) {
     const TimedScope scope(timers, Time::exchange);
     exchange.mix(round, rows, layout.all(), out);
+}
+
+void Step::replace_parameters(arena::Buffer& next) {
+    state.swap_parameters(next);
+    x = state.parameters();
 }
 
 void Step::mix_again(arena::Rows rows) {

@@ -2,6 +2,7 @@
 // Training algorithms: what happens around the gradient of one iteration. Each is one file that
 // reads like its paper.
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -35,6 +36,7 @@ struct Step {
     Timers& timers;
     Probe& probe;
     Control& control;
+    arena::StateTable& state;
     int more_rounds = 0;  ///< averagings beside the first, see mix_again
 
     /// out = base - lr d(g, at), in `columns`.
@@ -51,15 +53,25 @@ struct Step {
                  arena::Columns columns);  ///< terms per row
     void copy(arena::Rows from, arena::Rows to, arena::Columns columns);
 
-    comm::Token start_mix(arena::Rows rows, arena::Columns columns);
+    /// Rows that stay until they are reclaimed may be read in place, see Exchange; W times them
+    /// then goes elsewhere.
+    comm::Token start_mix(arena::Rows rows, arena::Columns columns,
+                          comm::Stay stay = comm::Stay::until_finish);
+    void reclaim(const comm::Token& token);
     bool moved(const comm::Token& token);  ///< whether finishing it would not wait
     void finish_mix(const comm::Token& token, arena::Rows out);
+    /// Piece by piece: `then` is called with the columns of each, while they are in cache.
+    void finish_mix(const comm::Token& token, arena::Rows out,
+                    const std::function<void(arena::Columns)>& then);
     void finish_change(const comm::Token& token, arena::Rows out);  ///< (W - I) m, see Exchange
     void mix(arena::Rows rows, arena::Rows out);                    ///< blocking, all columns
     /// After the iteration's averaging into `rows`: averages again, in place, for as long as the
     /// schedule's controller asks for it.
     void mix_again(arena::Rows rows);
     bool may_mix_again() const { return control.may_repeat(t); }
+
+    /// What `next` holds are the parameters from now on, and it has those from before.
+    void replace_parameters(arena::Buffer& next);
 };
 
 /// What one iteration sent (docs/numerics.md, "what counts as sent"), over all replicas.

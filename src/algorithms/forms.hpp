@@ -2,6 +2,8 @@
 // The shape that most algorithms have: one message per iteration, averaged once.
 
 #include <deque>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
@@ -28,6 +30,23 @@ private:
     MixingCost cost_;
 };
 
+/// Buckets of rows that stay: lent in one iteration, and reclaimed in the same order in the next
+/// one that exchanges, when their columns are to be written again.
+class Lent {
+public:
+    void add(const Bucket& bucket) { now_.push_back(bucket.token); }
+    void reclaim_next(Step& step) {
+        if (before_.empty()) return;
+        step.reclaim(before_.front());
+        before_.pop_front();
+    }
+    /// The iteration's buckets are complete.
+    void turn() { before_ = std::exchange(now_, {}); }
+
+private:
+    std::deque<comm::Token> now_, before_;
+};
+
 /// The message is made from the gradient by columns, and its exchange begins while backward still
 /// runs on the others. Nothing is exchanged where the round's matrix is the identity.
 class AdaptThenCombine : public Mixed {
@@ -35,17 +54,25 @@ public:
     using Mixed::Mixed;
 
     void ready(Step& step, arena::Columns columns) override {
+        const bool exchanges = averages(step.round);
+        if (exchanges) lent_.reclaim_next(step);
         adapt(step, columns);
-        if (!averages(step.round)) return;
-        pending_.push_back({step.start_mix(message(step), columns), columns});
+        if (!exchanges) return;
+        const arena::Rows rows = message(step);
+        const bool stays = rows.data != result(step).data;
+        pending_.push_back(
+            {step.start_mix(rows, columns,
+                            stays ? comm::Stay::until_reclaimed : comm::Stay::until_finish),
+             columns});
+        if (stays) lent_.add(pending_.back());
         // What has come by now is added at once, unless the message is yet to be measured.
         if (!step.probe.measures_before() && step.moved(pending_.front().token)) finish_one(step);
     }
     void after_backward(Step& step) override {
-        const arena::Rows rows = message(step);
-        step.probe.about_to_average(rows);  // has moved, but is written only by the finish
+        step.probe.about_to_average(message(step));  // is written only by the finish, if at all
         while (!pending_.empty()) finish_one(step);
-        if (mixes_again() && averages(step.round)) step.mix_again(rows);
+        if (averages(step.round)) lent_.turn();
+        if (mixes_again() && averages(step.round)) step.mix_again(result(step));
         if (step.probe.wants_after()) step.probe.averaged(averaged(step));
         combined(step);
     }
@@ -53,14 +80,17 @@ public:
 protected:
     /// Writes the message in `columns`, where the gradient is complete.
     virtual void adapt(Step& step, arena::Columns columns) = 0;
-    /// The rows that are sent and then averaged in place.
+    /// The rows that are sent.
     virtual arena::Rows message(Step& step) { return step.x; }
+    /// Where W times the message goes: other rows are sent as rows that stay, which nothing but
+    /// `adapt` may write.
+    virtual arena::Rows result(Step& step) { return message(step); }
     /// Leaves W times the message in its place, in the bucket's columns.
     virtual void finish(Step& step, const Bucket& bucket) {
-        step.finish_mix(bucket.token, message(step));
+        step.finish_mix(bucket.token, result(step));
     }
     /// W times the whole message, after all exchanges.
-    virtual arena::Rows averaged(Step& step) { return message(step); }
+    virtual arena::Rows averaged(Step& step) { return result(step); }
     /// After averaging.
     virtual void combined(Step&) {}
 
@@ -71,31 +101,33 @@ private:
     }
 
     std::deque<Bucket> pending_;
+    Lent lent_;
 };
 
 /// Averaging of whole rows into others, by tiles: while one is added the next ones move.
 class TiledMix {
 public:
-    void start(Step& step, arena::Rows rows) {
+    void start(Step& step, arena::Rows rows, comm::Stay stay = comm::Stay::until_finish) {
         for (const arena::Columns columns : step.layout.tiles(step.layout.all())) {
-            pending_.push_back({step.start_mix(rows, columns), columns});
+            pending_.push_back({step.start_mix(rows, columns, stay), columns});
         }
     }
-    /// out = W times the rows; `then` is called with the columns of each tile that is there.
-    template <class Then>
-    void finish(Step& step, arena::Rows out, Then&& then) {
+    /// out = W times the rows; `then` is called with the columns of each piece that is there. Rows
+    /// that stay are lent until the next finish writes where they are.
+    void finish(Step& step, arena::Rows out, const std::function<void(arena::Columns)>& then) {
         for (const Bucket& bucket : pending_) {
-            step.finish_mix(bucket.token, out);
-            then(bucket.columns);
+            lent_.reclaim_next(step);
+            step.finish_mix(bucket.token, out, then);
         }
+        for (const Bucket& bucket : pending_) lent_.add(bucket);
+        lent_.turn();
         pending_.clear();
     }
-    void finish(Step& step, arena::Rows out) {
-        finish(step, out, [](arena::Columns) {});
-    }
+    void finish(Step& step, arena::Rows out) { finish(step, out, nullptr); }
 
 private:
     std::vector<Bucket> pending_;
+    Lent lent_;
 };
 
 /// With a correction that sums up what averaging has changed, in its share s:

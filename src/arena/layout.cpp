@@ -48,12 +48,11 @@ int64_t Layout::columns() const {
     return end_ < kLong ? end_ : round_up(end_ - kSkew, kPeriod) + kSkew;
 }
 
-std::vector<Columns> Layout::tiles(Columns columns) const {
-    constexpr int64_t kTile = int64_t{1} << 20;
+std::vector<Columns> Layout::tiles(Columns columns, int64_t width) const {
     std::vector<Columns> tiles{columns};
     const auto [first, last] = segments_in(columns);
     for (int s = first; s < last; ++s) {
-        if (segments_[s].begin - tiles.back().begin < kTile) continue;
+        if (segments_[s].begin - tiles.back().begin < width) continue;
         tiles.back().end = segments_[s].begin;
         tiles.push_back({segments_[s].begin, columns.end});
     }

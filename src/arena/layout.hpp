@@ -45,9 +45,10 @@ public:
     int64_t numel() const { return numel_; }  ///< true parameters
     Columns all() const { return {0, columns()}; }
 
-    /// `columns` in pieces of some 4 MiB of float32, whose ends are such that sums over elements
-    /// do not depend on them: an exchange moves while the pieces before it are computed with.
-    std::vector<Columns> tiles(Columns columns) const;
+    /// `columns` in pieces of at least `width` (4 MiB of float32), whose ends are such that sums
+    /// over elements do not depend on them: an exchange moves while the pieces before it are
+    /// computed with.
+    std::vector<Columns> tiles(Columns columns, int64_t width = int64_t{1} << 20) const;
 
     /// Segments [first, last) that lie in `columns`; its ends are tensor starts or the row's ends,
     /// or multiples of kBlock inside a tensor.

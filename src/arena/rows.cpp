@@ -14,7 +14,7 @@ namespace dbench::arena {
 namespace {
 
 constexpr int64_t kCacheLine = 64;
-constexpr int64_t kHugePage = int64_t{2} << 20;
+constexpr int64_t kHugePage = int64_t{2} << 20, kLarge = 2 * kHugePage;
 
 // Buffers that a pass walks together should not start at the same place of a cache, nor a power of
 // two apart, which the first cache of some processors (AMD's way prediction) takes for the same
@@ -30,26 +30,35 @@ int64_t colour(const void* memory) {
 
 int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
+// Tiled passes walk many rows at once: with small pages they would miss in the TLB at each row.
+std::shared_ptr<void> allocate(int64_t bytes) {
+    const bool large = bytes >= kLarge;
+    const int64_t alignment = large ? kHugePage : kCacheLine;
+    const int64_t size = round_up(bytes, alignment);
+    void* const memory =
+        std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(size));
+    if (!memory) throw std::bad_alloc();
+    std::shared_ptr<void> owner(memory, [](void* block) { std::free(block); });
+#ifdef MADV_HUGEPAGE
+    if (large) madvise(memory, static_cast<size_t>(size), MADV_HUGEPAGE);
+#endif
+    std::memset(memory, 0, static_cast<size_t>(size));
+    return owner;
+}
+
 }  // namespace
 
 Buffer::Buffer(DType type, int64_t first, int64_t count, int64_t stride)
+    : Buffer(type, first, count, stride, [](int64_t bytes) { return allocate(bytes); }) {}
+
+Buffer::Buffer(DType type, int64_t first, int64_t count, int64_t stride, const Memory& memory)
     : rows_{nullptr, type, Space::host, first, count, stride} {
     DBENCH_EXPECT(count >= 0 && stride >= 0);
     if (count == 0 || stride == 0) return;
     if (stride > std::numeric_limits<int64_t>::max() / 16 / count) throw std::bad_alloc();
-    // Tiled passes walk many rows at once: with small pages they would miss in the TLB at each row.
-    const bool large = bytes() >= 2 * kHugePage;
-    const int64_t alignment = large ? kHugePage : kCacheLine;
-    const int64_t size = round_up(bytes() + (large ? kColours * kColourStep : 0), alignment);
-    memory_.reset(std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(size)));
-    if (!memory_) throw std::bad_alloc();
-#ifdef MADV_HUGEPAGE
-    if (large) madvise(memory_.get(), static_cast<size_t>(size), MADV_HUGEPAGE);
-#endif
-    std::memset(memory_.get(), 0, static_cast<size_t>(size));
+    const bool large = bytes() >= kLarge;
+    memory_ = memory(bytes() + (large ? kColours * kColourStep : 0));
     rows_.data = static_cast<char*>(memory_.get()) + (large ? colour(memory_.get()) : 0);
 }
-
-void Buffer::Free::operator()(void* memory) const { std::free(memory); }
 
 }  // namespace dbench::arena

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace dbench::arena {
@@ -42,21 +43,22 @@ struct Rows {
     Rows only(int64_t local) const { return {at(local, 0), type, space, first + local, 1, stride}; }
 };
 
+/// Where rows get their memory: so many zeroed bytes, which start at a page.
+using Memory = std::function<std::shared_ptr<void>(int64_t bytes)>;
+
 /// Owns the memory of rows, zeroed, 64-byte aligned (large ones on huge pages where the system
 /// gives them).
 class Buffer {
 public:
     Buffer() = default;
     Buffer(DType type, int64_t first, int64_t count, int64_t stride);
+    Buffer(DType type, int64_t first, int64_t count, int64_t stride, const Memory& memory);
 
     Rows rows() const { return rows_; }
     int64_t bytes() const { return rows_.count * rows_.stride * size_of(rows_.type); }
 
 private:
-    struct Free {
-        void operator()(void* memory) const;
-    };
-    std::unique_ptr<void, Free> memory_;
+    std::shared_ptr<void> memory_;
     Rows rows_;
 };
 

@@ -1,6 +1,9 @@
 #include "arena/state.hpp"
 
 #include <stdexcept>
+#include <utility>
+
+#include "base/error.hpp"
 
 namespace dbench::arena {
 namespace {
@@ -13,22 +16,37 @@ void refuse_second(const std::deque<StateTable::Entry>& entries, const std::stri
 
 }  // namespace
 
-StateTable::StateTable(DType type, int64_t first, int64_t count, int64_t stride)
-    : type_(type), first_(first), count_(count), stride_(stride) {}
+StateTable::StateTable(DType type, int64_t first, int64_t count, int64_t stride, Memory readable)
+    : type_(type), first_(first), count_(count), stride_(stride), readable_(std::move(readable)) {}
 
-Rows StateTable::rows(const std::string& name, int64_t stride) {
+Rows StateTable::declare(const std::string& name, Buffer buffer) {
     refuse_second(entries_, name);
-    if (stride == 0) stride = stride_;
-    elements_ += stride;
-    Buffer buffer(type_, first_, count_, stride);
+    elements_ += buffer.rows().stride;
     const size_t size = static_cast<size_t>(buffer.bytes());
     entries_.push_back({name, std::move(buffer), nullptr, size});
     return entries_.back().buffer.rows();
 }
 
+Rows StateTable::rows(const std::string& name, int64_t stride) {
+    return declare(name, Buffer(type_, first_, count_, stride == 0 ? stride_ : stride));
+}
+
+Rows StateTable::declare_parameters() {
+    DBENCH_EXPECT(entries_.empty());
+    Buffer buffer = readable_scratch();
+    elements_ -= stride_;
+    return declare("parameters", std::move(buffer));
+}
+
 Buffer StateTable::scratch() {
     elements_ += stride_;
     return {type_, first_, count_, stride_};
+}
+
+Buffer StateTable::readable_scratch() {
+    if (!readable_) return scratch();
+    elements_ += stride_;
+    return {type_, first_, count_, stride_, readable_};
 }
 
 void StateTable::bytes(const std::string& name, void* data, size_t bytes) {

@@ -55,7 +55,10 @@ std::vector<std::shared_ptr<Pending>> Engine::in_flight() {
 }
 
 bool Engine::test(Pending& operation) {
-    if (!operation.done()) step_all();
+    if (!operation.done()) {
+        step(operation);  // may be in nobody's care
+        step_all();
+    }
     if (!operation.done()) return false;
     if (operation.error_) std::rethrow_exception(operation.error_);
     return true;

@@ -47,7 +47,8 @@ public:
     void halt();
     bool idle();  ///< whether nothing is in flight
     std::vector<std::shared_ptr<Pending>> in_flight();
-    /// Moves everything along; whether `operation` is done. Rethrows what its steps threw.
+    /// Moves everything along; whether `operation`, in care or not, is done. Rethrows what its
+    /// steps threw.
     bool test(Pending& operation);
     std::vector<int> owing(Pending& operation);
 

@@ -1,8 +1,10 @@
 #include "comm/exchange.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
+#include "base/log.hpp"
 #include "comm/exchange_impl.hpp"
 
 namespace dbench::comm {
@@ -45,37 +47,86 @@ std::shared_ptr<const MixingPlan> Exchange::Impl::plan(graphs::Round round) {
 
 std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPlan> plan,
                                                  arena::Rows x, arena::Columns columns,
-                                                 bool in_place) {
+                                                 bool in_place, Stay stay) {
     DBENCH_EXPECT(x.first == placement.begin(world.rank()));
     DBENCH_EXPECT(x.count == placement.count(world.rank()));
     DBENCH_EXPECT(x.space != arena::Space::cuda);
     const bool all = plan->groups.size() == 1 && plan->groups[0].members == placement.replicas;
     const bool by_library =
         all && reduction == Reduction::library && codec == arena::Codec::identity;
-    const Operation::Options options{in_place, by_library, codec};
+    Operation::Options options{in_place, by_library, codec};
+    HostMemory& memory = *world.host_memory;
+    if (stay == Stay::until_reclaimed && memory.shared() && memory.holds(x) &&
+        codec == arena::Codec::identity) {
+        if (const auto number = memory.next()) {
+            options.host = std::make_shared<InPlace>(memory, *number, *plan, world.rank(), x);
+        }
+    }
     auto operation = std::make_shared<Operation>(world.rows(), pool, std::move(plan), x, columns,
                                                  world.next_exchange(), options);
+    if (options.host) lent.push_back(operation);
     const bool arithmetic = operation->begin();
-    world.engine.start(operation, !arithmetic);
+    if (operation->moves()) world.engine.start(operation, !arithmetic);
     return operation;
 }
 
-void Exchange::Impl::finish(Operation& operation, arena::Rows out, Operation::Result result) {
+void Exchange::Impl::finish(Operation& operation, arena::Rows out, Operation::Result result,
+                            const Operation::Then& then) {
     world.wait("an exchange of parameters", operation);
-    operation.finish(out, result);
+    // So many columns of all rows as a second cache holds, with what they are computed from.
+    constexpr int64_t kElements = 1 << 15;
+    const arena::Columns columns = operation.columns();
+    const int64_t width = std::max(arena::kBlock, kElements / std::max<int64_t>(out.count, 1));
+    operation.finish(out, result,
+                     then ? layout.tiles(columns, width) : std::vector<arena::Columns>{columns},
+                     then);
+}
+
+void Exchange::Impl::reclaim(Operation& operation) {
+    InPlace* const host = operation.in_place();
+    if (!host) return;
+    world.wait(
+        "the reading of rows by the ranks of this host", [&] { return host->free(); },
+        [&] { return host->readers_owing(); });
+    world.host_memory->release(host->number());
+    std::erase_if(lent, [&](const auto& other) { return other.get() == &operation; });
 }
 
 Exchange::Exchange(World& world, const Placement& placement, const arena::Layout& layout,
                    const graphs::Schedule* schedule, Reduction reduction, arena::Codec codec)
-    : impl_(std::make_unique<Impl>(world, placement, layout, schedule, reduction, codec)) {}
+    : impl_(std::make_unique<Impl>(world, placement, layout, schedule, reduction, codec)) {
+    auto& memory = impl_->world.host_memory;
+    if (!memory) memory = std::make_unique<HostMemory>(world);
+}
 
 Exchange::~Exchange() {
     if (!impl_->world.engine.idle()) impl_->world.engine.halt();
+    if (std::uncaught_exceptions() > 0 || impl_->world.failed) return;
+    try {  // others may still read the last rows
+        while (!impl_->lent.empty()) impl_->reclaim(*std::shared_ptr(impl_->lent.front()));
+    } catch (const std::exception& error) {
+        base::warn(error.what());
+    }
 }
 
-Token Exchange::start_mix(graphs::Round round, arena::Rows x, arena::Columns columns) {
-    return impl_->start(impl_->plan(round), x, columns, false);
+arena::Memory Exchange::readable() const {
+    HostMemory& memory = *impl_->world.host_memory;
+    if (!memory.shared()) return nullptr;
+    return [&memory](int64_t bytes) { return memory.allocate(bytes); };
 }
+
+const std::string& Exchange::obstacle() const { return impl_->world.host_memory->obstacle(); }
+
+Token Exchange::start_mix(graphs::Round round, arena::Rows x, arena::Columns columns, Stay stay) {
+    return impl_->start(impl_->plan(round), x, columns, false, stay);
+}
+
+void Exchange::finish_mix(const Token& token, arena::Rows out,
+                          const std::function<void(arena::Columns)>& then) {
+    impl_->finish(static_cast<Operation&>(*token), out, Operation::Result::average, then);
+}
+
+void Exchange::reclaim(const Token& token) { impl_->reclaim(static_cast<Operation&>(*token)); }
 
 void Exchange::finish_mix(const Token& token, arena::Rows out) {
     impl_->finish(static_cast<Operation&>(*token), out);

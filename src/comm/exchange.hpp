@@ -3,7 +3,9 @@
 // rows of any split over ranks.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "arena/codec.hpp"
@@ -17,6 +19,8 @@
 namespace dbench::comm {
 
 enum class Reduction : uint8_t { reproducible, library };  ///< fixed tree, or MPI's own
+/// Until when rows that are exchanged stay as they are.
+enum class Stay : uint8_t { until_finish, until_reclaimed };
 
 /// What one mixing round sends if each rank held one replica (docs/numerics.md): out-degree rows
 /// per replica; a group of m counts 2 (m - 1) messages and 2 (m - 1) / m rows per member.
@@ -55,8 +59,23 @@ public:
     /// out = W x for `columns`. Remote rows start moving at once, straight from x, which must not
     /// be written in `columns` before the finish. All ranks start the same exchanges in the same
     /// order; any number may be in flight. Groups of the round go as all-reduces along the tree.
-    Token start_mix(graphs::Round round, arena::Rows x, arena::Columns columns);
+    ///
+    /// Rows that stay until they are reclaimed, and lie in `readable` memory, are read in place by
+    /// ranks of the same host: nothing is copied; `out` is then other rows.
+    Token start_mix(graphs::Round round, arena::Rows x, arena::Columns columns,
+                    Stay stay = Stay::until_finish);
     void finish_mix(const Token& token, arena::Rows out);  ///< out may be x
+    /// In pieces that a cache can hold: `then` is called with the columns of each, once `out` has
+    /// them.
+    void finish_mix(const Token& token, arena::Rows out,
+                    const std::function<void(arena::Columns)>& then);
+    /// Waits until nobody reads the rows any more: they may be written. After the finish, in an
+    /// order that is the same on all ranks; not waited for where the rows did not have to stay.
+    void reclaim(const Token& token);
+    /// Memory that ranks of this host read in place; null where none does.
+    arena::Memory readable() const;
+    /// Why ranks of this host do not read in place; empty where they do, or there are none.
+    const std::string& obstacle() const;
     /// The other way to finish: out = (W - I) x, other rows than x. What neighbours differ by is
     /// rounded to its own size, so that sums of it over time keep the mean over replicas (but for
     /// groups, whose mean is rounded as a whole).

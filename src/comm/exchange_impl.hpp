@@ -21,6 +21,7 @@ struct Exchange::Impl {
     std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();
     std::shared_ptr<const MixingPlan> mean_plan;
     PlanCache repeating, others;
+    std::vector<std::shared_ptr<Operation>> lent;  ///< whose rows are yet to be reclaimed
 
     Impl(World& world, const Placement& placement, const arena::Layout& layout,
          const graphs::Schedule* schedule, Reduction reduction, arena::Codec codec);
@@ -30,9 +31,12 @@ struct Exchange::Impl {
     }
     std::shared_ptr<const MixingPlan> plan(graphs::Round round);
     std::shared_ptr<Operation> start(std::shared_ptr<const MixingPlan> plan, arena::Rows x,
-                                     arena::Columns columns, bool in_place);
+                                     arena::Columns columns, bool in_place,
+                                     Stay stay = Stay::until_finish);
     void finish(Operation& operation, arena::Rows out,
-                Operation::Result result = Operation::Result::average);
+                Operation::Result result = Operation::Result::average,
+                const Operation::Then& then = nullptr);
+    void reclaim(Operation& operation);
 };
 
 }  // namespace dbench::comm

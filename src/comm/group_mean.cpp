@@ -24,26 +24,28 @@ Columns cut(Columns columns, int64_t parts, int64_t index) {
     return {bound(index), bound(index + 1)};
 }
 
-void local_group_mean(const GroupPlan& plan, arena::Rows x, Columns columns, arena::Rows out,
-                      arena::Codec codec) {
+void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, Columns columns,
+                  arena::Rows out, arena::Codec codec) {
     const bool coded = codec != arena::Codec::identity;
-    const arena::Buffer rounded(x.type, 0, coded ? plan.members : 0, coded ? kTile : 0);
+    const int64_t size = arena::size_of(out.type);
+    const arena::Buffer rounded(out.type, 0, coded ? plan.members : 0, coded ? kTile : 0);
     for (int64_t begin = columns.begin; begin < columns.end; begin += kTile) {
         const Columns tile{begin, std::min(begin + kTile, columns.end)};
         std::vector<arena::Summand> leaves;
         for (int64_t p = 0; p < plan.members; ++p) {
-            const void* leaf = x.at(plan.rows[p], 0);
+            const void* leaf = rows[p];
             if (coded) {
                 char* const row = rounded.rows().at(p, 0);
-                arena::quantize(codec, x.type, x.at(plan.rows[p], begin), row, tile.count());
-                leaf = column_zero(row, begin, arena::size_of(x.type));
+                const char* const from = static_cast<const char*>(leaf) + begin * size;
+                arena::quantize(codec, out.type, from, row, tile.count());
+                leaf = column_zero(row, begin, size);
             }
             leaves.push_back({{p, p + 1}, leaf});
         }
-        const auto bytes = static_cast<size_t>(tile.count() * arena::size_of(x.type));
+        const auto bytes = static_cast<size_t>(tile.count() * size);
         char* const first = out.at(plan.rows[0], begin);
-        arena::tree_mean(x.type, plan.members, leaves, out.at(plan.rows[0], 0), tile);
-        if (coded) arena::quantize(codec, x.type, first, first, tile.count());
+        arena::tree_mean(out.type, plan.members, leaves, out.at(plan.rows[0], 0), tile);
+        if (coded) arena::quantize(codec, out.type, first, first, tile.count());
         for (size_t i = 1; i < plan.rows.size(); ++i) {
             std::memcpy(out.at(plan.rows[i], begin), first, bytes);
         }
@@ -132,12 +134,12 @@ void GroupMean::arrive() {
     if (options_.gathers_coded) decode(gathered_, result_, columns_);
 }
 
-void GroupMean::copy_to(arena::Rows out) const {
+void GroupMean::copy_to(arena::Rows out, Columns columns) const {
     const int64_t size = arena::size_of(x_.type);
     for (const int64_t row : plan_.rows) {
-        char* const to = out.at(row, columns_.begin);
-        const char* const from = result_ + columns_.begin * size;
-        if (to != from) std::memcpy(to, from, static_cast<size_t>(columns_.count() * size));
+        char* const to = out.at(row, columns.begin);
+        const char* const from = result_ + columns.begin * size;
+        if (to != from) std::memcpy(to, from, static_cast<size_t>(columns.count() * size));
     }
 }
 

@@ -14,6 +14,7 @@
 // take its difference from what they sent (mixing), so that the mean over replicas stays.
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "arena/codec.hpp"
@@ -28,10 +29,10 @@ namespace dbench::comm {
 /// are too few columns.
 arena::Columns cut(arena::Columns columns, int64_t parts, int64_t index);
 
-/// out = mean over the rows' group, all of whose members are here, for each of its rows of `out`.
-/// Rows of `out` may be those of x. With a codec Q it is Q(mean of Q(x)).
-void local_group_mean(const GroupPlan& plan, arena::Rows x, arena::Columns columns, arena::Rows out,
-                      arena::Codec codec);
+/// out = mean over the group's rows (column 0 of each, by position), for each of this rank's rows
+/// of it in `out`, which may be among them. With a codec Q it is Q(mean of Q(x)).
+void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, arena::Columns columns,
+                  arena::Rows out, arena::Codec codec);
 
 /// One such mean on its way between ranks; the functions are called in their order, those that
 /// list messages followed by the messages' travel.
@@ -53,7 +54,8 @@ public:
 
     void arrive();                            ///< makes of what was gathered the mean
     void* result() const { return result_; }  ///< the mean, address of column 0
-    void copy_to(arena::Rows out) const;      ///< into the group's rows of `out`
+    /// Into the group's rows of `out`.
+    void copy_to(arena::Rows out, arena::Columns columns) const;
 
 private:
     bool coded() const { return options_.codec != arena::Codec::identity; }

@@ -22,9 +22,10 @@ GroupPlan make_group(std::span<const int> members, const Placement& placement, i
     for (int64_t position = 0; position < group.members; ++position) {
         const int holder = placement.rank_of(members[position]);
         if (group.parts.empty() || group.parts.back().rank != holder) {
-            group.parts.push_back({holder, {position, position}, {}});
+            group.parts.push_back({holder, {position, position}, {}, {}});
         }
         group.parts.back().positions.end = position + 1;
+        group.parts.back().rows.push_back(members[position] - placement.begin(holder));
         if (holder == rank) {
             group.me = static_cast<int>(group.parts.size()) - 1;
             group.rows.push_back(members[position] - placement.begin(rank));
@@ -94,6 +95,7 @@ MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round roun
     for (Parcel& parcel : plan.receive) {
         for (int64_t& replica : parcel.rows) {
             slot[replica] = plan.slots;
+            plan.slot_rows.push_back(replica - placement.begin(parcel.rank));
             replica = plan.slots++;
         }
     }

@@ -32,6 +32,7 @@ struct GroupPlan {
         int rank;
         arena::Interval positions;
         std::vector<arena::Interval> nodes;  ///< its maximal subtrees: what it contributes
+        std::vector<int64_t> rows;           ///< its local rows, by position
     };
     int64_t members;            ///< m
     std::vector<Part> parts;    ///< of the ranks that hold members, in order
@@ -48,6 +49,7 @@ struct MixingPlan {
         terms;                          ///< per local row: itself, neighbours; none for a group's
     std::vector<Parcel> send, receive;  ///< by rank; received slots are consecutive
     int64_t slots = 0;                  ///< rows received
+    std::vector<int64_t> slot_rows;     ///< per slot: which local row of its holder it is
     int64_t rows_sent = 0;              ///< different local rows that go to neighbours
     std::vector<GroupPlan> groups;      ///< those that have a member here
     bool has_terms = false;

@@ -21,7 +21,7 @@ Operation::Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
       options_(options) {
     const bool in_place = options.in_place && !options.by_library;
     for (const GroupPlan& group : plan_->groups) {
-        if (group.local()) continue;
+        if (!spans(group)) continue;
         const bool gathers_coded = coded() && options.in_place;
         groups_.emplace_back(group, x, columns, *pool_,
                              GroupMean::Options{in_place, options.codec, gathers_coded});
@@ -36,16 +36,27 @@ bool Operation::begin() {
         return false;
     }
     phase_ = Phase::reduce;
-    return std::any_of(plan_->groups.begin(), plan_->groups.end(), [&](const GroupPlan& g) {
-        return !g.local() && (coded() || g.adds_first());
-    });
+    return std::any_of(plan_->groups.begin(), plan_->groups.end(),
+                       [&](const GroupPlan& g) { return spans(g) && (coded() || g.adds_first()); });
+}
+
+bool Operation::spans(const GroupPlan& group) const {
+    return !group.local() && !(options_.host && options_.host->takes(group));
 }
 
 void Operation::begin_rows() {
     const int64_t count = columns_.count();
     const int64_t bytes = count * arena::size_of(options_.codec, x_.type);
     if (bytes == 0) return;
-    received_ = pool_->take(plan_->slots * bytes);
+    const auto travels = [&](const Parcel& parcel) {
+        return !options_.host || !options_.host->with(parcel.rank);
+    };
+    int64_t arriving = 0;
+    for (const Parcel& parcel : plan_->receive) {
+        if (travels(parcel)) arriving += static_cast<int64_t>(parcel.rows.size());
+    }
+    received_ = pool_->take(arriving * bytes);
+    slots_.resize(static_cast<size_t>(plan_->slots));
     if (coded()) sent_ = pool_->take(plan_->rows_sent * bytes);
     std::map<int64_t, char*> encoded;
     const auto travelling = [&](int64_t row) {
@@ -61,13 +72,18 @@ void Operation::begin_rows() {
     };
     std::vector<Message> out, in;
     for (const Parcel& parcel : plan_->send) {
+        if (!travels(parcel)) continue;
         for (const int64_t row : parcel.rows) {
             out.push_back({parcel.rank, tag_, travelling(row), bytes});
         }
     }
+    char* arrives = received_.get();
     for (const Parcel& parcel : plan_->receive) {
+        if (!travels(parcel)) continue;
         for (const int64_t slot : parcel.rows) {
-            in.push_back({parcel.rank, tag_, received_.get() + slot * bytes, bytes});
+            slots_[slot] = arrives - columns_.begin * bytes / count;
+            in.push_back({parcel.rank, tag_, arrives, bytes});
+            arrives += bytes;
         }
     }
     if (!out.empty() || !in.empty()) rows_ = plane_.start(out, in);
@@ -91,7 +107,8 @@ void Operation::begin_library() {
 
 bool Operation::advance() {
     const bool groups = advance_groups();
-    return (!rows_ || rows_->test()) && groups;
+    const bool here = !options_.host || options_.host->there();
+    return (!rows_ || rows_->test()) && groups && here;
 }
 
 bool Operation::advance_groups() {
@@ -128,24 +145,66 @@ std::vector<int> Operation::owing() const {
         const std::vector<int> more = transfer->owing();
         ranks.insert(ranks.end(), more.begin(), more.end());
     }
+    if (options_.host) {
+        const std::vector<int> more = options_.host->owing();
+        ranks.insert(ranks.end(), more.begin(), more.end());
+    }
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     return ranks;
 }
 
-void Operation::finish(arena::Rows out, Result result) {
-    if (columns_.count() == 0) return;
-    for (GroupMean& group : groups_) group.arrive();
-    if (coded() && !options_.in_place) return finish_coded(out, result);
-    for (const GroupPlan& group : plan_->groups) {
-        if (group.local()) local_group_mean(group, x_, columns_, out, options_.codec);
+void Operation::finish(arena::Rows out, Result result, const std::vector<arena::Columns>& pieces,
+                       const Then& then) {
+    InPlace* const host = in_place();
+    DBENCH_EXPECT(!host || out.data != x_.data);
+    if (columns_.count() > 0) {
+        for (GroupMean& group : groups_) group.arrive();
+        if (coded() && !options_.in_place) {
+            finish_coded(out, result);
+            if (then) then(columns_);
+        } else {
+            finish_whole(out, result, pieces, then);
+        }
     }
-    for (const GroupMean& group : groups_) group.copy_to(out);
-    if (result == Result::change) {
-        arena::weighted_changes(changes(out), out, columns_);
-    } else if (plan_->has_terms) {
-        arena::weighted_means(terms(out), out, columns_);
+    if (host) host->read();
+}
+
+void Operation::finish_whole(arena::Rows out, Result result,
+                             const std::vector<arena::Columns>& pieces, const Then& then) {
+    for (const Parcel& parcel : plan_->receive) {
+        if (!in_place() || !in_place()->with(parcel.rank)) continue;
+        for (const int64_t slot : parcel.rows) {
+            slots_[slot] = in_place()->row(parcel.rank, plan_->slot_rows[slot]);
+        }
     }
+    const auto sums = result == Result::change ? changes(out) : terms(out);
+    for (const arena::Columns piece : pieces) {
+        for (const GroupPlan& group : plan_->groups) {
+            if (!spans(group)) group_mean(group, out, piece);
+        }
+        for (const GroupMean& group : groups_) group.copy_to(out, piece);
+        if (result == Result::change) {
+            arena::weighted_changes(sums, out, piece);
+        } else if (plan_->has_terms) {
+            arena::weighted_means(sums, out, piece);
+        }
+        if (then) then(piece);
+    }
+}
+
+// The rows of the group's members are here, or read in place.
+void Operation::group_mean(const GroupPlan& group, arena::Rows out, arena::Columns columns) const {
+    std::vector<const void*> leaves;
+    for (const GroupPlan::Part& part : group.parts) {
+        for (int64_t p = part.positions.begin; p < part.positions.end; ++p) {
+            const int64_t i = p - part.positions.begin;
+            const bool mine = part.rank == group.parts[group.me].rank;
+            leaves.push_back(mine ? x_.at(group.rows[i], 0)
+                                  : in_place()->row(part.rank, part.rows[i]));
+        }
+    }
+    mean_of_rows(group, leaves, columns, out, options_.codec);
 }
 
 void Operation::finish_coded(arena::Rows out, Result result) {
@@ -170,14 +229,11 @@ std::vector<std::vector<arena::Term>> Operation::changes(arena::Rows out) const 
 }
 
 std::vector<std::vector<arena::Term>> Operation::terms(arena::Rows out) const {
-    const int64_t size = arena::size_of(x_.type);
-    const char* const received = received_.get() - columns_.begin * size;
     std::vector<std::vector<arena::Term>> terms(plan_->terms.size());
     for (size_t row = 0; row < terms.size(); ++row) {
         for (const Source& source : plan_->terms[row]) {
-            const void* from = source.received ? received + source.index * columns_.count() * size
-                                               : x_.at(source.index, 0);
-            terms[row].push_back({from, source.weight});
+            terms[row].push_back(
+                {source.received ? slots_[source.index] : x_.at(source.index, 0), source.weight});
         }
     }
     // Rows of a group hold their mean by now, and keep it. One call for all rows all the same: in

@@ -2,10 +2,13 @@
 // One exchange in flight: the messages of a mixing plan over a range of columns.
 //
 // Rows of neighbours go in one step, straight from x into receive rows: a row goes once to a rank,
-// however many replicas there use it. Groups take the four steps of group_mean.hpp, all groups of
-// the plan at the same time. Messages of one exchange share a tag: both sides start them in the
-// same order (rows, scatter, gather; by group, then by node), which is the order of arrival.
+// however many replicas there use it; or they stay where they are and are read there
+// (in_place.hpp), as are those of small groups. Other groups take the four steps of group_mean.hpp,
+// all groups of the plan at the same time. Messages of one exchange share a tag: both sides start
+// them in the same order (rows, scatter, gather; by group, then by node), which is the order of
+// arrival.
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -15,6 +18,7 @@
 #include "comm/engine.hpp"
 #include "comm/exchange.hpp"
 #include "comm/group_mean.hpp"
+#include "comm/in_place.hpp"
 #include "comm/mixing_plan.hpp"
 #include "comm/row_plane.hpp"
 #include "comm/scratch.hpp"
@@ -27,9 +31,12 @@ public:
         bool in_place;    ///< a group's mean may be put into x before `finish`
         bool by_library;  ///< the plan is one group of all replicas, summed by the plane's library
         arena::Codec codec = arena::Codec::identity;  ///< of what travels; not with by_library
+        /// Where not null, rows go this way wherever it leads, and only `finish` writes, elsewhere.
+        std::shared_ptr<InPlace> host = nullptr;
     };
 
     enum class Result : uint8_t { average, change };
+    using Then = std::function<void(arena::Columns)>;
 
     Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
               std::shared_ptr<const MixingPlan> plan, arena::Rows x, arena::Columns columns,
@@ -39,9 +46,15 @@ public:
     bool begin();
 
     arena::Rows rows() const { return x_; }
+    arena::Columns columns() const { return columns_; }
+    InPlace* in_place() const { return options_.host.get(); }
+    /// Whether something moves between ranks, so that somebody has to look after it.
+    bool moves() const { return rows_ || step_ || !groups_.empty(); }
 
-    /// out = W x or (W - I) x, once it is done; out may be x only for the first.
-    void finish(arena::Rows out, Result result = Result::average);
+    /// out = W x or (W - I) x, once it is done, piece by piece; out may be x only for the first,
+    /// and not in place. `then`, where not empty, is told of each piece.
+    void finish(arena::Rows out, Result result, const std::vector<arena::Columns>& pieces,
+                const Then& then);
 
 protected:
     bool advance() override;
@@ -55,7 +68,12 @@ private:
     void start_groups(void (GroupMean::*list)(int, std::vector<Message>&, std::vector<Message>&));
     bool advance_groups();
     void finish_coded(arena::Rows out, Result result);
+    void finish_whole(arena::Rows out, Result result, const std::vector<arena::Columns>& pieces,
+                      const Then& then);
     bool coded() const { return options_.codec != arena::Codec::identity; }
+    /// Whether the group takes the steps of group_mean.hpp.
+    bool spans(const GroupPlan& group) const;
+    void group_mean(const GroupPlan& group, arena::Rows out, arena::Columns columns) const;
     std::vector<std::vector<arena::Term>> terms(arena::Rows out) const;
     std::vector<std::vector<arena::Term>> changes(arena::Rows out) const;
 
@@ -67,7 +85,8 @@ private:
     int tag_;
     Options options_;
 
-    std::shared_ptr<char> received_;   // [slots, columns.count()], as they travel
+    std::shared_ptr<char> received_;   // [rows that arrive, columns.count()], as they travel
+    std::vector<const char*> slots_;   // per slot: where column 0 is, or would be
     std::shared_ptr<char> sent_;       // [rows that are sent, columns.count()], with a codec
     std::shared_ptr<char> local_sum_;  // [columns.count()], for the library
     std::vector<GroupMean> groups_;    // those that span ranks

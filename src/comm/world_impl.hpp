@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/engine.hpp"
+#include "comm/host_memory.hpp"
 #include "comm/letters.hpp"
 #include "comm/membership.hpp"
 #include "comm/world.hpp"
@@ -16,7 +17,8 @@ namespace dbench::comm {
 struct World::Impl {
     Membership member;
     Letters letters;
-    Engine engine;  // goes before the planes that its operations use
+    Engine engine;                            // goes before the planes that its operations use
+    std::unique_ptr<HostMemory> host_memory;  ///< made by the first exchange
     double deadline;
     bool failed = false;       ///< some rank may be dead: wait for nobody any more
     uint64_t collectives = 0;  ///< begun so far, the same number on all ranks

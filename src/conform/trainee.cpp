@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "algorithms/step/stepper.hpp"
 #include "base/error.hpp"
@@ -75,11 +76,10 @@ struct Trainee::Impl {
     Training training;
     comm::Placement placement;
     arena::Layout layout;
-    arena::StateTable table;
-    arena::Rows x;
+    std::unique_ptr<algorithms::Stepper> stepper;
+    std::optional<arena::StateTable> table;
     arena::Buffer gradient;
     arena::Buffer drawn;  // the gradients of the last iteration: algorithms write into theirs
-    std::unique_ptr<algorithms::Stepper> stepper;
     Silent observer;
     algorithms::IterationRecord record;  // of the last iteration
     int64_t t = 0;
@@ -90,11 +90,7 @@ struct Trainee::Impl {
           problem(p),
           training(how),
           placement{how.replicas, w.size()},
-          layout(layout_of(p.parameters())),
-          table(how.type, placement.begin(w.rank()), placement.count(w.rank()), layout.columns()),
-          x(table.rows("parameters")),
-          gradient(table.scratch()),
-          drawn(table.scratch()) {
+          layout(layout_of(p.parameters())) {
         const graphs::RunFacts run{how.iterations, how.per_epoch, how.replicas,
                                    static_cast<double>(layout.numel() * arena::size_of(how.type))};
         std::shared_ptr<graphs::Schedule> graph;
@@ -112,15 +108,22 @@ struct Trainee::Impl {
         stepper = std::make_unique<algorithms::Stepper>(
             world, placement, layout, spec,
             algorithms::RunSchedule(std::move(graph), row, how.algorithm, run));
-        stepper->attach(table, x, gradient.rows());
-        for (int64_t i = 0; i < x.count; ++i) {
-            write(x, i, start_of(how.same_start ? 0 : who(i), p.parameters(), how.seed));
+        table.emplace(how.type, placement.begin(w.rank()), placement.count(w.rank()),
+                      layout.columns(), stepper->exchange().readable());
+        table->declare_parameters();
+        gradient = table->scratch();
+        drawn = table->scratch();
+        stepper->attach(*table, gradient.rows());
+        for (int64_t i = 0; i < x().count; ++i) {
+            write(x(), i, start_of(how.same_start ? 0 : who(i), p.parameters(), how.seed));
         }
     }
 
+    arena::Rows x() const { return table->parameters(); }
+
     // The replica of the problem that local replica i is.
     int64_t who(int64_t i) const {
-        const int64_t replica = x.first + i;
+        const int64_t replica = x().first + i;
         return training.who.empty() ? replica : training.who[static_cast<size_t>(replica)];
     }
 
@@ -167,8 +170,8 @@ struct Trainee::Impl {
     }
 
     void fill_gradients() {
-        for (int64_t i = 0; i < x.count; ++i) {
-            Eigen::VectorXd g = problem.gradient(who(i), read(x, i));
+        for (int64_t i = 0; i < x().count; ++i) {
+            Eigen::VectorXd g = problem.gradient(who(i), read(x(), i));
             if (training.noise > 0) {
                 g += training.noise * gradient_noise(t, who(i), g.size(), training.seed);
             }
@@ -197,7 +200,7 @@ Trainee::Trainee(comm::World& world, const Problem& problem, const Training& tra
 Trainee::~Trainee() = default;
 
 void Trainee::step() { impl_->step(); }
-MatrixXd Trainee::parameters() { return impl_->gather(impl_->x); }
+MatrixXd Trainee::parameters() { return impl_->gather(impl_->x()); }
 MatrixXd Trainee::last_gradients() { return impl_->gather(impl_->drawn.rows()); }
 
 Record Trainee::last_record() {
@@ -240,7 +243,7 @@ Record record_of(const Recorded& recorded, double bytes) {
 }
 
 MatrixXd Trainee::state(const std::string& name) {
-    for (const auto& entry : impl_->table.entries()) {
+    for (const auto& entry : impl_->table->entries()) {
         if (entry.name == name) return impl_->gather(entry.buffer.rows());
     }
     return {};
@@ -248,7 +251,7 @@ MatrixXd Trainee::state(const std::string& name) {
 
 std::vector<std::string> Trainee::save() const {
     std::vector<std::string> out;
-    for (const auto& entry : impl_->table.entries()) {
+    for (const auto& entry : impl_->table->entries()) {
         const void* data = entry.data ? entry.data : entry.buffer.rows().data;
         out.emplace_back(static_cast<const char*>(data), entry.size);
     }
@@ -258,7 +261,7 @@ std::vector<std::string> Trainee::save() const {
 
 void Trainee::restore(const std::vector<std::string>& saved, int64_t t) {
     size_t k = 0;
-    for (const auto& entry : impl_->table.entries()) {
+    for (const auto& entry : impl_->table->entries()) {
         void* data = entry.data ? entry.data : entry.buffer.rows().data;
         std::memcpy(data, saved.at(k).data(), entry.size);
         ++k;

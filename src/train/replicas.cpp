@@ -38,27 +38,28 @@ arena::Layout buffer_layout_of(const Model& model) {
 }
 
 Replicas::Replicas(const Model& model, const comm::Placement& placement, int rank,
-                   arena::DType type, Init init, uint64_t seed)
+                   arena::DType type, Init init, uint64_t seed, arena::Memory readable)
     : layout_(layout_of(model.declaration())),
       buffer_layout_(buffer_layout_of(model)),
-      state_(type, placement.begin(rank), placement.count(rank), layout_.columns()),
-      x_(state_.rows("parameters")),
+      state_(type, placement.begin(rank), placement.count(rank), layout_.columns(),
+             std::move(readable)),
       gradient_(type, placement.begin(rank), placement.count(rank), layout_.columns()) {
+    const arena::Rows x = state_.declare_parameters();
     if (buffer_layout_.columns() > 0) {
         buffers_ = state_.rows("buffers", buffer_layout_.columns());
     } else {
-        buffers_ = arena::Rows{nullptr, type, arena::Space::host, x_.first, x_.count, 0};
+        buffers_ = arena::Rows{nullptr, type, arena::Space::host, x.first, x.count, 0};
     }
     const torch::NoGradGuard no_grad;
     const auto& buffers = model.declaration().buffers;
-    for (int64_t i = 0; i < x_.count; ++i) {
+    for (int64_t i = 0; i < x.count; ++i) {
         if (init == Init::independent) {
-            initialise(model, layout_, x_, i, seed, static_cast<uint64_t>(x_.first + i) + 1);
+            initialise(model, layout_, x, i, seed, static_cast<uint64_t>(x.first + i) + 1);
         } else if (init == Init::same && i == 0) {
-            initialise(model, layout_, x_, i, seed, 0);
+            initialise(model, layout_, x, i, seed, 0);
         } else if (init == Init::same) {
-            const arena::Rows first = x_.only(0);
-            arena::copy(first, x_.only(i), layout_.all());
+            const arena::Rows first = x.only(0);
+            arena::copy(first, x.only(i), layout_.all());
         }
         auto tensors = views(buffer_layout_, buffers_, i);
         for (size_t k = 0; k < buffers.size(); ++k) tensors[k].fill_(buffers[k].initial);

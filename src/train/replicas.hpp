@@ -18,13 +18,14 @@ enum class Init { same, independent, zeros };
 class Replicas {
 public:
     /// Local replicas of `rank`, parameters initialised from the init seed: `same` gives all
-    /// replicas replica 0's values, `independent` each its own draw.
+    /// replicas replica 0's values, `independent` each its own draw. What other ranks may read in
+    /// place lies in `readable` memory, see StateTable.
     Replicas(const Model& model, const comm::Placement& placement, int rank, arena::DType type,
-             Init init, uint64_t seed);
+             Init init, uint64_t seed, arena::Memory readable = nullptr);
 
     const arena::Layout& layout() const { return layout_; }
     const arena::Layout& buffer_layout() const { return buffer_layout_; }
-    arena::Rows x() const { return x_; }
+    arena::Rows x() const { return state_.parameters(); }  ///< a step may move them
     arena::Rows g() const { return gradient_.rows(); }
     arena::Rows buffers() const { return buffers_; }
     arena::StateTable& state() { return state_; }
@@ -32,7 +33,7 @@ public:
 private:
     arena::Layout layout_, buffer_layout_;
     arena::StateTable state_;
-    arena::Rows x_, buffers_;
+    arena::Rows buffers_;
     arena::Buffer gradient_;
 };
 

@@ -98,9 +98,10 @@ struct Session::Impl {
     }
 
     void prepare() {
-        replicas = std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision,
-                                              spec.init, spec.seed.init);
-        stepper->attach(replicas->state(), replicas->x(), replicas->g());
+        replicas =
+            std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision, spec.init,
+                                       spec.seed.init, stepper->exchange().readable());
+        stepper->attach(replicas->state(), replicas->g());
         executor = std::make_unique<Executor>(*model, *replicas);
         evaluator = std::make_unique<Evaluator>(world, placement, *model, *replicas,
                                                 stepper->exchange(), data, evaluation);

@@ -65,17 +65,17 @@ private:
 }  // namespace
 
 std::string train(const TrainerParts& p, const TrainerPlan& plan) {
-    const arena::Rows x = p.replicas.x();
+    const int64_t first = p.replicas.x().first, count = p.replicas.x().count;
     const double epochs_per_iteration =
         static_cast<double>(plan.samples_per_iteration) / static_cast<double>(plan.train_samples);
-    FiniteWatch finite(x.first, x.count, plan.stop_on_nonfinite);
+    FiniteWatch finite(first, count, plan.stop_on_nonfinite);
 
     const auto evaluate = [&](int64_t completed) {
         algorithms::EvaluationRecord record;
         record.iteration = completed;
         record.epoch = static_cast<double>(completed) * epochs_per_iteration;
         base::note_phase("evaluation");
-        p.evaluator.evaluate(x, record);
+        p.evaluator.evaluate(p.replicas.x(), record);
         record.elapsed = p.clock.seconds();
         p.observer.evaluation(record);
     };
@@ -111,11 +111,11 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         }
         algorithms::IterationRecord record;
         record.epoch = static_cast<double>(t + 1) * epochs_per_iteration;
-        record.loss.resize(x.count);
-        record.accuracy.resize(x.count);
+        record.loss.resize(count);
+        record.accuracy.resize(count);
         const auto gradients = [&](const auto& ready) {
-            p.executor.gradients(x, p.loader, p.stepper.timers(), ready, record.loss.data(),
-                                 record.accuracy.data());
+            p.executor.gradients(p.replicas.x(), p.loader, p.stepper.timers(), ready,
+                                 record.loss.data(), record.accuracy.data());
         };
         p.stepper.step(t, p.learning_rate.at(t), gradients, record, p.observer);
         record.times[algorithms::Time::profile] += recording;

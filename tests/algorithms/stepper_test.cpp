@@ -34,7 +34,7 @@ struct Run {
     comm::Placement placement{kReplicas, 1};
     arena::Layout layout = one_tensor();
     arena::StateTable table{arena::DType::float32, 0, kReplicas, layout.columns()};
-    arena::Rows x = table.rows("parameters");
+    arena::Rows x = table.declare_parameters();
     arena::Buffer g = table.scratch();
     std::unique_ptr<Stepper> stepper;
 
@@ -86,7 +86,7 @@ TEST_CASE("what a step's state will take is known before it is there") {
             const double before = allocated();
             const int64_t foretold = run.stepper->state_elements();
             CHECK(allocated() - before < 1e5);  // nothing was allocated for that
-            run.stepper->attach(run.table, run.x, run.g.rows());
+            run.stepper->attach(run.table, run.g.rows());
             const double bytes = 4.0 * static_cast<double>(kReplicas * foretold);
             // Large buffers begin with some skipped pages.
             if (kCounted) CHECK(allocated() - before == Approx(bytes).epsilon(0.35).margin(1e5));
@@ -98,7 +98,7 @@ TEST_CASE("what a step's state will take is known before it is there") {
 TEST_CASE("a step tells what it sent, and where its time went") {
     const auto& row = *base::find_entry(algorithm_table(), "dsgd");
     Run run(row, resolve_algorithm("dsgd"), resolve_optimizer("sgd", "/optimizer"));
-    run.stepper->attach(run.table, run.x, run.g.rows());
+    run.stepper->attach(run.table, run.g.rows());
     Silent silent;
     IterationRecord record;
     run.stepper->step(

@@ -51,7 +51,7 @@ Stepper::Stepper(comm::World& world, const comm::Placement& placement, const are
              timers_),
       control_(staged_, world, placement, layout, *exchange_, timers_) {
     if (staged_) check_controller(*staged_, layout);
-    auto table = arena::StateTable::dry(spec.type, layout.columns());
+    auto table = arena::StateTable::dry(spec.type, layout.columns(), exchange_->readable());
     make(spec).declare(table);  // others than those of the run, which declare once
     state_elements_ = table.elements_per_replica();
 }
@@ -76,9 +76,9 @@ graphs::Round Stepper::round(int64_t t) const {
     return schedule() ? schedule()->at(t) : graphs::Round{0, true};
 }
 
-void Stepper::attach(arena::StateTable& table, arena::Rows x, arena::Rows g) {
+void Stepper::attach(arena::StateTable& table, arena::Rows g) {
     parts_.declare(table);
-    x_ = x;
+    table_ = &table;
     g_ = g;
 }
 
@@ -89,8 +89,18 @@ void Stepper::step(int64_t t, double lr, const Gradients& gradients, IterationRe
     record.lr = lr;
     record.round = round(t);
     probe_.begin(t, record, control_.begin(t, observer));
-    Step step{t,          {lr, t + 1},       record.round, x_,     g_,      layout_,
-              *exchange_, *parts_.optimizer, timers_,      probe_, control_};
+    Step step{.t = t,
+              .numbers = {lr, t + 1},
+              .round = record.round,
+              .x = table_->parameters(),
+              .g = g_,
+              .layout = layout_,
+              .exchange = *exchange_,
+              .optimizer = *parts_.optimizer,
+              .timers = timers_,
+              .probe = probe_,
+              .control = control_,
+              .state = *table_};
     around(gradients, step);
     probe_.finish();
     control_.end(t, probe_);

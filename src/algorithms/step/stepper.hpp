@@ -66,9 +66,10 @@ public:
     /// Elements that a replica's optimizer and algorithm keep, beside parameters and gradients.
     int64_t state_elements() const { return state_elements_; }
 
-    /// Declares the state of optimizer and algorithm in the table of the local replicas, whose
-    /// parameters are x and gradients g. Called once, before the first step.
-    void attach(arena::StateTable& table, arena::Rows x, arena::Rows g);
+    /// Declares the state of optimizer and algorithm in the table of the local replicas, which has
+    /// their parameters (a step may move them to other rows); g are their gradients. Called once,
+    /// before the first step.
+    void attach(arena::StateTable& table, arena::Rows g);
     /// The run goes on at iteration t: graphs that began before it were reported.
     void go_on_at(int64_t t) { control_.go_on_at(t); }
 
@@ -100,7 +101,8 @@ private:
     Timers timers_;
     Probe probe_;
     Control control_;
-    arena::Rows x_, g_;
+    arena::StateTable* table_ = nullptr;
+    arena::Rows g_;
 };
 
 }  // namespace dbench::algorithms

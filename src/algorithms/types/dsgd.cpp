@@ -5,7 +5,9 @@
 //     combine_while_adapt (AWC)  x <- W x - lr d(g(x))      exchange during forward and backward
 //     combine_then_adapt (CTA)   p = W x;  x <- p - lr d(g(p))
 //
-// One row per neighbour and iteration; AWC keeps W x and the received rows, the others nothing.
+// One row per neighbour and iteration; AWC keeps W x, which become the parameters as what they were
+// becomes room for the next W x, and the received rows; ATC keeps the message where other ranks
+// read it in place; CTA nothing.
 
 #include <nlohmann/json.hpp>
 
@@ -19,37 +21,50 @@ class Atc final : public AdaptThenCombine {
 public:
     Atc(const graphs::Schedule* schedule, bool again) : AdaptThenCombine(schedule), again_(again) {}
     bool mixes_again() const override { return again_; }
+    void declare(arena::StateTable& state) override { message_ = state.message(); }
 
 protected:
     void adapt(Step& step, arena::Columns columns) override {
-        step.update(step.x, step.x, step.x, columns);
+        step.update(message(step), step.x, step.x, columns);
     }
+    arena::Rows message(Step& step) override {
+        return message_.bytes() > 0 && averages(step.round) ? message_.rows() : step.x;
+    }
+    arena::Rows result(Step& step) override { return step.x; }
 
 private:
     bool again_;
+    arena::Buffer message_;
 };
 
 class CombineWhileAdapt final : public Mixed {
 public:
     using Mixed::Mixed;
 
-    void declare(arena::StateTable& state) override { mixed_ = state.scratch(); }
+    void declare(arena::StateTable& state) override { mixed_ = state.readable_scratch(); }
     void before_forward(Step& step) override {
         step.probe.about_to_average(step.x);
-        exchange_.start(step, step.x);
+        if (averages(step.round)) exchange_.start(step, step.x, comm::Stay::until_reclaimed);
     }
     void after_backward(Step& step) override {
+        if (!averages(step.round)) {
+            step.probe.averaged(step.x);
+            step.update(step.x, step.x, step.x, step.layout.all());
+            return;
+        }
         const arena::Rows mixed = mixed_.rows();
-        if (step.may_mix_again()) {
+        const auto adapt = [&](arena::Columns columns) {
+            step.update(mixed, mixed, step.x, columns);
+        };
+        if (step.may_mix_again() || step.probe.wants_after()) {
             exchange_.finish(step, mixed);
             step.mix_again(mixed);
-            step.update(step.x, mixed, step.x, step.layout.all());
+            step.probe.averaged(mixed);
+            adapt(step.layout.all());
         } else {
-            exchange_.finish(step, mixed, [&](arena::Columns columns) {
-                step.update(step.x, mixed, step.x, columns);
-            });
+            exchange_.finish(step, mixed, adapt);
         }
-        step.probe.averaged(mixed);
+        step.replace_parameters(mixed_);
     }
     bool mixes_again() const override { return true; }
     bool keeps_received_rows() const override { return true; }

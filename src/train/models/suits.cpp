@@ -11,7 +11,10 @@ namespace {
 
 std::string text(const std::vector<int64_t>& shape) {
     std::string out;
-    for (const int64_t size : shape) out += (out.empty() ? "" : "x") + std::to_string(size);
+    for (const int64_t size : shape) {
+        if (!out.empty()) out += "x";
+        out += std::to_string(size);
+    }
     return out;
 }
 

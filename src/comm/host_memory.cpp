@@ -1,0 +1,257 @@
+#include "comm/host_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "comm/world.hpp"
+
+namespace dbench::comm {
+namespace {
+
+std::string reason() { return std::strerror(errno); }
+
+/// What ranks have in common that can open each other's files: system, users, names of processes.
+/// A network of its own makes a host of its own.
+std::string identity(const World& world) {
+    std::string text = world.host() + " " + std::to_string(geteuid());
+    std::ifstream boot("/proc/sys/kernel/random/boot_id");
+    for (std::string line; std::getline(boot, line);) text += " " + line;
+    for (const char* space : {"pid", "net"}) {
+        char link[128];
+        const ssize_t length =
+            readlink(("/proc/self/ns/" + std::string(space)).c_str(), link, sizeof link);
+        if (length > 0) text += " " + std::string(link, static_cast<size_t>(length));
+    }
+    return text;
+}
+
+std::string path_of(int64_t process, int file) {
+    return "/proc/" + std::to_string(process) + "/fd/" + std::to_string(file);
+}
+
+/// Maps another process's segment to be read. Throws RunError.
+std::shared_ptr<char> attach(int64_t process, int file, int64_t bytes) {
+    const std::string path = path_of(process, file);
+    const int own = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (own < 0) throw base::RunError("cannot open " + path + " (" + reason() + ")");
+    const auto size = static_cast<size_t>(bytes);
+    void* const data = mmap(nullptr, size, PROT_READ, MAP_SHARED, own, 0);
+    const std::string why = reason();
+    close(own);
+    if (data == MAP_FAILED) throw base::RunError("cannot map " + path + " (" + why + ")");
+#ifdef MADV_HUGEPAGE
+    madvise(data, size, MADV_HUGEPAGE);
+#endif
+    return {static_cast<char*>(data), [size](char* memory) { munmap(memory, size); }};
+}
+
+bool switched_off() {
+    const char* const text = std::getenv("DBENCH_READ_IN_PLACE");
+    if (!text || !*text || std::strcmp(text, "1") == 0) return false;
+    if (std::strcmp(text, "0") == 0) return true;
+    throw base::UserError("DBENCH_READ_IN_PLACE=" + std::string(text) +
+                          " is neither 0 (messages everywhere) nor 1 (ranks of a host read "
+                          "neighbours' rows in place, the default)");
+}
+
+}  // namespace
+
+/// What one rank tells the others of its host. Written by its owner alone.
+struct HostMemory::Board {
+    /// Where the rows of an exchange lie.
+    struct Offer {
+        const void* address;  ///< in the owner's process
+        int64_t offset, bytes;
+        uint64_t segment;
+        int file;
+        arena::Rows rows;
+    };
+    struct Slot {
+        alignas(64) std::atomic<uint64_t> offered;  ///< number of the exchange + 1
+        Offer offer;
+        alignas(64) std::atomic<uint64_t> read;  ///< number of the exchange + 1
+    };
+    std::array<Slot, kSlots> slots;
+
+    Slot& slot(uint64_t number) { return slots[number % kSlots]; }
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+/// Another rank of this host. The engine's thread and the main thread both look.
+struct HostMemory::Peer {
+    int64_t process;
+    std::shared_ptr<char> memory;  // of the board; null in the same process
+    Board* board;
+    std::mutex mutex;
+    std::map<uint64_t, std::shared_ptr<char>> segments;
+
+    const char* address(const Board::Offer& offer) {
+        if (process == getpid()) return static_cast<const char*>(offer.address);
+        const std::lock_guard lock(mutex);
+        std::shared_ptr<char>& segment = segments[offer.segment];
+        if (!segment) segment = attach(process, offer.file, offer.bytes);
+        return segment.get() + offer.offset;
+    }
+};
+
+HostMemory::HostMemory(World& world)
+    : rank_(world.rank()), peers_(static_cast<size_t>(world.size())) {
+    if (world.size() == 1) return;
+    // What each rank says: identity, and where its board is; or why it has none.
+    std::ostringstream mine;
+    std::string problem;
+    const bool off = switched_off();
+    if (!off) {
+        try {
+            own_ = make_segment(sizeof(Board));
+            new (own_->data) Board{};
+            mine << getpid() << ' ' << own_->file << ' ' << reinterpret_cast<uintptr_t>(own_->data)
+                 << ' ' << identity(world);
+        } catch (const base::UserError& error) {
+            problem = error.what();
+        }
+    }
+    const std::vector<std::string> all = world.all_gather(mine.str());
+    const auto host_of = [](const std::string& text) {
+        size_t at = 0;
+        for (int k = 0; k < 3 && at != text.npos; ++k) at = text.find(' ', at + 1);
+        return at == text.npos ? "" : text.substr(at);
+    };
+    const std::string host = host_of(mine.str());
+    std::vector<int> neighbours;
+    for (int rank = 0; rank < world.size(); ++rank) {
+        if (rank == rank_ || host.empty() || host_of(all[rank]) != host) continue;
+        neighbours.push_back(rank);
+        auto peer = std::make_unique<Peer>();
+        std::istringstream text(all[rank]);
+        int file = 0;
+        uintptr_t address = 0;
+        text >> peer->process >> file >> address;
+        try {
+            if (peer->process != getpid()) {
+                peer->memory = attach(peer->process, file, sizeof(Board));
+                address = reinterpret_cast<uintptr_t>(peer->memory.get());
+            }
+            peer->board = reinterpret_cast<Board*>(address);
+            peers_[rank] = std::move(peer);
+        } catch (const base::RunError& error) {
+            problem = error.what();
+        }
+    }
+    // All of a host, or none of them: both ends of an exchange must know how rows go.
+    const std::vector<std::string> problems = world.all_gather(problem);
+    for (const int rank : neighbours) {
+        if (problem.empty()) problem = problems[rank];
+    }
+    shared_ = problem.empty() && !neighbours.empty();
+    if (!shared_) peers_ = std::vector<std::unique_ptr<Peer>>(static_cast<size_t>(world.size()));
+    if (off && world.local_size() > 1) problem = "DBENCH_READ_IN_PLACE=0";
+    obstacle_ = problem;
+}
+
+HostMemory::~HostMemory() = default;
+
+std::shared_ptr<HostMemory::Segment> HostMemory::make_segment(int64_t bytes) {
+    const auto size = static_cast<size_t>(bytes);
+    const auto refuse = [&](int error) {
+        return base::UserError("cannot reserve " + base::bytes_text(static_cast<double>(bytes)) +
+                               " of memory that the ranks of a host share (" +
+                               std::strerror(error) +
+                               "): free memory, use fewer replicas, or set DBENCH_READ_IN_PLACE=0");
+    };
+    const int file = memfd_create("dbench-rows", MFD_CLOEXEC);
+    if (file < 0) throw refuse(errno);
+    // Reserved now: a page that is missing later would end the process without a word.
+    int error = ftruncate(file, bytes) != 0 ? errno : 0;
+    void* data = MAP_FAILED;
+    if (!error) {
+        data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (data == MAP_FAILED) error = errno;
+    }
+#ifdef MADV_HUGEPAGE
+    if (!error) madvise(data, size, MADV_HUGEPAGE);
+#endif
+    if (!error) error = posix_fallocate(file, 0, bytes);
+    if (error) {
+        if (data != MAP_FAILED) munmap(data, size);
+        close(file);
+        throw refuse(error);
+    }
+    const std::lock_guard lock(mutex_);
+    auto* const segment = new Segment{file, made_++, static_cast<char*>(data), bytes};
+    return {segment, [](Segment* s) {
+                munmap(s->data, static_cast<size_t>(s->bytes));
+                close(s->file);
+                delete s;
+            }};
+}
+
+std::shared_ptr<void> HostMemory::allocate(int64_t bytes) {
+    const std::shared_ptr<Segment> segment = make_segment(bytes);
+    const std::lock_guard lock(mutex_);
+    std::erase_if(segments_, [](const auto& entry) { return entry.second.expired(); });
+    segments_[segment->data] = segment;
+    return {segment, segment->data};
+}
+
+std::shared_ptr<HostMemory::Segment> HostMemory::segment_of(const void* data) const {
+    const std::lock_guard lock(mutex_);
+    auto after = segments_.upper_bound(data);
+    if (after == segments_.begin()) return nullptr;
+    std::shared_ptr<Segment> segment = std::prev(after)->second.lock();
+    const bool inside = segment && static_cast<const char*>(data) < segment->data + segment->bytes;
+    return inside ? segment : nullptr;
+}
+
+bool HostMemory::holds(arena::Rows rows) const { return segment_of(rows.data) != nullptr; }
+
+std::optional<uint64_t> HostMemory::next() {
+    if (in_use_[next_ % kSlots]) return {};
+    in_use_[next_ % kSlots] = true;
+    return next_++;
+}
+
+void HostMemory::release(uint64_t number) { in_use_[number % kSlots] = false; }
+
+std::shared_ptr<void> HostMemory::offer(uint64_t number, arena::Rows rows) {
+    const std::shared_ptr<Segment> segment = segment_of(rows.data);
+    DBENCH_EXPECT(segment);
+    Board::Slot& slot = reinterpret_cast<Board*>(own_->data)->slot(number);
+    slot.offer = {rows.data,      static_cast<char*>(rows.data) - segment->data,
+                  segment->bytes, segment->number,
+                  segment->file,  rows};
+    slot.offered.store(number + 1, std::memory_order_release);
+    return segment;
+}
+
+std::optional<arena::Rows> HostMemory::rows_of(int rank, uint64_t number) {
+    Peer& peer = *peers_[rank];
+    Board::Slot& slot = peer.board->slot(number);
+    if (slot.offered.load(std::memory_order_acquire) != number + 1) return {};
+    arena::Rows rows = slot.offer.rows;
+    rows.data = const_cast<char*>(peer.address(slot.offer));
+    return rows;
+}
+
+void HostMemory::read(uint64_t number) {
+    reinterpret_cast<Board*>(own_->data)
+        ->slot(number)
+        .read.store(number + 1, std::memory_order_release);
+}
+
+bool HostMemory::has_read(int rank, uint64_t number) const {
+    return peers_[rank]->board->slot(number).read.load(std::memory_order_acquire) > number;
+}
+
+}  // namespace dbench::comm

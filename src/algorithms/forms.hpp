@@ -40,6 +40,9 @@ public:
         step.reclaim(before_.front());
         before_.pop_front();
     }
+    void reclaim_all(Step& step) {
+        while (!before_.empty()) reclaim_next(step);
+    }
     /// The iteration's buckets are complete.
     void turn() { before_ = std::exchange(now_, {}); }
 

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "bench/commands.hpp"
 #include "bench/provenance.hpp"
+#include "comm/host_memory.hpp"
 #include "comm/launcher.hpp"
 #include "comm/link.hpp"
 #include "data/dataset.hpp"
@@ -58,6 +59,17 @@ void print_link(comm::World& world) {
         "TCP leave OMPI_MCA_btl_tcp_flags to this program; else look at the link itself");
 }
 
+/// How rows reach the ranks of each host.
+void print_hosts(comm::World& world) {
+    const comm::HostMemory memory(world);
+    const std::string mine = world.local_rank() == 0 ? memory.status() : "";
+    const std::vector<std::string> hosts = world.all_gather(world.host());
+    const std::vector<std::string> all = world.all_gather(mine);
+    for (size_t rank = 0; world.rank() == 0 && rank < all.size(); ++rank) {
+        if (!all[rank].empty()) print("rows on a host", all[rank] + " (" + hosts[rank] + ")");
+    }
+}
+
 int inspect_machine() {
     if (!comm::launched_by_mpi()) {
         print_machine();
@@ -65,6 +77,7 @@ int inspect_machine() {
     }
     comm::World world{comm::launch()};
     if (world.rank() == 0) print_machine();
+    if (world.size() > 1) print_hosts(world);
     if (world.size() > 1) print_link(world);
     return 0;
 }

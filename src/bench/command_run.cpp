@@ -188,6 +188,8 @@ int command_run(comm::World& world, const RunArguments& arguments) {
     const auto estimates = s.session->estimate();
     if (world.rank() == 0) {
         for (const auto& warning : s.session->warnings(estimates)) base::warn(warning);
+        const std::string rows = s.session->rows_on_host();
+        if (rows.starts_with("as messages")) base::notice("ranks of a host exchange rows " + rows);
     }
     train::Checkpoints checkpoints(world, s.placement, s.spec.output + ".checkpoints",
                                    s.spec.run.checkpoint.keep, s.spec.run.checkpoint.replicas);

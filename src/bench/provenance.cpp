@@ -82,6 +82,7 @@ base::Json provenance(comm::World& world, const RunArguments& arguments,
                           {"host", world.host()},
                           {"ranks", world.size()},
                           {"threads_per_rank", threads},
+                          {"rows_on_host", session.rows_on_host()},
                           {"variables", variables}};
     Json data = Json::object();
     for (const auto& [file, digest] : session.data_checksums()) data[file] = digest;

@@ -10,6 +10,9 @@
 namespace dbench::comm {
 namespace {
 
+/// Groups up to this size are read whole by each member on a host, to be mixed. In larger ones each
+/// adds a chunk, and messages bring it to the others: rows that are still in use cannot hold it.
+constexpr int64_t kReadWhole = 8;
 constexpr size_t kRepeatingPlans = 256, kOtherPlans = 8;
 /// Columns per message of a blocking exchange, the same on all ranks: so few that the received rows
 /// of a tile are at most kTileScratch elements, but enough for full bandwidth.
@@ -24,7 +27,8 @@ int64_t tile_columns(const Placement& placement) {
 
 Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layout& layout,
                      const graphs::Schedule* schedule, Reduction reduction, arena::Codec codec)
-    : world(world.impl()),
+    : owner(world),
+      world(world.impl()),
       placement(placement),
       layout(layout),
       schedule(schedule),
@@ -55,18 +59,24 @@ std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPla
     const bool by_library =
         all && reduction == Reduction::library && codec == arena::Codec::identity;
     Operation::Options options{in_place, by_library, codec};
-    HostMemory& memory = *world.host_memory;
-    if (stay == Stay::until_reclaimed && memory.shared() && memory.holds(x) &&
-        codec == arena::Codec::identity) {
-        if (const auto number = memory.next()) {
-            options.host = std::make_shared<InPlace>(memory, *number, *plan, world.rank(), x);
+    HostMemory* const memory = world.host_memory.get();
+    if (stay == Stay::until_reclaimed && memory && memory->shared() && memory->holds(x) &&
+        codec == arena::Codec::identity && !by_library) {
+        if (const auto number = memory->next()) {
+            const int64_t largest_group = in_place ? placement.replicas : kReadWhole;
+            options.host =
+                std::make_shared<InPlace>(*memory, *number, *plan, world.rank(), x, largest_group);
         }
     }
     auto operation = std::make_shared<Operation>(world.rows(), pool, std::move(plan), x, columns,
                                                  world.next_exchange(), options);
     if (options.host) lent.push_back(operation);
     const bool arithmetic = operation->begin();
-    if (operation->moves()) world.engine.start(operation, !arithmetic);
+    if (operation->moves()) {
+        world.engine.start(operation, !arithmetic);
+    } else {
+        world.engine.test(*operation);  // nothing to look after: done, or there when others are
+    }
     return operation;
 }
 
@@ -94,10 +104,7 @@ void Exchange::Impl::reclaim(Operation& operation) {
 
 Exchange::Exchange(World& world, const Placement& placement, const arena::Layout& layout,
                    const graphs::Schedule* schedule, Reduction reduction, arena::Codec codec)
-    : impl_(std::make_unique<Impl>(world, placement, layout, schedule, reduction, codec)) {
-    auto& memory = impl_->world.host_memory;
-    if (!memory) memory = std::make_unique<HostMemory>(world);
-}
+    : impl_(std::make_unique<Impl>(world, placement, layout, schedule, reduction, codec)) {}
 
 Exchange::~Exchange() {
     if (!impl_->world.engine.idle()) impl_->world.engine.halt();
@@ -109,13 +116,23 @@ Exchange::~Exchange() {
     }
 }
 
+HostMemory& Exchange::Impl::host_memory() {
+    if (!world.host_memory) world.host_memory = std::make_unique<HostMemory>(owner);
+    return *world.host_memory;
+}
+
 arena::Memory Exchange::readable() const {
-    HostMemory& memory = *impl_->world.host_memory;
+    HostMemory& memory = impl_->host_memory();
     if (!memory.shared()) return nullptr;
     return [&memory](int64_t bytes) { return memory.allocate(bytes); };
 }
 
-const std::string& Exchange::obstacle() const { return impl_->world.host_memory->obstacle(); }
+std::string Exchange::rows_on_host() const {
+    if (impl_->codec != arena::Codec::identity && impl_->host_memory().shared()) {
+        return "as messages (they are sent in 16 bits)";
+    }
+    return impl_->host_memory().status();
+}
 
 Token Exchange::start_mix(graphs::Round round, arena::Rows x, arena::Columns columns, Stay stay) {
     return impl_->start(impl_->plan(round), x, columns, false, stay);
@@ -160,8 +177,8 @@ void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, a
     }
 }
 
-Token Exchange::start_all_reduce(arena::Rows x, arena::Columns columns) {
-    return impl_->start(impl_->mean_plan, x, columns, true);
+Token Exchange::start_all_reduce(arena::Rows x, arena::Columns columns, Stay stay) {
+    return impl_->start(impl_->mean_plan, x, columns, true, stay);
 }
 
 void Exchange::finish_all_reduce(const Token& token) {

@@ -72,10 +72,11 @@ public:
     /// Waits until nobody reads the rows any more: they may be written. After the finish, in an
     /// order that is the same on all ranks; not waited for where the rows did not have to stay.
     void reclaim(const Token& token);
-    /// Memory that ranks of this host read in place; null where none does.
+    /// Memory that ranks of this host read in place; null where none does. Collective at first.
     arena::Memory readable() const;
-    /// Why ranks of this host do not read in place; empty where they do, or there are none.
-    const std::string& obstacle() const;
+    /// How rows that stay reach the other ranks of this host: "in place", or "as messages" and why;
+    /// "" where there are none.
+    std::string rows_on_host() const;
     /// The other way to finish: out = (W - I) x, other rows than x. What neighbours differ by is
     /// rounded to its own size, so that sums of it over time keep the mean over replicas (but for
     /// groups, whose mean is rounded as a whole).
@@ -86,7 +87,8 @@ public:
 
     /// Every row of x becomes the mean over all n replicas' rows, for `columns`, in place; x must
     /// not be touched in `columns` before the finish. Bit-identical on all replicas.
-    Token start_all_reduce(arena::Rows x, arena::Columns columns);
+    /// Rows that stay may be read, but not written, between finish and `reclaim`.
+    Token start_all_reduce(arena::Rows x, arena::Columns columns, Stay stay = Stay::until_finish);
     void finish_all_reduce(const Token& token);
 
     /// Whether the exchange has finished moving; never blocks. Also moves others along.

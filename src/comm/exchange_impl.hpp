@@ -12,6 +12,7 @@
 namespace dbench::comm {
 
 struct Exchange::Impl {
+    World& owner;
     World::Impl& world;
     Placement placement;
     const arena::Layout& layout;
@@ -29,6 +30,7 @@ struct Exchange::Impl {
     Contribution contribution() const {
         return codec == arena::Codec::identity ? Contribution::subtrees : Contribution::rows;
     }
+    HostMemory& host_memory();
     std::shared_ptr<const MixingPlan> plan(graphs::Round round);
     std::shared_ptr<Operation> start(std::shared_ptr<const MixingPlan> plan, arena::Rows x,
                                      arena::Columns columns, bool in_place,

@@ -80,7 +80,7 @@ struct HostMemory::Board {
     struct Slot {
         alignas(64) std::atomic<uint64_t> offered;  ///< number of the exchange + 1
         Offer offer;
-        alignas(64) std::atomic<uint64_t> read;  ///< number of the exchange + 1
+        std::atomic<uint64_t> combined, read;  ///< likewise
     };
     std::array<Slot, kSlots> slots;
 
@@ -227,7 +227,7 @@ void HostMemory::release(uint64_t number) { in_use_[number % kSlots] = false; }
 std::shared_ptr<void> HostMemory::offer(uint64_t number, arena::Rows rows) {
     const std::shared_ptr<Segment> segment = segment_of(rows.data);
     DBENCH_EXPECT(segment);
-    Board::Slot& slot = reinterpret_cast<Board*>(own_->data)->slot(number);
+    Board::Slot& slot = own_board().slot(number);
     slot.offer = {rows.data,      static_cast<char*>(rows.data) - segment->data,
                   segment->bytes, segment->number,
                   segment->file,  rows};
@@ -244,10 +244,18 @@ std::optional<arena::Rows> HostMemory::rows_of(int rank, uint64_t number) {
     return rows;
 }
 
+HostMemory::Board& HostMemory::own_board() const { return *reinterpret_cast<Board*>(own_->data); }
+
+void HostMemory::combined(uint64_t number) {
+    own_board().slot(number).combined.store(number + 1, std::memory_order_release);
+}
+
+bool HostMemory::has_combined(int rank, uint64_t number) const {
+    return peers_[rank]->board->slot(number).combined.load(std::memory_order_acquire) > number;
+}
+
 void HostMemory::read(uint64_t number) {
-    reinterpret_cast<Board*>(own_->data)
-        ->slot(number)
-        .read.store(number + 1, std::memory_order_release);
+    own_board().slot(number).read.store(number + 1, std::memory_order_release);
 }
 
 bool HostMemory::has_read(int rank, uint64_t number) const {

@@ -1,13 +1,14 @@
 #pragma once
 // Memory that the ranks of one host read in place. Rows lie in files without a name, which the
 // others open through /proc and map: /dev/shm is not used, and nothing is left when processes end,
-// however they do. Internal to this room.
+// however they do.
 //
 // An exchange whose rows are read in place has a number, the same on all ranks. Each rank has a
 // board with a slot per number:
-//   1. offer      the owner tells where its rows lie, complete
-//   2. rows_of    readers find them, and read
-//   3. has_read   the owner sees who has read them, and may write them again
+//   1. offer         the owner tells where its rows lie, complete
+//   2. rows_of       readers find them, and read
+//   3. has_combined  where rows become a mean: the owner's part of it lies in its row
+//   4. has_read      the owner sees who has read them, and may write them again
 // Slots are used in turn; one is free again when its rows have been given back (`release`).
 
 #include <array>
@@ -35,6 +36,10 @@ public:
     /// Whether that rank's rows are read in place here, and this rank's there.
     bool with(int rank) const { return peers_[static_cast<size_t>(rank)] != nullptr; }
     bool shared() const { return shared_; }
+    /// "in place", or why not; "" where this host has one rank.
+    std::string status() const {
+        return shared_ ? "in place" : obstacle_.empty() ? "" : "as messages (" + obstacle_ + ")";
+    }
     /// Why ranks of this host do not read in place; empty where they do, or there are none.
     const std::string& obstacle() const { return obstacle_; }
 
@@ -53,6 +58,9 @@ public:
     /// Rows that a rank has offered, at addresses of this process; none as long as it has not.
     /// Throws RunError where they cannot be mapped.
     std::optional<arena::Rows> rows_of(int rank, uint64_t number);
+    /// This rank has put its part of that exchange's mean into its row.
+    void combined(uint64_t number);
+    bool has_combined(int rank, uint64_t number) const;
     /// This rank has read what it needs of that exchange.
     void read(uint64_t number);
     bool has_read(int rank, uint64_t number) const;
@@ -68,6 +76,7 @@ private:
     };
     static constexpr uint64_t kSlots = 4096;
 
+    Board& own_board() const;
     std::shared_ptr<Segment> make_segment(int64_t bytes);
     std::shared_ptr<Segment> segment_of(const void* data) const;
 

@@ -4,25 +4,18 @@
 #include <set>
 
 namespace dbench::comm {
-namespace {
-
-/// Of larger groups every rank adds a part, and messages bring it to the others: less is read.
-constexpr int64_t kLargestGroup = 8;
-
-}  // namespace
-
 bool InPlace::takes(const GroupPlan& group) const {
     const int me = group.parts[group.me].rank;
-    return !group.local() && group.members <= kLargestGroup &&
+    return !group.local() && group.members <= largest_group_ &&
            std::all_of(group.parts.begin(), group.parts.end(), [&](const GroupPlan::Part& part) {
                return part.rank == me || with(part.rank);
            });
 }
 
 InPlace::InPlace(HostMemory& memory, uint64_t number, const MixingPlan& plan, int rank,
-                 arena::Rows x)
-    : memory_(memory), number_(number), rows_{{rank, x}} {
-    std::set<int> sources, readers;
+                 arena::Rows x, int64_t largest_group)
+    : memory_(memory), number_(number), largest_group_(largest_group), rows_{{rank, x}} {
+    std::set<int> sources, readers, members;
     for (const Parcel& parcel : plan.receive) {
         if (with(parcel.rank)) sources.insert(parcel.rank);
     }
@@ -32,13 +25,14 @@ InPlace::InPlace(HostMemory& memory, uint64_t number, const MixingPlan& plan, in
     for (const GroupPlan& group : plan.groups) {
         if (!takes(group)) continue;
         for (const GroupPlan::Part& part : group.parts) {
-            if (part.rank == rank) continue;
-            sources.insert(part.rank);
-            readers.insert(part.rank);
+            if (part.rank != rank) members.insert(part.rank);
         }
     }
+    sources.insert(members.begin(), members.end());
+    readers.insert(members.begin(), members.end());
     sources_.assign(sources.begin(), sources.end());
     readers_.assign(readers.begin(), readers.end());
+    members_.assign(members.begin(), members.end());
     if (!readers_.empty()) offered_ = memory_.offer(number_, x);
 }
 
@@ -53,6 +47,22 @@ std::vector<int> InPlace::owing() const {
     std::vector<int> ranks;
     for (const int rank : sources_) {
         if (!rows_.contains(rank)) ranks.push_back(rank);
+    }
+    return ranks;
+}
+
+std::vector<const void*> InPlace::rows_of(const GroupPlan& group) const {
+    std::vector<const void*> rows;
+    for (const GroupPlan::Part& part : group.parts) {
+        for (const int64_t local : part.rows) rows.push_back(row(part.rank, local));
+    }
+    return rows;
+}
+
+std::vector<int> InPlace::combining() const {
+    std::vector<int> ranks;
+    for (const int rank : members_) {
+        if (!memory_.has_combined(rank, number_)) ranks.push_back(rank);
     }
     return ranks;
 }

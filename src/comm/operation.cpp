@@ -21,7 +21,11 @@ Operation::Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
       options_(options) {
     const bool in_place = options.in_place && !options.by_library;
     for (const GroupPlan& group : plan_->groups) {
-        if (!spans(group)) continue;
+        if (on_host(group) && options.in_place) {
+            host_groups_.emplace_back(group, *options.host, x, columns);
+            combined_ = false;
+        }
+        if (group.local() || on_host(group)) continue;
         const bool gathers_coded = coded() && options.in_place;
         groups_.emplace_back(group, x, columns, *pool_,
                              GroupMean::Options{in_place, options.codec, gathers_coded});
@@ -36,12 +40,19 @@ bool Operation::begin() {
         return false;
     }
     phase_ = Phase::reduce;
-    return std::any_of(plan_->groups.begin(), plan_->groups.end(),
-                       [&](const GroupPlan& g) { return spans(g) && (coded() || g.adds_first()); });
+    return std::any_of(plan_->groups.begin(), plan_->groups.end(), [&](const GroupPlan& g) {
+        return !g.local() && !on_host(g) && (coded() || g.adds_first());
+    });
 }
 
-bool Operation::spans(const GroupPlan& group) const {
-    return !group.local() && !(options_.host && options_.host->takes(group));
+bool Operation::on_host(const GroupPlan& group) const {
+    return options_.host && options_.host->takes(group);
+}
+
+std::vector<const void*> Operation::local_rows(const GroupPlan& group) const {
+    std::vector<const void*> rows;
+    for (const int64_t row : group.rows) rows.push_back(x_.at(row, 0));
+    return rows;
 }
 
 void Operation::begin_rows() {
@@ -106,9 +117,20 @@ void Operation::begin_library() {
 }
 
 bool Operation::advance() {
-    const bool groups = advance_groups();
-    const bool here = !options_.host || options_.host->there();
+    const bool groups = advance_groups(), here = advance_in_place();
     return (!rows_ || rows_->test()) && groups && here;
+}
+
+bool Operation::advance_in_place() {
+    if (!in_place()) return true;
+    if (!in_place()->there()) return false;
+    if (host_groups_.empty()) return true;
+    if (!combined_) {
+        for (HostMean& group : host_groups_) group.combine();
+        in_place()->combined();
+        combined_ = true;
+    }
+    return in_place()->combining().empty();
 }
 
 bool Operation::advance_groups() {
@@ -146,7 +168,8 @@ std::vector<int> Operation::owing() const {
         ranks.insert(ranks.end(), more.begin(), more.end());
     }
     if (options_.host) {
-        const std::vector<int> more = options_.host->owing();
+        const std::vector<int> more =
+            combined_ ? options_.host->combining() : options_.host->owing();
         ranks.insert(ranks.end(), more.begin(), more.end());
     }
     std::sort(ranks.begin(), ranks.end());
@@ -157,7 +180,7 @@ std::vector<int> Operation::owing() const {
 void Operation::finish(arena::Rows out, Result result, const std::vector<arena::Columns>& pieces,
                        const Then& then) {
     InPlace* const host = in_place();
-    DBENCH_EXPECT(!host || out.data != x_.data);
+    DBENCH_EXPECT(!host || options_.in_place || out.data != x_.data);
     if (columns_.count() > 0) {
         for (GroupMean& group : groups_) group.arrive();
         if (coded() && !options_.in_place) {
@@ -181,9 +204,14 @@ void Operation::finish_whole(arena::Rows out, Result result,
     const auto sums = result == Result::change ? changes(out) : terms(out);
     for (const arena::Columns piece : pieces) {
         for (const GroupPlan& group : plan_->groups) {
-            if (!spans(group)) group_mean(group, out, piece);
+            if (group.local()) {
+                mean_of_rows(group, local_rows(group), piece, out, options_.codec);
+            } else if (on_host(group) && !options_.in_place) {
+                mean_of_rows(group, in_place()->rows_of(group), piece, out, options_.codec);
+            }
         }
         for (const GroupMean& group : groups_) group.copy_to(out, piece);
+        for (const HostMean& group : host_groups_) group.copy_to(out, piece);
         if (result == Result::change) {
             arena::weighted_changes(sums, out, piece);
         } else if (plan_->has_terms) {
@@ -191,20 +219,6 @@ void Operation::finish_whole(arena::Rows out, Result result,
         }
         if (then) then(piece);
     }
-}
-
-// The rows of the group's members are here, or read in place.
-void Operation::group_mean(const GroupPlan& group, arena::Rows out, arena::Columns columns) const {
-    std::vector<const void*> leaves;
-    for (const GroupPlan::Part& part : group.parts) {
-        for (int64_t p = part.positions.begin; p < part.positions.end; ++p) {
-            const int64_t i = p - part.positions.begin;
-            const bool mine = part.rank == group.parts[group.me].rank;
-            leaves.push_back(mine ? x_.at(group.rows[i], 0)
-                                  : in_place()->row(part.rank, part.rows[i]));
-        }
-    }
-    mean_of_rows(group, leaves, columns, out, options_.codec);
 }
 
 void Operation::finish_coded(arena::Rows out, Result result) {

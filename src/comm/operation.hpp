@@ -18,6 +18,7 @@
 #include "comm/engine.hpp"
 #include "comm/exchange.hpp"
 #include "comm/group_mean.hpp"
+#include "comm/host_mean.hpp"
 #include "comm/in_place.hpp"
 #include "comm/mixing_plan.hpp"
 #include "comm/row_plane.hpp"
@@ -31,7 +32,8 @@ public:
         bool in_place;    ///< a group's mean may be put into x before `finish`
         bool by_library;  ///< the plan is one group of all replicas, summed by the plane's library
         arena::Codec codec = arena::Codec::identity;  ///< of what travels; not with by_library
-        /// Where not null, rows go this way wherever it leads, and only `finish` writes, elsewhere.
+        /// Where not null, rows go this way wherever it leads. Only means in place are written to
+        /// x; else `finish` writes elsewhere.
         std::shared_ptr<InPlace> host = nullptr;
     };
 
@@ -49,7 +51,7 @@ public:
     arena::Columns columns() const { return columns_; }
     InPlace* in_place() const { return options_.host.get(); }
     /// Whether something moves between ranks, so that somebody has to look after it.
-    bool moves() const { return rows_ || step_ || !groups_.empty(); }
+    bool moves() const { return rows_ || !groups_.empty() || !host_groups_.empty(); }
 
     /// out = W x or (W - I) x, once it is done, piece by piece; out may be x only for the first,
     /// and not in place. `then`, where not empty, is told of each piece.
@@ -71,9 +73,11 @@ private:
     void finish_whole(arena::Rows out, Result result, const std::vector<arena::Columns>& pieces,
                       const Then& then);
     bool coded() const { return options_.codec != arena::Codec::identity; }
-    /// Whether the group takes the steps of group_mean.hpp.
-    bool spans(const GroupPlan& group) const;
-    void group_mean(const GroupPlan& group, arena::Rows out, arena::Columns columns) const;
+    bool advance_in_place();
+    /// Whether the group's rows are read in place: those of a mean in place by chunks, else whole
+    /// by every rank.
+    bool on_host(const GroupPlan& group) const;
+    std::vector<const void*> local_rows(const GroupPlan& group) const;
     std::vector<std::vector<arena::Term>> terms(arena::Rows out) const;
     std::vector<std::vector<arena::Term>> changes(arena::Rows out) const;
 
@@ -85,11 +89,13 @@ private:
     int tag_;
     Options options_;
 
-    std::shared_ptr<char> received_;   // [rows that arrive, columns.count()], as they travel
-    std::vector<const char*> slots_;   // per slot: where column 0 is, or would be
-    std::shared_ptr<char> sent_;       // [rows that are sent, columns.count()], with a codec
-    std::shared_ptr<char> local_sum_;  // [columns.count()], for the library
-    std::vector<GroupMean> groups_;    // those that span ranks
+    std::shared_ptr<char> received_;     // [rows that arrive, columns.count()], as they travel
+    std::vector<const char*> slots_;     // per slot: where column 0 is, or would be
+    std::shared_ptr<char> sent_;         // [rows that are sent, columns.count()], with a codec
+    std::shared_ptr<char> local_sum_;    // [columns.count()], for the library
+    std::vector<GroupMean> groups_;      // those that span ranks
+    std::vector<HostMean> host_groups_;  // those of this host
+    bool combined_ = true;               // whether this rank's part of these is made
     Phase phase_ = Phase::moved;
     std::unique_ptr<Transfer> rows_, step_;  // of neighbours; of the groups' present phase
 };

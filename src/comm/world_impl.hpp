@@ -18,7 +18,7 @@ struct World::Impl {
     Membership member;
     Letters letters;
     Engine engine;                            // goes before the planes that its operations use
-    std::unique_ptr<HostMemory> host_memory;  ///< made by the first exchange
+    std::unique_ptr<HostMemory> host_memory;  ///< once an exchange is asked for it
     double deadline;
     bool failed = false;       ///< some rank may be dead: wait for nobody any more
     uint64_t collectives = 0;  ///< begun so far, the same number on all ranks

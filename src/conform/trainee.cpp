@@ -111,7 +111,7 @@ struct Trainee::Impl {
         table.emplace(how.type, placement.begin(w.rank()), placement.count(w.rank()),
                       layout.columns(), stepper->exchange().readable());
         table->declare_parameters();
-        gradient = table->scratch();
+        gradient = table->readable_scratch();
         drawn = table->scratch();
         stepper->attach(*table, gradient.rows());
         for (int64_t i = 0; i < x().count; ++i) {

@@ -42,9 +42,9 @@ Replicas::Replicas(const Model& model, const comm::Placement& placement, int ran
     : layout_(layout_of(model.declaration())),
       buffer_layout_(buffer_layout_of(model)),
       state_(type, placement.begin(rank), placement.count(rank), layout_.columns(),
-             std::move(readable)),
-      gradient_(type, placement.begin(rank), placement.count(rank), layout_.columns()) {
+             std::move(readable)) {
     const arena::Rows x = state_.declare_parameters();
+    gradient_ = state_.readable_scratch();
     if (buffer_layout_.columns() > 0) {
         buffers_ = state_.rows("buffers", buffer_layout_.columns());
     } else {

@@ -57,6 +57,9 @@ public:
 
     /// Makes the replicas and everything around them. Throws UserError.
     void prepare();
+    /// How rows reach the other ranks of this host: "in place", or "as messages" and why; "" where
+    /// there are none.
+    std::string rows_on_host() const;
     /// Seconds an iteration of this rank will take, estimated; after `prepare`.
     double seconds_per_iteration();
     /// Why a run cannot go on from a checkpoint of another number of replicas; "" where it can.

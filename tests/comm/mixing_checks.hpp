@@ -1,6 +1,7 @@
 #pragma once
 // Checks of mixing and all-reduce that hold for any World; each returns "" or what is wrong.
 
+#include "arena/kernels.hpp"
 #include "comm/ranks.hpp"
 #include "comm/schedules.hpp"
 
@@ -42,6 +43,44 @@ inline std::string against_dense(const DenseSchedule& schedule, const arena::Lay
         }
     }
     return "";
+}
+
+/// Rows in memory that others of the host may read in place, if they can.
+inline arena::Buffer readable(const Exchange& exchange, arena::Rows like) {
+    const arena::Memory memory = exchange.readable();
+    if (!memory) return {like.type, like.first, like.count, like.stride};
+    return {like.type, like.first, like.count, like.stride, memory};
+}
+
+/// Rows that stay until they are reclaimed are mixed to the same bits, again and again, whatever is
+/// written in them in between.
+inline std::string check_lent(Exchange& exchange, const arena::Layout& layout,
+                              const arena::Buffer& start, const arena::Buffer& expected) {
+    const arena::Rows from = start.rows();
+    const arena::Buffer x = readable(exchange, from);
+    const arena::Buffer out(from.type, from.first, from.count, from.stride);
+    const auto columns = layout.tiles(layout.all(), arena::kBlock);
+    std::vector<Token> lent(columns.size());
+    std::string problems;
+    for (int time = 0; time < 3; ++time) {
+        for (size_t k = 0; k < columns.size(); ++k) {
+            if (lent[k]) exchange.reclaim(lent[k]);
+            arena::scale(x.rows(), columns[k], -3.0);  // what nobody may see
+            arena::copy(from, x.rows(), columns[k]);
+            lent[k] = exchange.start_mix({0, true}, x.rows(), columns[k], Stay::until_reclaimed);
+        }
+        int64_t seen = 0;
+        for (const Token& token : lent) {
+            exchange.finish_mix(token, out.rows(),
+                                [&](arena::Columns piece) { seen += piece.count(); });
+        }
+        if (seen != layout.columns()) problems += "some pieces were not told of";
+        problems += difference(out.rows(), expected.rows(), layout.columns());
+        if (std::memcmp(x.rows().data, from.data, static_cast<size_t>(x.bytes())) != 0) {
+            problems += "mixing has changed rows that stay";
+        }
+    }
+    return problems;  // the last ones are reclaimed with the exchange
 }
 
 /// All ways to mix give the bits that one process gives.
@@ -98,7 +137,7 @@ inline std::string check_mixing(World& world, const DenseSchedule& schedule,
         }
         problems += judge("in pieces in place", x);
     }
-    return problems;
+    return problems + check_lent(exchange, layout, start, expected);
 }
 
 /// Bytes of a row's tree mean: what every replica holds after an all-reduce.
@@ -113,7 +152,23 @@ inline std::string check_all_reduce(World& world, int n, const arena::Layout& la
         tokens.push_back(exchange.start_all_reduce(x.rows(), columns));
     }
     for (const Token& token : tokens) exchange.finish_all_reduce(token);
-    return difference(x.rows(), expected.rows(), layout.columns());
+    std::string problems = difference(x.rows(), expected.rows(), layout.columns());
+
+    const arena::Buffer start = replicas(layout, type, x.rows().first, x.rows().count);
+    const arena::Buffer lent = readable(exchange, start.rows());
+    tokens.clear();
+    for (int time = 0; time < 3; ++time) {
+        for (const Token& token : tokens) exchange.reclaim(token);
+        tokens.clear();
+        arena::copy(start.rows(), lent.rows(), layout.all());
+        for (const arena::Columns columns : cuts(layout)) {
+            tokens.push_back(
+                exchange.start_all_reduce(lent.rows(), columns, Stay::until_reclaimed));
+        }
+        for (const Token& token : tokens) exchange.finish_all_reduce(token);
+        problems += difference(lent.rows(), expected.rows(), layout.columns());
+    }
+    return problems;
 }
 
 }  // namespace dbench::comm::tests

@@ -6,6 +6,7 @@
 // 2 (n - 1) messages of 1/n row per replica: 2 (n - 1) / n rows. Needs no graph.
 
 #include "algorithms/entries.hpp"
+#include "algorithms/forms.hpp"
 
 namespace dbench::algorithms {
 namespace {
@@ -14,9 +15,13 @@ class Centralized final : public Algorithm {
 public:
     explicit Centralized(int64_t replicas) : cost_(comm::all_reduce_cost(replicas)) {}
 
+    void before_forward(Step& step) override { lent_.reclaim_all(step); }
     void ready(Step& step, arena::Columns columns) override {
         const TimedScope scope(step.timers, Time::exchange);
-        pending_.push_back({step.exchange.start_all_reduce(step.g, columns), columns});
+        pending_.push_back(
+            {step.exchange.start_all_reduce(step.g, columns, comm::Stay::until_reclaimed),
+             columns});
+        lent_.add(pending_.back());
     }
 
     void after_backward(Step& step) override {
@@ -28,6 +33,7 @@ public:
             step.update(step.x, step.x, step.x, columns);
         }
         pending_.clear();
+        lent_.turn();
         step.probe.about_to_average(step.x);
         step.probe.averaged(step.x);  // no averaging of parameters: the same
     }
@@ -39,6 +45,7 @@ public:
 private:
     comm::RoundCost cost_;
     std::vector<Bucket> pending_;
+    Lent lent_;  // gradients that others may still read
 };
 
 }  // namespace

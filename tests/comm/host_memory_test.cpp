@@ -1,0 +1,117 @@
+#include "comm/host_memory.hpp"
+
+#include "base/error.hpp"
+#include "catch.hpp"
+#include "comm/environment.hpp"
+#include "comm/mixing_checks.hpp"
+
+namespace dbench::comm::tests {
+namespace {
+
+/// Lets two ranks that are threads look into each other's memory until both are ready.
+void check_two(const std::function<std::string(World&, HostMemory&)>& part) {
+    for (const std::string& problem : play(2, [&](World& world) {
+             HostMemory memory(world);
+             const std::string text = part(world, memory);
+             world.barrier();
+             return text;
+         })) {
+        CHECK(problem == "");
+    }
+}
+
+}  // namespace
+
+TEST_CASE("Rows that a rank offers are seen by another, and given back") {
+    check_two([](World& world, HostMemory& memory) -> std::string {
+        if (!memory.shared() || !memory.obstacle().empty()) return memory.status();
+        const int other = 1 - world.rank();
+        const arena::Buffer mine(arena::DType::float64, world.rank(), 1, 64,
+                                 [&](int64_t bytes) { return memory.allocate(bytes); });
+        const arena::Buffer elsewhere(arena::DType::float64, world.rank(), 1, 64);
+        if (!memory.holds(mine.rows())) return "its own memory is not known";
+        if (memory.holds(elsewhere.rows())) return "other memory is taken for its own";
+        set(mine.rows(), 0, 5, 100.0 + world.rank());
+        const uint64_t number = memory.next().value();
+        if (memory.rows_of(other, number + 1)) return "rows are seen before they are offered";
+        memory.offer(number, mine.rows());
+        world.barrier();
+        const auto theirs = memory.rows_of(other, number);
+        if (!theirs) return "offered rows are not seen";
+        if (get(*theirs, 0, 5) != 100.0 + other) return "other rows are seen";
+        if (memory.has_read(other, number) && world.rank() == 1) return "nobody has read yet";
+        world.barrier();
+        memory.read(number);
+        world.barrier();
+        return memory.has_read(other, number) ? "" : "having read is not seen";
+    });
+}
+
+TEST_CASE("Numbers run out where nothing is given back, and come back") {
+    check_two([](World&, HostMemory& memory) -> std::string {
+        uint64_t given = 0;
+        while (memory.next()) ++given;
+        if (given != 4096) return std::to_string(given) + " numbers";
+        memory.release(0);
+        const auto next = memory.next();
+        if (!next || *next != 4096) return "a slot that was given back is not used";
+        return memory.next() ? "slot 1 is still in use" : "";
+    });
+}
+
+TEST_CASE("Exchanges go on in messages where numbers have run out") {
+    const arena::Layout layout = awkward_layout();
+    const DenseSchedule ring = circulant(2, {1});
+    const arena::Buffer expected = mixed_alone(ring, layout, arena::DType::float32);
+    for (const std::string& problem : play(2, [&](World& world) -> std::string {
+             Exchange exchange(world, {2, 2}, layout, &ring, Reduction::reproducible);
+             const arena::Buffer start = replicas(layout, arena::DType::float32, world.rank(), 1);
+             const arena::Buffer x = readable(exchange, start.rows());
+             const arena::Buffer out(arena::DType::float32, world.rank(), 1, layout.columns());
+             arena::copy(start.rows(), x.rows(), layout.all());
+             std::vector<Token> never_reclaimed;
+             std::string problems;
+             for (int k = 0; k < 4100; ++k) {
+                 const bool last = k + 4 >= 4100;
+                 const arena::Columns columns = last ? layout.all() : arena::Columns{0, 16};
+                 never_reclaimed.push_back(
+                     exchange.start_mix({0, true}, x.rows(), columns, Stay::until_reclaimed));
+                 exchange.finish_mix(never_reclaimed.back(), out.rows());
+                 if (last) problems += difference(out.rows(), expected.rows(), layout.columns());
+             }
+             return problems;
+         })) {
+        CHECK(problem == "");
+    }
+}
+
+TEST_CASE("Reading in place can be switched off") {
+    const Environment off("DBENCH_READ_IN_PLACE", "0");
+    check_two([](World& world, HostMemory& memory) {
+        if (memory.status() != "as messages (DBENCH_READ_IN_PLACE=0)" && world.local_size() > 1) {
+            return memory.status();
+        }
+        return std::string(memory.shared() || memory.with(1 - world.rank()) ? "it is on" : "");
+    });
+}
+
+TEST_CASE("What cannot be understood or had is refused with a remedy") {
+    using Catch::Matchers::ContainsSubstring;
+    {
+        const Environment odd("DBENCH_READ_IN_PLACE", "perhaps");
+        for (const std::string& problem : play(2, [](World& world) -> std::string {
+                 HostMemory memory(world);
+                 return "";
+             })) {
+            CHECK_THAT(problem, ContainsSubstring("DBENCH_READ_IN_PLACE=perhaps") &&
+                                    ContainsSubstring("0 (messages everywhere)"));
+        }
+    }
+    World world{alone()};
+    HostMemory memory(world);
+    CHECK_THROWS_AS(memory.allocate(int64_t{1} << 60), base::UserError);
+    CHECK_FALSE(memory.shared());
+    CHECK(memory.obstacle() == "");
+}
+
+}  // namespace dbench::comm::tests

@@ -1,0 +1,88 @@
+"""Ranks of one host read each other's rows in place: the same bits as by messages, and no harm from deaths."""
+
+import json
+import os
+import signal
+
+import h5py
+import pytest
+from results import differences
+from test_failures import children, wait_for_rows
+
+MLP = {"model": {"type": "mlp", "hidden": [16]}, "replicas": 8,
+       "data": {"type": "shapes", "train": 256, "test": 16, "batch_size": 4},
+       "optimizer": {"type": "adam", "lr": 0.01}, "length": {"iterations": 5},
+       "profile": {"after": True}}
+ORDERS = ["adapt_then_combine", "combine_while_adapt", "combine_then_adapt"]
+METHODS = {
+    **{f"{order} exponential": {"algorithm": {"type": "dsgd", "order": order},
+                                "graph": "exponential"} for order in ORDERS},
+    **{f"{order} {graph}": {"algorithm": {"type": "dsgd", "order": order}, "graph": graph}
+       for order in ORDERS[:2] for graph in ("alternating_ring", "complete")},
+    "directed": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"},
+                 "graph": "one_way_ring"},
+    "now and then": {"algorithm": {"type": "local_sgd", "period": 2}, "graph": "ring"},
+    "centralized": {"algorithm": "centralized"},
+    "momentum": {"algorithm": "qg_dsgdm", "graph": "ring", "optimizer": "sgd"},
+    "tracking": {"algorithm": {"type": "gradient_tracking", "form": "diging"}, "graph": "ring",
+                 "optimizer": "sgd"},
+}
+
+
+def how(path):
+    with h5py.File(path) as file:
+        return json.loads(file["provenance"][()])["environment"]["rows_on_host"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_same_bits_in_place_and_by_messages(dbench, method):
+    spec = dbench.spec(MLP, implementation=None, **METHODS[method])
+    alone = dbench.run(spec, "1.h5")
+    assert how(alone) == ""
+    for ranks, in_place in ((2, "1"), (4, "1"), (4, "0")):
+        run = dbench.run(spec, f"{ranks}-{in_place}.h5", ranks=ranks,
+                         env={"DBENCH_READ_IN_PLACE": in_place})
+        assert how(run).startswith("in place" if in_place == "1" else "as messages")
+        assert differences(alone, run) == []   # bytes_sent among them
+
+
+@pytest.mark.parametrize("order", ORDERS[:2])
+def test_a_rank_that_dies_while_its_rows_are_read(dbench, order):
+    before = set(os.listdir("/dev/shm"))
+    spec = dbench.spec(MLP, implementation=None, graph="ring", evaluate={"every": None},
+                       algorithm={"type": "dsgd", "order": order}, length={"iterations": 10 ** 6})
+    run = dbench.start("run", spec, "--output", "out.h5", ranks=4)
+    wait_for_rows(dbench.folder / "out.h5", 20)
+    os.kill(children(run.pid)[2], signal.SIGKILL)
+    run.communicate(timeout=60)
+    assert run.returncode != 0
+    assert not [name for name in set(os.listdir("/dev/shm")) - before if "dbench" in name]
+
+
+@pytest.mark.parametrize("order", ORDERS[:2])
+def test_a_rank_that_stands_still_is_named(dbench, order):
+    dbench.environment["DBENCH_TIMEOUT"] = "2"
+    spec = dbench.spec(MLP, implementation=None, graph="ring", evaluate={"every": None},
+                       algorithm={"type": "dsgd", "order": order}, length={"iterations": 10 ** 6},
+                       profile={"norms": False, "variance": {"kind": "off"}})
+    run = dbench.start("run", spec, "--output", "out.h5", ranks=4)
+    wait_for_rows(dbench.folder / "out.h5", 20)
+    victim = children(run.pid)[2]
+    os.kill(victim, signal.SIGSTOP)
+    try:
+        _, errors = run.communicate(timeout=60)
+    finally:
+        os.kill(victim, signal.SIGKILL)
+    assert run.returncode == 1
+    assert "no answer from rank 2" in errors
+
+
+def test_doctor_says_how_rows_move(dbench):
+    out = dbench("doctor", ranks=2).stdout
+    assert "rows on a host" in out and "in place" in out
+
+
+def test_a_setting_that_is_neither(dbench):
+    failed = dbench("run", dbench.spec(MLP), "--output", "out.h5", ranks=2, expect=2,
+                    env={"DBENCH_READ_IN_PLACE": "yes"})
+    assert "DBENCH_READ_IN_PLACE=yes is neither 0" in failed.stderr

@@ -1,4 +1,4 @@
-"""Ranks of one host read each other's rows in place: the same bits as by messages, and no harm from deaths."""
+"""Ranks of a host read each other's rows in place: the bits of messages, no harm from deaths."""
 
 import json
 import os

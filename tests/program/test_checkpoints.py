@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import h5py
@@ -209,7 +210,7 @@ class Elastic:
     def go_on(self, dbench, changes, replicas, policy, expect=0, ranks=None):
         """One taken up again at iteration 20 with other replicas; its file, or what is said."""
         spec, whole = self.whole(dbench, changes)
-        path = unfinished(whole, str(dbench.folder / f"{replicas}.h5"))
+        path = unfinished(whole, os.path.join(tempfile.mkdtemp(dir=dbench.folder), "parts.h5"))
         done = dbench("run", spec, "--output", path, "--resume", "--set", f"/replicas={replicas}",
                       "--set", f"/checkpoint/replicas={policy}", ranks=ranks, expect=expect)
         return done.stderr if expect else path

@@ -1,6 +1,7 @@
-"""Every header compiles alone: whoever includes it need not know what it uses. Those that read
-LibTorch's headers are compiled with these precompiled. Flags are those of the build that
-DBENCH_PROGRAM lies in."""
+"""Every header compiles alone: whoever includes it need not know what it uses. Most of the time
+goes into third-party headers, so several of ours are compiled at once where none can hide what
+another lacks. Those that read LibTorch's headers are compiled with these precompiled. Flags are
+those of the build that DBENCH_PROGRAM lies in."""
 
 import json
 import os
@@ -8,6 +9,7 @@ import re
 import shlex
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,14 +26,51 @@ def commands():
     return json.loads((BUILD / "compile_commands.json").read_text())
 
 
-def reads_torch(header, seen):
-    """Whether `header`, a path below src, reads LibTorch's, itself or through others of ours."""
-    if header in seen:
-        return False
-    seen.add(header)
-    included = [name for _, name in INCLUDE.findall((ROOT / "src" / header).read_text())]
-    return any(re.match("(torch|ATen|c10)/", name) for name in included) or any(
-        reads_torch(name, seen) for name in included if (ROOT / "src" / name).exists())
+@cache
+def text(header):
+    """Of a header of ours, without comments, includes and strings; "" of another."""
+    path = ROOT / "src" / header
+    code = path.read_text() if path.exists() else ""
+    return re.sub(r'//.*|^\s*#.*|"[^"\n]*"', "", code, flags=re.M)
+
+
+@cache
+def reached(header):
+    """What including `header`, a path below src, includes, itself too."""
+    path = ROOT / "src" / header
+    names = [name for _, name in INCLUDE.findall(path.read_text())] if path.exists() else []
+    return {header}.union(*map(reached, names))
+
+
+def reads_torch(header):
+    return any(re.match("(torch|ATen|c10)/", name) for name in reached(header))
+
+
+def declared(code):
+    """Names that stand at the start of lines, where clang-format indents no namespace."""
+    lines = "\n".join(re.findall(r"^(?!namespace )\w.*", code, re.M))
+    kinds = r"\b(?:class|struct|enum|union|using|concept)\s+(?:class\s+)?(\w+)"
+    return set(re.findall(kinds, lines)) | set(re.findall(r"(\w+)\s*[({=;\[]", lines))
+
+
+def hides(earlier, header):
+    """Whether `header`, behind `earlier`, might use what it does not include: a third-party header,
+    or a name of ours."""
+    words = set(re.findall(r"\w+", text(header)))
+    return any(not text(name) or declared(text(name)) & words
+               for name in reached(earlier) - reached(header))
+
+
+def groups(headers):
+    """Lists of headers in an order in which none hides what a later one lacks."""
+    made = []
+    for header in sorted(headers, key=lambda name: len(reached(name))):
+        fits = (group for group in made if not any(hides(each, header) for each in group))
+        group = next(fits, None)
+        if group is None:
+            made.append(group := [])
+        group.append(header)
+    return made
 
 
 def compiler(commands, room, torch):
@@ -47,20 +86,22 @@ def compiler(commands, room, torch):
     return None
 
 
-def alone(commands, room, header):
-    """What the compiler says against `header` by itself."""
-    found = compiler(commands, room, reads_torch(header, set()))
-    words, folder = found or pytest.fail(f"no source like {header}")
-    done = subprocess.run(words, cwd=folder, input=f'#include "{header}"\n', text=True,
-                          capture_output=True)
-    return f"{header}: {done.stderr}" if done.returncode else ""
+def alone(commands, room, headers):
+    """What the compiler says against `headers`, which hide nothing from each other."""
+    found = compiler(commands, room, any(map(reads_torch, headers)))
+    words, folder = found or pytest.fail(f"no source like {headers}")
+    lines = "".join(f'#include "{header}"\n' for header in headers)
+    done = subprocess.run(words, cwd=folder, input=lines, text=True, capture_output=True)
+    return done.stderr if done.returncode else ""
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_headers_compile_alone(commands, room):
     headers = [name.removeprefix("src/") for name in sources(room) if name.endswith(".hpp")]
+    made = groups(headers)
+    assert sorted(sum(made, [])) == sorted(headers)
     with ThreadPoolExecutor(2) as pool:
-        said = list(pool.map(lambda header: alone(commands, room, header), headers))
+        said = list(pool.map(lambda group: alone(commands, room, group), made))
     assert not any(said), "\n".join(filter(None, said))
 
 
@@ -69,3 +110,22 @@ def test_a_header_that_needs_another_is_found(commands):
     done = subprocess.run(words, cwd=folder, input="std::vector<int> v;\n", text=True,
                           capture_output=True)
     assert done.returncode != 0
+
+
+def test_what_might_hide_a_missing_include_is_compiled_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setattr("test_headers.ROOT", tmp_path)
+    (tmp_path / "src").mkdir()
+    for name, lines in {
+            "number.hpp": "struct Number {};", "twice.hpp": "int twice(int);",
+            "user.hpp": "// Number\nint half(int);", "lacks.hpp": "int g(Number);",
+            "calls.hpp": "inline int four() {\n    return twice(2);\n}",
+            "takes.hpp": '#include "number.hpp"\n#include <vector>\nint f(Number);',
+            "vector.hpp": "#include <vector>\nint h(std::vector<int>);",
+            "none.hpp": "int k(std::vector<int>);"}.items():
+        (tmp_path / "src" / name).write_text(lines + "\n")
+    assert groups(["number.hpp", "twice.hpp", "user.hpp", "takes.hpp"]) == [
+        ["number.hpp", "twice.hpp", "user.hpp", "takes.hpp"]]
+    assert groups(["number.hpp", "lacks.hpp"]) == [["number.hpp"], ["lacks.hpp"]]
+    assert groups(["twice.hpp", "calls.hpp"]) == [["twice.hpp"], ["calls.hpp"]]
+    assert groups(["takes.hpp", "lacks.hpp"]) == [["lacks.hpp", "takes.hpp"]]  # the complete later
+    assert hides("vector.hpp", "none.hpp") and not hides("none.hpp", "vector.hpp")

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import h5py
@@ -16,7 +17,7 @@ from results import differences, read
 CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "implementation": None,
        "algorithm": "dsgd",
        "data": {"type": "shapes", "train": 240, "test": 48, "batch_size": 8, "augment": True},
-       "optimizer": {"type": "sgd", "lr": 0.02}, "length": {"iterations": 400},
+       "optimizer": {"type": "sgd", "lr": 0.02}, "length": {"iterations": 160},
        "profile": {"every": {"iterations": 3}},
        "evaluate": {"every": {"iterations": 50}}, "checkpoint": {"every": {"iterations": 10}}}
 STATES = {  # every kind of state
@@ -74,8 +75,8 @@ def test_goes_on_to_the_bit(dbench, state):
         generator.choice([signal.SIGUSR1, signal.SIGTERM, signal.SIGKILL], STOPS - 2))
     reasons = []
     for number in stops:
-        status, errors = interrupt(dbench, spec, path, number, seconds=generator.uniform(0, 0.3),
-                                   resume=bool(reasons))
+        status, errors = interrupt(dbench, spec, path, number, resume=bool(reasons),
+                                   seconds=generator.uniform(0, 0.1))  # a checkpoint later or so
         if status == 0:   # it was complete before the signal came
             break
         reasons.append(b"killed" if number == signal.SIGKILL else b"preempted")
@@ -109,7 +110,7 @@ def test_goes_on_with_other_ranks(dbench):
     dbench("run", spec, "--output", path, "--quiet", "--resume", ranks=1)
     assert differences(whole, path) == []
     times = read(path, "iterations/step_time")
-    assert times.shape == (400, 4)
+    assert times.shape == (160, 4)
     assert np.isfinite(times[:, 0]).all() and np.isnan(times[0, 2:]).all() and np.isnan(
         times[-1, 1:]).all()
 
@@ -122,11 +123,7 @@ def test_two_generations_are_kept_and_a_damaged_one_is_passed_over(dbench):
                          "cut": lambda p: os.truncate(p, os.path.getsize(p) // 2),
                          "gone": os.remove}.items():
         for part in ("part-0.bin", "manifest.json"):
-            path = str(dbench.folder / f"{name}-{part}.h5")
-            shutil.copy(whole, path)
-            shutil.copytree(folder(whole), folder(path))
-            with h5py.File(path, "r+") as file:
-                file.attrs.modify("status", np.bytes_(b"failed"))
+            path = unfinished(whole, str(dbench.folder / f"{name}-{part}.h5"))
             damage(os.path.join(folder(path), "40", part))
             done = dbench("run", spec, "--output", path, "--resume")
             assert "passed over" in done.stderr and "iteration 30" in done.stderr, done.stderr
@@ -149,6 +146,15 @@ def test_damaged_generations_neither_cost_a_result_nor_outlive_whole_ones(dbench
     os.makedirs(os.path.join(folder(other), "44"))  # a later one without anything in it
     dbench("run", spec, "--output", other, "--resume", "--set", "/checkpoint/every/iterations=21")
     assert generations(other) == [42]
+
+
+def unfinished(whole, path):
+    """A copy of a result and its checkpoints, as if its run had failed at the end."""
+    shutil.copy(whole, path)
+    shutil.copytree(folder(whole), folder(path))
+    with h5py.File(path, "r+") as file:
+        file.attrs.modify("status", np.bytes_(b"failed"))
+    return path
 
 
 def flip(path):
@@ -187,29 +193,44 @@ ELASTIC = {"replicas": 4, "model": "mlp", "implementation": None, "algorithm": "
            "checkpoint": {"every": {"iterations": 10}}}
 
 
-def go_on_with(dbench, changes, replicas, policy, expect=0):
-    """A run of ELASTIC, taken up again at iteration 20 with other replicas; its file, or what is
-    said."""
-    spec = dbench.spec({**ELASTIC, **changes})
-    path = str(dbench.folder / f"{replicas}.h5")
-    dbench("run", spec, "--output", path, "--quiet", "--overwrite", ranks=2)
-    with h5py.File(path, "r+") as file:
-        file.attrs.modify("status", np.bytes_(b"failed"))
-    done = dbench("run", spec, "--output", path, "--resume", "--set", f"/replicas={replicas}",
-                  "--set", f"/checkpoint/replicas={policy}", ranks=2, expect=expect)
-    return done.stderr if expect else path
+class Elastic:
+    """Runs of ELASTIC with changes, each made once, that others go on from."""
+
+    def __init__(self, folder):
+        self.folder, self.made = folder, {}
+
+    def whole(self, dbench, changes):
+        spec = dbench.spec({**ELASTIC, **changes})
+        key = json.dumps(changes)
+        if key not in self.made:
+            self.made[key] = str(self.folder / f"{len(self.made)}.h5")
+            dbench("run", spec, "--output", self.made[key], "--quiet")
+        return spec, self.made[key]
+
+    def go_on(self, dbench, changes, replicas, policy, expect=0, ranks=None):
+        """One taken up again at iteration 20 with other replicas; its file, or what is said."""
+        spec, whole = self.whole(dbench, changes)
+        path = unfinished(whole, os.path.join(tempfile.mkdtemp(dir=dbench.folder), "parts.h5"))
+        done = dbench("run", spec, "--output", path, "--resume", "--set", f"/replicas={replicas}",
+                      "--set", f"/checkpoint/replicas={policy}", ranks=ranks, expect=expect)
+        return done.stderr if expect else path
+
+
+@pytest.fixture(scope="module")
+def elastic(tmp_path_factory):
+    return Elastic(tmp_path_factory.mktemp("elastic"))
 
 
 @pytest.mark.parametrize("replicas, policy",
                          [(8, "clone"), (6, "clone"), (2, "merge"), (3, "merge")])
-def test_goes_on_with_other_replicas(dbench, replicas, policy):
+def test_goes_on_with_other_replicas(dbench, elastic, replicas, policy):
     """Equal replicas whose gradients are averaged do not care how many they are: the same training,
     to rounding."""
     changes = {"algorithm": "centralized", "graph": None,
                "data": {**ELASTIC["data"], "batch_size": {"global": 24}},
                "optimizer": {"type": "adam", "lr": 0.002}}
-    whole = dbench.run(dbench.spec({**ELASTIC, **changes}), "whole.h5")
-    path = go_on_with(dbench, changes, replicas, policy)
+    _, whole = elastic.whole(dbench, changes)
+    path = elastic.go_on(dbench, changes, replicas, policy, ranks=2)
     for name in ("evaluations/mean_loss", "iterations/epoch", "iterations/lr",
                  "iterations/iteration"):
         assert np.allclose(read(path, name), read(whole, name), rtol=1e-4), name
@@ -222,12 +243,14 @@ def test_goes_on_with_other_replicas(dbench, replicas, policy):
     assert b"4 became %d by %s" % (replicas, policy.encode()) in list(read(path, "events/text"))
 
 
+UNLIKE = {"init": "independent", "optimizer": {"type": "sgd", "lr": 1e-30},
+          "precision": "float64"}
+
+
 @pytest.mark.parametrize("replicas, policy", [(8, "clone"), (2, "merge")])
-def test_other_replicas_keep_the_mean(dbench, replicas, policy):
+def test_other_replicas_keep_the_mean(dbench, elastic, replicas, policy):
     """Nothing is learnt, unlike replicas mix on a ring: the mean model stays what it was."""
-    changes = {"init": "independent", "optimizer": {"type": "sgd", "lr": 1e-30},
-               "precision": "float64"}
-    path = go_on_with(dbench, changes, replicas, policy)
+    path = elastic.go_on(dbench, UNLIKE, replicas, policy, ranks=2)
     losses = read(path, "evaluations/mean_loss")
     assert np.allclose(losses, losses[0], rtol=1e-9, atol=0)
     distance = read(path, "parameters/consensus_distance")
@@ -239,27 +262,30 @@ def test_other_replicas_keep_the_mean(dbench, replicas, policy):
         assert 0 < distance[20] < before
 
 
-def test_other_replicas_need_a_global_batch_and_no_messages(dbench):
-    said = go_on_with(dbench, {"data": {**ELASTIC["data"], "batch_size": 8}}, 2, "merge", expect=2)
+def test_other_replicas_need_a_global_batch_and_no_messages(dbench, elastic):
+    def refused(changes, policy="merge"):
+        return elastic.go_on(dbench, changes, 2, policy, expect=2)
+
+    said = refused({"data": {**ELASTIC["data"], "batch_size": 8}})
     assert "/data/batch_size" in said and "global" in said, said
-    said = go_on_with(dbench, {"algorithm": "relaysgd", "graph": "path"}, 2, "merge", expect=2)
+    said = refused({"algorithm": "relaysgd", "graph": "path"})
     assert "relaysgd" in said and "messages" in said, said
-    assert "/checkpoint/replicas" in go_on_with(dbench, {}, 2, "clone", expect=2)
+    assert "/checkpoint/replicas" in refused(UNLIKE, "clone")
 
 
 @pytest.mark.parametrize("changes", [
     {"algorithm": "gradient_tracking"}, {"algorithm": "exact_diffusion"},
     {"algorithm": "d2", "graph": {"type": "ring", "lazy": 0.5}},
     {"algorithm": {"type": "d2", "form": "relay"}, "graph": {"type": "ring", "lazy": 0.5}}])
-def test_corrections_that_rest_on_means_refuse_uneven_copies(dbench, changes):
+def test_corrections_that_rest_on_means_refuse_uneven_copies(dbench, elastic, changes):
     """Of 4 replicas, 6 would hold two once and two twice: mean(y) = mean(g) would be gone for
     good."""
-    batch = {"data": {**ELASTIC["data"], "batch_size": {"global": 24}}}
-    said = go_on_with(dbench, {**changes, **batch}, 6, "clone", expect=2)
+    changes = {**changes, "data": {**ELASTIC["data"], "batch_size": {"global": 24}}}
+    said = elastic.go_on(dbench, changes, 6, "clone", expect=2)
     assert "/replicas" in said and "means" in said and "8" in said, said
-    assert "means" in go_on_with(dbench, {**changes, **batch}, 3, "merge", expect=2)
-    go_on_with(dbench, {**changes, **batch}, 8, "clone")
-    go_on_with(dbench, {**changes, **batch}, 2, "merge")
+    assert "means" in elastic.go_on(dbench, changes, 3, "merge", expect=2)
+    elastic.go_on(dbench, changes, 8, "clone")
+    elastic.go_on(dbench, changes, 2, "merge")
 
 
 def test_time_goes_on_over_restarts(dbench):
@@ -301,7 +327,7 @@ def test_a_checkpoint_that_does_not_fit_the_disk_costs_only_itself(dbench):
 
 
 def test_a_job_queued_again_goes_on_though_its_host_cannot_be_asked(dbench):
-    spec, path = dbench.spec(CNN, length={"iterations": 150}), str(dbench.folder / "parts.h5")
+    spec, path = dbench.spec(CNN, ), str(dbench.folder / "parts.h5")
     dbench.environment["SLURM_JOB_ID"] = "77"
     assert interrupt(dbench, spec, path, signal.SIGKILL)[0] == -signal.SIGKILL
     dbench("doctor", path)  # clears the mark, so that this can be changed:

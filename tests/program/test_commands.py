@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 
 import h5py
 import numpy as np
@@ -14,6 +15,14 @@ def test_help_with_examples(dbench):
                   ["doctor", "--help"]):
         assert "dbench" in dbench(*words).stdout
     assert "Examples" in dbench("run", "--help").stdout
+
+
+def test_what_cannot_be_written_to_standard_output_is_an_error(dbench):
+    for words in (("version",), ("list", "--json")):  # by printf, and by a stream
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(dbench.command(*words), stdout=full, stderr=subprocess.PIPE,
+                                  text=True)
+        assert done.returncode == 1 and "cannot write all to standard output" in done.stderr
 
 
 def leaves(keys, pointer=""):

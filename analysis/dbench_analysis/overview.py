@@ -40,9 +40,15 @@ def what_ran(run: Run) -> list[tuple[str, str]]:
         ("recorded", f"{len(run.iterations)}{of_planned} iterations, {cell(run, 'epochs')} epochs, "
                      f"{len(run.evaluations)} evaluations"),
     ]
+    rows += [("controller", text) for text in never_acted(run)]
     if run.spec.get("notes"):
         rows.append(("notes", str(run.spec["notes"])))
     return rows
+
+
+def never_acted(run: Run) -> list[str]:
+    """Of a controller that was idle to the end, why, as the program said it then."""
+    return [event.text for event in run.last_events(3).itertuples() if event.kind == "controller"]
 
 
 def spectrum(run: Run) -> str:

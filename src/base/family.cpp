@@ -207,6 +207,13 @@ Parameter Parameter::any(std::string name, std::string standard, std::string hel
     return p;
 }
 
+Parameter Parameter::of(std::string family, std::string name, std::string standard,
+                        std::string help, Resolve resolve) {
+    Parameter p = any(std::move(name), std::move(standard), std::move(help), resolve);
+    p.family = std::move(family);
+    return p;
+}
+
 Parameter Parameter::at_least(double value) && {
     least = value;
     return std::move(*this);
@@ -227,6 +234,14 @@ Parameter Parameter::or_null() && {
 }
 Parameter Parameter::or_word(std::string key) && {
     shorthand = std::move(key);
+    return std::move(*this);
+}
+Parameter Parameter::shaped(std::string schema) && {
+    shape = std::move(schema);
+    return std::move(*this);
+}
+Parameter Parameter::or_object(std::vector<Parameter> keys) && {
+    members = std::move(keys);
     return std::move(*this);
 }
 

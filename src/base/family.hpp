@@ -26,8 +26,10 @@ struct Parameter {
     bool above_least = false;          ///< `least` itself is refused
     bool nullable = false;             ///< null is allowed (its meaning stands in `help`)
     std::vector<std::string> choices;  ///< choice: the words; duration and stages: the units
-    std::vector<Parameter> members;    ///< object: its keys
+    std::vector<Parameter> members;    ///< object: its keys; any: those of an object, if it is one
     std::string shorthand;             ///< object: a string stands for one with this key
+    std::string family;  ///< any: the value is of this family, as `dbench list` names it
+    std::string shape;   ///< any: what else the value may be, as a JSON Schema; empty: anything
     /// Checks and completes a value that suits the rest. Throws UserError.
     using Resolve = Json (*)(const Json& given, const std::string& pointer);
     Resolve resolve = nullptr;
@@ -48,12 +50,17 @@ struct Parameter {
     /// Any JSON value; `resolve` checks and completes it, or whoever uses it where that is null.
     static Parameter any(std::string name, std::string standard, std::string help,
                          Resolve resolve = nullptr);
+    /// Any of a family's values; whoever uses it checks it.
+    static Parameter of(std::string family, std::string name, std::string standard,
+                        std::string help, Resolve resolve = nullptr);
 
     Parameter at_least(double value) &&;
     Parameter greater_than(double value) &&;
     Parameter at_most(double value, std::string why = "") &&;
     Parameter or_null() &&;
     Parameter or_word(std::string key) &&;
+    Parameter shaped(std::string schema) &&;
+    Parameter or_object(std::vector<Parameter> keys) &&;
 };
 
 /// `given` checked as the value of one key at `pointer`, and completed. Throws UserError.

@@ -7,7 +7,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "bench/commands.hpp"
-#include "bench/graph_words.hpp"
+#include "bench/member_words.hpp"
 #include "conform/conform.hpp"
 #include "graphs/number_text.hpp"
 
@@ -61,7 +61,7 @@ int command_conform(comm::World& world, const ConformArguments& arguments) {
     options.replicas = arguments.n;
     options.thorough = !arguments.quick;
     if (!arguments.graph.empty()) {
-        options.graph = graphs::resolve_graph(graph_of_words(arguments.graph), "--graph");
+        options.graph = graphs::resolve_graph(member_of_words(arguments.graph), "--graph");
     }
     if (world.size() > arguments.n) {
         throw base::UserError("conform: " + std::to_string(world.size()) + " ranks for " +

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "bench/commands.hpp"
-#include "bench/graph_words.hpp"
+#include "bench/member_words.hpp"
 #include "bench/stability.hpp"
 #include "graphs/placement.hpp"
 #include "graphs/proof/certificate.hpp"
@@ -38,7 +38,7 @@ Json spec_of(const GraphArguments& a) {
 }
 
 Json compared_spec(const std::string& words, int gpus_per_node) {
-    Json spec = graph_of_words(words);
+    Json spec = member_of_words(words);
     give_nodes(spec, gpus_per_node);
     return spec;
 }
@@ -78,7 +78,7 @@ Looked look(const std::string& name, const Json& spec, const GraphArguments& a) 
     l.json = graphs::to_json(l.certificate);
     if (!a.algorithm.empty()) {
         const Json algorithm =
-            algorithms::resolve_algorithm(graph_of_words(a.algorithm), "--algorithm");
+            algorithms::resolve_algorithm(member_of_words(a.algorithm), "--algorithm");
         const auto growth = growth_on(algorithm, *l.schedule);
         l.json.update(stability_json(algorithm, growth));
         l.growth = stability_text(algorithm, growth);

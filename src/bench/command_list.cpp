@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -5,6 +6,7 @@
 #include "base/error.hpp"
 #include "bench/commands.hpp"
 #include "bench/spec.hpp"
+#include "bench/spec_schema.hpp"
 #include "bench/spec_tables.hpp"
 #include "data/data_spec.hpp"
 
@@ -41,6 +43,7 @@ void print_parameters(const std::vector<Parameter>& parameters, const std::strin
                       bool ranges = false) {
     for (const Parameter& p : parameters) {
         std::cout << indent << p.name << standard_text(p) << "   " << p.help;
+        if (!p.family.empty()) std::cout << " <" << p.family << ">";
         if (p.kind == Parameter::Kind::choice) {
             std::string words;
             for (const auto& word : p.choices) words += (words.empty() ? "" : ", ") + word;
@@ -48,9 +51,7 @@ void print_parameters(const std::vector<Parameter>& parameters, const std::strin
         }
         if (ranges) std::cout << range_text(p);
         std::cout << "\n";
-        if (p.kind == Parameter::Kind::object) {
-            print_parameters(p.members, indent + "    ", ranges);
-        }
+        print_parameters(p.members, indent + "    ", ranges);
     }
 }
 
@@ -58,11 +59,11 @@ Json parameters_json(const std::vector<Parameter>& parameters, bool ranges = fal
     Json out = Json::object();
     for (const Parameter& p : parameters) {
         Json item{{"help", p.help}};
-        if (p.kind == Parameter::Kind::object) {
-            item["members"] = parameters_json(p.members, ranges);
-        } else if (p.standard.empty()) {
+        if (!p.members.empty()) item["members"] = parameters_json(p.members, ranges);
+        if (!p.family.empty()) item["family"] = p.family;
+        if (p.standard.empty()) {
             item["required"] = true;
-        } else {
+        } else if (p.kind != Parameter::Kind::object) {
             item["default"] = Json::parse(p.standard);
         }
         if (p.kind == Parameter::Kind::choice) item["choices"] = p.choices;
@@ -88,28 +89,63 @@ void print_family(const Family& f) {
     std::cout << "\n";
 }
 
-// Every key outside the families, and where the families stand.
-int list_spec(bool json) {
-    std::vector<Parameter> all = train::RunSpec::section().parameters();
-    for (const Parameter& p : outer_parameters()) all.push_back(p);
+// The keys that stand at the top of a spec, or one of them with what it holds.
+void list_keys(const std::vector<Parameter>& keys, const std::string& title, bool json) {
     if (json) {
-        std::cout << Json{{"spec", parameters_json(all, true)}}.dump(2) << "\n";
-        return 0;
+        std::cout << Json{{title, parameters_json(keys, true)}}.dump(2) << "\n";
+        return;
     }
-    std::cout << "spec\n";
-    print_parameters(all, "  ", true);
-    std::cout
-        << "\nmodel, data, algorithm, graph, optimizer and schedule are families: dbench list "
-           "models, data, algorithms, graphs, optimizers, schedules, implementations\n";
-    return 0;
+    std::cout << title << "\n";
+    print_parameters(keys, "  ", true);
+    std::string plurals;
+    for (const Family& f : families()) plurals += f.plural + ", ";
+    std::cout << "\nwhat stands in <> is a family; dbench list prints each: " << plurals
+              << "implementations\n";
+}
+
+// A key such as "evaluate" or "profile.variance"; null where there is none.
+const Parameter* find_key(const std::vector<Parameter>& keys, const std::string& path) {
+    const size_t dot = path.find('.');
+    for (const Parameter& p : keys) {
+        if (p.name != path.substr(0, dot)) continue;
+        return dot == path.npos ? &p : find_key(p.members, path.substr(dot + 1));
+    }
+    return nullptr;
+}
+
+// The plural of a family for "graphs" and "graph"; empty where there is none.
+std::string family_named(const std::string& wanted) {
+    for (const Family& f : families()) {
+        std::string key = f.pointer.substr(1);
+        std::replace(key.begin(), key.end(), '/', '.');
+        if (wanted == f.plural || wanted == f.singular || wanted == key) return f.plural;
+    }
+    return "";
 }
 
 }  // namespace
 
-int command_list(const std::string& wanted, bool json) {
-    if (wanted == "spec") return list_spec(json);
-    std::vector<std::string> names{"spec", "implementations"};
+int command_list(const std::string& asked, bool json) {
+    const std::vector<Parameter> keys = spec_parameters();
+    const std::string plural = family_named(asked);
+    const std::string wanted = asked == "implementation" ? "implementations"
+                               : plural.empty()          ? asked
+                                                         : plural;
+    if (wanted == "schema") {
+        std::cout << spec_schema().dump(2) << "\n";
+        return 0;
+    }
+    if (wanted == "spec") {
+        list_keys(keys, "spec", json);
+        return 0;
+    }
+    if (const Parameter* key = plural.empty() ? find_key(keys, wanted) : nullptr) {
+        list_keys({*key}, "spec", json);
+        return 0;
+    }
+    std::vector<std::string> names{"spec", "schema", "implementations"};
     for (const Family& f : families()) names.push_back(f.plural);
+    for (const Parameter& p : keys) names.push_back(p.name);
     bool found = wanted.empty();
     Json out = Json::object();
     for (const Family& f : families()) {
@@ -139,7 +175,7 @@ int command_list(const std::string& wanted, bool json) {
         }
     }
     if (!found) {
-        throw base::UserError("list: unknown family '" + wanted + "'" +
+        throw base::UserError("list: no family or key '" + wanted + "'" +
                               base::nearest(wanted, names));
     }
     if (json) std::cout << out.dump(2) << "\n";

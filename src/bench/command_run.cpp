@@ -56,6 +56,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     if (o.schedule) o.certified = o.schedule->certified().matrix;
     o.graphs = s.spec.run.profile.graphs;
     o.iterations = plan.iterations;
+    o.evaluate_every = plan.evaluate_every;
     o.samples_per_iteration = static_cast<double>(plan.samples_per_iteration);
     o.seconds_per_iteration = s.session->seconds_per_iteration();
     o.progress = [&](const profile::Progress& p) {
@@ -63,6 +64,15 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
         if (heartbeat) heartbeat->beat(p);
     };
     return std::make_unique<profile::Recorder>(world, s.placement, std::move(o));
+}
+
+// Of a controller that has not acted: said, and kept in the result file.
+void note_idle(comm::World& world, profile::Recorder& recorder, const train::Session& session) {
+    const graphs::Staged* staged = session.staged();
+    const std::string idle = staged ? staged->idle() : "";
+    if (idle.empty() || world.rank() != 0) return;
+    base::warn(idle);
+    recorder.event(session.plan().iterations - 1, "controller", idle);
 }
 
 // Ends the job after a failure while running: the file keeps the message, all ranks end.
@@ -242,6 +252,7 @@ int command_run(comm::World& world, const RunArguments& arguments) {
         }
         signal = s.session->train(*recorder, checkpoints, clock);
         if (signal.empty()) {
+            note_idle(world, *recorder, *s.session);
             recorder->finish("complete");
         } else {
             recorder->finish("preempted", "stopped by " + signal + "; --resume goes on");

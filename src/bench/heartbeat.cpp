@@ -12,7 +12,6 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "bench/progress.hpp"
 
 namespace dbench::bench {
 
@@ -42,11 +41,10 @@ void Heartbeat::beat(const profile::Progress& p) {
 
 void Heartbeat::write(const char* state, const profile::Progress& p) {
     const char* job = std::getenv("SLURM_JOB_ID");
-    const double left = seconds_left(p);
     const Json json{{"state", state},
                     {"iteration", p.completed},
                     {"iterations", p.iterations},
-                    {"eta_seconds", or_null(left)},
+                    {"eta_seconds", or_null(p.seconds_left)},
                     {"samples_per_second", or_null(p.elapsed > 0 ? p.samples_per_second : kNan)},
                     {"loss", or_null(p.loss)},
                     {"job", job ? job : ""},

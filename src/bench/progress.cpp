@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 
 namespace dbench::bench {
 namespace {
@@ -31,12 +30,6 @@ std::string numbers_text(const profile::Progress& p) {
 
 }  // namespace
 
-double seconds_left(const profile::Progress& p) {
-    const auto done = static_cast<double>(p.completed - p.first);
-    return done > 0 ? p.elapsed / done * static_cast<double>(p.iterations - p.completed)
-                    : std::numeric_limits<double>::quiet_NaN();
-}
-
 std::string duration_text(double seconds) {
     const long s = std::lround(std::max(0.0, seconds));
     char text[48];
@@ -54,13 +47,12 @@ ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_
 
 void ProgressLine::show(const profile::Progress& p) {
     if (quiet_ || p.iterations == 0) return;
-    const bool last = p.completed == p.iterations;
-    const double left = seconds_left(p);
-    const std::string eta = last ? "took " + duration_text(p.elapsed)
-                                 : (std::isnan(left) ? "" : "ETA " + duration_text(left));
+    const std::string left =
+        std::isnan(p.seconds_left) ? "" : "ETA " + duration_text(p.seconds_left);
+    const std::string eta = p.done ? "took " + duration_text(p.elapsed) : left;
     const int percent = static_cast<int>(100 * p.completed / p.iterations);
     if (!terminal_) {
-        if (!last && p.elapsed < next_line_) return;
+        if (!p.done && p.elapsed < next_line_) return;
         next_line_ = p.elapsed + std::max(kLogInterval, p.elapsed / 10);
         std::fprintf(stderr, "dbench: %3d %% (%lld of %lld)  %s  %s\n", percent,
                      static_cast<long long>(p.completed), static_cast<long long>(p.iterations),
@@ -78,7 +70,7 @@ void ProgressLine::show(const profile::Progress& p) {
     if (line.size() > width) line.resize(width);
     std::fprintf(stderr, "\r%s\033[K", line.c_str());
     open_ = true;
-    if (last) end();
+    if (p.done) end();
 }
 
 void ProgressLine::end() {

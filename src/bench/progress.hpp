@@ -19,9 +19,6 @@ private:
     double next_line_ = 0;  ///< elapsed seconds at which a log gets its next line
 };
 
-/// Seconds that the rest of the run will take at this start's pace; NaN before its first iteration.
-double seconds_left(const profile::Progress& progress);
-
 /// "1:02:03", "4:05", "12 s".
 std::string duration_text(double seconds);
 

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "bench/spec_merge.hpp"
 #include "bench/spec_tables.hpp"
+#include "data/data_spec.hpp"
 #include "data/dataset.hpp"
 #include "graphs/schedule.hpp"
 
@@ -61,6 +62,12 @@ Json outer(const Json& given, const std::string& key) {
     throw std::logic_error("no key " + key);
 }
 
+std::vector<std::string> implementation_names() {
+    std::vector<std::string> names;
+    for (const auto& each : implementations()) names.push_back(each.name);
+    return names;
+}
+
 // Fills spec.algorithm and spec.graph, and the keys of the resolved spec that name them.
 void resolve_method(const Json& given, Spec& spec) {
     Json algorithm, graph;
@@ -74,16 +81,14 @@ void resolve_method(const Json& given, Spec& spec) {
         const Json& value = given.at("implementation");
         if (!value.is_string()) throw UserError("/implementation: must be a string");
         const auto name = value.get<std::string>();
-        std::vector<std::string> names;
         for (const auto& each : implementations()) {
-            names.push_back(each.name);
             if (name != each.name) continue;
             algorithm = Json::parse(each.algorithm);
             if (each.graph) graph = Json::parse(each.graph);
         }
         if (algorithm.is_null()) {
             throw UserError("/implementation: unknown implementation '" + name + "'" +
-                            base::nearest(name, names));
+                            base::nearest(name, implementation_names()));
         }
         spec.resolved["implementation"] = name;
     } else {
@@ -151,14 +156,26 @@ const std::vector<base::Parameter>& outer_parameters() {
     using P = base::Parameter;
     static const std::vector<P> all = {
         P::text("base", "null", "a spec file, named from this one's folder, that this one changes"),
-        P::any("model", "", "which model to train"),
-        P::any("data", "", "which data set to train on"),
-        P::text("implementation", "null", "an algorithm and a graph by one name"),
-        P::any("algorithm", "null", "what replicas do, where there is no implementation"),
-        P::any("graph", "null", "who averages with whom, where there is no implementation"),
-        P::any("optimizer", "\"sgd\"", "of every replica"),
-        P::any("schedule", "\"constant\"", "of the learning rate"),
+        P::of("models", "model", "", "which model to train"),
+        P::of("data", "data", "", "which data set to train on; beside its own keys")
+            .or_object(data::DataSpec::section().parameters()),
+        P::choice("implementation", "null", implementation_names(),
+                  "an algorithm and a graph by one name"),
+        P::of("algorithms", "algorithm", "null",
+              "what replicas do, where there is no implementation"),
+        P::of("graphs", "graph", "null",
+              "who averages with whom, where there is no implementation; or a list of graphs, each "
+              "but the last with until")
+            .or_null(),
+        P::of("optimizers", "optimizer", "\"sgd\"", "of every replica"),
+        P::of("schedules", "schedule", "\"constant\"", "of the learning rate"),
     };
+    return all;
+}
+
+std::vector<base::Parameter> spec_parameters() {
+    std::vector<base::Parameter> all = train::RunSpec::section().parameters();
+    all.insert(all.end(), outer_parameters().begin(), outer_parameters().end());
     return all;
 }
 
@@ -192,9 +209,7 @@ Spec resolve_spec(const Json& given, const std::string& default_name) {
     const auto& own = train::RunSpec::section().parameters();
     // Unknown keys first: a misspelt key explains a missing one.
     std::vector<std::string> keys;
-    for (const auto* table : {&own, &outer_parameters()}) {
-        for (const auto& p : *table) keys.push_back(p.name);
-    }
+    for (const auto& p : spec_parameters()) keys.push_back(p.name);
     std::erase(keys, "base");  // was followed when the file was read
     for (const auto& item : given.items()) {
         if (std::find(keys.begin(), keys.end(), item.key()) == keys.end()) {

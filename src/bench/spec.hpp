@@ -33,8 +33,10 @@ const std::vector<Implementation>& implementations();
 
 /// The keys that stand beside those of train::RunSpec: the families, and what concerns files.
 const std::vector<base::Parameter>& outer_parameters();
+/// Both together: every key at the top of a spec.
+std::vector<base::Parameter> spec_parameters();
 
-/// Reads `path` with its chain of "base" files, then applies `settings` ("/pointer=value") in
+/// Reads `path` with its chain of "base" files, then applies `settings` ("graph.type=torus") in
 /// order. Throws UserError; notices tell of keys dropped by a changed type.
 base::Json read_spec(const std::string& path, const std::vector<std::string>& settings);
 

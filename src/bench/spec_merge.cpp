@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "bench/member_words.hpp"
 #include "bench/spec_tables.hpp"
 
 namespace dbench::bench {
@@ -140,15 +141,24 @@ void open_objects(Json& target, const std::string& pointer) {
     }
 }
 
+// "graph.type" for "/graph/type".
+std::string pointer_of(const std::string& key) {
+    if (key[0] == '/') return key;
+    std::string pointer = "/" + key;
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    return pointer;
+}
+
 }  // namespace
 
 void apply_setting(Json& target, const std::string& setting) {
     const size_t equals = setting.find('=');
-    if (setting.empty() || setting[0] != '/' || equals == std::string::npos) {
+    if (equals == 0 || equals == std::string::npos) {
         throw base::UserError("--set " + setting +
-                              ": not of the form /pointer=value, such as /graph/type=torus");
+                              ": not of the form KEY=VALUE, such as graph.type=torus");
     }
-    const std::string pointer = setting.substr(0, equals), text = setting.substr(equals + 1);
+    const std::string pointer = pointer_of(setting.substr(0, equals));
+    const std::string text = setting.substr(equals + 1);
     const std::string where = "--set " + pointer.substr(0, 200);
     if (!base::is_utf8(setting)) {
         throw base::UserError("--set: one is not UTF-8 (a spec is): write it in UTF-8");
@@ -159,6 +169,9 @@ void apply_setting(Json& target, const std::string& setting) {
     }
     check_indices(target, pointer, where);
     Json value = Json::accept(text, true) ? base::parse_json(text, where) : Json(text);
+    if (value.is_string() && is_family(pointer) && text.find(':') != text.npos) {
+        value = member_of_words(value.get<std::string>());
+    }
 
     const size_t slash = pointer.rfind('/');
     const std::string parent = pointer.substr(0, slash), key = pointer.substr(slash + 1);

@@ -12,8 +12,9 @@ namespace dbench::bench {
 /// replaces graph and algorithm, and these replace an implementation.
 void merge_spec(base::Json& target, const base::Json& patch);
 
-/// Applies "/pointer=value": the value at the JSON pointer is replaced (JSON where it parses, else
-/// a string). A changed `type` drops keys as above. Throws UserError.
+/// Applies "/graph/type=torus", or "graph.type=torus" alike: the value there is replaced by JSON
+/// where the text parses, in a family's place by an object where it is "torus:KEY=VALUE:...", else
+/// by a string. A changed `type` drops keys as above. Throws UserError.
 void apply_setting(base::Json& target, const std::string& setting);
 
 }  // namespace dbench::bench

@@ -12,6 +12,10 @@ using base::Json;
 using base::Parameter;
 using base::UserError;
 
+Parameter global_batch() {
+    return Parameter::integer("global", "", "samples of all replicas and an iteration").at_least(1);
+}
+
 Json resolve_batch_size(const Json& given, const std::string& pointer) {
     const bool global = given.is_object() && given.size() == 1 && given.contains("global");
     if (!global && given != "full" && !given.is_number_integer()) {
@@ -62,10 +66,12 @@ const base::Section<DataSpec>& DataSpec::section() {
         {Parameter::any("batch_size", "32",
                         "samples per replica and iteration; {\"global\": G}: of all replicas; "
                         "\"full\": the replica's whole partition",
-                        resolve_batch_size),
+                        resolve_batch_size)
+             .shaped(R"({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "full"}]})")
+             .or_object({global_batch()}),
          &DataSpec::batch_size},
-        {Parameter::any("partition", R"({"type": "shuffled"})", "how samples are dealt to replicas",
-                        resolve_partition)},
+        {Parameter::of("partitions", "partition", R"({"type": "shuffled"})",
+                       "how samples are dealt to replicas", resolve_partition)},
         {Parameter::integer("validation", "0", "samples held out of the training set's end")
              .at_least(0),
          &DataSpec::validation},

@@ -77,12 +77,21 @@ void check_size(const DataFile& file, int64_t expected, const std::string& layou
                           source);
 }
 
-std::string digest(const std::vector<uint8_t>& bytes) {
-    const auto sum = crc32_z(crc32_z(0, nullptr, 0), bytes.data(), bytes.size());
+namespace {
+
+std::string digest_of(const void* bytes, size_t size) {
+    const auto sum = crc32_z(crc32_z(0, nullptr, 0), static_cast<const Bytef*>(bytes), size);
     char text[16];
     std::snprintf(text, sizeof text, "crc32:%08lx", sum);
     return text;
 }
+
+}  // namespace
+
+std::string digest(const std::vector<uint8_t>& bytes) {
+    return digest_of(bytes.data(), bytes.size());
+}
+std::string digest(const std::string& bytes) { return digest_of(bytes.data(), bytes.size()); }
 
 std::string data_root(const base::Json& spec, const std::string& folder,
                       const std::string& source) {

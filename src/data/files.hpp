@@ -26,6 +26,7 @@ void check_size(const DataFile& file, int64_t expected, const std::string& layou
 
 /// Digest of the contents (so plain and .gz agree): CRC-32 as "crc32:0123abcd".
 std::string digest(const std::vector<uint8_t>& bytes);
+std::string digest(const std::string& bytes);
 
 /// `root` of a resolved /data object, or $DBENCH_DATA. Throws UserError where neither is set.
 /// `folder`: what should be found there.

@@ -1,6 +1,7 @@
 #include "data/images.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -85,6 +86,27 @@ private:
 };
 
 }  // namespace
+
+Normalization measured(const Images& images) {
+    Normalization out;
+    const int64_t area = images.height * images.width;
+    const double count = static_cast<double>(images.count() * area);
+    for (int64_t c = 0; c < images.channels; ++c) {
+        uint64_t sum = 0, squares = 0;  // exact: below 2^64 for 2^48 pixels
+        for (int64_t k = 0; k < images.count(); ++k) {
+            const uint8_t* plane = images.pixels.data() + (k * images.channels + c) * area;
+            for (int64_t p = 0; p < area; ++p) {
+                sum += plane[p];
+                squares += uint64_t{plane[p]} * plane[p];
+            }
+        }
+        const double mean = static_cast<double>(sum) / count;
+        const double variance = static_cast<double>(squares) / count - mean * mean;
+        out.mean.push_back(mean / 255);
+        out.deviation.push_back(variance > 0 ? std::sqrt(variance) / 255 : 1);
+    }
+    return out;
+}
 
 Normalization chosen_normalization(Normalize kind, const Normalization& published) {
     if (kind == Normalize::standard) return published;

@@ -14,8 +14,8 @@ namespace dbench::data {
 /// Images and labels of one split, in file order.
 struct Images {
     int64_t channels = 0, height = 0, width = 0;
-    std::vector<uint8_t> pixels;  ///< (N, C, H, W)
-    std::vector<uint8_t> labels;  ///< (N)
+    std::vector<uint8_t> pixels;   ///< (N, C, H, W)
+    std::vector<uint16_t> labels;  ///< (N)
 
     int64_t count() const { return static_cast<int64_t>(labels.size()); }
     int64_t numel() const { return channels * height * width; }
@@ -25,6 +25,9 @@ struct Images {
 struct Normalization {
     std::vector<double> mean, deviation;
 };
+
+/// Mean and deviation of all pixels, per channel; of a channel that is one colour, 1.
+Normalization measured(const Images& images);
 
 /// `published` for the standard one, the plain pixel / 255 for unit.
 Normalization chosen_normalization(Normalize kind, const Normalization& published);

@@ -15,7 +15,9 @@ namespace dbench::data {
     ROW(regression)           \
     ROW(cifar10)              \
     ROW(mnist)                \
-    ROW(fashion_mnist)
+    ROW(fashion_mnist)        \
+    ROW(npz)                  \
+    ROW(images)
 
 #define ROW_DECLARED(name) DataEntry name##_data();
 #define ROW_MADE(name) name##_data(),

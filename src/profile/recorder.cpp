@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "profile/earlier.hpp"
 #include "profile/graph_log.hpp"
+#include "profile/pace.hpp"
 #include "profile/packing.hpp"
 #include "profile/run_file.hpp"
 #include "profile/run_rows.hpp"
@@ -52,7 +53,8 @@ struct Recorder::Impl {
           placement(placement_in),
           options(std::move(options_in)),
           local(placement.count(world.rank())),
-          tensors(static_cast<int64_t>(options.tensors.size())) {}
+          tensors(static_cast<int64_t>(options.tensors.size())),
+          pace(options.iterations, options.evaluate_every) {}
 
     RunHead head() const;
     void create();
@@ -79,6 +81,7 @@ struct Recorder::Impl {
     std::unique_ptr<GraphLog> graphs;
     std::vector<algorithms::IterationRecord> records;  ///< since the last flush
     Progress progress;
+    Pace pace;
     std::string problem;  ///< why the file cannot be written any more
     bool ended = false;
 };
@@ -200,6 +203,8 @@ double Recorder::Impl::note_progress(const std::vector<std::string>& all) {
     progress.completed = last.iteration + 1;
     progress.epoch = last.epoch;
     progress.elapsed = clock.seconds();
+    pace.reached(progress.completed, progress.elapsed);
+    progress.seconds_left = pace.left();
     progress.seconds_per_iteration = seconds;
     progress.samples_per_second = seconds > 0 ? options.samples_per_iteration / seconds : 0;
     return seconds;
@@ -236,11 +241,15 @@ void Recorder::evaluation(const algorithms::EvaluationRecord& record) {
     if (m.world.rank() != 0) return;
     append_evaluation(*m.file, m.options.evaluated, record);
     m.progress.test_accuracy = record.test.mean_accuracy;
+    m.progress.elapsed = m.clock.seconds();
+    m.progress.done = record.iteration == m.options.iterations;
+    m.pace.evaluated(record.seconds);
     try {
         m.file->commit();
     } catch (const base::RunError& error) {
         m.problem = error.what();  // the others hear of it at the next flush
     }
+    if (m.progress.done && m.options.progress) m.options.progress(m.progress);
 }
 
 void Recorder::settle() {

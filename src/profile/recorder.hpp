@@ -25,8 +25,10 @@ struct Progress {
     int64_t iterations = 0;  ///< of the whole run
     double epoch = 0;
     double elapsed = 0;                ///< seconds since the recorder was made
+    bool done = false;                 ///< with the final evaluation
     double seconds_per_iteration = 0;  ///< of rank 0, profiling included, since the last flush
     double samples_per_second = 0;     ///< all replicas
+    double seconds_left = std::numeric_limits<double>::quiet_NaN();  ///< Pace::left
     double loss = std::numeric_limits<double>::quiet_NaN();  ///< last minibatch, mean over replicas
     double accuracy = std::numeric_limits<double>::quiet_NaN();  ///< the same
     double consensus_distance = std::numeric_limits<double>::quiet_NaN();
@@ -64,9 +66,10 @@ struct RecorderOptions {
     int64_t graphs = 256;  ///< matrices kept of a schedule that does not repeat
 
     int64_t iterations = 1;                         ///< of the whole run
+    int64_t evaluate_every = 0;                     ///< iterations; for Progress
     double samples_per_iteration = 0;               ///< all replicas; for Progress
     double seconds_per_iteration = 0;               ///< estimate, sizes chunks; 0: not known
-    std::function<void(const Progress&)> progress;  ///< called on rank 0 after each flush
+    std::function<void(const Progress&)> progress;  ///< on rank 0: after flushes, at the end
 };
 
 class Recorder : public algorithms::Observer {

@@ -32,7 +32,8 @@ const base::Section<EvaluateSpec>& EvaluateSpec::section() {
              .greater_than(0)
              .or_null(),
          &EvaluateSpec::every},
-        {Parameter::any("replicas", "8", "how many local models, or \"all\"", resolve_replicas),
+        {Parameter::any("replicas", "8", "how many local models, or \"all\"", resolve_replicas)
+             .shaped(R"({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "all"}]})"),
          set_replicas},
         {base::Words<bool>("batchnorm", {{"pooled", false}, {"recalibrate", true}}, false,
                            "statistics of the mean model"),

@@ -37,15 +37,19 @@ Json resolve_one_seed(const Json& given, const std::string& pointer) {
     return given;
 }
 
-Json resolve_seed(const Json& given, const std::string& pointer) {
-    if (!given.is_object()) return resolve_one_seed(given, pointer);
+constexpr const char* kSeedShape = R"({"type": "integer", "minimum": 0})";
+
+std::vector<Parameter> seeds() {
     const auto seed = [](const char* name, const char* help) {
-        return Parameter::any(name, "1", help, resolve_one_seed);
+        return Parameter::any(name, "1", help, resolve_one_seed).shaped(kSeedShape);
     };
-    return base::resolve_object(
-        given, pointer,
-        {seed("init", "initial parameters"), seed("data", "partitions and generated data"),
-         seed("graph", "random graphs"), seed("augment", "augmentation")});
+    return {seed("init", "initial parameters"), seed("data", "partitions and generated data"),
+            seed("graph", "random graphs"), seed("augment", "augmentation")};
+}
+
+Json resolve_seed(const Json& given, const std::string& pointer) {
+    return given.is_object() ? base::resolve_object(given, pointer, seeds())
+                             : resolve_one_seed(given, pointer);
 }
 
 Json resolve_device(const Json& given, const std::string& pointer) {
@@ -73,7 +77,8 @@ const base::Section<RunSpec>& RunSpec::section() {
     using R = RunSpec;
     static const base::Section<R> keys{
         {Parameter::any("name", "\"{file}\"", "of the run: letters, digits, '.', '_', '-'",
-                        resolve_name),
+                        resolve_name)
+             .shaped(R"({"type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]*$"})"),
          &R::name},
         {Parameter::text("notes", "\"\"", "for people"), &R::notes},
         {Parameter::integer("replicas", "", "how many model replicas to train")
@@ -81,7 +86,9 @@ const base::Section<RunSpec>& RunSpec::section() {
              .at_most(kMostReplicas, "a graph has at most 2^24 nodes"),
          &R::replicas},
         {Parameter::any("seed", "1", "a number, or one each for init, data, graph, augment",
-                        resolve_seed),
+                        resolve_seed)
+             .shaped(kSeedShape)
+             .or_object(seeds()),
          &R::seed},
         {Words<arena::DType>(
              "precision", {{"float32", arena::DType::float32}, {"float64", arena::DType::float64}},

@@ -248,6 +248,7 @@ TEST_CASE("Progress is told after a flush") {
     CHECK(last.loss == Catch::Approx(loss));
     CHECK(last.consensus_distance == 17);  // measured in iteration 16
     CHECK(last.test_accuracy == Catch::Approx(0.4));
+    CHECK(last.done);
     CHECK(last.samples_per_second == Catch::Approx(160 / last.seconds_per_iteration));
 }
 

@@ -40,8 +40,8 @@ def test_list_spec_has_every_key_outside_the_families(dbench):
         assert {f"/{section}/{key}" for key in spec[section]} <= set(listed)
     assert families | {"base", "implementation"} <= {pointer[1:] for pointer in listed}
     for pointer, key in listed.items():
-        kinds = [kind in key for kind in ("members", "default", "required")]
-        assert key["help"] and sum(kinds) == 1, pointer
+        kinds = [kind in key for kind in ("default", "required")]
+        assert key["help"] and (sum(kinds) == 1 or "members" in key), pointer
     assert listed["/replicas"]["at_least"] == 1 and listed["/replicas"]["at_most"] == 2**24
     assert listed["/checkpoint/replicas"]["choices"] == ["refuse", "clone", "merge"]
     for pointer in ("/evaluate/batch_size", "/checkpoint/keep", "/profile/graphs"):
@@ -49,6 +49,20 @@ def test_list_spec_has_every_key_outside_the_families(dbench):
         assert spec[key[0]][key[1]] == default
     text = dbench("list", "spec").stdout
     assert "keep = 2   generations [at least 1" in text
+
+
+def test_list_of_one_key(dbench):
+    told = json.loads(dbench("list", "profile.variance", "--json").stdout)["spec"]
+    assert set(told) == {"variance"} and set(told["variance"]["members"]) == {"kind", "every"}
+    text = dbench("list", "evaluate").stdout
+    for key in ("evaluate", "every", "replicas = 8", "batch_size = 256"):
+        assert key in text
+    assert "keep" not in text
+    assert set(json.loads(dbench("list", "spec", "--json").stdout)["spec"]["seed"]["members"]) == {
+        "init", "data", "graph", "augment"}
+    assert dbench("list", "graph").stdout == dbench("list", "graphs").stdout
+    assert dbench("list", "data.partition").stdout == dbench("list", "partitions").stdout
+    assert "graph" in dbench("list", "grph", expect=2).stderr
 
 
 def test_list_has_what_the_issue_names(dbench):
@@ -145,6 +159,39 @@ def test_base_and_set(dbench):
     spec = json.loads(dbench("check", "base.json", "--json", "--set",
                              "/implementation=C_complete").stdout)["spec"]
     assert spec["implementation"] == "C_complete" and "graph" not in spec
+
+
+def test_a_setting_is_named_with_dots_or_as_a_pointer(dbench):
+    graph = {"type": "ring_lattice", "k": 2}
+    spec = dbench.spec(implementation=None, algorithm="dsgd", graph=graph)
+
+    def found(*settings, expect=0):
+        words = [word for setting in settings for word in ("--set", setting)]
+        done = dbench("check", spec, "--json", *words, expect=expect)
+        return done.stderr if expect else json.loads(done.stdout)["spec"]
+
+    assert found("graph.type=torus") == found("/graph/type=torus")
+    assert found("graph.type=torus")["graph"]["type"] == "torus"
+    assert found("data.partition.type=iid", "evaluate.replicas=2")["evaluate"]["replicas"] == 2
+    assert found("graph=base_k:k=3") == found('graph={"type": "base_k", "k": 3}')
+    assert found("graph=base_k:k=3")["graph"]["k"] == 3
+    assert found("data.partition=dirichlet:alpha=0.1")["data"]["partition"]["alpha"] == 0.1
+    assert found("optimizer=sgd:lr=0.3:momentum=0.9")["optimizer"]["lr"] == 0.3
+    assert found("graph.k=4", "output=a.b/c=d.h5")["output"] == "a.b/c=d.h5"
+    assert found("notes=a:b=c")["notes"] == "a:b=c"
+    for setting, word in [("graph", "KEY=VALUE"), ("=3", "KEY=VALUE"),
+                          ("graph=base_k:3", "KEY=VALUE"), ("graph.=3", "names no key"),
+                          ("graf.type=ring", "did you mean 'graph'")]:
+        assert word in found(setting, expect=2), setting
+
+
+def test_the_last_line_of_progress_has_the_last_evaluation(dbench):
+    done = dbench("run", dbench.spec(), "--output", "out.h5", ranks=2)
+    [line] = [line for line in done.stderr.splitlines() if "took" in line]
+    with h5py.File(dbench.folder / "out.h5") as file:
+        accuracy = file["evaluations/mean_accuracy"][-1]
+    assert f"test {accuracy:.3f}" in line and "100 % (6 of 6)" in line
+    assert "ETA" not in done.stderr         # less than a second was measured
 
 
 def test_doctor_under_a_launcher_speaks_once_and_measures_a_link(dbench):

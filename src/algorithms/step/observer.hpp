@@ -51,6 +51,7 @@ struct EvaluationRecord {
     int64_t iteration = 0;  ///< iterations completed
     double epoch = 0;
     double elapsed = 0;  ///< seconds since the first start, pauses left out
+    double seconds = 0;  ///< that it took
     Scores test;
     Scores validation;  ///< empty vectors where there is no such set
 };

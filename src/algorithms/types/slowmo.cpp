@@ -102,8 +102,8 @@ AlgorithmEntry slowmo_entry() {
     return {
         {"slowmo",
          "slow momentum over a base algorithm, at a global average after every H iterations",
-         {P::any("base", "\"local_sgd\"",
-                 "the inner algorithm: local_sgd (its period: this one's), dsgd, ..."),
+         {P::of("algorithms", "base", "\"local_sgd\"",
+                "the inner algorithm: local_sgd (its period: this one's), dsgd, ..."),
           period_parameter("12"), P::number("beta", "0.5", "slow momentum").at_least(0).at_most(1),
           P::number("alpha", "1", "slow learning rate").at_least(0)}},
         make,

@@ -70,6 +70,11 @@ public:
         return {text};
     }
 
+    std::string idle() const override {
+        const auto all = warnings();
+        return all.empty() ? "" : all.front();
+    }
+
 private:
     struct Part {
         int64_t epoch, first, k;  // from that epoch's first iteration on

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/duration.hpp"
@@ -106,6 +107,8 @@ public:
         if (!std::isfinite(value)) return;
         largest_ = std::max(largest_, value);
         const double seen = !relative_ ? value : largest_ > 0 ? value / largest_ : 0;
+        least_seen_ = std::min(least_seen_, seen);
+        most_seen_ = std::max(most_seen_, seen);
         above_ = seen > high_ ? above_ + 1 : 0;
         below_ = seen < low_ ? below_ + 1 : 0;
         if (above_ < patience_ && below_ < patience_) return;
@@ -120,15 +123,29 @@ public:
         go_to(t + 1, rung_, reason);
     }
 
+    std::string idle() const override {
+        if (stages().size() > 1 || most_seen_ < 0) return "";
+        const bool top = rung_ + 1 == graphs();
+        return "/graph: ada_variance never changed its graph (" + name(rung_) + "): " + measure_ +
+               " was between " + number_text(least_seen_) + " and " + number_text(most_seen_) +
+               (relative_ ? " of its maximum" : "") + "; k falls after " +
+               std::to_string(patience_) +
+               " checks in a row below /graph/low = " + number_text(low_) +
+               " and rises after as many above /graph/high = " + number_text(high_) +
+               (top ? ", but is /graph/k_max already" : "");
+    }
+
 protected:
     std::vector<double> numbers() const override {
-        return {largest_, double(above_), double(below_), double(rung_)};
+        return {largest_, double(above_), double(below_), double(rung_), least_seen_, most_seen_};
     }
     void set_numbers(const std::vector<double>& saved) override {
         largest_ = saved.at(0);
         above_ = static_cast<int64_t>(saved.at(1));
         below_ = static_cast<int64_t>(saved.at(2));
         rung_ = static_cast<size_t>(saved.at(3));
+        least_seen_ = saved.at(4);
+        most_seen_ = saved.at(5);
     }
 
 private:
@@ -138,6 +155,7 @@ private:
     double low_, high_;
     int64_t patience_, step_, every_;
     double largest_ = 0;
+    double least_seen_ = std::numeric_limits<double>::max(), most_seen_ = -1;
     int64_t above_ = 0, below_ = 0;  // checks in a row outside of the band
     size_t rung_ = 0;
 };
@@ -157,7 +175,9 @@ GraphEntry ada_variance_entry() {
                    {"gini", "index_of_dispersion", "coefficient_of_variation",
                     "quartile_coefficient", "variance", "consensus_distance"},
                    "what is measured just before averaging"),
-         P::any("tensors", "\"weights\"", "all, weights, or a list of names (* for any text)"),
+         P::any("tensors", "\"weights\"", "all, weights, or a list of names (* for any text)")
+             .shaped(R"({"anyOf": [{"enum": ["all", "weights"]},
+                 {"type": "array", "items": {"type": "string"}, "minItems": 1}]})"),
          P::choice("aggregate", "\"mean\"", {"mean", "median", "max"}, "of the tensors' values"),
          P::flag("relative", "true", "as a share of the largest value so far"),
          P::number("low", "0.25", "below: fewer neighbours").at_least(0),

@@ -134,8 +134,9 @@ GraphEntry budget_entry() {
          P::number("bytes", "null", "sent by all replicas in the run, instead of models")
              .greater_than(0)
              .or_null(),
-         P::any("dense", R"({"type": "ring_lattice", "k": 10})", "the graph that sends more"),
-         P::any("sparse", "\"ring\"", "the graph that sends less")},
+         P::of("graphs", "dense", R"({"type": "ring_lattice", "k": 10})",
+               "the graph that sends more"),
+         P::of("graphs", "sparse", "\"ring\"", "the graph that sends less")},
         make));
 }
 

@@ -33,14 +33,30 @@ protected:
     void note(double distance) {
         if (std::isfinite(distance)) largest_ = std::max(largest_, distance);
     }
+    /// Whether the distance asks for more averaging.
+    bool over(double distance) {
+        const double share = target() > 0 ? distance / target() : 0;
+        if (std::isfinite(share)) most_ = std::max(most_, share);
+        return distance > target();
+    }
+    std::string idle_text(const std::string& never) const {
+        if (most_ < 0) return "";  // nothing was measured, which was said before
+        return "consensus_control " + never + ": the consensus distance was at most " +
+               number_text(most_) + " of the target" +
+               (most_ > 1 ? "" : " (a smaller target or fraction would make it act)");
+    }
+    double most() const { return most_; }
     double target() const { return target_ >= 0 ? target_ : fraction_ * largest_; }
-    std::vector<double> numbers() const override { return {largest_}; }
-    void set_numbers(const std::vector<double>& saved) override { largest_ = saved.at(0); }
+    std::vector<double> numbers() const override { return {largest_, most_}; }
+    void set_numbers(const std::vector<double>& saved) override {
+        largest_ = saved.at(0);
+        most_ = saved.at(1);
+    }
 
 private:
     double target_, fraction_;
     int64_t every_;
-    double largest_ = 0;
+    double largest_ = 0, most_ = -1;  // distance; distance / target, where averaging was decided on
 };
 
 class ByRounds final : public ConsensusControl {
@@ -62,7 +78,10 @@ public:
     bool repeats() const override { return true; }
     bool mix_again(int64_t, int rounds, double before, double after) override {
         note(before);
-        return rounds < max_rounds_ && after > target();
+        return over(after) && rounds < max_rounds_;
+    }
+    std::string idle() const override {
+        return most() > 1 && max_rounds_ > 1 ? "" : idle_text("never averaged more than once");
     }
 
 private:
@@ -88,13 +107,17 @@ public:
         const double distance = measured.front();
         if (!std::isfinite(distance)) return;
         note(distance);
-        const bool up = distance > target(), down = distance < slack_ * target();
+        const bool up = over(distance), down = distance < slack_ * target();
         if (!up && !down) return;
         const auto most = static_cast<int64_t>(graphs()) - 1;
         const int64_t wanted = static_cast<int64_t>(last_graph()) + (up ? 1 : -1);
         go_to(t + 1, static_cast<size_t>(std::clamp<int64_t>(wanted, 0, most)),
               "consensus distance " + number_text(distance) + (up ? " above " : " well below ") +
                   number_text(target()));
+    }
+
+    std::string idle() const override {
+        return stages().size() > 1 ? "" : idle_text("never changed its graph (" + name(0) + ")");
     }
 
 private:
@@ -134,8 +157,8 @@ GraphEntry consensus_control_entry() {
     parameters.insert(parameters.begin(), P::choice("by", "\"rounds\"", {"rounds", "degree"},
                                                     "averaging again, or more neighbours"));
     for (const P& own :
-         {P::any("graph", "\"ring\"", "rounds: the static graph that averages"), family_parameter(),
-          P::integer("k_min", "2", "degree: never less").at_least(1),
+         {P::of("graphs", "graph", "\"ring\"", "rounds: the static graph that averages"),
+          family_parameter(), P::integer("k_min", "2", "degree: never less").at_least(1),
           P::integer("k_max", "10", "degree: never more").at_least(1),
           P::number("slack", "0.5", "degree: fewer neighbours below slack * target")
               .at_least(0)

@@ -166,20 +166,21 @@ std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& conte
 }  // namespace
 
 GraphEntry participation_entry() {
-    return for_runs(graph_entry(
-        "participation",
-        "a graph in which only some replicas exchange per iteration, the others idle",
-        {base::Parameter::any("graph", "\"ring\"", "the graph that is thinned out; undirected"),
-         base::Parameter::number("fraction", "0.5", "share of replicas that exchange")
-             .greater_than(0)
-             .at_most(1),
-         base::Parameter::choice(
-             "policy", "\"random\"", {"random", "round_robin", "slowest"},
-             "which: drawn anew, the next ones in order, or all but the slowest"),
-         base::Parameter::duration("every", R"({"iterations": 10})",
-                                   "slowest: between measurements of the step")
-             .greater_than(0)},
-        make));
+    return for_runs(
+        graph_entry("participation",
+                    "a graph in which only some replicas exchange per iteration, the others idle",
+                    {base::Parameter::of("graphs", "graph", "\"ring\"",
+                                         "the graph that is thinned out; undirected"),
+                     base::Parameter::number("fraction", "0.5", "share of replicas that exchange")
+                         .greater_than(0)
+                         .at_most(1),
+                     base::Parameter::choice(
+                         "policy", "\"random\"", {"random", "round_robin", "slowest"},
+                         "which: drawn anew, the next ones in order, or all but the slowest"),
+                     base::Parameter::duration("every", R"({"iterations": 10})",
+                                               "slowest: between measurements of the step")
+                         .greater_than(0)},
+                    make));
 }
 
 }  // namespace dbench::graphs

@@ -93,6 +93,8 @@ public:
 
     /// What is unusual about the plan, for people.
     virtual std::vector<std::string> warnings() const { return {}; }
+    /// Of a controller that has not acted up to the end of a run, why, for people; else empty.
+    virtual std::string idle() const { return ""; }
 
     /// Why it is of no use as a part of another graph; empty: it is.
     virtual std::string alone() const {

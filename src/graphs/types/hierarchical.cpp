@@ -153,8 +153,9 @@ GraphEntry hierarchical_entry() {
     return for_runs(graph_entry(
         "hierarchical", "a graph inside the nodes times a graph between them, in every iteration",
         {gpus_parameter(),
-         base::Parameter::any("inner", "\"complete\"", "graph of a node's replicas"),
-         base::Parameter::any("outer", "\"ring\"", "graph of the nodes"), lazy_parameter()},
+         base::Parameter::of("graphs", "inner", "\"complete\"", "graph of a node's replicas"),
+         base::Parameter::of("graphs", "outer", "\"ring\"", "graph of the nodes"),
+         lazy_parameter()},
         make_hierarchical));
 }
 

@@ -178,7 +178,8 @@ std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& conte
 GraphEntry matcha_entry() {
     return graph_entry(
         "matcha", "matchings of a graph, activated at random within a budget (n <= 512)",
-        {base::Parameter::any("graph", "\"torus\"", "the graph whose matchings are sampled"),
+        {base::Parameter::of("graphs", "graph", "\"torus\"",
+                             "the graph whose matchings are sampled"),
          base::Parameter::number("budget", "0.5", "expected share of the matchings per iteration")
              .greater_than(0)
              .at_most(1)},

@@ -1,5 +1,5 @@
 #pragma once
-// Graphs on the command line.
+// Members of families (graphs, algorithms, ...) on the command line.
 
 #include <string>
 
@@ -11,6 +11,6 @@ namespace dbench::bench {
 base::Json value_of_word(const std::string& text);
 
 /// TYPE:KEY=VALUE:KEY=VALUE as a spec's object. Throws UserError.
-base::Json graph_of_words(const std::string& words);
+base::Json member_of_words(const std::string& words);
 
 }  // namespace dbench::bench

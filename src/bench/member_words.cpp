@@ -1,4 +1,4 @@
-#include "bench/graph_words.hpp"
+#include "bench/member_words.hpp"
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,7 +12,7 @@ base::Json value_of_word(const std::string& text) {
     return value.is_discarded() ? base::Json(text) : value;
 }
 
-base::Json graph_of_words(const std::string& words) {
+base::Json member_of_words(const std::string& words) {
     std::istringstream parts(words);
     std::string part;
     std::getline(parts, part, ':');

@@ -1,0 +1,126 @@
+// Pictures that users bring: a folder for training and one for testing, in each a folder a class.
+
+#include "data/images.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "base/error.hpp"
+#include "data/files.hpp"
+#include "data/picture.hpp"
+#include "data/sets/sets.hpp"
+
+namespace dbench::data {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Json;
+using base::Parameter;
+using base::UserError;
+
+// What lies in a folder, by name; nothing hidden.
+std::vector<fs::path> entries_of(const fs::path& folder, const std::string& key) {
+    std::vector<fs::path> all;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        if (!entry.path().filename().string().starts_with(".")) all.push_back(entry.path());
+    }
+    if (error) {
+        throw UserError(key + ": " + folder.string() + ": cannot be read (" + error.message() +
+                        "): name a folder that holds a folder for each class");
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+// Names of the folders in a folder, which are the classes.
+std::vector<std::string> classes_in(const std::string& folder, const std::string& key) {
+    std::vector<std::string> names;
+    for (const fs::path& path : entries_of(folder, key)) {
+        if (fs::is_directory(path)) names.push_back(path.filename().string());
+    }
+    if (names.empty() || names.size() > 65536) {
+        throw UserError(key + ": " + folder + ": has " + std::to_string(names.size()) +
+                        " folders (each is a class; 1 to 65536 are read): name the folder that "
+                        "holds them");
+    }
+    return names;
+}
+
+std::string sides(const Images& images) {
+    return std::to_string(images.width) + " by " + std::to_string(images.height) + " in " +
+           std::to_string(images.channels) + " colours";
+}
+
+void add(Images& images, const fs::path& path, size_t label, const std::string& key) {
+    const Picture picture = read_picture(path.string());
+    Images like;
+    like.channels = picture.channels;
+    like.height = picture.height;
+    like.width = picture.width;
+    if (images.channels == 0) images = like;
+    if (like.numel() != images.numel() || sides(like) != sides(images)) {
+        throw UserError(key + ": " + path.string() + ": is " + sides(like) +
+                        ", where the first training picture is " + sides(images) +
+                        ": all must be alike, such as by ImageMagick's mogrify -resize 64x64! "
+                        "-type TrueColor");
+    }
+    images.pixels.insert(images.pixels.end(), picture.pixels.begin(), picture.pixels.end());
+    images.labels.push_back(static_cast<uint16_t>(label));
+}
+
+// `images` says what pictures must be like, if it has any channels.
+Images read_folder(const std::string& folder, const std::string& key,
+                   const std::vector<std::string>& classes, Images images) {
+    for (const std::string& name : classes_in(folder, key)) {
+        const auto found = std::find(classes.begin(), classes.end(), name);
+        if (found == classes.end()) {
+            throw UserError(key + ": " + folder + ": the class " + name +
+                            " is none of the training folder's: remove it, or train on it");
+        }
+        for (const fs::path& path : entries_of(fs::path(folder) / name, key)) {
+            add(images, path, static_cast<size_t>(found - classes.begin()), key);
+        }
+    }
+    if (images.count() == 0) throw UserError(key + ": " + folder + ": holds no pictures");
+    return images;
+}
+
+DataSets make(const Json& spec, const DataContext&) {
+    const auto train_folder = spec.at("train").get<std::string>();
+    const auto classes = classes_in(train_folder, "/data/train");
+    Images train = read_folder(train_folder, "/data/train", classes, {});
+    Images like;
+    like.channels = train.channels;
+    like.height = train.height;
+    like.width = train.width;
+    Images test = read_folder(spec.at("test").get<std::string>(), "/data/test", classes, like);
+
+    const auto normalization =
+        chosen_normalization(DataSpec::section().read(spec).normalize, measured(train));
+    const auto count = static_cast<int64_t>(classes.size());
+    DataSets sets;
+    sets.checksums = {{"train", digest(train.pixels)}, {"test", digest(test.pixels)}};
+    sets.train = image_set(std::move(train), count, normalization);
+    sets.test = image_set(std::move(test), count, normalization);
+    return sets;
+}
+
+}  // namespace
+
+DataEntry images_data() {
+    return {{"images",
+             "PNG, PPM or PGM pictures of one size; a folder for each class, named by it",
+             {Parameter::text("train", "", "the folder that holds the classes' folders"),
+              Parameter::text("test", "", "likewise; classes by the same names")}},
+            true,
+            make,
+            [](const std::string&) {
+                return DataStatus{"images", true, "your folders, named in a spec"};
+            }};
+}
+
+}  // namespace dbench::data

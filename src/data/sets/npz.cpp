@@ -1,0 +1,245 @@
+// Arrays that users bring: x, the samples, and y, their labels or targets, in NumPy's .npz files.
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/npy.hpp"
+#include "data/files.hpp"
+#include "data/images.hpp"
+#include "data/numbers.hpp"
+#include "data/sets/sets.hpp"
+#include "data/zip.hpp"
+
+namespace dbench::data {
+namespace {
+
+using base::Json;
+using base::NpyArray;
+using base::Parameter;
+using base::UserError;
+
+constexpr size_t kMostNumbers = size_t{1} << 32;
+
+// An array of a file, and what names it in errors.
+struct Array {
+    std::string key, path, content;
+    NpyArray array;
+
+    int64_t length() const { return static_cast<int64_t>(array.shape.at(0)); }
+    [[noreturn]] void refuse(const std::string& problem) const {
+        throw UserError(key + ": " + path + ": " + problem);
+    }
+};
+
+std::string listed(const std::vector<std::string>& names) {
+    std::string text;
+    for (const auto& name : names) {
+        text += (text.empty() ? "" : ", ") + name.substr(0, name.rfind(".npy"));
+    }
+    return text.empty() ? "nothing" : text;
+}
+
+// The first of `names` that the file has.
+Array array_of(const Zip& file, const std::string& key, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        if (!file.has(name + ".npy")) continue;
+        Array out{key, file.path() + ", " + name, file.read(name + ".npy"), {}};
+        out.array = base::parse_npy(out.content, key + ": " + out.path, kMostNumbers);
+        if (out.array.shape.empty()) out.refuse("is one number: an array of samples is needed");
+        if (out.array.columns_first && out.array.shape.size() > 1) {
+            out.refuse("is in Fortran's order: save numpy.ascontiguousarray of it");
+        }
+        return out;
+    }
+    throw UserError(key + ": " + file.path() + " has no array " + names.front() + " (but " +
+                    listed(file.names()) + "): save it with numpy.savez(FILE, " + names.front() +
+                    "=..., ...)");
+}
+
+struct Split {
+    Array x, y;
+};
+
+Split read_split(const Zip& file, const std::string& split, bool own_file) {
+    const auto names = [&](const std::string& array) {
+        std::vector<std::string> all{array + "_" + split};
+        if (own_file) all.insert(all.begin(), array);
+        return all;
+    };
+    const std::string key = "/data/" + (own_file ? split : std::string("train"));
+    Split out{array_of(file, key, names("x")), array_of(file, key, names("y"))};
+    const auto& shape = out.y.array.shape;
+    if (shape.size() > 2 || (shape.size() == 2 && shape[1] != 1)) {
+        out.y.refuse(
+            "has more than one number a sample: save labels as whole numbers, y.argmax(1)");
+    }
+    if (out.y.length() != out.x.length()) {
+        out.y.refuse("has " + std::to_string(out.y.length()) + " entries for " +
+                     std::to_string(out.x.length()) + " samples in x");
+    }
+    return out;
+}
+
+// Of one sample: {C, H, W} or {features}, and whether channels lie last in the file.
+struct Shape {
+    std::vector<int64_t> lengths;
+    bool channels_last = false;
+    bool image() const { return lengths.size() == 3; }
+    int64_t numel() const {
+        int64_t all = 1;
+        for (const int64_t length : lengths) all *= length;
+        return all;
+    }
+};
+
+Shape shape_of(const Array& x, const std::string& layout) {
+    std::vector<int64_t> lengths(x.array.shape.begin() + 1, x.array.shape.end());
+    if (lengths.empty()) return {{1}};
+    if (lengths.size() == 1) return {lengths};
+    if (lengths.size() == 2) return {{1, lengths[0], lengths[1]}};
+    if (lengths.size() > 3) x.refuse("has more than four dimensions: reshape it to (N, features)");
+    const auto channels = [](int64_t length) { return length == 1 || length == 3; };
+    const bool first = channels(lengths[0]), last = channels(lengths[2]);
+    if (layout == "auto" && first == last) {
+        x.refuse("may have its channels first or last: say /data/layout");
+    }
+    if (layout == "channels_first" || (layout == "auto" && first)) return {lengths};
+    return {{lengths[2], lengths[0], lengths[1]}, true};
+}
+
+// Where in a sample of the file the element lies that is number `k` of (C, H, W).
+int64_t place_of(const Shape& shape, int64_t k) {
+    if (!shape.channels_last) return k;
+    const int64_t area = shape.lengths[1] * shape.lengths[2];
+    return k % area * shape.lengths[0] + k / area;
+}
+
+// Targets as they are, and 0; or labels, and how many classes there are.
+std::pair<std::vector<double>, int64_t> targets_of(const Array& y) {
+    constexpr double kMostLabel = 65535;
+    std::vector<double> values;
+    const auto read = y.array.reader();
+    double most = 0;
+    for (int64_t k = 0; k < y.length(); ++k) {
+        const double value = read(y.array.data.data() + k * static_cast<int64_t>(y.array.width()));
+        if (!std::isfinite(value)) y.refuse("entry " + std::to_string(k) + " is not finite");
+        if (!y.array.real() && (value < 0 || value > kMostLabel)) {
+            y.refuse("label " + std::to_string(k) + " is " + std::to_string(int64_t(value)) +
+                     ": labels are 0 to 65535 (real targets are saved as floats)");
+        }
+        most = std::max(most, value);
+        values.push_back(value);
+    }
+    return {std::move(values), y.array.real() ? 0 : static_cast<int64_t>(most) + 1};
+}
+
+Images images_of(const Array& x, const Shape& shape, const std::vector<double>& labels) {
+    Images images;
+    images.channels = shape.lengths[0];
+    images.height = shape.lengths[1];
+    images.width = shape.lengths[2];
+    images.labels.assign(labels.begin(), labels.end());
+    const int64_t numel = shape.numel();
+    images.pixels.resize(static_cast<size_t>(x.length() * numel));
+    const auto* bytes = reinterpret_cast<const uint8_t*>(x.array.data.data());
+    for (int64_t at = 0; at < x.length() * numel; at += numel) {
+        for (int64_t k = 0; k < numel; ++k) {
+            images.pixels[static_cast<size_t>(at + k)] = bytes[at + place_of(shape, k)];
+        }
+    }
+    return images;
+}
+
+std::shared_ptr<const Dataset> numbers_of(const Array& x, const Shape& shape,
+                                          std::vector<double> targets, int64_t classes) {
+    const auto read = x.array.reader();
+    const auto width = static_cast<int64_t>(x.array.width()), numel = shape.numel();
+    std::vector<double> values;
+    values.reserve(static_cast<size_t>(x.length() * numel));
+    for (int64_t k = 0; k < x.length() * numel; ++k) {
+        const int64_t place = k / numel * numel + place_of(shape, k % numel);
+        values.push_back(read(x.array.data.data() + place * width));
+        if (!std::isfinite(values.back())) {
+            x.refuse("sample " + std::to_string(k / numel) + " holds a number that is not finite");
+        }
+    }
+    return number_set(std::move(values), shape.lengths, std::move(targets), classes);
+}
+
+void refuse_of_numbers(const DataSpec& common, const Array& x) {
+    const std::string why =
+        " concerns images of bytes, and " + x.path + " is of type " + x.array.kind + ": ";
+    if (common.augment) throw UserError("/data/augment:" + why + "leave it false");
+    if (common.normalize != Normalize::standard) {
+        throw UserError("/data/normalize:" + why + "leave it out");
+    }
+}
+
+DataSets make(const Json& spec, const DataContext&) {
+    const Zip train_file(spec.at("train").get<std::string>());
+    const bool own_file = spec.at("test").is_string();
+    std::optional<Zip> other;
+    if (own_file) other.emplace(spec.at("test").get<std::string>());
+    const Zip& test_file = own_file ? *other : train_file;
+    const Split train = read_split(train_file, "train", own_file);
+    const Split test = read_split(test_file, "test", own_file);
+
+    const auto layout = spec.at("layout").get<std::string>();
+    const Shape shape = shape_of(train.x, layout);
+    if (shape_of(test.x, layout).lengths != shape.lengths ||
+        test.x.array.kind != train.x.array.kind) {
+        test.x.refuse("differs from the training samples in shape or type");
+    }
+    auto [labels, classes] = targets_of(train.y);
+    auto [test_labels, test_classes] = targets_of(test.y);
+    if ((classes == 0) != (test_classes == 0)) test.y.refuse("differs from the training's in type");
+    if (test_classes > classes) {
+        test.y.refuse("has the label " + std::to_string(test_classes - 1) +
+                      ", which no training sample has (they end at " + std::to_string(classes - 1) +
+                      ")");
+    }
+    DataSets sets;
+    for (const Zip* file : {&train_file, &test_file}) {
+        const std::string name = std::filesystem::path(file->path()).filename().string();
+        if (sets.checksums.empty() || own_file) {
+            sets.checksums.emplace_back(name, digest(file->bytes()));
+        }
+    }
+    const DataSpec common = DataSpec::section().read(spec);
+    if (train.x.array.kind == "u1" && shape.image() && classes > 0) {
+        Images images = images_of(train.x, shape, labels);
+        const auto normalization = chosen_normalization(common.normalize, measured(images));
+        sets.train = image_set(std::move(images), classes, normalization);
+        sets.test = image_set(images_of(test.x, shape, test_labels), classes, normalization);
+        return sets;
+    }
+    refuse_of_numbers(common, train.x);
+    sets.train = numbers_of(train.x, shape, std::move(labels), classes);
+    sets.test = numbers_of(test.x, shape, std::move(test_labels), classes);
+    return sets;
+}
+
+}  // namespace
+
+DataEntry npz_data() {
+    return {{"npz",
+             "arrays x (samples first) and y (labels, or real targets) from NumPy's .npz files",
+             {Parameter::text("train", "", "the file; with x and y, or x_train and y_train"),
+              Parameter::text("test", "null",
+                              "the file; with x and y, or x_test and y_test; null: that of train")
+                  .or_null(),
+              Parameter::choice("layout", "\"auto\"", {"auto", "channels_first", "channels_last"},
+                                "of images: (N, C, H, W) or (N, H, W, C); auto: where 1 or 3 is")}},
+            true,
+            make,
+            [](const std::string&) {
+                return DataStatus{"npz", true, "your files, named in a spec"};
+            }};
+}
+
+}  // namespace dbench::data

@@ -1,0 +1,231 @@
+"""Data sets that users bring: NumPy's arrays, and folders of pictures."""
+
+import math
+import re
+import struct
+import zlib
+
+import h5py
+import numpy as np
+import pytest
+from results import differences, read
+
+CLASSES, SIDE = 3, 6
+RANDOM = np.random.default_rng(7)
+
+
+def drawn(count, channels=3):
+    """Images (N, C, H, W) of bytes, and labels, every class among them."""
+    pixels = RANDOM.integers(0, 256, (count, channels, SIDE, SIDE), dtype=np.uint8)
+    return pixels, np.arange(count, dtype=np.int64) % CLASSES
+
+
+@pytest.fixture
+def trained(dbench):
+    """The result of two iterations on `data`, 1 replica, its whole set a batch, from zeros."""
+    def run(data, output="out.h5", **more):
+        spec = dbench.spec(replicas=1, model="softmax_regression", init="zeros",
+                           data={"partition": "contiguous", "batch_size": "full", **data},
+                           implementation="C_complete", length={"iterations": 2},
+                           evaluate={"every": None, "replicas": 1}, **more)
+        dbench("run", spec, "--output", output, "--overwrite", "--quiet")
+        return str(dbench.folder / output)
+    return run
+
+
+def refused(dbench, data, *words):
+    spec = dbench.spec(data=data, replicas=1, implementation="C_complete")
+    message = dbench("check", spec, expect=2).stderr
+    assert message.count("error") == 1
+    for word in words:
+        assert word in message, message
+
+
+def gradient_norm(x, y):
+    """Of softmax regression at zero, from its formula."""
+    x = x.reshape(len(x), -1)
+    residual = np.full((len(x), CLASSES), 1 / CLASSES)
+    residual[np.arange(len(x)), y] -= 1
+    residual /= len(x)
+    return math.sqrt(np.sum((residual.T @ x) ** 2) + np.sum(residual.sum(0) ** 2))
+
+
+def test_pixels_are_normalised_by_the_training_set(dbench, trained):
+    (x, y), (x2, y2) = drawn(12), drawn(6)
+    np.savez(dbench.folder / "mine.npz", x_train=x, y_train=y, x_test=x2, y_test=y2)
+    unit = x / 255
+    standard = (unit - unit.mean((0, 2, 3), keepdims=True)) / unit.std((0, 2, 3), keepdims=True)
+    for normalize, expected in (("standard", standard), ("unit", unit)):
+        out = trained({"type": "npz", "train": "mine.npz", "normalize": normalize})
+        found = read(out, "parameters/gradient_norm")[0, 0]
+        assert found == pytest.approx(gradient_norm(expected, y), rel=1e-5)
+    assert read(out, "evaluations/mean_accuracy")[0] == np.mean(y2 == 0)
+
+
+def test_channels_first_or_last_packed_or_not_in_one_file_or_two(dbench, trained):
+    (x, y), (x2, y2) = drawn(12), drawn(6)
+    last = [a.transpose(0, 2, 3, 1) for a in (x, x2)]
+    np.savez(dbench.folder / "first.npz", x_train=x, y_train=y, x_test=x2, y_test=y2)
+    np.savez_compressed(dbench.folder / "train.npz", x=last[0], y=y.astype(np.uint8)[:, None])
+    np.savez_compressed(dbench.folder / "test.npz", x=last[1], y=y2)
+    one = trained({"type": "npz", "train": "first.npz"}, "one.h5")
+    two = trained({"type": "npz", "train": "train.npz", "test": "test.npz"}, "two.h5")
+    assert differences(one, two) == []
+    with h5py.File(two) as file:
+        assert re.search(r"train\.npz.{1,9}crc32:", str(file["provenance"][()]))
+
+
+def test_numbers_are_taken_as_they_are(dbench, trained):
+    x, y = RANDOM.normal(size=(12, 5)), np.arange(12) % CLASSES
+    for kind in ("f8", "f4"):
+        np.savez(dbench.folder / "mine.npz", x_train=x.astype(kind), y_train=y,
+                 x_test=x[:3].astype(kind), y_test=y[:3])
+        found = read(trained({"type": "npz", "train": "mine.npz"}), "parameters/gradient_norm")
+        assert found[0, 0] == pytest.approx(gradient_norm(x, y), rel=1e-5)
+
+
+def test_real_targets(dbench):
+    x = RANDOM.normal(size=(40, 4))
+    y = x @ np.array([1.0, -2, 3, 0.5])
+    np.savez(dbench.folder / "mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    spec = dbench.spec(replicas=2, model="least_squares", init="zeros",
+                       data={"type": "npz", "train": "mine.npz", "batch_size": 5},
+                       optimizer={"type": "sgd", "lr": 0.1}, length={"epochs": 40})
+    loss = read(dbench.run(spec), "evaluations/mean_loss")
+    assert loss[0] == pytest.approx(np.mean(y**2) / 2, rel=1e-4) and loss[-1] < 1e-4 * loss[0]
+
+
+@pytest.mark.parametrize("arrays, words", [
+    (lambda x, y: {"x": x, "y": y}, ["/data/train", "no array x_train", "but x, y", "savez"]),
+    (lambda x, y: {"x_train": x, "y_train": y[:-1], "x_test": x, "y_test": y}, ["y_train", "11"]),
+    (lambda x, y: {"x_train": x, "y_train": y - 1, "x_test": x, "y_test": y}, ["label 0 is -1"]),
+    (lambda x, y: {"x_train": x, "y_train": y, "x_test": x, "y_test": y + 1},
+     ["label 3", "no training sample"]),
+    (lambda x, y: {"x_train": x, "y_train": np.eye(3)[y], "x_test": x, "y_test": y}, ["argmax"]),
+    (lambda x, y: {"x_train": x * np.nan, "y_train": y, "x_test": x, "y_test": y}, ["not finite"]),
+    (lambda x, y: {"x_train": x, "y_train": y, "x_test": x[:, :4], "y_test": y}, ["differs"]),
+    (lambda x, y: {"x_train": x.astype(complex), "y_train": y, "x_test": x, "y_test": y},
+     ["astype"]),
+    (lambda x, y: {"x_train": np.asfortranarray(x), "y_train": y, "x_test": x, "y_test": y},
+     ["ascontiguousarray"]),
+    (lambda x, y: {"x_train": np.zeros((12, 3, 5, 3)), "y_train": y, "x_test": x, "y_test": y},
+     ["/data/layout"]),
+])
+def test_arrays_that_cannot_be(dbench, arrays, words):
+    x, y = RANDOM.normal(size=(12, 5)), np.arange(12) % CLASSES
+    np.savez(dbench.folder / "mine.npz", **arrays(x, y))
+    refused(dbench, {"type": "npz", "train": "mine.npz"}, "mine.npz", *words)
+
+
+def test_files_that_are_no_archives_or_damaged(dbench):
+    x, y = drawn(12)
+    mine = dbench.folder / "mine.npz"
+    data = {"type": "npz", "train": "mine.npz"}
+    refused(dbench, data, "mine.npz", "cannot be read")
+    np.savez_compressed(mine, x_train=x, y_train=y, x_test=x, y_test=y)
+    whole = mine.read_bytes()
+    for bytes_ in (b"", b"x" * 100, whole[:-30], whole[:50]):
+        mine.write_bytes(bytes_)
+        refused(dbench, data, "mine.npz")
+    at = len(whole) // 3                    # among the packed pixels
+    mine.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
+    refused(dbench, data, "damaged")
+    refused(dbench, {"type": "npz"}, "/data/train", "missing")
+    np.savez(mine, x_train=x[:, 0, 0] * 1.0, y_train=y, x_test=x[:, 0, 0] * 1.0, y_test=y)
+    refused(dbench, {**data, "augment": True}, "/data/augment")
+    refused(dbench, {**data, "normalize": "unit"}, "/data/normalize")
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(pixels, palette=None, depth=8, interlaced=0):
+    """(C, H, W) as a PNG, its rows filtered by each of the five kinds in turn."""
+    channels, height, width = pixels.shape
+    rows = pixels.transpose(1, 2, 0).reshape(height, -1).astype(int)
+    packed = b""
+    for y, row in enumerate(rows):
+        up = rows[y - 1] if y else np.zeros_like(row)
+        left, corner = (np.concatenate([np.zeros(channels, int), r[:-channels]]) for r in (row, up))
+        p = left + up - corner
+        nearest = np.abs(np.stack([p - left, p - up, p - corner])).argmin(0)
+        paeth = np.choose(nearest, [left, up, corner])
+        predicted = [0 * row, left, up, (left + up) // 2, paeth][y % 5]
+        packed += bytes([y % 5]) + ((row - predicted) % 256).astype(np.uint8).tobytes()
+    colour = 3 if palette is not None else {1: 0, 3: 2, 4: 6}[channels]
+    header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlaced)
+    data = zlib.compress(packed)
+    parts = [chunk(b"IHDR", header), chunk(b"tEXt", b"a\0b")]
+    parts += [chunk(b"PLTE", palette.tobytes())] if palette is not None else []
+    parts += [chunk(b"IDAT", data[:20]), chunk(b"IDAT", data[20:]), chunk(b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def ppm(pixels):
+    kind = b"P6" if len(pixels) == 3 else b"P5"
+    return kind + b"\n# a comment\n%d %d\n255\n" % pixels.shape[:0:-1] + pixels.transpose(
+        1, 2, 0).tobytes()
+
+
+def write_folders(root, x, y, form, suffix):
+    for k, (pixels, label) in enumerate(zip(x, y)):
+        folder = root / f"class{label}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{k:03d}.{suffix}").write_bytes(form(pixels))
+
+
+@pytest.mark.parametrize("form, suffix", [(png, "png"), (ppm, "ppm")])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_folders_of_pictures_are_what_an_array_of_them_is(dbench, trained, form, suffix, channels):
+    (x, y), (x2, y2) = drawn(12, channels), drawn(6, channels)
+    y, y2 = np.sort(y), np.sort(y2)         # the order of the folders
+    np.savez(dbench.folder / "mine.npz", x_train=x, y_train=y, x_test=x2, y_test=y2)
+    write_folders(dbench.folder / "train", x, y, form, suffix)
+    write_folders(dbench.folder / "test", x2, y2, form, suffix)
+    (dbench.folder / "train" / "class0" / ".hidden").write_text("not a picture")
+    arrays = trained({"type": "npz", "train": "mine.npz"}, "arrays.h5")
+    folders = trained({"type": "images", "train": "train", "test": "test"}, "folders.h5")
+    assert differences(arrays, folders) == []
+
+
+def test_a_palette(dbench, trained):
+    palette = RANDOM.integers(0, 256, (256, 3), dtype=np.uint8)
+    numbers, y = drawn(12, 1)
+    y = np.sort(y)
+    write_folders(dbench.folder / "numbers", numbers, y, lambda p: png(p, palette), "png")
+    colours = palette[numbers[:, 0]].transpose(0, 3, 1, 2)
+    np.savez(dbench.folder / "mine.npz", x_train=colours, y_train=y, x_test=colours, y_test=y)
+    assert differences(trained({"type": "npz", "train": "mine.npz"}, "a.h5"),
+                       trained({"type": "images", "train": "numbers", "test": "numbers"},
+                               "b.h5")) == []
+
+
+def test_pictures_that_cannot_be(dbench):
+    x, y = drawn(6)
+    for name in ("train", "test"):
+        write_folders(dbench.folder / name, x, y, png, "png")
+    data = {"type": "images", "train": "train", "test": "test"}
+    victim = dbench.folder / "train" / "class1" / "001.png"
+    good = victim.read_bytes()
+    at = good.index(b"IDAT") + 8
+    for content, words in [
+        (good[:at] + bytes([good[at] ^ 4]) + good[at + 1:], ["damaged", "checksum"]),
+        (good[:-20], ["damaged", "too early"]),
+        (b"\xff\xd8\xff\xe0" + b"0" * 50, ["JPEG", "mogrify"]),
+        (b"GIF89a", ["no PNG, PPM"]),
+        (png(x[0], depth=16), ["16 bits", "mogrify"]),
+        (png(x[0], interlaced=1), ["interlaced"]),
+        (png(np.concatenate([x[0], x[0][:1]])), ["transparent"]),
+        (png(x[0][:, :4]), ["6 by 4", "6 by 6"]),
+        (ppm(x[0])[:40], ["damaged"]),
+        (b"P6 6 6 65535 ", ["65535"]),
+        (b"P5 0 6 255 ", ["0 by 6"]),
+    ]:
+        victim.write_bytes(content)
+        refused(dbench, data, "/data/train" if "6 by 4" in words else "001.png", "001.png", *words)
+    victim.write_bytes(good)
+    (dbench.folder / "test" / "other").mkdir()
+    refused(dbench, data, "/data/test", "class other")
+    refused(dbench, {**data, "train": "nowhere"}, "/data/train", "nowhere")
+    refused(dbench, {**data, "train": "train/class0"}, "/data/train", "0 folders")

@@ -1,0 +1,115 @@
+"""`dbench list schema`: the JSON Schema that editors use says of a spec what the program says."""
+
+import json
+import re
+import subprocess
+
+import pytest
+from conftest import ROOT, SMALL
+
+jsonschema = pytest.importorskip("jsonschema", reason="no jsonschema in this Python")
+
+CONFIGS = [path for path in sorted((ROOT / "configs").rglob("*.json"))
+           if path.parent.name != "sweeps"]
+
+
+@pytest.fixture
+def validator(dbench):
+    schema = json.loads(dbench("list", "schema").stdout)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def without_comments(path):
+    return json.loads(re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.M))
+
+
+def faults(validator, spec):
+    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(spec)]
+
+
+def test_every_config_is_accepted_as_written(validator):
+    assert len(CONFIGS) > 30
+    for path in CONFIGS:
+        assert not faults(validator, without_comments(path)), path
+
+
+GRAPHS = ["ring", {"type": "ring_lattice", "k": 4, "lazy": 0.5},
+          [{"type": "complete", "until": {"epochs": 1}}, "ring"],
+          {"type": "hierarchical", "gpus_per_node": 2, "outer": {"type": "ring"}},
+          {"type": "ada_variance", "tensors": ["*.weight"]}]
+GOOD = [
+    {},
+    {"seed": {"init": 3}},
+    {"data": {**SMALL["data"], "batch_size": {"global": 32}}},
+    {"data": {**SMALL["data"], "batch_size": "full", "partition": {"type": "iid"}}},
+    {"evaluate": {"every": None, "replicas": "all"}},
+    {"profile": {"variance": "off", "every": [{"until": {"epochs": 1}, "every": {"samples": 64}},
+                                              {"every": None}]}},
+    {"optimizer": {"type": "adamw", "betas": [0.8, 0.9], "clip_norm": None}},
+    *({"implementation": None, "algorithm": "dsgd", "graph": graph} for graph in GRAPHS),
+    {"implementation": None, "algorithm": {"type": "slowmo", "base": "local_sgd"},
+     "graph": "complete"},
+]
+
+
+def changed(changes):
+    return {key: value for key, value in {**SMALL, **changes}.items() if value is not None}
+
+
+@pytest.mark.parametrize("changes", GOOD, ids=json.dumps)
+def test_good_specs_and_what_they_resolve_to_are_accepted(dbench, validator, changes):
+    spec = changed(changes)
+    assert not faults(validator, spec)
+    checked = json.loads(dbench("check", dbench.spec(changes, replicas=8), "--json").stdout)
+    assert not faults(validator, checked["spec"])
+
+
+BAD = [
+    {"replica": 4},
+    {"replicas": 0},
+    {"replicas": "four"},
+    {"replicas": None},
+    {"model": None},
+    {"name": "a/b"},
+    {"seed": -1},
+    {"seed": {"inits": 1}},
+    {"precision": "float8"},
+    {"implementation": "D_star"},
+    {"length": {"epochs": 1, "iterations": 3}},
+    {"length": {"weeks": 1}},
+    {"length": {"epochs": 0}},
+    {"length": {"iterations": 2.5}},
+    {"evaluate": {"replicas": 0}},
+    {"evaluate": {"evry": None}},
+    {"profile": {"variance": {"kind": "some"}}},
+    {"profile": {"every": []}},
+    {"checkpoint": {"keep": 0}},
+    {"optimizer": {"type": "sgd", "betas": [0.9, 0.9]}},
+    {"optimizer": {"lr": 0.1}},
+    {"optimizer": {"type": "sgd", "lr": True}},
+    {"model": {"type": "cnn", "hidden": [3]}},
+    {"data": {"type": "shapes", "partition": {"type": "dirichlet", "alfa": 1}}},
+    {"data": {"type": "shapes", "root": "."}},
+    {"data": {"type": "npz", "train": 1}},
+    {"implementation": None, "algorithm": "dsgd", "graph": {"type": "ring", "k": 2}},
+    {"implementation": None, "algorithm": "dsgd",
+     "graph": {"type": "ring", "until": {"epochs": 1}}},
+    {"implementation": None, "algorithm": "dsgd", "graph": []},
+    {"implementation": None, "algorithm": "dsgd",
+     "graph": {"type": "hierarchical", "outer": "rings"}},
+]
+
+
+@pytest.mark.parametrize("changes", BAD, ids=json.dumps)
+def test_bad_specs_are_refused_by_both(dbench, validator, changes):
+    assert faults(validator, changed(changes))
+    done = subprocess.run(dbench.command("check", dbench.spec(changes)), cwd=dbench.folder,
+                          env=dbench.environment, capture_output=True, timeout=120)
+    assert done.returncode == 2
+
+
+def test_a_file_over_a_base_may_leave_out_what_the_base_says(validator):
+    assert not faults(validator, {"base": "b.json", "optimizer": {"lr": 0.2}, "replicas": 4})
+    assert faults(validator, {"base": "b.json", "optimizer": {"rate": 0.2}})
+    assert faults(validator, {"base": 3})

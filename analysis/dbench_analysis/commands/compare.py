@@ -1,16 +1,14 @@
 """`dbench-analyze compare`: whether two selections of runs differ, paired over their seeds."""
 
 import json
-import math
 import sys
 
 from .. import fields
 from ..collected import Collection, Condition, collect, selected
-from ..comparable import refuse_times
-from ..differences import differing, is_aside
 from ..errors import AnalysisError
-from ..paired import FEW, Comparison, compare
-from ..textual import aligned, counted, number, percent
+from ..outcome import outcome, understood_margin
+from ..paired import FEW
+from ..textual import counted
 
 HELP = ("two selections of runs, paired over seeds: difference, interval, permutation test, "
         "equivalence")
@@ -67,36 +65,9 @@ def run(arguments) -> int:
                             "give 0 to 0.5, such as 0.05")
     pair = [f.key for f in fields.chosen(arguments.pair, place="--pair")]
     a, b, faults = sides(arguments, metric, pair)
-    refuse_times([metric.key] * metric.timed,
-                 [*a.frame["time_note"], *b.frame["time_note"]] if metric.timed else [], "--metric")
-    for side, name in ((a, "A"), (b, "B")):
-        if any(not isinstance(v, (int, float)) for v in side.frame[metric.key]):
-            raise AnalysisError(f"--metric {metric.key}", f"holds words in {name}, not numbers",
-                                "choose a number, such as accuracy_mean_model")
-    found, notes = compare(a, b, metric.key, pair, margin, arguments.alpha, arguments.seed)
-    both = set(a.frame["file"]) & set(b.frame["file"])
-    if both:
-        notes.append(f"{counted(len(both), 'run')} on both sides")
-    apart = what_differs(a, b)
-    if arguments.json:
-        print(json.dumps(as_json(found, metric, pair, notes, apart), indent=2))
-    else:
-        print(as_text(found, metric, pair, notes, apart))
+    found = outcome(a, b, metric, pair, margin, arguments.alpha, arguments.seed)
+    print(json.dumps(found.to_dict(), indent=2) if arguments.json else found)
     return 1 if faults else 0
-
-
-def understood_margin(text: str, metric) -> float:
-    try:
-        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        raise AnalysisError(f"--margin {text}", "not a number", "such as 0.005 or 0.5%") from None
-    if not (value > 0 and math.isfinite(value)):
-        raise AnalysisError(f"--margin {text}", "must be above 0", "such as 0.005 or 0.5%")
-    if metric.show is percent and value >= 0.5:
-        raise AnalysisError(f"--margin {text}",
-                            "accuracies are fractions: that is half of all or more",
-                            f"write {text.rstrip('%')}% for points")
-    return value
 
 
 def sides(arguments, metric, pair: list[str]) -> tuple[Collection, Collection, list[str]]:
@@ -134,89 +105,3 @@ def sides(arguments, metric, pair: list[str]) -> tuple[Collection, Collection, l
                                 "--unfinished takes in the others")
         kept.append(found)
     return kept[0], kept[1], faults
-
-
-def what_differs(a: Collection, b: Collection) -> list[tuple[str, str, str]]:
-    """(pointer, values in A, values in B) of the entries that set the sides apart; seeds, names and
-    the like aside."""
-    specs = [[s for s in side.specs if s is not None] for side in (a, b)]
-    if not all(specs):
-        return []
-    return [row for row in differing(*specs) if not is_aside(row[0])]
-
-
-def amount(value: float, metric, signed: bool = True) -> str:
-    """A difference: accuracies in percentage points."""
-    if metric.show is percent:
-        return f"{100 * value:{'+' if signed else ''}.2f} points"
-    return f"{value:{'+' if signed else ''}.4g}"
-
-
-def verdict(found: Comparison, metric) -> list[str]:
-    """The outcome in plain sentences."""
-    d, n = found.differences, counted(len(found.a), "pair")
-    said = []
-    if not d.any():
-        said.append(f"A and B are equal in every pair ({n}).")
-    elif found.few:
-        said.append(f"Too few seeds to tell whether A and B differ: with {n} p cannot be below "
-                    f"{found.smallest_p:.3g}, whatever the runs show.")
-    elif found.p <= found.alpha:
-        sense = {"high": ("better", "worse"),
-                 "low": ("worse", "better")}.get(metric.better, ("higher", "lower"))
-        said.append(f"A is {sense[0 if d.mean() > 0 else 1]} than B: {amount(d.mean(), metric)} (p "
-                    f"= {found.p:.3g}).")
-    else:
-        said.append(
-            f"No difference shown (p = {found.p:.3g}), which does not show that there is none.")
-    if found.margin is None:
-        said.append("Equivalence was not tested: state a --margin.")
-    elif found.equivalent is None:
-        said.append(f"Equivalence is not judged from fewer than {FEW} pairs.")
-    else:
-        within = f"within ± {amount(found.margin, metric, False)} (p = {found.equivalence_p:.3g})"
-        said.append(f"A and B are equivalent {within}." if found.equivalent
-                    else f"Equivalence is not shown {within}.")
-    return said
-
-
-def as_text(found: Comparison, metric, pair: list[str], notes: list[str], apart) -> str:
-    rows = [[", ".join(pair), "A", "B", "A - B"]]
-    for key, a, b in zip(found.keys, found.a, found.b):
-        rows.append([", ".join(map(str, key)), metric.show(float(a)), metric.show(float(b)),
-                     amount(a - b, metric)])
-    rows.append(["mean", metric.show(float(found.a.mean())), metric.show(float(found.b.mean())),
-                 amount(found.differences.mean(), metric)])
-    n, (*ends, coverage) = len(found.a), found.interval
-    low, high = (amount(v, metric) for v in ends)
-    how = (f"exact, smallest attainable {found.smallest_p:.3g}" if found.exact
-           else "100,000 random sign patterns")
-    lines = [f"{metric.title}: {metric.help}",
-             *(f"{pointer}: {a} | {b}" for pointer, a, b in apart), "", aligned(rows), ""]
-    widest = f", the most that {counted(n, 'pair')} can give" * (coverage < 1 - found.alpha - 1e-9)
-    interval = f", {100 * coverage:.3g} % interval {low} to {high}{widest}" if n > 1 else ""
-    lines.append(f"difference    {amount(found.differences.mean(), metric)}{interval}")
-    lines.append(f"sign flips    p = {found.p:.3g} ({how})")
-    if found.margin is not None:
-        lines.append(f"equivalence   p = {number(found.equivalence_p, 3)} for a margin of "
-                     f"{amount(found.margin, metric, False)} (two one-sided t-tests)")
-    lines += [f"note          {note}" for note in notes]
-    return "\n".join([*lines, "", *verdict(found, metric)])
-
-
-def as_json(found: Comparison, metric, pair: list[str], notes: list[str], apart) -> dict:
-    def finite(value):
-        return value if value is not None and math.isfinite(value) else None
-
-    return {
-        "metric": metric.key, "pairs": [{**dict(zip(pair, key)), "a": float(a), "b": float(b)}
-                                        for key, a, b in zip(found.keys, found.a, found.b)],
-        "difference": float(found.differences.mean()),
-        "interval": [finite(v) for v in found.interval[:2]], "coverage": found.interval[2],
-        "alpha": found.alpha, "p": found.p,
-        "smallest_p": found.smallest_p, "exact": found.exact, "too_few": found.few,
-        "margin": found.margin,
-        "equivalence_p": finite(found.equivalence_p), "equivalent": found.equivalent,
-        "differ_in": [{"pointer": pointer, "a": a, "b": b} for pointer, a, b in apart],
-        "notes": notes, "verdict": verdict(found, metric),
-    }

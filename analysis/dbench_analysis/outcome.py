@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from .collected import Collection
@@ -89,7 +88,7 @@ def outcome(a: Collection, b: Collection, metric: Field, pair: list[str], margin
     refuse_times([metric.key] * metric.timed,
                  [*a.frame["time_note"], *b.frame["time_note"]] if metric.timed else [], "metric")
     for side, name in ((a, "A"), (b, "B")):
-        if any(isinstance(v, str) or not np.isscalar(v) for v in side.frame[metric.key]):
+        if any(not isinstance(v, (int, float)) for v in side.frame[metric.key]):
             raise AnalysisError(f"metric {metric.key}", f"holds words in {name}, not numbers",
                                 "choose a number, such as accuracy_mean_model")
     found, notes = compare(a, b, metric.key, pair, margin, alpha, seed)

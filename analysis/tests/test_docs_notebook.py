@@ -20,7 +20,12 @@ def cells():
 
 
 def source(cell) -> str:
-    return "".join(cell["source"]).replace('"epochs": 4', '"epochs": 1')
+    """A cell of the test: shorter runs, and fewer."""
+    short = {'"epochs": 4': '"epochs": 1', "range(1, 7)": "range(1, 3)"}
+    text = "".join(cell["source"])
+    for long, brief in short.items():
+        text = text.replace(long, brief)
+    return text
 
 
 def forms(outputs) -> list[set]:
@@ -61,7 +66,7 @@ def test_cells_run_and_show_what_they_showed(place, monkeypatch):
                 for form in FORMS.keys() & set(out["data"]):
                     assert getattr(value, FORMS[form])(), source(cell)
                 assert repr(value)
-    assert len(names["table"]) == 18 and (names["table"]["status"] == "complete").all()
+    assert len(names["table"]) == 6 and (names["table"]["status"] == "complete").all()
     assert (place.parent / "results" / "notebook" / "report.html").stat().st_size > 10000
 
 
@@ -75,7 +80,7 @@ def test_a_kernel_runs_it(place):
     notebook = nbformat.read(NOTEBOOK, 4)
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.source = source(cell).replace("range(1, 7)", "range(1, 3)")
+            cell.source = source(cell)
     before = [forms(cell["outputs"]) for cell in cells()]
     nbclient.NotebookClient(notebook, timeout=300,
                             resources={"metadata": {"path": str(place)}}).execute()

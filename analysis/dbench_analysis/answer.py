@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import names, series
+from . import differences, names, series
 from .run import Run
 from .textual import bytes_, number, percent
 
@@ -35,8 +35,8 @@ def results(runs: list[Run]) -> list[Result]:
     if any(len(run.evaluations) == 0 for run in runs):
         return []
     found: dict[str, list[Run]] = {}
-    for run in runs:
-        found.setdefault(names.communication(run), []).append(run)
+    for run, name in zip(runs, differences.communications(runs)):
+        found.setdefault(names.marked(name), []).append(run)
     return [of_like(name, like) for name, like in found.items()] if len(found) > 1 else []
 
 

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 
 from . import fields
-from .collected import Collection, collect
+from .collected import Collection, collect, selected
+from .conditions import Condition, matching
 from .differences import flattened
 from .errors import AnalysisError
 from .run import Run
-from .select import result_files
+from .select import TABLES, files_of, result_files
 
 What: TypeAlias = "str | os.PathLike[str] | Run | pd.DataFrame | Iterable[What]"
 
@@ -80,22 +81,24 @@ def parts(what: What) -> Iterator[str | Run | pd.DataFrame]:
                             "give a file, folder, glob, Path, Run, table of collect, or a list")
 
 
-def files_of(table: pd.DataFrame) -> list[str]:
-    """The result files of a table of `collect`."""
-    if "file" not in table:
+def files(part: str | pd.DataFrame) -> list[str]:
+    """The result files of a table, in memory or as `collect` wrote it; else what is named."""
+    if isinstance(part, str):
+        return files_of(part) if part.endswith(TABLES) else [part]
+    if "file" not in part:
         raise AnalysisError("table", "no column file", "collect it with the column file")
-    return [str(file) for file in table["file"]]
+    return [str(file) for file in part["file"]]
 
 
-def opened(what: What) -> Runs:
-    """The runs. A file found by search that is no result is left out with a warning."""
+def opened(what: What, where: str | Sequence[str] = ()) -> Runs:
+    """The runs for which all conditions `where` hold. A file found by search that is no result is
+    left out with a warning."""
     found: list[Run] = []
     for part in parts(what):
         if isinstance(part, Run):
             found.append(part)
             continue
-        for path, explicit in result_files(files_of(part) if isinstance(part, pd.DataFrame)
-                                           else [part]):
+        for path, explicit in result_files(files(part)):
             try:
                 found.append(Run(path))
             except AnalysisError as error:
@@ -104,12 +107,19 @@ def opened(what: What) -> Runs:
                 warnings.warn(f"left out {error}", stacklevel=3)
     if not found:
         raise AnalysisError("runs", "none given", "name files, folders or globs of result files")
-    return Runs(found)
+    return Runs(matching(found, texts(where)))
 
 
-def collection(what: What, keys: list[str]) -> Collection:
-    """The fields `keys` of the runs, a row each. Tables in memory are taken as they stand."""
-    found = []
+def texts(where: str | Sequence[str]) -> list[str]:
+    """Conditions, of which one may stand alone."""
+    return [where] if isinstance(where, str) else list(where)
+
+
+def collection(what: What, keys: list[str], where: str | Sequence[str] = ()) -> Collection:
+    """The fields `keys` of the runs for which all conditions `where` hold, a row each. Tables in
+    memory are taken as they stand."""
+    conditions, found = [Condition(text) for text in texts(where)], []
+    keys = list(dict.fromkeys([*keys, *(condition.key for condition in conditions)]))
     for part in parts(what):
         if not isinstance(part, pd.DataFrame):
             found.append(collect([str(part.path) if isinstance(part, Run) else part], keys))
@@ -125,8 +135,8 @@ def collection(what: What, keys: list[str]) -> Collection:
     faults = [fault for one in found for fault in one.faults]
     for fault in faults:
         warnings.warn(f"left out {fault}", stacklevel=3)
-    return Collection(pd.concat([one.frame for one in found], ignore_index=True),
-                      [s for one in found for s in one.specs], faults)
+    return selected(Collection(pd.concat([one.frame for one in found], ignore_index=True),
+                               [s for one in found for s in one.specs], faults), conditions)
 
 
 def spec(file: Any) -> dict[str, str] | None:

@@ -1,6 +1,7 @@
 """What can be said of a run in one cell: the columns of `table`, `collect`, `show` and the
 report."""
 
+import difflib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -190,6 +191,9 @@ def _table() -> list[Field]:
               in_spec("precision", default="float32")),
         Field("seed", "seed", "the seed", seed),
         Field("replicas", "replicas", "replicas n", lambda r: r.replicas),
+        Field("evaluated", "evaluated", "replicas whose models are evaluated",
+              lambda r: len(r.evaluations["replica"]) if "replica" in r.evaluations
+              else r.replicas),
         Field("ranks", "ranks", "MPI ranks", lambda r: r.rank_count),
         Field("batch", "global batch", "samples per iteration, all replicas", batch),
         Field("batch_size", "local batch", "samples per iteration of one replica", local_batch),
@@ -255,8 +259,8 @@ DEFAULT = (
 
 
 COLLECTED = (
-    "name", "status", "implementation", "algorithm", "graph", "graph_label", "replicas", "ranks",
-    "seed", "model", "data", "partition",
+    "name", "status", "implementation", "algorithm", "graph", "graph_label", "replicas",
+    "evaluated", "ranks", "seed", "model", "data", "partition",
     "precision", "optimizer", "lr", "momentum", "weight_decay", "schedule", "batch_size", "batch",
     "iterations", "epochs", "degree", "rho", "bytes",
     *(f"{what}_{c}" for what in ("accuracy", "loss")
@@ -289,8 +293,10 @@ def find(key: str, place: str = "--columns") -> Field:
         return at(key)
     if key in COLUMNS or key in NOTES:
         return COLUMNS.get(key) or NOTES[key]
+    near = difflib.get_close_matches(key, [*COLUMNS, *NOTES], 1)
+    meant = f"did you mean {near[0]}? Else " if near else ""
     raise AnalysisError(f"{place} {key}", "no such column",
-                        f"choose from {', '.join(COLUMNS)}, or a JSON pointer into the spec")
+                        f"{meant}choose from {', '.join(COLUMNS)}, or a JSON pointer into the spec")
 
 
 def chosen(text: str | None, default=DEFAULT, place: str = "--columns") -> list[Field]:

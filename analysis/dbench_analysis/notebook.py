@@ -1,7 +1,8 @@
 """The functions for notebooks: what the commands of `dbench-analyze` print and write, as objects.
 
 Runs are named by files, folders, glob patterns, Paths, open runs, tables of `collect`, or lists of
-these, in any of them.
+these, in any of them; `where` chooses among them: "replicas=16", or a list of such conditions, as
+`--where` does.
 """
 
 from __future__ import annotations
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
 CURVES = ("accuracy", "loss", "train_accuracy", "train_loss", "variance", *MEASURES)
 
 
-def runs(*what: What) -> Runs:
+def runs(*what: What, where: str | Sequence[str] = ()) -> Runs:
     """Opens runs: a sequence, also by name (`runs("results/")["D_ring"]`)."""
-    return chosen.opened(what)
+    return chosen.opened(what, where)
 
 
 def collect(*what: What, columns: str | Sequence[str] | None = None,
-            add: str | Sequence[str] | None = None) -> pd.DataFrame:
+            add: str | Sequence[str] | None = None,
+            where: str | Sequence[str] = ()) -> pd.DataFrame:
     """One row per run, by its name ("run"; by its file where names repeat): spec, status,
     accuracies (fractions), losses, spread, bytes, times (seconds).
 
@@ -47,12 +49,13 @@ def collect(*what: What, columns: str | Sequence[str] | None = None,
     """
     wanted = chosen.keys(columns, fields.COLLECTED, "columns")
     wanted += [key for key in chosen.keys(add, (), "add") if key not in wanted]
-    frame = chosen.collection(what, list(dict.fromkeys([*wanted, "name", "file"]))).frame
+    frame = chosen.collection(what, [*wanted, "name", "file"], where).frame
     labels = chosen.distinct(list(zip(frame["name"], frame["file"])))
     return frame[wanted].set_index(pd.Index(labels, name="run"))
 
 
-def curves(*what: What, kind: str = "accuracy") -> pd.DataFrame:
+def curves(*what: What, kind: str = "accuracy",
+           where: str | Sequence[str] = ()) -> pd.DataFrame:
     """A curve of each run, one below the other: rows by run and iteration.
 
     accuracy, loss                epoch; min, median, max over the evaluated replicas; mean: of the
@@ -66,7 +69,7 @@ def curves(*what: What, kind: str = "accuracy") -> pd.DataFrame:
     """
     if kind not in CURVES:
         raise unknown("curve", kind, CURVES)
-    opened = chosen.opened(what)
+    opened = chosen.opened(what, where)
     return pd.concat([curve(run, kind) for run in opened], keys=opened.labels,
                      names=["run", "iteration"])
 
@@ -79,13 +82,13 @@ def curve(run: Run, kind: str) -> pd.DataFrame:
         return series.variance(run).set_index("iteration")
     if not kind.startswith("train_"):
         return series.evaluations(run, kind).set_index("iteration")
-    found = series.training(run, kind.removeprefix("train_"))
-    return found.set_index(pd.Index(run.iterations["iteration"][: len(found)], name="iteration"))
+    return series.training(run, kind.removeprefix("train_")).set_index("iteration")
 
 
 def compare(a: What, b: What, metric: str = "accuracy_mean_model", *,
             pair: str | Sequence[str] = "seed", margin: float | str | None = None,
-            alpha: float = 0.05, seed: int = 0, unfinished: bool = False) -> Outcome:
+            alpha: float = 0.05, seed: int = 0, unfinished: bool = False,
+            where: str | Sequence[str] = ()) -> Outcome:
     """Whether two selections of runs differ in `metric`, over the seeds that both have.
 
     pair         the fields that the runs of a pair have in common
@@ -102,36 +105,39 @@ def compare(a: What, b: What, metric: str = "accuracy_mean_model", *,
     if not 0 < alpha < 0.5:
         raise AnalysisError(f"alpha {alpha}", "out of range", "give 0 to 0.5, such as 0.05")
     of_pair = chosen.keys(pair, (), "pair")
-    keys = [*dict.fromkeys([field.key, *of_pair, "status", "file", *["time_note"] * field.timed])]
-    sides = [chosen.collection(side, keys) for side in (a, b)]
+    keys = [field.key, *of_pair, "status", "file", *["time_note"] * field.timed]
+    sides = [chosen.collection(side, keys, where) for side in (a, b)]
     if not unfinished:
         sides = [chosen.complete(side, name) for side, name in zip(sides, "AB")]
     limit = None if margin is None else understood_margin(str(margin), field)
     return outcome(sides[0], sides[1], field, of_pair, limit, alpha, seed)
 
 
-def plot(what: What, kind: str = "variance-accuracy", **how: Any) -> Figure | list[Figure]:
+def plot(what: What, kind: str = "variance-accuracy", *, each: bool = False,
+         where: str | Sequence[str] = (), **how: Any) -> Figure | list[Figure]:
     """A figure of `dbench-analyze plot`, to look at, to change, or to save (`savefig`).
 
-    how   what the kind takes: measure, window, x
+    each   single runs; else runs that differ in nothing but the seed are drawn as one
+    how    what the kind takes: measure, window, x
 
-    Several runs give one figure, but a list with one for each run where the kind draws each by
+    Several runs give one figure, but a list with one for each setting where the kind draws each by
     itself ("tensors").
     """
     from . import figures
 
     if kind not in figures.KINDS:
         raise unknown("figure", kind, figures.KINDS)
-    chosen_kind = figures.KINDS[kind]
-    takes = list(inspect.signature(chosen_kind.draw).parameters)[1:]
-    for name in how:
-        if name not in takes:
-            raise AnalysisError(f"plot, {name}", f"the figure {kind} has no such option",
-                                f"it takes {', '.join(takes) or 'none'}")
-    drawn = [figure for _, figure in figures.drawn(chosen_kind, list(chosen.opened(what)), **how)]
+    drawn_kind = figures.KINDS[kind]
+    takes = {name for name, option in inspect.signature(drawn_kind.draw).parameters.items()
+             if option.default is not option.empty} - {"each"}
+    for name in how.keys() - takes:
+        raise AnalysisError(f"plot, {name}", f"the figure {kind} has no such option",
+                            f"it takes {', '.join(sorted(takes)) or 'none'}")
+    opened = list(chosen.opened(what, where))
+    drawn = [figure for _, figure in figures.drawn(drawn_kind, opened, each, **how)]
     for figure in drawn:  # shown by notebooks also where pyplot was never imported
         figure._repr_png_ = lambda figure=figure: picture(figure)
-    return drawn if chosen_kind.each and len(drawn) > 1 else drawn[0]
+    return drawn if drawn_kind.each and len(drawn) > 1 else drawn[0]
 
 
 def picture(figure: Figure) -> bytes:
@@ -168,11 +174,12 @@ class Report:
                 'border:1px solid #ccc"></iframe>')
 
 
-def report(*what: What, title: str | None = None) -> Report:
+def report(*what: What, title: str | None = None,
+           where: str | Sequence[str] = ()) -> Report:
     """The page of `dbench-analyze report`: everything about one run, or several side by side."""
     from .commands.report import document
 
-    opened = chosen.opened(what)
+    opened = chosen.opened(what, where)
     return Report(document(list(opened), title), len(opened))
 
 

@@ -50,28 +50,6 @@ class Ranking:
         return (float(np.nanmean(each)) if count else float("nan")), count
 
 
-def communications(runs: list[Run]) -> list[str]:
-    """What the runs are called: the implementation, and where one has several graphs or algorithms,
-    what these differ in."""
-    called = [names.implementation(run) for run in runs]
-    specs = [{p: v for p, v in differences.flattened(run.spec).items() if p.startswith(FAMILY[1:])
-              and not told(p, v)} for run in runs]
-    found = []
-    for name, spec in zip(called, specs):
-        like = [other for other, also in zip(specs, called) if also == name]
-        apart = [p for p in dict.fromkeys(p for other in like for p in other)
-                 if len({other.get(p) for other in like}) > 1]
-        found.append(
-            ", ".join([name, *(f"{p.rsplit('/', 1)[-1]}={spec[p]}" for p in apart if p in spec)]))
-    return found
-
-
-def told(pointer: str, value: str) -> bool:
-    """Whether the name of an implementation says this already, or nobody needs to be told."""
-    return pointer.endswith(("/type", "/order", "/algorithm", "/graph")) or (pointer, value) in (
-        ("/graph/weights", "auto"), ("/graph/lazy", "1"))
-
-
 def setting_of(run: Run) -> frozenset:
     """All of the spec but communication, names, seed and the like; the replicas count."""
     spec = differences.flattened(run.spec)
@@ -107,7 +85,7 @@ def ranking(runs: list[Run], window: float = 0.1) -> Ranking:
             else "loss")
     usable = [run for run in runs if np.isfinite(fields.last(run, kind, "mean"))
               and np.isfinite(series.mean_dispersion(run, MEASURES[0]))]
-    called = communications(usable)
+    called = differences.communications(usable)
     groups: dict[frozenset, dict[str, Run]] = {}
     twice = 0
     for run, name in zip(usable, called):

@@ -47,6 +47,23 @@ def test_runs_are_named_in_many_ways(five, what):
     assert set(da.collect(what(five)).index) == names
 
 
+def test_conditions_are_those_of_the_commands(five, seeds, tmp_path):
+    where = ["replicas>=8", "implementation=D_*", "graph!=ring"]
+    assert set(da.runs(five, where=where).labels) == {"D_complete", "D_torus", "D_exponential"}
+    assert list(da.collect(five, columns="lr", where=where)) == ["lr"]
+    assert len(da.curves(five, where="graph=ring").index.unique("run")) == 1
+    paired = da.compare(f"{seeds}/D_ring*", f"{seeds}/D_torus*", where="seed<=3")
+    assert list(paired.pairs.index) == [1, 2, 3]
+    assert "1 run" in repr(da.report(five, where="graph=ring"))
+    assert len(da.plot(five, "tensors", where=where)) == 3
+    table = tmp_path / "runs.csv"
+    assert main(["collect", str(five), "-o", str(table)]) == 0
+    assert da.runs(table, where="graph=ring").labels == ["D_ring"]
+    for function in (da.runs, da.collect, da.curves, da.plot, da.report):
+        with pytest.raises(da.AnalysisError, match="replicas is: 8"):
+            function(five, where="replicas>8")
+
+
 def test_runs_by_name_and_place(five):
     runs = da.runs(five)
     assert runs["D_ring"].name == "D_ring" and runs[-1] is list(runs)[-1]

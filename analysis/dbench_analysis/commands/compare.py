@@ -3,8 +3,9 @@
 import json
 import sys
 
-from .. import fields
-from ..collected import Collection, Condition, collect, selected
+from .. import conditions, fields
+from ..collected import Collection, collect, selected
+from ..conditions import Condition
 from ..errors import AnalysisError
 from ..outcome import outcome, understood_margin
 from ..paired import FEW
@@ -14,12 +15,12 @@ HELP = ("two selections of runs, paired over seeds: difference, interval, permut
         "equivalence")
 EXAMPLES = f"""examples:
   dbench-analyze compare 'results/ring-s*.h5' 'results/torus-s*.h5' --margin 0.5%
-  dbench-analyze compare results/ --where graph=ring --against graph=torus --only replicas=16
+  dbench-analyze compare results/ --where graph=ring --against graph=torus --where replicas=16
   dbench-analyze compare runs.csv --where graph=ring --against graph=torus --pair seed,replicas
   dbench-analyze compare old/ new/ --metric loss_mean_model --margin 0.01 --json
-A and B are files, folders, quoted glob patterns or tables of `collect`, one each; or, with --where
-and --against, two parts of all that is named. Differences are A - B over the runs that have the
-same seed (--pair) on both sides.
+A and B are files, folders, quoted glob patterns or tables of `collect`, one each; or, with
+--against, two parts of all that is named: A is what --where says, B the same but for the fields of
+--against. Differences are A - B over the runs that have the same seed (--pair) on both sides.
   p            two-sided, by flipping signs of the differences: all patterns of up to 16 pairs,
                else 100,000 at random
   interval     the mean differences that this test does not reject, with its coverage: exact where
@@ -31,13 +32,12 @@ be attained (6 pairs: 0.031).
 """
 
 
+WHERE = "of A, and of B where --against says nothing else: " + conditions.HELP
+
+
 def declare(parser):
-    parser.add_argument("--where", action="append", default=[], metavar="FIELD=VALUE",
-                        help="A: runs like this; may be given several times")
     parser.add_argument("--against", action="append", default=[], metavar="FIELD=VALUE",
-                        help="B: runs like this")
-    parser.add_argument("--only", action="append", default=[], metavar="FIELD=VALUE",
-                        help="in A and in B only runs like this")
+                        help="B: runs like A but for this")
     parser.add_argument("--metric", default="accuracy_mean_model", metavar="KEY",
                         help="a column of `table` (default: accuracy_mean_model)")
     parser.add_argument("--pair", default="seed", metavar="KEY,...",
@@ -72,28 +72,29 @@ def run(arguments) -> int:
 
 def sides(arguments, metric, pair: list[str]) -> tuple[Collection, Collection, list[str]]:
     """A and B, and the faults met in reading them."""
-    only, where, against = ([Condition(t) for t in texts]
-                            for texts in (arguments.only, arguments.where, arguments.against))
-    if bool(where) != bool(against):
-        raise AnalysisError("compare", "--where says what A is, --against what B is",
-                            "give both, or two selections and neither")
-    if not where and len(arguments.runs) != 2:
+    where, against = ([Condition(text) for text in texts]
+                      for texts in (arguments.where, arguments.against))
+    apart = {condition.key for condition in against}
+    if not apart <= {condition.key for condition in where}:
+        raise AnalysisError("compare", "--where says what A is, --against what B is instead",
+                            f"say of A, too, what its {', '.join(sorted(apart))} is")
+    if not against and len(arguments.runs) != 2:
         raise AnalysisError("compare", f"needs two selections, here {len(arguments.runs)}",
                             "quote glob patterns, or use --where and --against")
-    keys = [metric.key, *pair, *(c.key for c in (*only, *where, *against)), "status", "file",
+    keys = [metric.key, *pair, *(c.key for c in (*where, *against)), "status", "file",
             *["time_note"] * metric.timed]
-    if where:
+    if against:
         everything = collect(arguments.runs, keys)
-        parts, faults = [(everything, [*only, *where]),
-                         (everything, [*only, *against])], everything.faults
+        other = [condition for condition in where if condition.key not in apart] + against
+        parts, faults = [(everything, where), (everything, other)], everything.faults
     else:
-        parts = [(collect([item], keys), only) for item in arguments.runs]
+        parts = [(collect([item], keys), where) for item in arguments.runs]
         faults = [fault for found, _ in parts for fault in found.faults]
     for fault in faults:
         print(f"dbench-analyze: left out {fault}", file=sys.stderr)
     kept = []
-    for name, (found, conditions) in zip("AB", parts):
-        found = selected(found, conditions)
+    for name, (found, wanted) in zip("AB", parts):
+        found = selected(found, wanted)
         if not arguments.unfinished:
             complete = found.where([status == "complete" for status in found.frame["status"]])
             if len(complete.frame) < len(found.frame):

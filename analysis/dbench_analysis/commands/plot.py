@@ -36,6 +36,9 @@ def declare(parser):
                              "(default: iterations)")
     parser.add_argument("--window", type=float, default=0.1, metavar="SHARE",
                         help="of the iterations that are early, for early and ranks (default: 0.1)")
+    parser.add_argument("--each", action="store_true",
+                        help="single runs; else runs that differ in nothing but the seed are one "
+                             "line, with a band from the lowest to the highest")
     parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png")
     parser.add_argument("--dpi", type=int, default=150,
                         help="resolution of PNG pictures (default: 150)")
@@ -49,7 +52,7 @@ def run(arguments) -> int:
     if not 0 < arguments.window <= 1:
         raise AnalysisError(f"--window {arguments.window}", "out of range",
                             "a share of the iterations, such as 0.1")
-    runs, folder = open_runs(arguments.runs), Path(arguments.output)
+    runs, folder = open_runs(arguments.runs, arguments.where), Path(arguments.output)
     folder.mkdir(parents=True, exist_ok=True)
     for name in dict.fromkeys(arguments.kind or NAMES):
         how = {"variance-accuracy": {"measure": arguments.measure},
@@ -57,7 +60,7 @@ def run(arguments) -> int:
                "early": {"measure": arguments.measure, "window": arguments.window},
                "ranks": {"window": arguments.window}}.get(name, {})
         kind = figures.KINDS[name]
-        for stem, figure in figures.drawn(kind, runs, **how):
+        for stem, figure in figures.drawn(kind, runs, arguments.each, **how):
             target = folder / f"{stem}.{arguments.format}"
             figures.save(figure, target, arguments.format, arguments.dpi)
             print(target)

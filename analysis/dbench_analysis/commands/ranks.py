@@ -42,7 +42,7 @@ def run(arguments) -> int:
     if not 0 < arguments.window <= 1:
         raise AnalysisError(f"--window {arguments.window}", "out of range",
                             "a share of the iterations, such as 0.1")
-    found = ranking(open_runs(arguments.runs), arguments.window)
+    found = ranking(open_runs(arguments.runs, arguments.where), arguments.window)
     content = (as_csv(found) if arguments.format == "csv" else as_text(
         found, layout.latex if arguments.format == "latex" else layout.markdown))
     if arguments.output:

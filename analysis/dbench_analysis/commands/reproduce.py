@@ -63,7 +63,8 @@ def run(arguments) -> int:
                             "a share of the iterations below one half, such as 0.1")
     margin = understood_margin(arguments.margin, COLUMNS["accuracy_mean_model"])
     terms = reproduce.Terms(alpha=arguments.alpha, margin=margin, window=arguments.window)
-    found = report(arguments.name, open_runs(arguments.runs) if arguments.runs else [], terms)
+    runs = open_runs(arguments.runs, arguments.where) if arguments.runs else []
+    found = report(arguments.name, runs, terms)
     form = "json" if arguments.json else arguments.format
     content = {"markdown": written.markdown, "latex": written.latex,
                "json": written.as_json}[form](found) + "\n"

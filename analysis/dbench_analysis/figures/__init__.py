@@ -1,5 +1,6 @@
 """The figures: one table of kinds, from which `plot`, `report` and the documentation come."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from ..errors import reading
+from ..names import ALL_REDUCE
 from ..run import Run
 from . import (
     accuracy,
@@ -26,10 +28,11 @@ from . import (
 
 @dataclass(frozen=True)
 class Kind:
-    """A figure: how it is called, headed, read and drawn (from all runs, or from each by itself).
+    """A figure: how it is called, headed, read and drawn (from all runs, or, `each`, a picture for
+    each setting).
 
     `words` says what `plot` prints beside it; `many`: it stays readable, and quick to draw, of
-    hundreds of runs.
+    hundreds of runs; `seeds`: it draws single runs if asked to.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Kind:
     each: bool = False
     words: Callable[..., str] | None = None
     many: bool = False
+    seeds: bool = True
 
 
 KINDS = {
@@ -71,7 +75,7 @@ KINDS = {
         Kind("tensors", "Dispersion tensor by tensor",
              "Rows are parameter tensors from input to output, colour is the measure: bright rows "
              "are the layers in which the replicas differ most. Grey is "
-             "zero.", tensors.heat_maps, each=True),
+             "zero.", tensors.heat_maps, each=True, seeds=False),
         Kind("communication", "Communication",
              "How many neighbours a replica sends to in each iteration, and what accuracy the "
              "bytes sent have bought.",
@@ -105,7 +109,7 @@ KINDS = {
              "final accuracy (1: best). Marks are mean ranks over the groups, bars their standard "
              "deviation. Marks along the line mean that less dispersion and more accuracy go "
              "together.", ranks.figure,
-             words=ranks.words, many=True),
+             words=ranks.words, many=True, seeds=False),
         Kind("timing", "Where the time goes",
              "Mean time of an iteration by part. Exchange is only what was not hidden behind "
              "computation; profiling stands beside the step and is not part of "
@@ -114,16 +118,26 @@ KINDS = {
 }
 
 
-def drawn(kind: Kind, runs: list[Run], **how) -> Iterator[tuple[str, Figure]]:
-    """(name, figure) of a kind: one of all runs, or one for each."""
+def drawn(kind: Kind, runs: list[Run], each: bool = False,
+          **how) -> Iterator[tuple[str, Figure]]:
+    """(name, figure) of a kind: one of all runs, or one for each setting. Runs that differ in
+    nothing but the seed are drawn as one, unless `each`."""
+    if kind.seeds:
+        how["each"] = each
     groups = ([(kind.name, (runs,))] if not kind.each
-              else [(f"{kind.name}-{run.path.stem}", (run,)) for run in runs])
+              else [(f"{kind.name}-{stem(setting.look.label)}", (setting.runs, setting.look.label))
+                    for setting in style.settings(runs, each)])
     for name, arguments in groups:
         files = ", ".join(str(run.path) for run in runs)
         with look(), reading(files, f"what the figure {name} is made from"):
             figure = kind.draw(*arguments, **how)
         with look():
             yield name, figure
+
+
+def stem(label: str) -> str:
+    """A label as part of a file name."""
+    return re.sub(r"[^\w.=+-]+", "-", label.replace(f" ({ALL_REDUCE})", "")).strip("-")
 
 
 def look():

@@ -13,7 +13,8 @@ TITLES = {"early": "first {:g} % of the iterations", "whole": "whole run"}
 def figure(runs: list[Run], window: float = 0.1):
     """A panel for each window. Implementations stand in the order of their rank by accuracy; bars:
     deviation over groups."""
-    drawing, (panels,) = style.panels(1, 2, 9.6, 4.6, sharey=True)
+    drawing, panels = style.panels(1, 2, 9.6, 4.6, sharey=True)
+    panels = list(panels.flat)
     try:
         found = numbers.ranking(runs, window)
     except AnalysisError as error:
@@ -30,8 +31,9 @@ def figure(runs: list[Run], window: float = 0.1):
                           fmt=style.MARKERS[i], markersize=5,
                           color=style.OTHERS[i], elinewidth=0.8,
                           label=f"rank by {measure.replace('_', ' ')}")
-        axis.errorbar(place, mean[order], yerr=deviation[order], fmt="-", color="#000000",
-                      linewidth=1.2, elinewidth=0.8, label=f"rank by {found.kind}")
+        axis.errorbar(place, mean[order], yerr=deviation[order], fmt="_", color="#000000",
+                      markersize=22, markeredgewidth=2, elinewidth=0.8,
+                      label=f"rank by {found.kind}")
         value, count = found.agreement("gini", when, stats.spearman, True)
         said = f"\nSpearman {value:+.2f} (Gini, decentralized)" if count else ""
         axis.set_title(TITLES[when].format(100 * window) + said)

@@ -146,8 +146,8 @@ def test_files_are_paired_by_seed(make, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("command, reason", [
-    (["{runs}"], "needs two selections, here 1"), (["{runs}", *RING], "give both"),
-    (["{runs}", *RING, "--against", "implementation=D_rnig"], "no run is so"),
+    (["{runs}"], "needs two selections, here 1"), (["{runs}", *RING], "use --where and --against"),
+    (["{runs}", *RING, "--against", "implementation=D_rnig"], "no run matches"),
     (["{runs}", *RING, *TORUS, "--margin", "0.5"], "0.5% for points"),
     (["{runs}", *RING, *TORUS, "--margin", "0%"], "above 0"),
     (["{runs}", *RING, *TORUS, "--metric", "elapsed"],

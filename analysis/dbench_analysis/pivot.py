@@ -184,7 +184,11 @@ def shown(cell: Cell, metric: Field, pm: str = "±", with_count: bool = False) -
         return f"{100 * cell.mean:.2f} {pm} {100 * cell.deviation:.2f} %{count}"
     if metric.timed or metric.key == "bytes":  # units of their own
         return f"{metric.show(cell.mean)} {pm} {metric.show(cell.deviation)}{count}"
-    if cell.deviation == 0 or not 1e-4 <= abs(cell.mean) < 1e6:
-        return f"{cell.mean:.4g} {pm} {cell.deviation:.2g}{count}"
-    digits = min(8, max(0, 1 - math.floor(math.log10(cell.deviation))))
-    return f"{cell.mean:.{digits}f} {pm} {cell.deviation:.{digits}f}{count}"
+    if cell.deviation == 0:
+        return f"{cell.mean:.4g} {pm} 0{count}"
+    power = 0 if 1e-4 <= abs(cell.mean) < 1e6 else math.floor(math.log10(
+        abs(cell.mean) or cell.deviation))
+    mean, deviation = cell.mean / 10.0**power, cell.deviation / 10.0**power
+    digits = min(8, max(0, 1 - math.floor(math.log10(deviation))))
+    text = f"{mean:.{digits}f} {pm} {deviation:.{digits}f}"
+    return (f"({text})e{power:+03d}" if power else text) + count

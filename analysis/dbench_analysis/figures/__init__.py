@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import matplotlib
 from matplotlib.figure import Figure
 
 from ..errors import reading
@@ -17,6 +16,7 @@ from . import (
     communication,
     convergence,
     early,
+    paper,
     ranks,
     spread,
     style,
@@ -24,6 +24,7 @@ from . import (
     timing,
     variance_accuracy,
 )
+from .paper import ANYWHERE, Page
 
 
 @dataclass(frozen=True)
@@ -118,21 +119,22 @@ KINDS = {
 }
 
 
-def drawn(kind: Kind, runs: list[Run], each: bool = False,
+def drawn(kind: Kind, runs: list[Run], each: bool = False, page: Page = ANYWHERE,
           **how) -> Iterator[tuple[str, Figure]]:
     """(name, figure) of a kind: one of all runs, or one for each setting. Runs that differ in
     nothing but the seed are drawn as one, unless `each`."""
     if kind.seeds:
         how["each"] = each
-    groups = ([(kind.name, (runs,))] if not kind.each
-              else [(f"{kind.name}-{stem(setting.look.label)}", (setting.runs, setting.look.label))
-                    for setting in style.settings(runs, each)])
+    with look(page):
+        groups = ([(kind.name, (runs,))] if not kind.each else
+                  [(f"{kind.name}-{stem(setting.look.label)}", (setting.runs, setting.look.label))
+                   for setting in style.settings(runs, each)])
     for name, arguments in groups:
         files = ", ".join(str(run.path) for run in runs)
-        with look(), reading(files, f"what the figure {name} is made from"):
+        with look(page), reading(files, f"what the figure {name} is made from"):
             figure = kind.draw(*arguments, **how)
-        with look():
-            yield name, figure
+            paper.finish(figure)
+        yield name, figure
 
 
 def stem(label: str) -> str:
@@ -140,14 +142,14 @@ def stem(label: str) -> str:
     return re.sub(r"[^\w.=+-]+", "-", label.replace(f" ({ALL_REDUCE})", "")).strip("-")
 
 
-def look():
+def look(page: Page = ANYWHERE):
     """The settings under which figures are drawn."""
-    return matplotlib.rc_context(style.SETTINGS)
+    return paper.on(page, style.SETTINGS)
 
 
-def save(figure: Figure, target, form: str, dpi: int = 150):
+def save(figure: Figure, target, form: str, dpi: int = 150, page: Page = ANYWHERE):
     """Writes a figure to a path or stream; without dates, so that the same run gives the same
     file."""
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
-    with look():
+    with look(page):
         figure.savefig(target, format=form, dpi=dpi, metadata=metadata)

@@ -22,8 +22,8 @@ def evaluated(runs: list[Run], each: bool = False):
                     for one in found)
         widths = style.widths([one["median"].to_numpy(dtype=float) for one in found], 1.6)
         for i, (setting, one, width) in enumerate(zip(settings, found, widths)):
-            band(axis, one, setting.look, what == "loss", width, 4 * (i - (len(found) - 1) / 2)
-                 if len(found) < 8 else 0)
+            band(axis, one, setting.look, what == "loss", width,
+                 min(4, 12 / len(found)) * (i - (len(found) - 1) / 2))
         finish(axis, what, NAMES[what], drawn)
     left.plot([], [], color="#555555", linewidth=1.6,
               label=style.WORST_TO_BEST.replace("bar", "band"))
@@ -72,16 +72,18 @@ def training(runs: list[Run], each: bool = False):
     """Minibatch accuracy and loss during training, over all replicas."""
     figure, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
     for axis, what in ((left, "accuracy"), (right, "loss")):
+        settings = style.settings(runs, each)
+        every = [setting.over(series.training, what) for setting in settings]
+        widths = style.widths([found["median"].to_numpy(dtype=float) for found in every], 1.1)
         drawn = False
-        for setting in style.settings(runs, each):
-            found = setting.over(series.training, what)
+        for setting, found, width in zip(settings, every, widths):
             look = setting.look
             cleaned = [clean(found[c], what == "loss") for c in ("min", "median", "max")]
             x, low, median, high = thin(found["epoch"], *cleaned,
                                         reduce=(np.nanmin, np.nanmean, np.nanmax))
             drawn |= bool(np.isfinite(median).any())
             axis.fill_between(x, low, high, color=look.colour, alpha=0.10, linewidth=0)
-            axis.plot(x, median, color=look.colour, linestyle=look.dash, linewidth=1.1,
+            axis.plot(x, median, color=look.colour, linestyle=look.dash, linewidth=width,
                       label=look.label, marker="." if len(x) < 3 else None)
         finish(axis, what, f"minibatch {what}, before the update", drawn)
     left.plot([], [], color="#555555", linewidth=1.1,

@@ -111,7 +111,7 @@ def lines(found: list[End], each: bool = False) -> list[tuple[str, str, object,
     """(communication, what is fixed, its batch, ends by replicas): a line wherever a communication
     (`each`: of one seed) has several numbers of replicas at one local, or at one global batch; runs
     of no line are points ("", None)."""
-    called = [f"{names.marked(name)}{f', seed {fields.seed(end.run)}' * each}"
+    called = [f"{style.called(names.marked(name))}{f', seed {fields.seed(end.run)}' * each}"
               for name, end in zip(differences.communications([end.run for end in found]), found)]
     groups: dict[tuple, dict[int, list[End]]] = {}
     for key, end in zip(called, found):

@@ -17,12 +17,8 @@ def figure(runs: list[Run], each: bool = False):
     drawing, ((degree, dispersion),
               (consensus, accuracy)) = style.panels(2, 2, 9.6, 6.8, sharex=True)
     settings = style.settings(runs, each)
-    for setting in settings:
-        line(degree, setting, setting.over(degrees), "degree")
-        found = setting.over(lambda run: series.performance(run)[0])
-        loss = series.performance(setting.runs[0])[1] == "loss"
-        line(accuracy, setting, found.assign(**{c: clean(found[c], loss) for c in found
-                                                if c.startswith("mean")}), "mean")
+    lines(degree, settings, [setting.over(degrees) for setting in settings], "degree")
+    lines(accuracy, settings, [setting.over(mean_model) for setting in settings], "mean")
     sight = controller.looks_at(runs)
     logarithmic(dispersion, settings, "value", controller.seen, **sight)
     logarithmic(consensus, settings, "consensus", series.variance)
@@ -52,24 +48,37 @@ def degrees(run: Run) -> pd.DataFrame:
     return pd.DataFrame({key: run.iterations[key][:] for key in ("iteration", "epoch", "degree")})
 
 
-def line(axis, setting: style.Setting, found: pd.DataFrame, column: str, place=lambda y: y):
+def mean_model(run: Run) -> pd.DataFrame:
+    found, kind = series.performance(run)
+    return found[["iteration", "epoch"]].assign(mean=clean(found["mean"], kind == "loss"))
+
+
+def lines(axis, settings: list[style.Setting], found: list[pd.DataFrame], column: str,
+          place=lambda y: y):
+    """`line` of each setting; those under others remain visible."""
+    widths = style.widths([one[column].to_numpy(dtype=float) for one in found], 1.3)
+    for setting, one, width in zip(settings, found, widths):
+        if len(one):
+            line(axis, setting, one, column, width, place)
+
+
+def line(axis, setting: style.Setting, found: pd.DataFrame, column: str, width: float,
+         place):
     """The mean over seeds over epochs, with a band from the lowest to the highest."""
     look = setting.look
     x, y, low, high = thin(found["epoch"], *(found[f"{column}{end}"]
                                              for end in ("", "_low", "_high")))
     if len(setting.runs) > 1:
         axis.fill_between(x, place(low), place(high), color=look.colour, alpha=0.15, linewidth=0)
-    axis.plot(x, place(y), color=look.colour, linestyle=look.dash, linewidth=1.3, label=look.label,
-              marker=look.marker if len(x) < 30 else None, markersize=3.5)
+    axis.plot(x, place(y), color=look.colour, linestyle=look.dash, linewidth=width,
+              label=look.label, marker=look.marker if len(x) < 30 else None, markersize=3.5)
 
 
 def logarithmic(axis, settings, column: str, frame, **how):
     """Lines on a logarithmic axis, with room for exact zeros."""
     found = [setting.over(frame, **how) for setting in settings]
     scale = style.Logarithmic([one[column] for one in found if not one.empty])
-    for setting, one in zip(settings, found):
-        if not one.empty:
-            line(axis, setting, one, column, scale.place)
+    lines(axis, settings, found, column, scale.place)
     finish(axis, scale, any(len(one) for one in found), "not recorded")
 
 

@@ -36,7 +36,7 @@ def figure(runs: list[Run], measure: str = "variance", window: float = 0.1, each
                          if what in {of for of, *_ in told})
         axis.set_title(words + "\n" * (said.count("\n") + 2))
         axis.text(0, 1.01, f"rank correlation with the mean model:\n{said}",
-                  transform=axis.transAxes, fontsize=7.5, va="bottom", color="#444444")
+                  transform=axis.transAxes, fontsize=style.small(7.5), va="bottom", color="#444444")
         axis.set_xlabel(f"{UNITS[measure]}, mean of the first {100 * window:g} %")
         if not any(np.isfinite(values).any() for values in early):
             style.nothing(axis, f"{TITLES[measure]} or evaluations were not recorded")

@@ -37,7 +37,8 @@ def figure(runs: list[Run], window: float = 0.1):
         value, count = found.agreement("gini", when, stats.spearman, True)
         said = f"\nSpearman {value:+.2f} (Gini, decentralized)" if count else ""
         axis.set_title(TITLES[when].format(100 * window) + said)
-        axis.set_xticks(place, [found.implementations[i] for i in order], rotation=30, ha="right")
+        axis.set_xticks(place, [style.called(found.implementations[i]) for i in order], rotation=30,
+                        ha="right")
     panels[0].set_ylabel(f"mean rank over {len(found.groups)} group" + "s"
                          * (len(found.groups) != 1))
     panels[0].invert_yaxis()

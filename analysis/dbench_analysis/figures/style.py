@@ -13,6 +13,7 @@ from matplotlib.transforms import offset_copy
 from .. import differences, names, series
 from ..run import Run
 from ..textual import counted
+from . import paper
 
 # Okabe and Ito's colour-blind safe palette; the five implementations always have the same ones
 FIXED = {
@@ -39,6 +40,8 @@ SETTINGS = {
     "grid.color": "#E4E4E4", "grid.linewidth": 0.6,
     "axes.axisbelow": True, "legend.frameon": False, "legend.fontsize": 8.5,
     "legend.handlelength": 3, "lines.linewidth": 1.6, "svg.fonttype": "path",
+    "pdf.fonttype": 42, "ps.fonttype": 42,  # TrueType: journals refuse Type 3
+
     "svg.hashsalt": "dbench", "figure.facecolor": "white", "savefig.facecolor": "white",
     "axes.edgecolor": "#666666",
     "xtick.color": "#444444", "ytick.color": "#444444",
@@ -72,12 +75,20 @@ def settings(runs: list[Run], each: bool = False) -> list[Setting]:
     every run by itself."""
     groups = [[run] for run in runs] if each else differences.alike(runs)
     several = any(len(group) > 1 for group in groups)
-    return [Setting(group, replace(look, label=seeds(look.label, len(group)) if several
-                                   else look.label))
+    return [Setting(group, replace(look, label=seeds(called(look.label), len(group)) if several
+                                   else called(look.label)))
             for group, look in zip(groups, looks([group[0] for group in groups]))]
 
 
 WORST_TO_BEST = "median of local models (bar: worst to best, all seeds)"
+
+
+def entries(runs: list[Run]) -> list[str]:
+    """What `called` may be asked to call otherwise."""
+    return list(dict.fromkeys(text for texts in (differences.communications(runs),
+                                                 map(names.communication, runs),
+                                                 differences.setting_labels(runs))
+                              for text in texts))
 
 
 def seeds(label: str, count: int) -> str:
@@ -109,26 +120,18 @@ def colours_of(implementations: list[str]) -> dict[str, str]:
             for key in dict.fromkeys(implementations)}
 
 
-def panels(rows: int, columns: int, width: float, height: float, **how):
-    """A figure and its axes [rows][columns]; room for legends is made by the layout engine."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False, **how)
+panels, small, called, folded, wide = (paper.panels, paper.small, paper.called, paper.folded,
+                                       paper.wide)
 
 
 def legend(figure: Figure, axes, runs: int):
-    """One legend for the figure, below it, none for a single run unless it says something new."""
+    """One legend for the figure, below it: an entry for each label of the axes."""
     handles: dict[str, object] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
             handles.setdefault(label, handle)
-    texts = list(handles)
-    if texts:
-        columns = (1 if max(map(len, texts)) > 45
-                   else (2 if max(map(len, texts)) > 30 else min(4, len(texts))))
-        lines = -(-len(texts) // columns)
-        if lines > 6:  # a long legend must not eat the panels
-            figure.set_figheight(figure.get_figheight() + 0.18 * (lines - 6))
-        figure.legend(handles.values(), texts, loc="outside lower center", ncols=columns)
+    if handles:
+        paper.legend(figure, handles)
 
 
 def widths(curves: list[np.ndarray], width: float) -> list[float]:

@@ -21,7 +21,7 @@ def heat_maps(runs: list[Run], label: str):
     count, tensors = max(1, len(measures)), len(run.tensors)
     rows = (count + 1) // 2
     height = rows * float(np.clip(1.1 + 0.11 * tensors, 2.4, 4.4))
-    figure, axes = style.panels(rows, 2 if count > 1 else 1, 9.0, height)
+    figure, axes = style.panels(rows, 2 if count > 1 else 1, 9.0, height, least=2.1)
     for axis, measure in zip(axes.flat, measures):
         draw(figure, axis, runs, measure, labels=axis in axes[:, 0])
     for axis in list(axes.flat)[len(measures) or 1 :]:
@@ -58,14 +58,16 @@ def draw(figure, axis, runs: list[Run], measure: str, labels: bool):
         mesh = axis.pcolormesh(sides, np.arange(tensors + 1) - 0.5,
                                np.where(binned.T > 0, binned.T, np.nan),
                                norm=norm, cmap="viridis", rasterized=True)
-        figure.colorbar(mesh, ax=axis, label=UNITS[measure], pad=0.02, aspect=30)
+        unit = UNITS[measure].rsplit("(", 1)[-1].rstrip(")")
+        figure.colorbar(mesh, ax=axis, pad=0.02, aspect=30, label=f"{unit}, log scale")
     else:
         style.nothing(axis, "zero throughout")
     axis.set_ylim(tensors - 0.5, -0.5)
     every = max(1, int(np.ceil(tensors / 33)))
     names = list(runs[0].tensors["name"])
     axis.set_yticks(range(0, tensors, every),
-                    [shortened(n) for n in names[::every]] if labels else [], fontsize=6.5)
+                    [shortened(n) for n in names[::every]] if labels else [],
+                    fontsize=style.small(6.5))
 
 
 def shortened(name: str) -> str:

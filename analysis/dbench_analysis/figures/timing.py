@@ -21,8 +21,9 @@ def breakdown(runs: list[Run], each: bool = False):
     settings = style.settings(runs, each)
     found = [over_seeds(setting.runs) for setting in settings]
     shares = len(runs) > 1 and any(caveats(run) for run in runs)
-    figure, ((axis,),) = style.panels(1, 1, 9.0, 1.9 + 0.42 * len(settings))
-    labels = [setting.look.label for setting in settings]
+    figure, ((axis,),) = style.panels(1, 1, 9.0, 1.9 + 0.42 * len(settings),
+                                    least=0.7 + 0.36 * len(settings))
+    labels = [style.folded(setting.look.label, 22) for setting in settings]
     for row, parts in enumerate(found):
         step = step_of(parts)
         unit = (100 / step if step else 0.0) if shares else 1e3
@@ -31,10 +32,10 @@ def breakdown(runs: list[Run], each: bool = False):
             axis.barh(row, value * unit, left=left, color=COLOURS[name], height=0.62,
                       edgecolor="white", linewidth=0.5,
                       hatch="////" if name == "profile" else None)
-            if value * unit > 0.08 * max(1e-12, step * unit):
+            if value * unit > 0.72 / style.wide(9.0) * max(1e-12, step * unit):
                 axis.text(left + value * unit / 2, row,
                           f"{value * unit:.0f} %" if shares else f"{value * unit:.3g}",
-                          ha="center", va="center", fontsize=7.5, color="white")
+                          ha="center", va="center", fontsize=style.small(7.5), color="white")
             left += value * unit
         steps = [step_of(series.breakdown(run)) for run in settings[row].runs]
         if len(steps) > 1 and not shares:
@@ -54,8 +55,8 @@ def breakdown(runs: list[Run], each: bool = False):
         style.nothing(axis, "no times recorded")
     style.legend(figure, [axis], len(runs))
     if statement(runs):
-        figure.suptitle("\n".join(textwrap.wrap(statement(runs), 115)), fontsize=8, color="#A33",
-                        x=0.01, ha="left")
+        figure.suptitle("\n".join(textwrap.wrap(statement(runs), 115)), fontsize=style.small(8),
+                        color="#A33", x=0.01, ha="left")
     return figure
 
 

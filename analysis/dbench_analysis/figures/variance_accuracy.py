@@ -25,18 +25,17 @@ def figure(runs: list[Run], measure: str = "variance", each: bool = False):
     settings = style.settings(used, each)
     several = len(settings) > 1
     drawing, axes = style.panels(1, 2 if several else 1, 9.6 if several else 6.4, 4.8,
-                                 sharey=several, **(
-        {"width_ratios": [1.35, 1]} if several else {}))
+                                 sharey=several, width_ratios=[1.35, 1] if several else None)
     time(axes[0, 0], settings, measure, kind)
     if several:
-        beginning(axes[0, -1] if len(axes) == 1 else axes[1, 0], settings, measure, kind)
+        beginning(axes[0, 1], settings, measure, kind)
         explained(axes[0, 0], len(settings) < len(used))
     axes[0, 0].plot([], [], color="#555555", linewidth=0, marker="o", markersize=7,
                     markerfacecolor="white", label="end of the run")
     left = [run for run in runs if run not in used]
     if left:
         drawing.suptitle("left out, nothing to draw: " + ", ".join(
-            differences.labels(runs)[runs.index(run)] for run in left), fontsize=8,
+            differences.labels(runs)[runs.index(run)] for run in left), fontsize=style.small(8),
                          color="#777777")
     style.legend(drawing, [axes[0, 0]], len(runs))
     return drawing
@@ -64,7 +63,7 @@ def time(axis, settings: list[style.Setting], measure: str, kind: str):
     if len(ways) == 1 and len(x) < 40:
         for i in range(0, len(x), max(1, len(x) // 8)):
             axis.annotate(f"epoch {way['epoch'].iloc[i]:.3g}", (x[i], y[i]), xytext=(7, 5),
-                          textcoords="offset points", fontsize=7.5, color="#666666")
+                          textcoords="offset points", fontsize=style.small(7.5), color="#666666")
     epochs = [way["epoch"].iloc[i] for way in ways for i in (0, -1)]
     axis.set_title(f"during training, epoch {min(epochs):.3g} to {max(epochs):.3g}" if epochs
                    else "during training")

@@ -112,8 +112,8 @@ def why(found: list[Result]) -> list[str]:
     gaps = ", ".join(f"{r.name} {number(r.gap, 2)} (distance {number(r.distance, 2)})"
                      for r in by_gap)
     falls = all(a.distance >= b.distance for a, b in zip(by_gap, by_gap[1:]))
-    meaning = ("the larger the gap, the faster one averaging takes away what separates the "
-               "replicas, and so it is here" if falls else
+    meaning = ("a larger gap means that averaging brings the replicas together faster, and these "
+               "runs agree with that" if falls else
                "a larger gap should mean less disagreement, but that alone does not explain these "
                "runs")
     return [f"Spectral gaps of the graphs: {gaps}; {meaning}."]

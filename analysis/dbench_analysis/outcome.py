@@ -135,8 +135,8 @@ def verdict(found: Comparison, metric) -> list[str]:
     if not d.any():
         said.append(f"A and B are equal in every pair ({n}).")
     elif found.few:
-        said.append(f"Too few seeds to tell whether A and B differ: with {n} p cannot be below "
-                    f"{found.smallest_p:.3g}, whatever the runs show.")
+        said.append(f"Too few seeds to tell whether A and B differ: with {n} p cannot be "
+                    f"smaller than {found.smallest_p:.3g}, whatever the values are.")
     elif found.p <= found.alpha:
         sense = {"high": ("better", "worse"),
                  "low": ("worse", "better")}.get(metric.better, ("higher", "lower"))
@@ -144,11 +144,11 @@ def verdict(found: Comparison, metric) -> list[str]:
                     f"= {found.p:.3g}).")
     else:
         said.append(
-            f"No difference shown (p = {found.p:.3g}), which does not show that there is none.")
+            f"No difference is shown (p = {found.p:.3g}). This does not mean that there is none.")
     if found.margin is None:
-        said.append("Equivalence was not tested: state a --margin.")
+        said.append("Equivalence was not tested: give a margin.")
     elif found.equivalent is None:
-        said.append(f"Equivalence is not judged from fewer than {FEW} pairs.")
+        said.append(f"Equivalence needs at least {FEW} pairs.")
     else:
         within = f"within ± {amount(found.margin, metric, False)} (p = {found.equivalence_p:.3g})"
         said.append(f"A and B are equivalent {within}." if found.equivalent

@@ -94,8 +94,8 @@ def ranking(runs: list[Run], window: float = 0.1) -> Ranking:
         members.setdefault(name, run)
     groups = {key: members for key, members in groups.items() if len(members) > 1}
     if not groups:
-        raise AnalysisError("ranks", "no two implementations were run alike but for algorithm and "
-                                     "graph, with norms profiled and evaluated",
+        raise AnalysisError("ranks", "no two implementations have runs that differ only in "
+                                     "algorithm and graph, with norms and evaluations",
                             "give runs of one model, data set, number of replicas and seed, with "
                             "profile.norms on")
     implementations = list(dict.fromkeys(name for name in called
@@ -115,12 +115,12 @@ def ranking(runs: list[Run], window: float = 0.1) -> Ranking:
     notes = []
     left = len(runs) - sum(len(members) for members in groups.values()) - twice
     if left:
-        notes.append(f"{left} of {len(runs)} runs left out: nothing to rank them against, or no "
-                     "norms or evaluation recorded.")
+        notes.append(f"{left} of {len(runs)} runs left out: no other run to rank them against, "
+                     "or no norms or evaluation recorded.")
     if twice:
-        notes.append(f"{twice} runs left out that repeat another's setting and seed.")
+        notes.append(f"{twice} runs left out because another run has the same setting and seed.")
     if not np.isfinite(performance).all():
         notes.append("Not every group has every implementation: mean ranks over different groups "
-                     "do not compare.")
+                     "cannot be compared.")
     return Ranking(implementations, [label(next(iter(m.values()))) for m in groups.values()],
                    dispersion, performance, kind, identical, notes)

@@ -69,7 +69,7 @@ def test_convergence_over_bytes_and_seconds(make):
 def test_seconds_that_do_not_compare_are_refused(five, tmp_path, capsys):
     assert main(["plot", str(five), "-o", str(tmp_path), "--kind", "convergence", "--x",
                  "seconds"]) == 2
-    reason = "times of these runs do not compare: reproducible reductions (5 of 5 runs)"
+    reason = "times of these runs cannot be compared: reproducible reductions (5 of 5 runs)"
     assert reason in capsys.readouterr().err
     assert not list(tmp_path.glob("*.png"))
 

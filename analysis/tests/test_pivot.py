@@ -71,7 +71,7 @@ def test_latex(runs, capsys):
 def test_times_that_do_not_compare_are_refused(runs, capsys):
     assert main(["table", runs, "--rows", "implementation", "--metric", "elapsed"]) == 2
     error = capsys.readouterr().err
-    assert "do not compare: reproducible reductions (1 of 6 runs)" in error
+    assert "cannot be compared: reproducible reductions (1 of 6 runs)" in error
     assert "3 s" in table(capsys, runs, "--rows", "implementation", "--metric", "elapsed", "--only",
                           "replicas=16")
 

@@ -98,4 +98,4 @@ def test_graphs_of_one_implementation_are_told_apart_and_repeats_left_out(make):
     found = ranking([da.open(path) for path in paths])
     assert found.implementations == ["ada, k0=4",
                                      "ada, k0=8"] and found.performance.tolist() == [[2, 1]]
-    assert found.notes == ["1 runs left out that repeat another's setting and seed."]
+    assert found.notes == ["1 runs left out because another run has the same setting and seed."]

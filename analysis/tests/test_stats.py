@@ -104,7 +104,7 @@ def test_a_difference_is_found(tmp_path, capsys):
                                (0.51, 0.53)])
     assert main(["compare", runs, *RING, *TORUS]) == 0
     out = capsys.readouterr().out
-    assert ("A is worse than B: -2.33 points (p = 0.0312)." in out and "state a --margin" in out
+    assert ("A is worse than B: -2.33 points (p = 0.0312)." in out and "give a margin" in out
             and "96.9 % interval -3.00 points to -1.00 points\n" in out)
     assert main(["compare", runs, *RING,
                  *TORUS]) == 0 and capsys.readouterr().out == out, "deterministic"
@@ -151,7 +151,7 @@ def test_files_are_paired_by_seed(make, tmp_path, capsys):
     (["{runs}", *RING, *TORUS, "--margin", "0.5"], "0.5% for points"),
     (["{runs}", *RING, *TORUS, "--margin", "0%"], "above 0"),
     (["{runs}", *RING, *TORUS, "--metric", "elapsed"],
-     "do not compare: reproducible reductions (4 of 4 runs)"),
+     "cannot be compared: reproducible reductions (4 of 4 runs)"),
     (["{runs}", *RING, *TORUS, "--metric", "implementation"], "holds words"),
     (["{runs}", *RING, *TORUS, "--alpha", "5"], "out of range"),
 ])

@@ -50,7 +50,7 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("variance-accuracy", "Variance versus accuracy",
-             "Each run moves through training from its small points to its open marker. Further "
+             "Each run starts at its small points and ends at its open marker. Further "
              "left means that the replicas agree more, higher means that they are more accurate; "
              "with several runs the second panel sets the variance of the first tenth of the "
              "iterations against the final accuracy.", variance_accuracy.figure),
@@ -65,7 +65,7 @@ KINDS = {
              accuracy.training),
         Kind("consensus", "Consensus distance and variance",
              "How far the replicas are from their mean just before averaging: the root mean square "
-             "distance in parameter space, and the same squared per parameter. Exactly zero where "
+             "distance in parameter space, and the same squared per parameter. Exactly zero if "
              "all replicas are identical.",
              spread.consensus),
         Kind("dispersion", "Dispersion of the parameter norms",
@@ -78,13 +78,13 @@ KINDS = {
              "are the layers in which the replicas differ most. Grey is "
              "zero.", tensors.heat_maps, each=True, seeds=False),
         Kind("communication", "Communication",
-             "How many neighbours a replica sends to in each iteration, and what accuracy the "
-             "bytes sent have bought.",
+             "How many neighbours a replica sends to in each iteration, and what accuracy "
+             "was reached for the bytes sent.",
              communication.cost),
         Kind("adaptation", "Graphs that change",
              "What a controller of the graph sets (neighbours), what it may look at (dispersion of "
-             "the norms, consensus distance) and what comes of it, over the same epochs. Static "
-             "graphs are flat lines on top.",
+             "the norms, consensus distance) and the result, over the same epochs. Static "
+             "graphs are flat lines in the first panel.",
              adaptation.figure),
         Kind("convergence", "Convergence",
              "How fast the model with the averaged parameters learns. Runs that differ in nothing "
@@ -92,8 +92,8 @@ KINDS = {
              "best.", convergence.figure),
         Kind("early", "Early spread and final accuracy",
              "Each run is a point: how far the replicas lie apart in the first part of the run, "
-             "and what comes of it in the end. The rank correlations stand above, with and without "
-             "C_complete, whose replicas are identical by construction.", early.figure,
+             "and its final accuracy. The rank correlations are printed above, with and without "
+             "C_complete, whose replicas are always identical.", early.figure,
              words=early.words, many=True),
         Kind("connections", "Accuracy against connections",
              "Final accuracy against the mean number of neighbours. Filled: median of the local "
@@ -113,8 +113,8 @@ KINDS = {
              words=ranks.words, many=True, seeds=False),
         Kind("timing", "Where the time goes",
              "Mean time of an iteration by part. Exchange is only what was not hidden behind "
-             "computation; profiling stands beside the step and is not part of "
-             "it.", timing.breakdown),
+             "computation; profiling is not part of "
+             "the step.", timing.breakdown),
     )
 }
 

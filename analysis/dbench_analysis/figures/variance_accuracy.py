@@ -67,7 +67,7 @@ def time(axis, settings: list[style.Setting], measure: str, kind: str):
     epochs = [way["epoch"].iloc[i] for way in ways for i in (0, -1)]
     axis.set_title(f"during training, epoch {min(epochs):.3g} to {max(epochs):.3g}" if epochs
                    else "during training")
-    axis.set_xlabel(f"{UNITS[measure]}, mean since the evaluation before")
+    axis.set_xlabel(f"{UNITS[measure]}, averaged since the previous evaluation")
     axis.set_ylabel(f"local test {kind}: median, worst to best")
     finish(axis, scale, kind, len(ways), measure)
 

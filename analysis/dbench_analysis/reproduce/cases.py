@@ -114,7 +114,8 @@ def cases(runs: list[Run], window: float) -> tuple[list[Case], list[str]]:
         found.setdefault((name, case.group), case)
     if len(found) < len(whole):
         notes.append(
-            f"{len(whole) - len(found)} runs left out that repeat another's setting and seed.")
+            f"{len(whole) - len(found)} runs left out because another run has the same setting "
+            "and seed.")
     others = sum(case.role == "other" for case in found.values())
     if others:
         notes.append(f"{others} runs of other algorithms than dsgd and gradient all-reduce, or "

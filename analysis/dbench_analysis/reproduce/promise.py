@@ -236,8 +236,8 @@ def times(runs: list[Run], terms: Terms) -> Finding:
     rule = ("Median step time of all-reduce over that of AER, paired over seeds, of runs whose "
             "times can be compared. Supported: above 1 in every setting (sign flips of the "
             f"logarithm, p <= {terms.alpha:g}); contradicted: below 1 in one "
-            f"(p <= {terms.alpha:g} / number of settings). Published ratios are shown but not judged: they belong to other "
-            "machines.")
+            f"(p <= {terms.alpha:g} / number of settings). Published ratios are shown but "
+            "not judged: they belong to other machines.")
     missing = wanting(told, terms, "runs over aer and centralized ones, with comparable times "
                                    "(reduction library, a rank for each replica, a core or GPU for "
                                    "each rank)")

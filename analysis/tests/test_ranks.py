@@ -82,7 +82,7 @@ def test_command_and_figure(groups, tmp_path, capsys):
 def test_nothing_to_rank(make, tmp_path, capsys):
     make(name="a"), make(name="b", replicas=4)
     assert main(["ranks", str(tmp_path)]) == 2
-    assert "no two implementations were run alike" in capsys.readouterr().err
+    assert "no two implementations have runs" in capsys.readouterr().err
     assert main(["plot", str(tmp_path), "-o", str(tmp_path), "--kind", "ranks", "--dpi", "30"]) == 0
     assert "note: ranks: no two implementations" in capsys.readouterr().out
     assert main(["ranks", str(tmp_path), "--window", "2"]) == 2

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import names, series
+from . import differences, names, series
 from .run import Run
 from .textual import bytes_, number, percent
 
@@ -35,8 +35,8 @@ def results(runs: list[Run]) -> list[Result]:
     if any(len(run.evaluations) == 0 for run in runs):
         return []
     found: dict[str, list[Run]] = {}
-    for run in runs:
-        found.setdefault(names.communication(run), []).append(run)
+    for run, name in zip(runs, differences.communications(runs)):
+        found.setdefault(names.marked(name), []).append(run)
     return [of_like(name, like) for name, like in found.items()] if len(found) > 1 else []
 
 
@@ -112,8 +112,8 @@ def why(found: list[Result]) -> list[str]:
     gaps = ", ".join(f"{r.name} {number(r.gap, 2)} (distance {number(r.distance, 2)})"
                      for r in by_gap)
     falls = all(a.distance >= b.distance for a, b in zip(by_gap, by_gap[1:]))
-    meaning = ("the larger the gap, the faster one averaging takes away what separates the "
-               "replicas, and so it is here" if falls else
+    meaning = ("a larger gap means that averaging brings the replicas together faster, and these "
+               "runs agree with that" if falls else
                "a larger gap should mean less disagreement, but that alone does not explain these "
                "runs")
     return [f"Spectral gaps of the graphs: {gaps}; {meaning}."]

@@ -6,6 +6,7 @@ import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
+from . import conditions
 from .errors import AnalysisError
 
 COMMANDS = ("show", "plot", "report", "table", "collect", "compare", "ranks", "reproduce", "graph")
@@ -34,7 +35,12 @@ def parser() -> argparse.ArgumentParser:
         )
         if takes_runs:
             sub.add_argument("runs", nargs="+", metavar="RUN",
-                             help="result file, folder of them, or glob pattern")
+                             help="result file, folder of them, glob pattern, or a table of "
+                                  "`collect`")
+        if takes_runs or name == "reproduce":
+            sub.add_argument("--where", "--only", dest="where", action="append", default=[],
+                             metavar="FIELD=VALUE",
+                             help=getattr(module, "WHERE", conditions.HELP))
         module.declare(sub)
         sub.set_defaults(run=module.run, takes_runs=takes_runs)
     return main

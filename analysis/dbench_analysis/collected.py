@@ -1,7 +1,6 @@
 """Many result files as one tidy table: a row per run, a column per field. Files are opened in
 turn."""
 
-import fnmatch
 import itertools
 import multiprocessing
 import os
@@ -13,12 +12,12 @@ from pathlib import Path
 import pandas as pd
 
 from . import fields
+from .conditions import Condition
 from .differences import flattened
 from .errors import AnalysisError
 from .run import Run
-from .select import result_files
+from .select import TABLES, result_files
 
-TABLES = (".csv", ".parquet")
 PARALLEL = 200  # files from which on starting other processes pays
 
 
@@ -37,14 +36,14 @@ class Collection:
                           [s for s, k in zip(self.specs, keep) if k], self.faults)
 
 
-def collect(named: list[str], keys, told=None) -> Collection:
+def collect(named: list[str], keys, told=None, optional=()) -> Collection:
     """The fields `keys` of every run among files, folders, globs and collected tables (.csv,
-    .parquet).
+    .parquet), and the fields `optional` where a table has them.
 
     A file that cannot be read costs its row only: it is named in `faults`. `told(done, files)` is
     called after each file.
     """
-    columns = [fields.find(key) for key in dict.fromkeys(keys)]
+    columns = [fields.find(key) for key in dict.fromkeys((*keys, *optional))]
     tables = [item for item in named if Path(item).suffix in TABLES]
     others = [item for item in named if item not in tables]
     files = [path for path, _ in result_files(others)] if others else []
@@ -61,7 +60,7 @@ def collect(named: list[str], keys, told=None) -> Collection:
             told(done, len(files))
     frames = [pd.DataFrame(rows, columns=[c.key for c in columns])] if rows or not tables else []
     for item in tables:
-        frames.append(read_table(Path(item), [c.key for c in columns]))
+        frames.append(read_table(Path(item), [c.key for c in columns], optional))
         specs += [None] * len(frames[-1])
     return Collection(pd.concat(frames, ignore_index=True), specs, faults)
 
@@ -87,7 +86,7 @@ def read_row(path: Path, keys: list[str]) -> tuple[dict, dict, str]:
         return {}, {}, str(error)
 
 
-def read_table(path: Path, keys: list[str]) -> pd.DataFrame:
+def read_table(path: Path, keys: list[str], optional=()) -> pd.DataFrame:
     """The columns `keys` of a table that `collect` wrote."""
     try:
         frame = (pd.read_csv(path, keep_default_na=True) if path.suffix == ".csv"
@@ -97,6 +96,7 @@ def read_table(path: Path, keys: list[str]) -> pd.DataFrame:
     except (ValueError, ImportError, OSError) as error:
         raise AnalysisError(path, f"cannot be read as a table: {error}",
                             "give what `collect` wrote, or result files") from error
+    keys = [key for key in keys if key in frame or key not in optional]
     missing = [key for key in keys if key not in frame]
     if missing:
         raise AnalysisError(path, f"no column {', '.join(missing)}",
@@ -107,39 +107,8 @@ def read_table(path: Path, keys: list[str]) -> pd.DataFrame:
     return frame[keys]
 
 
-class Condition:
-    """`field=value`, `field!=value`, alternatives by `|`, shell patterns in words, numbers as
-    numbers."""
-
-    def __init__(self, text: str):
-        self.text = text
-        key, equals, value = text.partition("=")
-        self.negated = key.endswith("!")
-        self.key, self.values = key.removesuffix("!").strip(), [v.strip() for v in value.split("|")]
-        if not equals or not self.key:
-            raise AnalysisError(text, "not understood as a condition",
-                                "write field=value, such as replicas=16")
-        fields.find(self.key, "condition")
-
-    def holds(self, value) -> bool:
-        return any(alike(value, wanted) for wanted in self.values) != self.negated
-
-
-def alike(value, wanted: str) -> bool:
-    try:
-        return float(value) == float(wanted)
-    except (TypeError, ValueError):
-        return fnmatch.fnmatchcase(str(value), wanted)
-
-
 def selected(found: Collection, conditions: list[Condition]) -> Collection:
-    """The runs for which all conditions hold; an empty selection is a fault that names what there
-    is."""
+    """The rows for which all conditions hold."""
     for condition in conditions:
-        keep = [condition.holds(value) for value in found.frame[condition.key]]
-        if not any(keep):
-            there = (", ".join(sorted({str(v) for v in found.frame[condition.key]})[:12])
-                     or "no run at all")
-            raise AnalysisError(condition.text, "no run is so", f"{condition.key} is: {there}")
-        found = found.where(keep)
+        found = found.where(condition.kept(found.frame[condition.key]))
     return found

@@ -78,6 +78,7 @@ def refuse_times(timed: list[str], time_notes: list[str], place: str):
             groups[reason] = groups.get(reason, 0) + 1
     why = "; ".join(f"{reason} ({count} of {len(time_notes)} runs)"
                     for reason, count in groups.items())
-    raise AnalysisError(f"{place} {', '.join(timed)}", f"times of these runs do not compare: {why}",
+    raise AnalysisError(f"{place} {', '.join(timed)}", "times of these runs cannot be "
+                        f"compared: {why}",
                         "measure with \"reduction\": \"library\", one replica a rank and a core "
                         "for each rank")

@@ -1,8 +1,9 @@
 """What tells the specs of several runs apart."""
 
+import collections
 import json
 
-from . import names
+from . import fields, names
 from .run import Run
 
 IGNORED = ("/name", "/output", "/notes")
@@ -43,25 +44,66 @@ def differences(runs: list[Run]) -> list[tuple[str, list[str]]]:
     return [(pointer, values) for pointer, values in rows if len(set(values)) > 1]
 
 
-def setting_labels(runs: list[Run]) -> list[str]:
-    """Labels of runs that stand for their settings: the communication, n where it varies, and what
-    else the settings of one communication differ in, such as "D_ring, n=8, lr=0.2"."""
-    told = [names.communication(run) for run in runs]
-    if len({run.replicas for run in runs}) > 1:
-        told = [f"{name}, n={run.replicas}" for name, run in zip(told, runs)]
-    family = ("/replicas", "/implementation", "/algorithm/type", "/graph/type")
-    found = []
-    for name in told:
-        same = [flattened(run.spec) for run, other in zip(runs, told) if other == name]
-        found.append([p for p in dict.fromkeys(p for spec in same for p in spec)
-                      if p not in family and not is_aside(p)
-                      and len({spec.get(p) for spec in same}) > 1])
-    labels = []
-    for name, run, pointers in zip(told, runs, found):
-        spec = flattened(run.spec)
-        labels.append(", ".join(
-            [name, *(f"{p.rsplit('/', 1)[-1]}={spec[p]}" for p in pointers if p in spec)]))
-    return labels
+def told(pointer: str, value: str) -> bool:
+    """Whether the name of a communication says this already, or nobody needs to be told."""
+    return (pointer in ("/replicas", "/implementation", "/algorithm", "/graph", "/algorithm/type",
+                        "/algorithm/order", "/graph/type")
+            or (pointer, value) in (("/graph/weights", "auto"), ("/graph/lazy", "1")))
+
+
+def told_apart(texts: list[str], specs: list[dict[str, str]], use) -> list[str]:
+    """The texts, those of one text followed by the entries of their specs in which they differ, if
+    `use(pointer)`: "base_k, k=1" and "base_k, k=3"."""
+    groups: dict[str, list[int]] = {}
+    for i, text in enumerate(texts):
+        groups.setdefault(text, []).append(i)
+    found = list(texts)
+    for members in groups.values():
+        kept = [{p: v for p, v in specs[i].items() if use(p) and not told(p, v)} for i in members]
+        for pointer in dict.fromkeys(p for spec in kept for p in spec):
+            if len({spec.get(pointer) for spec in kept}) > 1:
+                for i, spec in zip(members, kept):
+                    if pointer in spec:
+                        found[i] += f", {called(pointer)}={spec[pointer]}"
+    return found
+
+
+def called(pointer: str) -> str:
+    """The last word of a JSON pointer that tells what it is of."""
+    *above, last = pointer.strip("/").split("/")
+    return above[-1] if last == "type" and above else last
+
+
+def of_communication(pointer: str) -> bool:
+    return pointer.startswith(("/graph", "/algorithm"))
+
+
+def communications(runs: list[Run]) -> list[str]:
+    """What the runs' communications are called, with what graphs or algorithms of one name differ
+    in."""
+    return told_apart([names.implementation(run) for run in runs],
+                      [flattened(run.spec) for run in runs], of_communication)
+
+
+def setting_labels(runs: list[Run], sized: bool = True) -> list[str]:
+    """Labels of runs that stand for their settings: the communication, n where it varies (if
+    `sized`), and what else the settings of one communication differ in, such as
+    "D_ring, n=8, lr=0.2"."""
+    texts = [names.communication(run) for run in runs]
+    if sized and len({run.replicas for run in runs}) > 1:
+        texts = [f"{name}, n={run.replicas}" for name, run in zip(texts, runs)]
+    return told_apart(texts, [flattened(run.spec) for run in runs], lambda p: not is_aside(p))
+
+
+def labels(runs: list[Run]) -> list[str]:
+    """Distinct labels: of the setting, then the seed, the name, the file, as far as needed."""
+    texts = setting_labels(runs)
+    for more in (lambda run: f"seed {fields.seed(run)}", lambda run: run.name,
+                 lambda run: str(run.path)):
+        counts = collections.Counter(texts)
+        texts = [f"{text}, {more(run)}" if counts[text] > 1 else text
+                 for text, run in zip(texts, runs)]
+    return texts
 
 
 def differing(a: list[dict[str, str]], b: list[dict[str, str]]) -> list[tuple[str, str, str]]:

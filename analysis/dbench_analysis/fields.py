@@ -1,6 +1,7 @@
 """What can be said of a run in one cell: the columns of `table`, `collect`, `show` and the
 report."""
 
+import difflib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -184,12 +185,15 @@ def _table() -> list[Field]:
         Field("schedule", "schedule", "the learning rate's schedule", spec("schedule")),
         Field("model", "model", "the model's type", spec("model")),
         Field("data", "data", "the data set", spec("data")),
-        Field("partition", "partition", "how samples are dealt to replicas, with its parameters",
+        Field("partition", "partition", "how samples are divided among replicas, with parameters",
               names.partition),
         Field("precision", "precision", "float32 or float64",
               in_spec("precision", default="float32")),
         Field("seed", "seed", "the seed", seed),
         Field("replicas", "replicas", "replicas n", lambda r: r.replicas),
+        Field("evaluated", "evaluated", "replicas whose models are evaluated",
+              lambda r: len(r.evaluations["replica"]) if "replica" in r.evaluations
+              else r.replicas),
         Field("ranks", "ranks", "MPI ranks", lambda r: r.rank_count),
         Field("batch", "global batch", "samples per iteration, all replicas", batch),
         Field("batch_size", "local batch", "samples per iteration of one replica", local_batch),
@@ -220,7 +224,7 @@ def _table() -> list[Field]:
         Field("validation_accuracy", "validation",
               "final validation accuracy of the averaged parameters",
                  lambda r: last(r, "accuracy", "mean", "validation_"), percent, better="high"),
-        Field("variance", "variance", "last variance over replicas, mean over parameters",
+        Field("variance", "variance", "variance over replicas at the end, mean over parameters",
               lambda r: final_spread(r, "variance"), short),
         Field("variance_early", "early variance",
               "mean variance over the first tenth of the iterations",
@@ -228,9 +232,9 @@ def _table() -> list[Field]:
         Field("variance_early_after", "early variance after",
               "the same right after averaging (profile.after)",
                  lambda r: series.early_spread(r, "variance_after"), short),
-        Field("consensus", "consensus distance", "last consensus distance",
+        Field("consensus", "consensus distance", "consensus distance at the end",
               lambda r: final_spread(r, "consensus"), short),
-        Field("gini", "Gini", "last Gini coefficient of the norms, median over weight tensors",
+        Field("gini", "Gini", "Gini coefficient of the norms at the end, median over weights",
               lambda r: final_spread(r, "gini"), short),
         Field("step_time", "step", "median step time of the slowest rank", step, seconds,
               timed=True, better="low"),
@@ -255,8 +259,8 @@ DEFAULT = (
 
 
 COLLECTED = (
-    "name", "status", "implementation", "algorithm", "graph", "graph_label", "replicas", "ranks",
-    "seed", "model", "data", "partition",
+    "name", "status", "implementation", "algorithm", "graph", "graph_label", "replicas",
+    "evaluated", "ranks", "seed", "model", "data", "partition",
     "precision", "optimizer", "lr", "momentum", "weight_decay", "schedule", "batch_size", "batch",
     "iterations", "epochs", "degree", "rho", "bytes",
     *(f"{what}_{c}" for what in ("accuracy", "loss")
@@ -289,8 +293,10 @@ def find(key: str, place: str = "--columns") -> Field:
         return at(key)
     if key in COLUMNS or key in NOTES:
         return COLUMNS.get(key) or NOTES[key]
+    near = difflib.get_close_matches(key, [*COLUMNS, *NOTES], 1)
+    meant = f"did you mean {near[0]}? Else " if near else ""
     raise AnalysisError(f"{place} {key}", "no such column",
-                        f"choose from {', '.join(COLUMNS)}, or a JSON pointer into the spec")
+                        f"{meant}choose from {', '.join(COLUMNS)}, or a JSON pointer into the spec")
 
 
 def chosen(text: str | None, default=DEFAULT, place: str = "--columns") -> list[Field]:

@@ -1,12 +1,29 @@
 """Tables of text as Markdown and LaTeX (booktabs)."""
 
+import re
+
 LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
          "{": r"\{", "}": r"\}",
          "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "†": r"\dag{}",
          "–": "--"}
 
 
+POWER = re.compile(r"\((-?[\d.]+) ± ([\d.]+)\)e([+-]\d+)|(?<![\w.])(-?\d[\d.]*)e([+-]\d+)")
+
+
 def latex_text(text: str) -> str:
+    """Escaped; (9.4 ± 1.6)e-08 and 9.4e-08 with the power of ten as one prints it."""
+    found, end = "", 0
+    for match in POWER.finditer(text):
+        mean, deviation, power, alone, of_alone = match.groups()
+        number = f"{mean}({deviation})" if mean else alone
+        found += escaped(text[end : match.start()])
+        found += rf"${number}\times10^{{{int(power or of_alone)}}}$"
+        end = match.end()
+    return found + escaped(text[end:])
+
+
+def escaped(text: str) -> str:
     return "".join(LATEX.get(letter, letter) for letter in text)
 
 

@@ -82,18 +82,3 @@ def partition(run: Run) -> str:
     data = run.spec.get("data")
     return (with_parameters(data.get("partition", "shuffled")) if isinstance(data, dict)
             else "shuffled")
-
-
-def labels(runs: list[Run]) -> list[str]:
-    """Short distinct labels: the communication, then n, then the name, then the file, as needed."""
-    columns = [[communication(r) for r in runs], [f"n={r.replicas}" for r in runs]]
-    found = columns[0]
-    if len(set(columns[1])) > 1:
-        found = [f"{c}, {n}" for c, n in zip(*columns)]
-    if len(set(found)) == len(runs):
-        return found
-    found = [r.name for r in runs]
-    if len(set(found)) == len(runs):
-        return found
-    found = [r.path.stem for r in runs]
-    return found if len(set(found)) == len(runs) else [str(r.path) for r in runs]

@@ -108,7 +108,7 @@ def timing(run: Run) -> list[tuple[str, str]]:
     shares = [f"{name} {seconds(v)} ({100 * v / inside:.0f} %)"
               for name, v in parts.items() if name != "profile" and inside > 0]
     rows.append(("mean step", f"{seconds(inside)} = {' + '.join(shares)}"))
-    rows.append(("beside it", f"profile {seconds(parts['profile'])} per iteration"))
+    rows.append(("profiling", f"{seconds(parts['profile'])} per iteration, not part of the step"))
     rows.append(("sent", f"{cell(run, 'bytes')} by all replicas"))
     if caveats(run):
         rows.append(("note",

@@ -55,7 +55,7 @@ def by_key(found: Collection, keys: list[str], name: str) -> dict[tuple, int]:
             said = ", ".join(f"{k}={v}" for k, v in zip(keys, key))
             differ = ", ".join(mixed(found, [members])) or "nothing but their files"
             raise AnalysisError(f"{name}, {said}", f"{len(members)} runs, which differ in {differ}",
-                                "--only field=value leaves some out, --pair seed,FIELD pairs by "
+                                "--where field=value selects some, --pair seed,FIELD pairs by "
                                 "more than the seed")
     return {key: members[0] for key, members in rows.items()}
 

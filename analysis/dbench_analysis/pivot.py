@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from . import differences
 from .collected import Collection
-from .differences import is_aside
 from .fields import Field
 from .select import natural
 from .textual import counted, percent
 
+LOCAL = ("accuracy_min", "accuracy_median", "accuracy_max", "loss_min", "loss_median", "loss_max",
+         "accuracy_local_best")
 EVALUATED = "/evaluate/replicas"  # over which the worst, median and best local model are taken
 
 
@@ -60,8 +62,32 @@ class Pivot:
         return chosen
 
 
+def told_apart(found: Collection, fields: list[Field]) -> Collection:
+    """With the names of communications followed by what graphs and algorithms of one name differ
+    in, as far as no other field of the pivot says it: base_k with k = 1 and k = 3 are two rows."""
+    keys = {f.key for f in fields}
+    if "graph_label" in keys:
+        return found
+    labels = found.frame.get("graph_label", pd.Series([""] * len(found.frame)))
+    specs = [spec if spec is not None else in_label(str(label))
+             for spec, label in zip(found.specs, labels)]
+    frame = found.frame.copy()
+    for key in keys & {"implementation", "graph", "algorithm"}:
+        frame[key] = differences.told_apart(
+            list(frame[key]), specs,
+            lambda p: differences.of_communication(p) and p not in keys)
+    return Collection(frame, found.specs, found.faults)
+
+
+def in_label(label: str) -> dict[str, str]:
+    """The parameters in a `graph_label`, such as "base_k k=3", as a spec has them."""
+    return {f"/graph/{key}": value for key, equals, value in
+            (word.partition("=") for word in label.split()) if equals}
+
+
 def pivot(found: Collection, rows: list[Field], columns: list[Field],
           metrics: list[Field]) -> Pivot:
+    found = told_apart(found, [*rows, *columns])
     frame, by = found.frame, [f.key for f in (*rows, *columns)]
     keys = [tuple(readable(v) for v in values)
             for values in frame[by].itertuples(index=False, name=None)]
@@ -116,12 +142,24 @@ def notes(found: Collection, groups: dict[tuple, list[int]], metrics: list[Field
         some = ", ".join(str(v) for v in twice[0])
         told.append(f"{counted(len(twice), 'cell')} with the same seed more than once (such as "
                     f"{some}): n counts runs, not seeds.")
+    told += over_replicas(found.frame, metrics)
     for metric in metrics:
         values = pd.to_numeric(found.frame[metric.key], errors="coerce")
         lost = int((~values.map(math.isfinite)).sum())
         if lost:
             told.append(f"{counted(lost, 'run')} without a finite {metric.title} left out.")
     return told
+
+
+def over_replicas(frame: pd.DataFrame, metrics: list[Field]) -> list[str]:
+    """Over how many replicas the worst, the median and the best local model are taken."""
+    if not {"evaluated", "replicas"} <= {*frame} or not any(m.key.startswith(LOCAL)
+                                                            for m in metrics):
+        return []
+    pairs = sorted({(int(a), int(n)) for a, n in frame[["evaluated", "replicas"]].dropna().to_numpy(
+        dtype=float)})
+    said = ", ".join(f"{n} replicas" if a == n else f"{a} of {n} replicas" for a, n in pairs)
+    return [f"Local models: over {said}, as evaluated."] if said else []
 
 
 def mixed(found: Collection, groups) -> dict[str, list[str]]:
@@ -132,7 +170,7 @@ def mixed(found: Collection, groups) -> dict[str, list[str]]:
         specs = [found.specs[i] for i in members if found.specs[i] is not None]
         for pointer in dict.fromkeys(p for spec in specs for p in spec):
             values = {spec.get(pointer, "-"): None for spec in specs}
-            if len(values) > 1 and (pointer == EVALUATED or not is_aside(pointer)):
+            if len(values) > 1 and (pointer == EVALUATED or not differences.is_aside(pointer)):
                 differing.setdefault(pointer, {}).update(values)
     return {pointer: list(values) for pointer, values in differing.items()}
 
@@ -146,7 +184,11 @@ def shown(cell: Cell, metric: Field, pm: str = "±", with_count: bool = False) -
         return f"{100 * cell.mean:.2f} {pm} {100 * cell.deviation:.2f} %{count}"
     if metric.timed or metric.key == "bytes":  # units of their own
         return f"{metric.show(cell.mean)} {pm} {metric.show(cell.deviation)}{count}"
-    if cell.deviation == 0 or not 1e-4 <= abs(cell.mean) < 1e6:
-        return f"{cell.mean:.4g} {pm} {cell.deviation:.2g}{count}"
-    digits = min(8, max(0, 1 - math.floor(math.log10(cell.deviation))))
-    return f"{cell.mean:.{digits}f} {pm} {cell.deviation:.{digits}f}{count}"
+    if cell.deviation == 0:
+        return f"{cell.mean:.4g} {pm} 0{count}"
+    power = 0 if 1e-4 <= abs(cell.mean) < 1e6 else math.floor(math.log10(
+        abs(cell.mean) or cell.deviation))
+    mean, deviation = cell.mean / 10.0**power, cell.deviation / 10.0**power
+    digits = min(8, max(0, 1 - math.floor(math.log10(deviation))))
+    text = f"{mean:.{digits}f} {pm} {deviation:.{digits}f}"
+    return (f"({text})e{power:+03d}" if power else text) + count

@@ -50,28 +50,6 @@ class Ranking:
         return (float(np.nanmean(each)) if count else float("nan")), count
 
 
-def communications(runs: list[Run]) -> list[str]:
-    """What the runs are called: the implementation, and where one has several graphs or algorithms,
-    what these differ in."""
-    called = [names.implementation(run) for run in runs]
-    specs = [{p: v for p, v in differences.flattened(run.spec).items() if p.startswith(FAMILY[1:])
-              and not told(p, v)} for run in runs]
-    found = []
-    for name, spec in zip(called, specs):
-        like = [other for other, also in zip(specs, called) if also == name]
-        apart = [p for p in dict.fromkeys(p for other in like for p in other)
-                 if len({other.get(p) for other in like}) > 1]
-        found.append(
-            ", ".join([name, *(f"{p.rsplit('/', 1)[-1]}={spec[p]}" for p in apart if p in spec)]))
-    return found
-
-
-def told(pointer: str, value: str) -> bool:
-    """Whether the name of an implementation says this already, or nobody needs to be told."""
-    return pointer.endswith(("/type", "/order", "/algorithm", "/graph")) or (pointer, value) in (
-        ("/graph/weights", "auto"), ("/graph/lazy", "1"))
-
-
 def setting_of(run: Run) -> frozenset:
     """All of the spec but communication, names, seed and the like; the replicas count."""
     spec = differences.flattened(run.spec)
@@ -107,7 +85,7 @@ def ranking(runs: list[Run], window: float = 0.1) -> Ranking:
             else "loss")
     usable = [run for run in runs if np.isfinite(fields.last(run, kind, "mean"))
               and np.isfinite(series.mean_dispersion(run, MEASURES[0]))]
-    called = communications(usable)
+    called = differences.communications(usable)
     groups: dict[frozenset, dict[str, Run]] = {}
     twice = 0
     for run, name in zip(usable, called):
@@ -116,8 +94,8 @@ def ranking(runs: list[Run], window: float = 0.1) -> Ranking:
         members.setdefault(name, run)
     groups = {key: members for key, members in groups.items() if len(members) > 1}
     if not groups:
-        raise AnalysisError("ranks", "no two implementations were run alike but for algorithm and "
-                                     "graph, with norms profiled and evaluated",
+        raise AnalysisError("ranks", "no two implementations have runs that differ only in "
+                                     "algorithm and graph, with norms and evaluations",
                             "give runs of one model, data set, number of replicas and seed, with "
                             "profile.norms on")
     implementations = list(dict.fromkeys(name for name in called
@@ -137,12 +115,12 @@ def ranking(runs: list[Run], window: float = 0.1) -> Ranking:
     notes = []
     left = len(runs) - sum(len(members) for members in groups.values()) - twice
     if left:
-        notes.append(f"{left} of {len(runs)} runs left out: nothing to rank them against, or no "
-                     "norms or evaluation recorded.")
+        notes.append(f"{left} of {len(runs)} runs left out: no other run to rank them against, "
+                     "or no norms or evaluation recorded.")
     if twice:
-        notes.append(f"{twice} runs left out that repeat another's setting and seed.")
+        notes.append(f"{twice} runs left out because another run has the same setting and seed.")
     if not np.isfinite(performance).all():
         notes.append("Not every group has every implementation: mean ranks over different groups "
-                     "do not compare.")
+                     "cannot be compared.")
     return Ranking(implementations, [label(next(iter(m.values()))) for m in groups.values()],
                    dispersion, performance, kind, identical, notes)

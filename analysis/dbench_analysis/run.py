@@ -1,9 +1,14 @@
 """A result file as an object: what was asked for, where it ran, and the tables it recorded."""
 
+from __future__ import annotations
+
 import json
+import os
 import weakref
 from functools import cached_property
+from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
@@ -15,17 +20,22 @@ from .openfiles import Kept
 from .table import Table, decoded, text
 from .writer import condition, duration, silence
 
+if TYPE_CHECKING:
+    import xarray
+
 
 class Run:
     """One result file, open for reading. Arrays are read when they are asked for. Of many runs only
     those read lately keep their files open (see `openfiles`).
 
+    name, status, state, error   texts; started, finished: times in UTC (ISO 8601)
+    replicas, rank_count         n and r, numbers
     spec, provenance, certificate   dicts
-    tensors, ranks, segments, events   DataFrames
-    iterations, parameters, evaluations   Tables, e.g. run.parameters["norm"][-1]   # [n, T]
+    tensors, ranks, graphs, segments, events   DataFrames
+    iterations, parameters, evaluations   Tables, e.g. run.parameters.norm[-1]   # [n, T]
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
         self._kept = Kept(self.path)
         weakref.finalize(self, self._kept.close).atexit = False
@@ -76,7 +86,8 @@ class Run:
             raise damaged(self.path, f"its attribute {name}", f"{value}, where 1 or more should be")
         return value
 
-    def _json(self, where: str, value, kinds: dict[str, tuple] | None = None) -> dict:
+    def _json(self, where: str, value: Any, kinds: dict[str, tuple] | None = None
+              ) -> dict[str, Any]:
         """The object in a text of the file; empty where the text is. `kinds`: what its members must
         be, where they are there and not null."""
         try:
@@ -111,7 +122,7 @@ class Run:
         for name, data in columns.items():
             with reading(self.path, f"/{group}/{name}"):
                 found[name] = decoded(np.asarray(data[first:rows]))
-        return pd.DataFrame(found, index=range(first, rows))
+        return pd.DataFrame(found, index=pd.RangeIndex(first, rows, name=group.removesuffix("s")))
 
     @property
     def file(self) -> h5py.File:
@@ -120,13 +131,15 @@ class Run:
 
     @cached_property
     def tensors(self) -> pd.DataFrame:
+        """The parameter tensors, by name: name, numel (elements), kind (weight, bias, norm)."""
         found = self._frame("tensors", ("name", "numel", "kind"))
         if found["numel"].dtype.kind not in "iu" or (found["numel"] < 1).any():
             raise damaged(self.path, "/tensors/numel", "sizes must be numbers from 1 up")
-        return found
+        return found.set_index(pd.Index(found["name"], name="tensor"))
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
+        """Where each rank ran: host, device, cores that it may use, its first replica."""
         return self._frame("ranks")
 
     @property
@@ -136,10 +149,12 @@ class Run:
 
     @property
     def segments(self) -> pd.DataFrame:
+        """The starts of the run: one, and one for each time that it was resumed."""
         return self._frame("segments")
 
     @property
     def events(self) -> pd.DataFrame:
+        """Warnings and the like: time (seconds since the start), iteration, kind, text."""
         return self.last_events(0)
 
     def last_events(self, count: int) -> pd.DataFrame:
@@ -153,7 +168,8 @@ class Run:
                    if (data := self._kept.data(f"graphs/{name}")) is not None}
         with reading(self.path, "/graphs"):
             rows = min((len(data) for data in columns.values()), default=0)
-            return pd.DataFrame({name: data[:rows] for name, data in columns.items()})
+            return pd.DataFrame({name: data[:rows] for name, data in columns.items()},
+                                index=pd.RangeIndex(rows, name="graph"))
 
     def matrix(self, row: int) -> np.ndarray:
         """Mixing matrix W [n, n] of row `row` of /graphs: W[i, j] weighs what i takes from j."""
@@ -187,21 +203,42 @@ class Run:
                 "dead": f"running, but its writer is dead, {since}"}.get(
             writer, f"running, or its writer is dead, {since}")
 
-    def close(self):
+    def to_xarray(self, *columns: str) -> xarray.Dataset:
+        """An xarray Dataset of these columns of all tables (default: of all; norms are large).
+
+        Coordinates: iteration and its epoch, replica, rank, tensor with its numel and kind; and
+        evaluation (iterations completed) with its epoch. NaN where an iteration was not profiled,
+        or a replica not evaluated. Each variable's `attrs` hold its unit.
+        """
+        from .labelled import dataset
+
+        return dataset(self, columns)
+
+    def close(self) -> None:
         self._kept.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Run:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
+        tables = [f"\n  {table!r}" for table in (self.iterations, self.parameters,
+                                                 self.evaluations)]
         return (f"<Run {self.name}: {self.replicas} replicas, {len(self.iterations)} iterations, "
-                f"{self.state}>")
+                f"{self.state}{''.join(tables)}>")
+
+    def _repr_html_(self) -> str:
+        from .overview import sections
+        from .page import folded, table
+
+        shown = "".join(folded(title, table([], [list(row) for row in rows], words=True), True)
+                        for title, rows in sections(self))
+        return f"<b>{escape(self.name)}</b> <code>{escape(str(self.path))}</code>{shown}"
 
 
-def open(path) -> Run:  # the name that callers expect: dbench_analysis.open
+def open(path: str | os.PathLike[str]) -> Run:  # the name that callers expect
     """Opens a result file: finished, being written, or left behind by a killed writer."""
     return Run(path)
 

@@ -5,6 +5,9 @@ m evaluated replica, r rank, T tensor. Attributes in the file take precedence fo
 """
 
 NAME, VERSION = "dbench-run", 1
+# what the labels of an axis are called, in every frame and array
+AXES = {**dict.fromkeys("IJQE", "iteration"), "n": "replica", "m": "replica", "r": "rank",
+        "T": "tensor"}
 
 MEASURES = ("gini", "index_of_dispersion", "coefficient_of_variation", "quartile_coefficient")
 TIME_PARTS = ("data", "gradient", "update", "exchange")

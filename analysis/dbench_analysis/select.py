@@ -3,12 +3,14 @@
 import glob
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import AnalysisError
 from .run import Run
 
 SUFFIXES = (".h5", ".hdf5")
+TABLES = (".csv", ".parquet")  # what `collect` writes
 
 
 def natural(path) -> list:
@@ -40,9 +42,29 @@ def result_files(named: list[str]) -> list[tuple[Path, bool]]:
     return list(found.items())
 
 
-def open_runs(named: list[str]) -> list[Run]:
-    """The runs. A file found by search that is no result is passed over with a notice."""
+def files_of(table: str) -> list[str]:
+    """The result files in a table of `collect`; paths count from here, or from the table's
+    folder."""
+    from .collected import read_table
+
+    found = []
+    for name in read_table(Path(table), ["file"])["file"].astype(str):
+        here = [place for place in (Path(name), Path(table).parent / name) if place.exists()]
+        if not here:
+            raise AnalysisError(table, f"its result file {name} is not there",
+                                "plot and report read the curves from it: give the files")
+        found.append(str(here[0]))
+    return found
+
+
+def open_runs(named: list[str], where: Sequence[str] = ()) -> list[Run]:
+    """The runs for which all conditions `where` hold, of tables those they list. A file found by
+    search that is no result is passed over with a notice."""
+    from .conditions import matching
+
     runs = []
+    named = [name for item in named
+             for name in (files_of(item) if Path(item).suffix in TABLES else [item])]
     for path, explicit in result_files(named):
         try:
             runs.append(Run(path))
@@ -53,4 +75,4 @@ def open_runs(named: list[str]) -> list[Run]:
     if not runs:
         raise AnalysisError(" ".join(named), "no result file of dbench among these",
                             "see the notices above")
-    return runs
+    return matching(runs, where)

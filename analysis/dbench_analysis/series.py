@@ -20,6 +20,29 @@ def quiet(reduce, values, **how):
         return reduce(values, **how)
 
 
+def over_seeds(frames: list[pd.DataFrame], by: str = "iteration") -> pd.DataFrame:
+    """The frames of runs that differ in the seed, as one: means over the runs; of `min` and `low`
+    the least, of `max` and `high` the largest; and of each other column the least and the largest
+    run as COLUMN_low and COLUMN_high. Rows that some run passed over are left out."""
+    there = [frame for frame in frames if len(frame)]
+    if not there:
+        return frames[0].reindex(columns=[*frames[0], *(f"{c}{end}" for c in frames[0]
+                                                        for end in ("_low", "_high"))])
+    rows = pd.concat(there, ignore_index=True).astype(float).replace(
+        [np.inf, -np.inf], np.nan).groupby(by)
+    found = rows.mean().reset_index()
+    for column in found.columns:
+        edge = {"min": "min", "low": "min", "max": "max", "high": "max"}.get(column)
+        if edge:
+            found[column] = rows[column].agg(edge).to_numpy()
+        elif column != by:
+            found[f"{column}_low"] = rows[column].min().to_numpy()
+            found[f"{column}_high"] = rows[column].max().to_numpy()
+    at = found[by].to_numpy()
+    reaching = sum((frame[by].max() >= at).astype(int) for frame in there)
+    return found[rows.size().to_numpy() == reaching].reset_index(drop=True)
+
+
 @of_a_run
 def evaluations(run: Run, what: str, prefix: str = "") -> pd.DataFrame:
     """`what` (accuracy or loss) at each evaluation: iteration, epoch, local min/median/max, mean.
@@ -39,7 +62,8 @@ def evaluations(run: Run, what: str, prefix: str = "") -> pd.DataFrame:
 
 @of_a_run
 def training(run: Run, what: str) -> pd.DataFrame:
-    """Minibatch accuracy or loss of each iteration: epoch, min, median, max over the replicas."""
+    """Minibatch accuracy or loss of each iteration: its number, epoch, min, median, max over the
+    replicas."""
     column = run.iterations[f"train_{what}"]
 
     def reduce(values):
@@ -48,7 +72,7 @@ def training(run: Run, what: str) -> pd.DataFrame:
 
     values = column.rowwise(reduce).reshape(-1, 3)
     epoch = run.iterations["epoch"][: len(values)]
-    return pd.DataFrame({"epoch": epoch,
+    return pd.DataFrame({"iteration": np.arange(len(epoch)), "epoch": epoch,
                          **dict(zip(("min", "median", "max"), values[: len(epoch)].T))})
 
 

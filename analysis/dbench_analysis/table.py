@@ -1,11 +1,21 @@
 """The tables of a result file: columns of equal numbers of rows, read when they are asked for."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import h5py
 import numpy as np
 import pandas as pd
 
 from .errors import AnalysisError, damaged, reading
 from .openfiles import Kept
+from .schema import AXES
+
+if TYPE_CHECKING:
+    import xarray
 
 BLOCK_BYTES = 32 << 20  # of a column held at a time by Column.blocks
 
@@ -20,9 +30,14 @@ def decoded(values: np.ndarray) -> np.ndarray:
 
 
 class Column:
-    """One data set: slices are numpy arrays; `axes` such as "JnT", `unit`, `index` (row labels)."""
+    """One data set [rows, ...]: slices are numpy arrays, read when they are asked for.
 
-    def __init__(self, table: "Table", name: str, axes: str, unit: str):
+    axes   one letter an axis, such as "JnT" (profiled iteration, replica, tensor; see `schema`)
+    unit   such as "s"; "1" where there is none
+    index  the iteration of each row
+    """
+
+    def __init__(self, table: Table, name: str, axes: str, unit: str):
         self.table, self.name, self.axes, self._unit = table, name, axes, unit
         with reading(table.path, self.place):
             shape, kind = self.data.shape, self.data.dtype.kind
@@ -65,7 +80,7 @@ class Column:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, where) -> np.ndarray:
+    def __getitem__(self, where: Any) -> np.ndarray:
         first, *rest = where if isinstance(where, tuple) else (where,)
         if isinstance(first, slice):
             first = slice(*first.indices(len(self)))
@@ -85,14 +100,14 @@ class Column:
         values = self[:]
         return values if dtype is None else values.astype(dtype)
 
-    def blocks(self):
+    def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
         """(first row, array) for consecutive blocks of rows, each of bounded size."""
         row = max(1, int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize)
         step = max(1, BLOCK_BYTES // row)
         for first in range(0, len(self), step):
             yield first, self[first : min(first + step, len(self))]
 
-    def rowwise(self, reduce) -> np.ndarray:
+    def rowwise(self, reduce: Callable[[np.ndarray], Any]) -> np.ndarray:
         """`reduce` (array [rows, ...] -> array [rows, ...]) over all rows, block by block."""
         parts = [np.asarray(reduce(values)) for _, values in self.blocks()]
         return np.concatenate(parts) if parts else np.empty(0)
@@ -105,25 +120,39 @@ class Column:
             return np.arange(len(self))
         return self.table.index(key, len(self))
 
+    def labels(self) -> list[pd.Index]:
+        """The labels along each axis after the first: replicas, ranks or names of tensors."""
+        return [pd.Index(self.table.labels(axis, size), name=AXES.get(axis))
+                for axis, size in zip(self.axes[1:], self.shape[1:])]
+
     def frame(self) -> pd.DataFrame:
-        """Rows labelled by iteration; columns by replica, rank or tensor (both for norms)."""
-        labels = [self.table.labels(axis, size)
-                  for axis, size in zip(self.axes[1:], self.shape[1:])]
-        if len(labels) > 1:
-            columns = pd.MultiIndex.from_product(labels, names=["replica", "tensor"])
-        else:
-            columns = pd.Index(labels[0] if labels else [self.name])
+        """[rows, labels]: rows labelled by iteration; columns by replica, rank or tensor (norms: by
+        replica and tensor). Values in `unit`."""
+        labels = self.labels()
+        columns = (pd.MultiIndex.from_product(labels) if len(labels) > 1
+                   else labels[0] if labels else pd.Index([self.name]))
         index = pd.Index(self.index, name="iteration")
         return pd.DataFrame(self[:].reshape(len(self), -1), index=index, columns=columns)
 
-    def __repr__(self):
-        return f"<{self.name} {list(self.shape)} {self.dtype}, axes {self.axes}, unit {self.unit}>"
+    def to_xarray(self) -> xarray.DataArray:
+        """A DataArray with the coordinates iteration, replica, tensor, rank, as far as it has these
+        axes, and epoch where its table has one; `attrs` hold unit and description."""
+        from .labelled import array
+
+        return array(self)
+
+    def __repr__(self) -> str:
+        what = f": {self.description}" if self.description else ""
+        return (f"<{self.name} {list(self.shape)} {self.dtype}, axes {self.axes}, unit {self.unit}"
+                f"{what}>")
 
 
 class Table:
-    """A group of columns. `"gini" in table` is true where the run recorded at least one row."""
+    """A group of columns: `table["gini"]` or `table.gini`. `"gini" in table` is true where the run
+    recorded at least one row."""
 
-    def __init__(self, kept: Kept, name: str, columns: dict, replicas, sizes: dict[str, int]):
+    def __init__(self, kept: Kept, name: str, columns: dict[str, tuple[str, str]], replicas: Any,
+                 sizes: dict[str, int]):
         """`replicas`: those that are evaluated; `sizes`: of the axes that a file has one of."""
         self._kept, self.name, self._columns = kept, name, columns
         self._replicas, self.sizes = replicas, sizes
@@ -137,7 +166,7 @@ class Table:
         return self._kept.data(f"{self.name}/{column}")
 
     @property
-    def path(self):
+    def path(self) -> Path:
         return self._kept.path
 
     def index(self, key: str, rows: int) -> np.ndarray:
@@ -165,7 +194,7 @@ class Table:
     def __contains__(self, name: str) -> bool:
         return self.data(name) is not None and len(self[name]) > 0
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(list(self.group))
 
     def __getitem__(self, name: str) -> Column:
@@ -182,15 +211,41 @@ class Table:
     def __len__(self) -> int:
         return len(self["iteration"])
 
+    def __getattr__(self, name: str) -> Column:
+        if name.startswith("_") or self.data(name) is None:
+            raise AttributeError(f"no column {name} in /{self.name}")
+        return self[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
     def frame(self) -> pd.DataFrame:
-        """The columns that have one value per row of this table, in a DataFrame."""
-        wanted = {n: self[n]
-                  for n in self.group if self._columns.get(n, ("",))[0] in ("I", "J", "E")}
-        rows = min((len(column) for column in wanted.values() if len(column)), default=0)
-        return pd.DataFrame({n: c[:rows] for n, c in wanted.items() if len(c) >= rows})
+        """The columns that have one value a row, by iteration; in their units (see the columns)."""
+        wanted = [self[n] for n in self.group
+                  if self._columns.get(n, ("",))[0] in ("I", "J", "Q", "E")]
+        wanted = [c for c in wanted if len(c) and self.key(c.axes) != c.name]
+        rows = min(map(len, wanted), default=0)
+        index = pd.Index(wanted[0].index[:rows] if wanted else np.empty(0, int), name="iteration")
+        return pd.DataFrame({c.name: c[:rows] for c in wanted}, index=index)
+
+    def described(self) -> pd.DataFrame:
+        """A row for each column that was recorded: shape, axes, unit, description."""
+        recorded = [self[name] for name in self if name in self]
+        return pd.DataFrame({key: [str(getattr(c, key)) for c in recorded]
+                             for key in ("shape", "axes", "unit", "description")},
+                            index=pd.Index([c.name for c in recorded], name="column"))
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {', '.join(name for name in self if name in self)}>"
+
+    def _repr_html_(self) -> str:
+        return self.described().to_html(border=0)
 
 
-def text(value) -> str:
+def text(value: Any) -> str:
     """A string attribute or scalar, whatever string type HDF5 gave it."""
     if isinstance(value, h5py.Empty):
         return ""

@@ -40,7 +40,8 @@ def test_fixed_local_and_fixed_global_batch_are_different_lines(scaled):
         0].lines if len(line.get_xdata()) == 2 and line.get_linestyle() != "None"}
     assert drawn == {("-", False), ("--", True)}
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert {"D_ring", "D_torus", "fixed local batch", "fixed global batch"} == set(labels)
+    assert {"D_ring (2 seeds)", "D_torus (2 seeds)", "fixed local batch",
+            "fixed global batch"} == set(labels)
 
 
 def test_seeds_are_one_line_with_a_band(scaled):
@@ -68,7 +69,7 @@ def test_convergence_over_bytes_and_seconds(make):
 def test_seconds_that_do_not_compare_are_refused(five, tmp_path, capsys):
     assert main(["plot", str(five), "-o", str(tmp_path), "--kind", "convergence", "--x",
                  "seconds"]) == 2
-    reason = "times of these runs do not compare: reproducible reductions (5 of 5 runs)"
+    reason = "times of these runs cannot be compared: reproducible reductions (5 of 5 runs)"
     assert reason in capsys.readouterr().err
     assert not list(tmp_path.glob("*.png"))
 

@@ -98,7 +98,7 @@ def test_report_is_one_self_contained_page(five, tmp_path):
     (["show", "nowhere.h5"], "no such file"),
     (["show", "nowhere-*.h5"], "no file matches"),
     (["table", "{five}", "--columns", "name,acuracy"], "no such column"),
-    (["table", "{five}", "--sort", "step_time"], "times of these runs do not compare"),
+    (["table", "{five}", "--sort", "step_time"], "times of these runs cannot be compared"),
     (["report", "{five}", "-o", "{tmp}/page.h5"], "does not end in .html"),
     (["report", "{five}", "-o", "{tmp}"], "is a folder"),
     (["plot", "{five}", "--dpi", "5"], "out of range"),

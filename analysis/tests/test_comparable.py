@@ -2,7 +2,7 @@
 
 import dbench_analysis as da
 import pytest
-from dbench_analysis import names
+from dbench_analysis import differences, names
 from dbench_analysis.comparable import caveats, statement
 from dbench_analysis.figures import style
 
@@ -39,11 +39,16 @@ def test_complete_graphs_are_labelled_all_reduce_equivalent(make):
 
 def test_labels_say_what_differs(make):
     def label(*plans):
-        return names.labels([da.open(make(name=f"run{i}", **plan)) for i, plan in enumerate(plans)])
+        return differences.labels([da.open(make(name=f"run{i}", **plan))
+                                   for i, plan in enumerate(plans)])
 
     assert label({"replicas": 4}, {"replicas": 8}) == ["D_ring, n=4", "D_ring, n=8"]
     assert label({}, {"implementation": "D_torus", "graph": "torus"}) == ["D_ring", "D_torus"]
-    assert label({}, {}) == ["run0", "run1"]
+    assert label({}, {"spec": {"seed": 2}}) == ["D_ring, seed 1", "D_ring, seed 2"]
+    assert label({}, {}) == ["D_ring, seed 1, run0", "D_ring, seed 1, run1"]
+    base_k = [{"implementation": None, "spec": {"graph": {"type": "base_k", "k": k},
+                                                "algorithm": "dsgd"}} for k in (1, 3)]
+    assert label(*base_k) == ["base_k, k=1", "base_k, k=3"]
 
 
 def test_colours_follow_the_communication(five, make):

@@ -82,7 +82,7 @@ def test_command_and_figure(groups, tmp_path, capsys):
 def test_nothing_to_rank(make, tmp_path, capsys):
     make(name="a"), make(name="b", replicas=4)
     assert main(["ranks", str(tmp_path)]) == 2
-    assert "no two implementations were run alike" in capsys.readouterr().err
+    assert "no two implementations have runs" in capsys.readouterr().err
     assert main(["plot", str(tmp_path), "-o", str(tmp_path), "--kind", "ranks", "--dpi", "30"]) == 0
     assert "note: ranks: no two implementations" in capsys.readouterr().out
     assert main(["ranks", str(tmp_path), "--window", "2"]) == 2
@@ -98,4 +98,4 @@ def test_graphs_of_one_implementation_are_told_apart_and_repeats_left_out(make):
     found = ranking([da.open(path) for path in paths])
     assert found.implementations == ["ada, k0=4",
                                      "ada, k0=8"] and found.performance.tolist() == [[2, 1]]
-    assert found.notes == ["1 runs left out that repeat another's setting and seed."]
+    assert found.notes == ["1 runs left out because another run has the same setting and seed."]

@@ -245,7 +245,7 @@ def test_five_implementations_as_a_user_asks(make, tmp_path, capsys):
     out = capsys.readouterr().out
     assert ("Rule: The fall" in out
             and "| replicas | 12, 24, 48, 96, and 1008 for ResNet-50 | 4, 8 |" in out
-            and "verdicts hold for these settings" in out)
+            and "verdicts are valid for these settings" in out)
     assert main(["reproduce", "dbench", str(tmp_path), "--format", "latex", "-o",
                  str(tmp_path / "d.tex")]) == 0
     assert (tmp_path / "d.tex").read_text().count(r"\toprule") == 4

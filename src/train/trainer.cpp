@@ -75,7 +75,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         record.iteration = completed;
         record.epoch = static_cast<double>(completed) * epochs_per_iteration;
         base::note_phase("evaluation");
-const base::Stopwatch watch;
+        const base::Stopwatch watch;
         p.evaluator.evaluate(p.replicas.x(), record);
         record.seconds = watch.seconds();
         record.elapsed = p.clock.seconds();

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 
 from .. import fields
-from ..collected import TABLES, collect
+from ..collected import TABLES, collect, selected
+from ..conditions import Condition
 from ..errors import AnalysisError
 from ..textual import counted
 
@@ -45,7 +46,11 @@ def run(arguments) -> int:
     keys = [c.key for c in fields.chosen(arguments.columns, fields.COLLECTED)]
     keys += [c.key for c in fields.chosen(arguments.add, (), "--add") if c.key not in keys]
     started = time.monotonic()
-    found = collect(arguments.runs, keys, progress if sys.stderr.isatty() else None)
+    conditions = [Condition(text) for text in arguments.where]
+    found = collect(arguments.runs, [*keys, *(c.key for c in conditions)],
+                    progress if sys.stderr.isatty() else None)
+    found = selected(found, conditions) if len(found.frame) else found
+    found.frame = found.frame[keys]
     for fault in found.faults:
         print(f"dbench-analyze: left out {fault}", file=sys.stderr)
     if found.frame.empty:

@@ -1,5 +1,8 @@
 """`dbench-analyze plot`: figures as files."""
 
+import argparse
+import difflib
+import re
 from pathlib import Path
 
 from ..comparable import statement
@@ -17,7 +20,8 @@ EXAMPLES = f"""examples:
   dbench-analyze plot results/*.h5 --kind variance-accuracy --measure gini
   dbench-analyze plot results/ --kind early --window 0.05    scatter, and its rank correlation
   dbench-analyze plot results/ --kind convergence --x bytes  over iterations, epochs, bytes, seconds
-  dbench-analyze plot results/ --kind connections --kind scale --format pdf
+  dbench-analyze plot runs.csv --kind connections --kind scale --where replicas=16
+  dbench-analyze plot results/ --kind convergence --format pdf --width 3.3in --label D_ring=ring
 kinds: {', '.join(NAMES)}
 """
 
@@ -36,9 +40,43 @@ def declare(parser):
                              "(default: iterations)")
     parser.add_argument("--window", type=float, default=0.1, metavar="SHARE",
                         help="of the iterations that are early, for early and ranks (default: 0.1)")
+    parser.add_argument("--each", action="store_true",
+                        help="single runs; else runs that differ in nothing but the seed are one "
+                             "line, with a band from the lowest to the highest")
+    parser.add_argument("--width", type=inches, metavar="LENGTH",
+                        help="width of the figures on the page, such as 3.3in, 84mm or 8.4cm: text "
+                             "has 8 points, panels stand below each other where they are narrow")
+    parser.add_argument("--label", action="append", default=[], metavar="NAME=TEXT",
+                        help="another name for an entry of the legends, such as D_ring='our ring'; "
+                             "may be given several times")
     parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png")
     parser.add_argument("--dpi", type=int, default=150,
                         help="resolution of PNG pictures (default: 150)")
+
+
+def inches(text: str) -> float:
+    """A length in inches; bare numbers are inches."""
+    found = re.fullmatch(r"\s*(\d+\.?\d*)\s*(in|mm|cm|pt)?\s*", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text}: not a length (such as 3.3in or 84mm)")
+    value = float(found[1]) / {"mm": 25.4, "cm": 2.54, "pt": 72}.get(found[2], 1.0)
+    if not 2 <= value <= 20:
+        raise argparse.ArgumentTypeError(f"{text}: out of range (give 2in to 20in)")
+    return value
+
+
+def names_of(labels: list[str], entries: list[str]) -> dict[str, str]:
+    """{entry of a legend: how it is to be called}."""
+    called = {}
+    for label in labels:
+        name, equals, text = label.rpartition("=")
+        if not equals or name not in entries:
+            near = difflib.get_close_matches(name or label, entries, 1)
+            raise AnalysisError(f"--label {label}", "names no entry of the legends",
+                                f"did you mean {near[0]}={text}?" if near
+                                else f"write NAME=TEXT, the names are: {', '.join(entries)}")
+        called[name] = text
+    return called
 
 
 def run(arguments) -> int:
@@ -49,7 +87,8 @@ def run(arguments) -> int:
     if not 0 < arguments.window <= 1:
         raise AnalysisError(f"--window {arguments.window}", "out of range",
                             "a share of the iterations, such as 0.1")
-    runs, folder = open_runs(arguments.runs), Path(arguments.output)
+    runs, folder = open_runs(arguments.runs, arguments.where), Path(arguments.output)
+    page = figures.Page(arguments.width, names_of(arguments.label, figures.style.entries(runs)))
     folder.mkdir(parents=True, exist_ok=True)
     for name in dict.fromkeys(arguments.kind or NAMES):
         how = {"variance-accuracy": {"measure": arguments.measure},
@@ -57,9 +96,9 @@ def run(arguments) -> int:
                "early": {"measure": arguments.measure, "window": arguments.window},
                "ranks": {"window": arguments.window}}.get(name, {})
         kind = figures.KINDS[name]
-        for stem, figure in figures.drawn(kind, runs, **how):
+        for stem, figure in figures.drawn(kind, runs, arguments.each, page, **how):
             target = folder / f"{stem}.{arguments.format}"
-            figures.save(figure, target, arguments.format, arguments.dpi)
+            figures.save(figure, target, arguments.format, arguments.dpi, page)
             print(target)
         if kind.words:
             print(kind.words(runs, **how))

@@ -42,7 +42,7 @@ def run(arguments) -> int:
     if not 0 < arguments.window <= 1:
         raise AnalysisError(f"--window {arguments.window}", "out of range",
                             "a share of the iterations, such as 0.1")
-    found = ranking(open_runs(arguments.runs), arguments.window)
+    found = ranking(open_runs(arguments.runs, arguments.where), arguments.window)
     content = (as_csv(found) if arguments.format == "csv" else as_text(
         found, layout.latex if arguments.format == "latex" else layout.markdown))
     if arguments.output:
@@ -85,8 +85,8 @@ def agreements(found: Ranking) -> tuple[list[str], list[list[str]]]:
 def as_text(found: Ranking, table) -> str:
     about = (f"Mean rank over {counted(len(found.groups), 'group')} (1: least dispersion, best "
              f"{found.kind}): {'; '.join(found.groups)}.")
-    notes = [about, *found.notes, "Groups that differ only in the seed repeat one comparison: they "
-                                  "are no further evidence on other graphs."]
+    notes = [about, *found.notes, "Groups that differ only in the seed repeat the same "
+                                  "comparison: they say nothing about other graphs."]
     if table is layout.latex:
         return "\n\n".join([table(*mean_ranks(found), notes=notes), table(*agreements(found))])
     return "\n\n".join([table(*mean_ranks(found)), table(*agreements(found)), " ".join(notes)])

@@ -34,7 +34,7 @@ def run(arguments) -> int:
     # a forgotten file name must not cost a result file
     if target.suffix.lower() not in (".html", ".htm"):
         raise AnalysisError(target, "the page's name does not end in .html", "give -o FILE.html")
-    runs = open_runs(arguments.runs)
+    runs = open_runs(arguments.runs, arguments.where)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(document(runs, arguments.title), encoding="utf-8")
     print(target)
@@ -114,7 +114,7 @@ def tallied(values: list[str]) -> str:
 def labels(runs: list[Run]) -> list[str]:
     """Names where they tell the runs apart, else the figures' labels."""
     return ([r.name for r in runs] if len({r.name for r in runs}) == len(runs)
-            else names.labels(runs))
+            else differences.labels(runs))
 
 
 def warning(runs: list[Run]) -> str:
@@ -133,10 +133,11 @@ def figures_of(runs: list[Run]) -> list[tuple[str, str, str]]:
         if len(runs) > MANY and not kind.many:
             continue
         pictures = []
-        for (_, figure), run in zip(figures.drawn(kind, runs), runs):
+        for name, figure in figures.drawn(kind, runs):
             shown = page.picture(figure, figures.save, f"{kind.title}: {heading(runs)}",
                                  kind.reading)
-            pictures.append(page.folded(run.name, shown) if kind.each and len(runs) > 1 else shown)
+            pictures.append(page.folded(name.removeprefix(f"{kind.name}-"), shown)
+                            if kind.each and len(runs) > 1 else shown)
         extra = warning(runs) if kind.name == "timing" else ""
         if kind.words and len(runs) > 2:
             extra += page.folded("Numbers", page.code(kind.words(runs)))

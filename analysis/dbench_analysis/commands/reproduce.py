@@ -63,7 +63,8 @@ def run(arguments) -> int:
                             "a share of the iterations below one half, such as 0.1")
     margin = understood_margin(arguments.margin, COLUMNS["accuracy_mean_model"])
     terms = reproduce.Terms(alpha=arguments.alpha, margin=margin, window=arguments.window)
-    found = report(arguments.name, open_runs(arguments.runs) if arguments.runs else [], terms)
+    runs = open_runs(arguments.runs, arguments.where) if arguments.runs else []
+    found = report(arguments.name, runs, terms)
     form = "json" if arguments.json else arguments.format
     content = {"markdown": written.markdown, "latex": written.latex,
                "json": written.as_json}[form](found) + "\n"
@@ -87,13 +88,13 @@ def report(name: str, runs: list, terms):
     findings = [told_what_is_missing(finding) for finding in module.judge(found, terms, runs)]
     applications = sorted({case.application for case in found})
     if found:
-        notes.append(f"{counted(len(found), 'run')} judged, on {', '.join(applications)}: verdicts "
-                     "hold for these settings, not for the published ones.")
-    remedy = ("Runs that decide this, at a scale that one machine can do:\n\n    "
+        notes.append(f"{counted(len(found), 'run')} judged, on {', '.join(applications)}. The "
+                     "verdicts are valid for these settings, not for the published ones.")
+    remedy = ("Runs that can decide this, small enough for one machine:\n\n    "
               f"scripts/slurm/sweep local {module.SWEEP}"
               if module.SWEEP else
-              "The published models and data are beyond what dbench runs today; the statements on "
-              "methods can be judged from any model.")
+              "dbench cannot run the published models and data yet; the statements on methods can "
+              "be judged with any model.")
     return reproduce.Report(name, source, findings, beside(
         module.SETTINGS, [run for run in runs if run.status == "complete"]), notes, remedy)
 
@@ -103,4 +104,4 @@ def told_what_is_missing(finding):
     if finding.verdict != "undecided" or finding.missing:
         return finding
     return dataclasses.replace(
-        finding, missing=["more seeds: what differs is smaller than so many can tell from chance"])
+        finding, missing=["more seeds: with so few, the difference can be chance"])

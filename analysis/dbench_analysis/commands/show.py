@@ -1,6 +1,6 @@
 """`dbench-analyze show`: what ran and how it ended, as text."""
 
-from .. import differences, fields, names, overview
+from .. import differences, fields, overview
 from ..comparable import statement
 from ..errors import AnalysisError
 from ..run import Run
@@ -25,7 +25,7 @@ def declare(parser):
 
 
 def run(arguments) -> int:
-    runs = open_runs(arguments.runs)
+    runs = open_runs(arguments.runs, arguments.where)
     if len(runs) == 1 or arguments.full:
         print("\n\n".join(single(r) for r in runs))
     else:
@@ -58,7 +58,7 @@ def several(runs: list[Run]) -> str:
     lines += ["", *odd] if odd else []
     found = differences.differences(runs)
     if found:
-        titles = ["specs differ in", *names.labels(runs)]
+        titles = ["specs differ in", *differences.labels(runs)]
         table = aligned([titles] + [[pointer, *values] for pointer, values in found])
         lines += ["", table if len(table.splitlines()[0]) < 160 else in_words(found)]
     if statement(runs):

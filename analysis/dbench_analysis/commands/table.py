@@ -5,11 +5,14 @@ import io
 import sys
 from pathlib import Path
 
+import pandas as pd
+
 from .. import fields, layout
-from ..collected import Collection, Condition, collect, selected
+from ..collected import Collection, collect, selected
 from ..comparable import caveats, refuse_times, statement
+from ..conditions import Condition
 from ..errors import AnalysisError
-from ..pivot import Pivot, pivot, shown
+from ..pivot import Pivot, over_replicas, pivot, shown
 from ..run import Run
 from ..select import open_runs
 from ..textual import counted
@@ -21,11 +24,11 @@ a row per run:
   dbench-analyze table results/
   dbench-analyze table results/*.h5 --columns name,replicas,accuracy_mean_model,variance
   dbench-analyze table results/ --format csv --columns all -o runs.csv
-  dbench-analyze table results/ --sort accuracy_mean_model --only replicas=16
+  dbench-analyze table results/ --sort accuracy_mean_model --where replicas=16
 a pivot, asked for by --rows or --metric (also from what `collect` wrote):
   dbench-analyze table results/ --rows implementation --columns replicas
   dbench-analyze table runs.csv --rows algorithm,graph_label --columns partition --format latex
-  dbench-analyze table results/ --metric accuracy_mean_model,bytes --only 'status=complete'
+  dbench-analyze table results/ --metric accuracy_mean_model,bytes --where 'status=complete'
   dbench-analyze table results/ --columns /optimizer/momentum --metric loss_mean_model --best row
 columns (and any entry of the spec, by JSON pointer):
 """ + "\n".join(f"  {c.key:22}{c.help}" for c in fields.COLUMNS.values())
@@ -46,9 +49,6 @@ def declare(parser):
                         help="pivot: where the best is bold (default: column)")
     parser.add_argument("--unfinished", action="store_true",
                         help="pivot: count runs that are not complete, too")
-    parser.add_argument("--only", action="append", default=[], metavar="FIELD=VALUE",
-                        help="only runs like this: = or !=, alternatives by |, patterns; may be "
-                             "given several times")
     parser.add_argument("-o", "--output", metavar="FILE", help="write there, not to the terminal")
 
 
@@ -69,13 +69,7 @@ def listed(arguments) -> str:
     for option, given in (("--best", arguments.best), ("--unfinished", arguments.unfinished)):
         if given:
             raise AnalysisError(option, "is for a pivot", "name --rows and --metric")
-    runs, columns = open_runs(arguments.runs), fields.chosen(arguments.columns)
-    for condition in map(Condition, arguments.only):
-        kept = [r for r in runs if condition.holds(fields.find(condition.key).value(r))]
-        if not kept:
-            raise AnalysisError(condition.text, "no run is so",
-                                f"--columns name,{condition.key} shows what there is")
-        runs = kept
+    runs, columns = open_runs(arguments.runs, arguments.where), fields.chosen(arguments.columns)
     if arguments.sort:
         (key,) = fields.chosen(arguments.sort.split(",")[0])
         if key.timed:
@@ -96,18 +90,21 @@ def cells(runs: list[Run], columns) -> list[list[str]]:
     return [[show(r, c) for c in columns] for r in runs]
 
 
-def daggers(runs: list[Run], columns) -> list[str]:
-    return [f"† {statement(runs)}"] if any(c.timed for c in columns) and statement(runs) else []
+def footnotes(runs: list[Run], columns) -> list[str]:
+    told = [f"† {statement(runs)}"] if any(c.timed for c in columns) and statement(runs) else []
+    frame = pd.DataFrame({key: [fields.find(key).value(r) for r in runs]
+                          for key in ("evaluated", "replicas")})
+    return told + over_replicas(frame, columns)
 
 
 def as_markdown(runs: list[Run], columns) -> str:
     table = layout.markdown([c.title for c in columns], cells(runs, columns))
-    return "\n".join([table, *[f"\n{note}" for note in daggers(runs, columns)]]) + "\n"
+    return "\n".join([table, *[f"\n{note}" for note in footnotes(runs, columns)]]) + "\n"
 
 
 def as_latex(runs: list[Run], columns) -> str:
     return layout.latex([c.title for c in columns], cells(runs, columns),
-                        notes=daggers(runs, columns)) + "\n"
+                        notes=footnotes(runs, columns)) + "\n"
 
 
 def as_csv(runs: list[Run], columns) -> str:
@@ -132,11 +129,11 @@ def pivoted(arguments) -> tuple[str, int]:
     rows = fields.chosen(arguments.rows, ("implementation",), "--rows")
     across = fields.chosen(arguments.columns, ())
     metrics = fields.chosen(arguments.metric, ("accuracy_mean_model",), "--metric")
-    conditions = [Condition(text) for text in arguments.only]
+    conditions = [Condition(text) for text in arguments.where]
     timed = [m.key for m in metrics if m.timed]
     keys = [f.key for f in (*rows, *across, *metrics)] + [c.key for c in conditions] + [
         "status", "seed", "file"] + ["time_note"] * bool(timed)
-    found = collect(arguments.runs, keys)
+    found = collect(arguments.runs, keys, optional=("graph_label", "replicas", "evaluated"))
     for fault in found.faults:
         print(f"dbench-analyze: left out {fault}", file=sys.stderr)
     found, left = countable(selected(found, conditions), arguments.unfinished)

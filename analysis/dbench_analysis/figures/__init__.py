@@ -1,12 +1,13 @@
 """The figures: one table of kinds, from which `plot`, `report` and the documentation come."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import matplotlib
 from matplotlib.figure import Figure
 
 from ..errors import reading
+from ..names import ALL_REDUCE
 from ..run import Run
 from . import (
     accuracy,
@@ -15,6 +16,7 @@ from . import (
     communication,
     convergence,
     early,
+    paper,
     ranks,
     spread,
     style,
@@ -22,14 +24,16 @@ from . import (
     timing,
     variance_accuracy,
 )
+from .paper import ANYWHERE, Page
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A figure: how it is called, headed, read and drawn (from all runs, or from each by itself).
+    """A figure: how it is called, headed, read and drawn (from all runs, or, `each`, a picture for
+    each setting).
 
     `words` says what `plot` prints beside it; `many`: it stays readable, and quick to draw, of
-    hundreds of runs.
+    hundreds of runs; `seeds`: it draws single runs if asked to.
     """
 
     name: str
@@ -39,13 +43,14 @@ class Kind:
     each: bool = False
     words: Callable[..., str] | None = None
     many: bool = False
+    seeds: bool = True
 
 
 KINDS = {
     kind.name: kind
     for kind in (
         Kind("variance-accuracy", "Variance versus accuracy",
-             "Each run moves through training from its small points to its open marker. Further "
+             "Each run starts at its small points and ends at its open marker. Further "
              "left means that the replicas agree more, higher means that they are more accurate; "
              "with several runs the second panel sets the variance of the first tenth of the "
              "iterations against the final accuracy.", variance_accuracy.figure),
@@ -60,7 +65,7 @@ KINDS = {
              accuracy.training),
         Kind("consensus", "Consensus distance and variance",
              "How far the replicas are from their mean just before averaging: the root mean square "
-             "distance in parameter space, and the same squared per parameter. Exactly zero where "
+             "distance in parameter space, and the same squared per parameter. Exactly zero if "
              "all replicas are identical.",
              spread.consensus),
         Kind("dispersion", "Dispersion of the parameter norms",
@@ -71,15 +76,15 @@ KINDS = {
         Kind("tensors", "Dispersion tensor by tensor",
              "Rows are parameter tensors from input to output, colour is the measure: bright rows "
              "are the layers in which the replicas differ most. Grey is "
-             "zero.", tensors.heat_maps, each=True),
+             "zero.", tensors.heat_maps, each=True, seeds=False),
         Kind("communication", "Communication",
-             "How many neighbours a replica sends to in each iteration, and what accuracy the "
-             "bytes sent have bought.",
+             "How many neighbours a replica sends to in each iteration, and what accuracy "
+             "was reached for the bytes sent.",
              communication.cost),
         Kind("adaptation", "Graphs that change",
              "What a controller of the graph sets (neighbours), what it may look at (dispersion of "
-             "the norms, consensus distance) and what comes of it, over the same epochs. Static "
-             "graphs are flat lines on top.",
+             "the norms, consensus distance) and the result, over the same epochs. Static "
+             "graphs are flat lines in the first panel.",
              adaptation.figure),
         Kind("convergence", "Convergence",
              "How fast the model with the averaged parameters learns. Runs that differ in nothing "
@@ -87,8 +92,8 @@ KINDS = {
              "best.", convergence.figure),
         Kind("early", "Early spread and final accuracy",
              "Each run is a point: how far the replicas lie apart in the first part of the run, "
-             "and what comes of it in the end. The rank correlations stand above, with and without "
-             "C_complete, whose replicas are identical by construction.", early.figure,
+             "and its final accuracy. The rank correlations are printed above, with and without "
+             "C_complete, whose replicas are always identical.", early.figure,
              words=early.words, many=True),
         Kind("connections", "Accuracy against connections",
              "Final accuracy against the mean number of neighbours. Filled: median of the local "
@@ -105,35 +110,46 @@ KINDS = {
              "final accuracy (1: best). Marks are mean ranks over the groups, bars their standard "
              "deviation. Marks along the line mean that less dispersion and more accuracy go "
              "together.", ranks.figure,
-             words=ranks.words, many=True),
+             words=ranks.words, many=True, seeds=False),
         Kind("timing", "Where the time goes",
              "Mean time of an iteration by part. Exchange is only what was not hidden behind "
-             "computation; profiling stands beside the step and is not part of "
-             "it.", timing.breakdown),
+             "computation; profiling is not part of "
+             "the step.", timing.breakdown),
     )
 }
 
 
-def drawn(kind: Kind, runs: list[Run], **how) -> Iterator[tuple[str, Figure]]:
-    """(name, figure) of a kind: one of all runs, or one for each."""
-    groups = ([(kind.name, (runs,))] if not kind.each
-              else [(f"{kind.name}-{run.path.stem}", (run,)) for run in runs])
+def drawn(kind: Kind, runs: list[Run], each: bool = False, page: Page = ANYWHERE,
+          **how) -> Iterator[tuple[str, Figure]]:
+    """(name, figure) of a kind: one of all runs, or one for each setting. Runs that differ in
+    nothing but the seed are drawn as one, unless `each`."""
+    if kind.seeds:
+        how["each"] = each
+    with look(page):
+        groups = ([(kind.name, (runs,))] if not kind.each else
+                  [(f"{kind.name}-{stem(setting.look.label)}", (setting.runs, setting.look.label))
+                   for setting in style.settings(runs, each)])
     for name, arguments in groups:
         files = ", ".join(str(run.path) for run in runs)
-        with look(), reading(files, f"what the figure {name} is made from"):
+        with look(page), reading(files, f"what the figure {name} is made from"):
             figure = kind.draw(*arguments, **how)
-        with look():
-            yield name, figure
+            paper.finish(figure)
+        yield name, figure
 
 
-def look():
+def stem(label: str) -> str:
+    """A label as part of a file name."""
+    return re.sub(r"[^\w.=+-]+", "-", label.replace(f" ({ALL_REDUCE})", "")).strip("-")
+
+
+def look(page: Page = ANYWHERE):
     """The settings under which figures are drawn."""
-    return matplotlib.rc_context(style.SETTINGS)
+    return paper.on(page, style.SETTINGS)
 
 
-def save(figure: Figure, target, form: str, dpi: int = 150):
+def save(figure: Figure, target, form: str, dpi: int = 150, page: Page = ANYWHERE):
     """Writes a figure to a path or stream; without dates, so that the same run gives the same
     file."""
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
-    with look():
+    with look(page):
         figure.savefig(target, format=form, dpi=dpi, metadata=metadata)

@@ -1,6 +1,7 @@
 """Accuracy and loss over epochs: local models as a band with their median, mean model beside it."""
 
 import numpy as np
+from matplotlib.transforms import offset_copy
 
 from .. import series
 from ..run import Run
@@ -10,34 +11,43 @@ from .thin import thin
 NAMES = {"accuracy": "test accuracy", "loss": "test loss"}
 
 
-def evaluated(runs: list[Run]):
+def evaluated(runs: list[Run], each: bool = False):
     """Evaluations of the test set: accuracy and loss panels."""
+    settings = style.settings(runs, each)
     figure, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
     for axis, what in ((left, "accuracy"), (right, "loss")):
-        drawn = False
-        for run, look in zip(runs, style.looks(runs)):
-            found = series.evaluations(run, what)
-            drawn |= bool(np.isfinite(found[["median", "mean"]].to_numpy(dtype=float)).any())
-            band(axis, found, look, what == "loss")
+        found = [setting.over(series.evaluations, what)
+                 for setting in settings]
+        drawn = any(np.isfinite(one[["median", "mean"]].to_numpy(dtype=float)).any()
+                    for one in found)
+        widths = style.widths([one["median"].to_numpy(dtype=float) for one in found], 1.6)
+        for i, (setting, one, width) in enumerate(zip(settings, found, widths)):
+            band(axis, one, setting.look, what == "loss", width,
+                 min(4, 12 / len(found)) * (i - (len(found) - 1) / 2))
         finish(axis, what, NAMES[what], drawn)
     left.plot([], [], color="#555555", linewidth=1.6,
-              label="median of local models (band: min to max)")
+              label=style.WORST_TO_BEST.replace("bar", "band"))
     left.plot([], [], color="#555555", linewidth=0, marker="o", markersize=4.5,
-              markerfacecolor="white", label="mean model")
+              markerfacecolor="white", label="mean model" + " (bar: lowest to highest seed)"
+              * (len(settings) < len(runs)))
     style.legend(figure, [left], len(runs))
     return figure
 
 
-def band(axis, found, look, log: bool):
-    """One run: band, median, and the mean model as open markers."""
+def band(axis, found, look, log: bool, width: float, aside: float):
+    """One setting: band, median, and the mean model as open markers, `aside` by so many points."""
     x = found["epoch"].to_numpy()
     low, median, high, mean = (clean(found[c], log) for c in ("min", "median", "max", "mean"))
     axis.fill_between(x, low, high, color=look.colour, alpha=0.15, linewidth=0)
     axis.plot(x, median, color=look.colour, linestyle=look.dash, label=look.label,
-              marker="." if len(x) < 3 else None)
-    every = max(1, len(x) // 25)
-    axis.plot(x[::every], mean[::every], color=look.colour, linewidth=0, marker=look.marker,
-              markersize=4.5, markerfacecolor="white")
+              linewidth=width, marker="." if len(x) < 3 else None)
+    some = slice(None, None, max(1, len(x) // 25))
+    style.reach(axis, x, [mean, found["mean_low"], found["mean_high"]])
+    moved = offset_copy(axis.transData, axis.figure, x=aside, units="points")
+    bars = style.bars(mean, clean(found["mean_low"], log), clean(found["mean_high"], log))
+    axis.errorbar(x[some], mean[some], yerr=bars[:, some], color=look.colour, fmt=look.marker,
+                  elinewidth=0.9, markersize=4.5, markerfacecolor="white",
+                  transform=moved)
 
 
 def clean(values, log: bool) -> np.ndarray:
@@ -58,22 +68,25 @@ def finish(axis, what: str, title: str, drawn: bool):
         axis.set_ylabel("loss")
 
 
-def training(runs: list[Run]):
+def training(runs: list[Run], each: bool = False):
     """Minibatch accuracy and loss during training, over all replicas."""
     figure, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
     for axis, what in ((left, "accuracy"), (right, "loss")):
+        settings = style.settings(runs, each)
+        every = [setting.over(series.training, what) for setting in settings]
+        widths = style.widths([found["median"].to_numpy(dtype=float) for found in every], 1.1)
         drawn = False
-        for run, look in zip(runs, style.looks(runs)):
-            found = series.training(run, what)
+        for setting, found, width in zip(settings, every, widths):
+            look = setting.look
             cleaned = [clean(found[c], what == "loss") for c in ("min", "median", "max")]
             x, low, median, high = thin(found["epoch"], *cleaned,
                                         reduce=(np.nanmin, np.nanmean, np.nanmax))
             drawn |= bool(np.isfinite(median).any())
             axis.fill_between(x, low, high, color=look.colour, alpha=0.10, linewidth=0)
-            axis.plot(x, median, color=look.colour, linestyle=look.dash, linewidth=1.1,
+            axis.plot(x, median, color=look.colour, linestyle=look.dash, linewidth=width,
                       label=look.label, marker="." if len(x) < 3 else None)
         finish(axis, what, f"minibatch {what}, before the update", drawn)
     left.plot([], [], color="#555555", linewidth=1.1,
-              label="median over replicas (band: min to max)")
+              label="median over replicas (band: lowest to highest)")
     style.legend(figure, [left], len(runs))
     return figure

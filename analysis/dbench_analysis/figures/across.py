@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.transforms import offset_copy
 
 from .. import differences, fields, names, series
 from ..run import Run
@@ -36,6 +37,12 @@ def ends(runs: list[Run]) -> tuple[list[End], str]:
     return found, kind
 
 
+def over_seeds(found: list[End]) -> tuple[float, float, float]:
+    """Of the local models: the worst of all seeds, the mean of their medians, the best."""
+    return (min(end.low for end in found), float(np.mean([end.median for end in found])),
+            max(end.high for end in found))
+
+
 def doublings(axis, values):
     """x by powers of two with plain numbers, and room for 0 and shares of one."""
     axis.set_xscale("symlog", base=2, linthresh=1)
@@ -53,9 +60,9 @@ def finish(axis, kind: str):
     axis.set_ylabel(f"final test {kind}")
 
 
-def connections(runs: list[Run]):
+def connections(runs: list[Run], each: bool = False):
     """A point for each setting: its mean degree, and where its runs end. Bars: worst to best local
-    model, mean over seeds; the mean model open, with a bar over the seeds."""
+    model of all seeds; the mean model open, with a bar over the seeds."""
     drawing, ((axis,),) = style.panels(1, 1, 7.2, 5.0)
     found, kind = ends(runs)
     axis.set(title=f"final {kind} against connections",
@@ -64,36 +71,30 @@ def connections(runs: list[Run]):
         style.nothing(axis, "no finite accuracy or loss recorded")
         return drawing
     by_run = {end.run: end for end in found}
-    colours = style.colours_of([names.implementation(run) for run in by_run])
+    settings = [setting for setting in style.settings(list(by_run), each)
+                if np.isfinite(degree_of(setting))]
     sizes = sorted({run.replicas for run in by_run})
-    degrees = []
-    for group in differences.alike(list(by_run)):
-        members = [by_run[run] for run in group]
-        degree = float(np.mean([fields.mean(run, "degree") for run in group]))
-        if not np.isfinite(degree):
-            continue
-        degrees.append(degree)
-        name, n = names.communication(group[0]), group[0].replicas
-        colour, marker = colours[names.implementation(group[0])], style.MARKERS[
-            sizes.index(n) % len(style.MARKERS)]
-        low, median, high, mean = (float(np.mean([getattr(e, part) for e in members]))
-                                   for part in ("low", "median", "high", "mean"))
+    degrees = [degree_of(setting) for setting in settings]
+    means = [np.array([by_run[run].mean for run in setting.runs]) for setting in settings]
+    for setting, degree, mean, apart in zip(settings, degrees, means, style.beside(
+            axis, np.log2(np.maximum(degrees, 0.5)), [mean.mean() for mean in means])):
+        members, look = [by_run[run] for run in setting.runs], setting.look
+        marker = look.marker if len(sizes) == 1 else style.MARKERS[
+            sizes.index(setting.runs[0].replicas) % len(style.MARKERS)]
+        low, median, high = over_seeds(members)
+        style.reach(axis, [degree], [[low], [high], *([value] for value in mean)])
+        how = {"fmt": marker, "color": look.colour, "transform": apart}
         if np.isfinite([low, median, high]).all():
-            axis.errorbar([degree], [median],
-                          yerr=[[max(0, median - low)], [max(0, high - median)]], fmt=marker,
-                          color=colour, markersize=6,
-                          elinewidth=1, capsize=2, alpha=0.8)
-        over_seeds = float(np.std([e.mean for e in members], ddof=1)) if len(members) > 1 else None
-        axis.errorbar([degree], [mean], yerr=over_seeds, fmt=marker, color=colour, markersize=9,
-                      markerfacecolor="none", markeredgewidth=1.4,
-                      elinewidth=1.8, label=name)
-    for n, marker in zip(sizes, style.MARKERS) if len(sizes) > 1 else []:
-        axis.plot([], [], color="#555555", linewidth=0, marker=marker, markersize=6,
-                  label=f"n = {n}")
+            axis.errorbar([degree], [median], yerr=style.bars([median], [low], [high]),
+                          markersize=6, elinewidth=1, capsize=2, alpha=0.8, **how)
+        axis.errorbar([degree], [mean.mean()], yerr=mean.std(ddof=1) if len(mean) > 1 else None,
+                      markersize=9, markerfacecolor="none", markeredgewidth=1.4, elinewidth=1.8,
+                      label=look.label, **how)
     axis.plot([], [], color="#555555", linewidth=0, marker="o", markersize=9,
-              markerfacecolor="none", label="mean model (bar: deviation over seeds)")
+              markerfacecolor="none", label="mean model (bar: standard deviation over seeds)"
+              if len(settings) < len(found) else "mean model")
     axis.plot([], [], color="#555555", linewidth=0, marker="o", markersize=6,
-              label="median of local models (bar: worst to best)")
+              label=style.WORST_TO_BEST)
     finish(axis, kind)
     if degrees:
         doublings(axis, degrees)
@@ -101,77 +102,85 @@ def connections(runs: list[Run]):
     return drawing
 
 
-def lines(found: list[End]) -> list[tuple[str, str, object, dict[int, list[End]]]]:
+def degree_of(setting: style.Setting) -> float:
+    return float(np.mean([fields.mean(run, "degree") for run in setting.runs]))
+
+
+def lines(found: list[End], each: bool = False) -> list[tuple[str, str, object,
+                                                              dict[int, list[End]]]]:
     """(communication, what is fixed, its batch, ends by replicas): a line wherever a communication
-    has several numbers of replicas at one local, or at one global batch; runs of no line are points
-    ("", None)."""
+    (`each`: of one seed) has several numbers of replicas at one local, or at one global batch; runs
+    of no line are points ("", None)."""
+    called = [f"{style.called(names.marked(name))}{f', seed {fields.seed(end.run)}' * each}"
+              for name, end in zip(differences.communications([end.run for end in found]), found)]
     groups: dict[tuple, dict[int, list[End]]] = {}
-    for end in found:
+    for key, end in zip(called, found):
         local, whole = fields.local_batch(end.run), fields.batch(end.run)
-        key = names.communication(end.run)
-        if isinstance(local, str):  # "full": all replicas together see the whole training set
-            groups.setdefault((key, "global", local),
-                              {}).setdefault(end.run.replicas, []).append(end)
-            continue
-        groups.setdefault((key, "local", local), {}).setdefault(end.run.replicas, []).append(end)
-        groups.setdefault((key, "global", whole), {}).setdefault(end.run.replicas, []).append(end)
+        fixed = [("global", local)] if isinstance(local, str) else [("local", local),
+                                                                    ("global", whole)]
+        for how, batch in fixed:  # "full": all replicas together see the whole training set
+            groups.setdefault((key, how, batch), {}).setdefault(end.run.replicas, []).append(end)
     kept = [(*key, by_n) for key, by_n in groups.items() if len(by_n) > 1]
     inside = {id(end) for *_, by_n in kept for members in by_n.values() for end in members}
     alone: dict[str, dict[int, list[End]]] = {}
-    for end in found:
+    for key, end in zip(called, found):
         if id(end) not in inside:
-            alone.setdefault(names.communication(end.run),
-                             {}).setdefault(end.run.replicas, []).append(end)
+            alone.setdefault(key, {}).setdefault(end.run.replicas, []).append(end)
     kept.sort(key=lambda line: line[1] == "global")  # drawn over the solid lines
     return kept + [(name, "", None, by_n) for name, by_n in alone.items()]
 
 
-def scale(runs: list[Run]):
+def scale(runs: list[Run], each: bool = False):
     """Against the number of replicas: the mean model and the worst local model, with fixed local
-    batch (solid, filled) and fixed global batch (dashed, open). Markers are means over runs, dots
-    the runs."""
-    drawing, (panels,) = style.panels(1, 2, 9.6, 4.6, sharey=True)
+    batch (solid, filled) and fixed global batch (dashed, open). Markers are means over runs, bars
+    go from the lowest run to the highest."""
+    drawing, panels = style.panels(1, 2, 9.6, 4.6, sharey=True)
+    left, right = panels.flat
     found, kind = ends(runs)
     worst = "low" if kind == "accuracy" else "high"
-    colours = style.colours_of([names.implementation(end.run) for end in found])
-    told = lines(found)
+    told = lines(found, each)
+    kinds = [names.implementation(next(iter(by_n.values()))[0].run) for *_, by_n in told]
+    palette = style.colours_of(kinds)
+    colours = {name: palette[kind] for (name, *_), kind in zip(told, kinds)}
+    markers = {name: style.MARKERS[i % len(style.MARKERS)]
+               for i, name in enumerate(dict.fromkeys(name for name, *_ in told))}
     crowd = [line[:2] for line in told]
     several = {(name, how) for name, how in crowd if how and crowd.count((name, how)) > 1}
-    for axis, part, title in ((panels[0], "mean", "mean model"),
-                              (panels[1], worst, "worst local model")):
+    for axis, part, title in ((left, "mean", "mean model"), (right, worst, "worst local model")):
         axis.set(title=f"final {kind} of the {title}", xlabel="replicas")
-        seen: dict[tuple, int] = {}
-        for name, how, batch, by_n in told:
-            nth = seen[name, how] = seen.get((name, how), -1) + 1
-            colour = colours[names.implementation(next(iter(by_n.values()))[0].run)]
+        for i, (name, how, batch, by_n) in enumerate(told):
             sizes = sorted(by_n)
-            means = [float(series.quiet(np.nanmean, np.array([getattr(e, part) for e in by_n[n]])))
-                     for n in sizes]
+            values = [clean([getattr(e, part) for e in by_n[n]], kind == "loss") for n in sizes]
+            mean, low, high = ([float(series.quiet(f, v)) for v in values]
+                               for f in (np.nanmean, np.nanmin, np.nanmax))
+            style.reach(axis, sizes, [low, high])
             label = (f"{name}, {how} batch {batch:g}" if (name, how) in several
                      and not isinstance(batch, str) else None)
-            axis.plot(sizes, clean(means, kind == "loss"), color=colour,
-                      linestyle="--" if how == "global" else ("-" if how else "none"),
-                      marker=style.MARKERS[nth % len(style.MARKERS)], markersize=6,
-                      markerfacecolor="white" if how == "global" else colour, label=label)
-            for n in sizes:
-                if len(by_n[n]) > 1:
-                    axis.plot([n] * len(by_n[n]), [getattr(e, part) for e in by_n[n]], color=colour,
-                              linewidth=0, marker=".", markersize=3, alpha=0.5)
+            colour = colours[name]
+            moved = offset_copy(axis.transData, drawing, x=3 * (i - (len(told) - 1) / 2),
+                                units="points")
+            axis.errorbar(sizes, mean, yerr=style.bars(mean, low, high), color=colour,
+                          linestyle="--" if how == "global" else ("-" if how else "none"),
+                          marker=markers[name], markersize=6, elinewidth=1, capsize=2,
+                          markerfacecolor="white" if how == "global" else colour, label=label,
+                          transform=moved)
         if not found:
             style.nothing(axis, "no finite accuracy or loss recorded")
     if not found:
         return drawing
-    finish(panels[0], kind)
+    finish(left, kind)
     if kind == "accuracy":
-        style.percent_axis(panels[1])
-    for axis in panels:
+        style.percent_axis(right)
+    for axis in (left, right):
         doublings(axis, [end.run.replicas for end in found])
-    for name, colour in dict.fromkeys((names.communication(e.run),
-                                       colours[names.implementation(e.run)]) for e in found):
-        panels[0].plot([], [], color=colour, label=name)
+    for name, *_, by_n in told:
+        counts = {len(members) for members in by_n.values()}
+        label = style.seeds(name, max(counts)) if max(counts) > 1 else name
+        left.plot([], [], color=colours[name], marker=markers[name], markersize=5,
+                  label=label)
     for how, dash, face in (("local", "-", "#555555"), ("global", "--", "white")):
         if any(line[1] == how for line in told):
-            panels[0].plot([], [], color="#555555", linestyle=dash, marker="o", markersize=6,
-                           markerfacecolor=face, label=f"fixed {how} batch")
-    style.legend(drawing, [panels[0]], len(runs))
+            left.plot([], [], color="#555555", linestyle=dash, marker="o", markersize=6,
+                      markerfacecolor=face, label=f"fixed {how} batch")
+    style.legend(drawing, [left], len(runs))
     return drawing

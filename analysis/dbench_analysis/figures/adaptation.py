@@ -1,33 +1,36 @@
 """How a graph that changes goes with what it acts on: degree, dispersion, consensus distance,
 accuracy."""
 
-from .. import series
+import pandas as pd
+
+from .. import controller, names, series
 from ..run import Run
 from . import style
 from .accuracy import clean
-from .spread import finish
+from .spread import TITLES, UNITS, finish
 from .thin import thin
 
 
-def figure(runs: list[Run]):
-    """Four panels over epochs, each run a line: what a controller sets, sees and achieves."""
+def figure(runs: list[Run], each: bool = False):
+    """Four panels over epochs, each setting a line: what a controller sets, sees and achieves; the
+    band in which it leaves the dispersion alone, too."""
     drawing, ((degree, dispersion),
               (consensus, accuracy)) = style.panels(2, 2, 9.6, 6.8, sharex=True)
-    looks = style.looks(runs)
-    for run, look in zip(runs, looks):
-        x, y = thin(run.iterations["epoch"][:], run.iterations["degree"][:])
-        degree.plot(x, y, color=look.colour, linestyle=look.dash, label=look.label)
-        found, kind = series.performance(run)
-        accuracy.plot(found["epoch"], clean(found["mean"], kind == "loss"), color=look.colour,
-                      linestyle=look.dash,
-                      marker=look.marker, markersize=3.5)
-    logarithmic(dispersion, [series.dispersion(run, "coefficient_of_variation") for run in runs],
-                "median", looks)
-    logarithmic(consensus, [series.variance(run) for run in runs], "consensus", looks)
+    settings = style.settings(runs, each)
+    lines(degree, settings, [setting.over(degrees) for setting in settings], "degree")
+    lines(accuracy, settings, [setting.over(mean_model) for setting in settings], "mean")
+    sight = controller.looks_at(runs)
+    logarithmic(dispersion, settings, "value", controller.seen, **sight)
+    logarithmic(consensus, settings, "consensus", series.variance)
+    for setting in settings:
+        of_distance = names.graph(setting.runs[0]) == "consensus_control"
+        band(consensus if of_distance else dispersion, setting)
     degree.set(title="neighbours of a replica", ylabel="mean out-degree, without self")
     degree.set_ylim(bottom=0)
-    dispersion.set(title="coefficient of variation of the weights' norms",
-                   ylabel="deviation / mean, median over weights")
+    measure = sight["measure"].removesuffix("_distance")
+    tensors = sight["tensors"] if isinstance(sight["tensors"], str) else "chosen tensors"
+    dispersion.set(title=TITLES[measure],
+                   ylabel=f"{UNITS[measure]},\n{sight['aggregate']} over {tensors}")
     consensus.set(title="consensus distance", ylabel="distance (unit of a parameter)")
     accuracy.set(title="mean model", ylabel="test accuracy")
     if all(series.performance(run)[1] == "accuracy" for run in runs):
@@ -36,15 +39,54 @@ def figure(runs: list[Run]):
         accuracy.set_ylabel("test accuracy, or loss where there is none")
     for axis in (consensus, accuracy):
         axis.set_xlabel("epochs")
-    style.legend(drawing, [degree], len(runs))
+    style.legend(drawing, [degree, dispersion, consensus], len(runs))
     return drawing
 
 
-def logarithmic(axis, frames, column: str, looks):
-    """One line a run, logarithmic, with room for exact zeros."""
-    scale = style.Logarithmic([frame[column] for frame in frames if not frame.empty])
-    for frame, look in zip(frames, looks):
-        if not frame.empty:
-            x, y = thin(frame["epoch"], frame[column])
-            axis.plot(x, scale.place(y), color=look.colour, linestyle=look.dash, linewidth=1.2)
-    finish(axis, scale, any(len(frame) for frame in frames), "not recorded")
+def degrees(run: Run) -> pd.DataFrame:
+    """Mean neighbours over iterations."""
+    return pd.DataFrame({key: run.iterations[key][:] for key in ("iteration", "epoch", "degree")})
+
+
+def mean_model(run: Run) -> pd.DataFrame:
+    found, kind = series.performance(run)
+    return found[["iteration", "epoch"]].assign(mean=clean(found["mean"], kind == "loss"))
+
+
+def lines(axis, settings: list[style.Setting], found: list[pd.DataFrame], column: str,
+          place=lambda y: y):
+    """`line` of each setting; those under others remain visible."""
+    widths = style.widths([one[column].to_numpy(dtype=float) for one in found], 1.3)
+    for setting, one, width in zip(settings, found, widths):
+        if len(one):
+            line(axis, setting, one, column, width, place)
+
+
+def line(axis, setting: style.Setting, found: pd.DataFrame, column: str, width: float,
+         place):
+    """The mean over seeds over epochs, with a band from the lowest to the highest."""
+    look = setting.look
+    x, y, low, high = thin(found["epoch"], *(found[f"{column}{end}"]
+                                             for end in ("", "_low", "_high")))
+    if len(setting.runs) > 1:
+        axis.fill_between(x, place(low), place(high), color=look.colour, alpha=0.15, linewidth=0)
+    axis.plot(x, place(y), color=look.colour, linestyle=look.dash, linewidth=width,
+              label=look.label, marker=look.marker if len(x) < 30 else None, markersize=3.5)
+
+
+def logarithmic(axis, settings, column: str, frame, **how):
+    """Lines on a logarithmic axis, with room for exact zeros."""
+    found = [setting.over(frame, **how) for setting in settings]
+    scale = style.Logarithmic([one[column] for one in found if not one.empty])
+    lines(axis, settings, found, column, scale.place)
+    finish(axis, scale, any(len(one) for one in found), "not recorded")
+
+
+def band(axis, setting: style.Setting):
+    """Where the first of these runs' controller leaves the graph as it is."""
+    found = controller.limits(setting.runs[0])
+    if found.empty:
+        return
+    x, low, high = thin(found["epoch"], found["low"], found["high"])
+    axis.fill_between(x, low, high, facecolor="none", edgecolor=setting.look.colour, alpha=0.45,
+                      hatch="////", linewidth=0.8, label="between its limits a controller rests")

@@ -7,25 +7,31 @@ from .. import series
 from ..run import Run
 from . import style
 from .accuracy import clean
+from .adaptation import degrees
+from .convergence import curve, places
 from .thin import thin
 
 
-def cost(runs: list[Run]):
-    """Left: mean degree over iterations. Right: mean model's performance over bytes per replica."""
+def cost(runs: list[Run], each: bool = False):
+    """Left: mean degree over iterations. Right: mean model's performance over bytes per replica,
+    with a band from the lowest to the highest seed."""
     figure, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
-    kinds = [series.performance(run) for run in runs]
-    kind = "accuracy" if any(k == "accuracy" for _, k in kinds) else "loss"
-    for run, look, (found, its) in zip(runs, style.looks(runs), kinds):
-        x, degree = thin(run.iterations["iteration"][:], run.iterations["degree"][:])
+    kind = "accuracy" if any(series.performance(r)[1] == "accuracy" for r in runs) else "loss"
+
+    def over_bytes(run: Run):
+        found, its = series.performance(run)
+        mean = clean(found["mean"], kind == "loss") if its == kind else np.full(len(found), np.nan)
+        return found[["iteration"]].assign(x=places(run, found, "bytes"), mean=mean)
+
+    settings = style.settings(runs, each)
+    lines = [thin(found["iteration"], found["degree"])
+             for found in (setting.over(degrees) for setting in settings)]
+    widths = style.widths([degree for _, degree in lines], 1.6)
+    for setting, (x, degree), width in zip(settings, lines, widths):
+        look = setting.look
         left.plot(x, degree, color=look.colour, linestyle=look.dash, label=look.label,
-                  marker="." if len(x) < 3 else None)
-        sent = np.concatenate([[0.0], np.cumsum(series.bytes_sent(run))]) / run.replicas
-        at = found["iteration"].to_numpy(dtype=int)
-        if its == kind and len(at):
-            inside = at < len(sent)
-            right.plot(sent[at[inside]] / 1e6, clean(found["mean"], kind == "loss")[inside],
-                       color=look.colour, linestyle=look.dash,
-                       marker=look.marker, markersize=4)
+                  linewidth=width, marker="." if len(x) < 3 else None)
+        curve(right, setting, setting.over(over_bytes), 1.6)
     left.set(title="neighbours of a replica", xlabel="iteration",
              ylabel="mean out-degree, without self")
     left.set_ylim(bottom=0)

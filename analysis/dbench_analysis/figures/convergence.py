@@ -1,8 +1,9 @@
 """How fast runs learn: the mean model over iterations, epochs, bytes sent or seconds of steps."""
 
 import numpy as np
+import pandas as pd
 
-from .. import differences, series
+from .. import series
 from ..comparable import caveats, refuse_times
 from ..run import Run
 from . import style
@@ -22,19 +23,20 @@ def places(run: Run, evaluated, x: str) -> np.ndarray:
     return np.where(at < len(reached), np.take(reached, at, mode="clip"), np.nan)
 
 
-def figure(runs: list[Run], x: str = "iterations"):
-    """Accuracy and loss of the mean model. Runs that differ in the seed only are one line, with a
-    band from the worst seed to the best. Seconds of several runs are refused where they do not
+def figure(runs: list[Run], x: str = "iterations", each: bool = False):
+    """Accuracy and loss of the mean model. Seconds of several runs are refused where they do not
     compare."""
     if x == "seconds":
         refuse_times(["seconds"], ["; ".join(caveats(run)) for run in runs], "--x")
     drawing, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
-    groups = differences.alike(runs)
-    looks = style.group_looks(groups)
+    settings = style.settings(runs, each)
     for axis, what in ((left, "accuracy"), (right, "loss")):
-        drawn = [curve(axis, group, look, what, x) for group, look in zip(groups, looks)]
+        found = [over(setting, what, x) for setting in settings]
+        widths = style.widths([one["mean"].to_numpy(dtype=float) for one in found], 1.6)
+        for setting, one, width in zip(settings, found, widths):
+            curve(axis, setting, one, width)
         axis.set(title=f"{what} of the mean model", xlabel=X[x], ylabel=f"test {what}")
-        if not any(drawn):
+        if not any(np.isfinite(one["mean"]).any() for one in found):
             style.nothing(axis, f"no finite {what} recorded")
         elif what == "accuracy":
             style.percent_axis(axis)
@@ -44,23 +46,20 @@ def figure(runs: list[Run], x: str = "iterations"):
     return drawing
 
 
-def curve(axis, group: list[Run], look, what: str, x: str) -> bool:
-    """One line for the runs of a group where they were evaluated alike, else one each."""
-    curves = []
-    for run in group:
-        found = series.evaluations(run, what)
-        curves.append((places(run, found, x), clean(found["mean"], what == "loss"),
-                       tuple(found["iteration"])))
-    style_of = dict(color=look.colour, linestyle=look.dash)
-    if len({grid for *_, grid in curves}) == 1:
-        across, values = (np.array([c[i] for c in curves]) for i in (0, 1))
-        where, mean = (series.quiet(np.nanmean, v, axis=0) for v in (across, values))
-        if len(group) > 1:
-            low, high = (series.quiet(f, values, axis=0) for f in (np.nanmin, np.nanmax))
-            axis.fill_between(where, low, high, color=look.colour, alpha=0.15, linewidth=0)
-        axis.plot(where, mean, label=look.label, marker=look.marker if len(mean) < 30 else None,
-                  markersize=3.5, **style_of)
-    else:
-        for i, (where, value, _) in enumerate(curves):
-            axis.plot(where, value, label=look.label if not i else None, linewidth=0.9, **style_of)
-    return any(np.isfinite(value).any() for _, value, _ in curves)
+def over(setting: style.Setting, what: str, x: str) -> pd.DataFrame:
+    """x and the mean model's performance, over the seeds."""
+    def evaluated(run: Run):
+        found = series.evaluations(run, what)[["iteration", "epoch", "mean"]]
+        return found.assign(x=places(run, found, x), mean=clean(found["mean"], what == "loss"))
+
+    return setting.over(evaluated)
+
+
+def curve(axis, setting: style.Setting, found: pd.DataFrame, width: float):
+    """The mean over seeds, and a band from the lowest seed to the highest."""
+    look = setting.look
+    if len(setting.runs) > 1:
+        axis.fill_between(found["x"], found["mean_low"], found["mean_high"], color=look.colour,
+                          alpha=0.15, linewidth=0)
+    axis.plot(found["x"], found["mean"], color=look.colour, linestyle=look.dash, label=look.label,
+              linewidth=width, marker=look.marker if len(found) < 30 else None, markersize=3.5)

@@ -3,61 +3,55 @@ averaging."""
 
 import numpy as np
 
-from .. import names, series
+from .. import series
 from ..early import WINDOWS, by_construction, correlations, measured, mixed
 from ..run import Run
 from ..textual import aligned
 from . import style
 from .across import ends
+from .points import explained, spread_and_end
 from .spread import TITLES, UNITS
 
 
-def figure(runs: list[Run], measure: str = "variance", window: float = 0.1):
-    """A panel before averaging and, where recorded, one after: a run is its local median (filled,
-    bar: worst to best) and its mean model (dash); the rank correlations stand above."""
+def figure(runs: list[Run], measure: str = "variance", window: float = 0.1, each: bool = False):
+    """A panel before averaging and, where recorded, one after: a point is a setting; the rank
+    correlations stand above."""
     found, kind = ends(runs)
     kept = [end.run for end in found]
-    panels = [(what, words, [series.early_spread(run, what, window) for run in kept])
-              for what, words in measured(measure)]
-    panels = [p for i, p in enumerate(panels) if i == 0 or np.isfinite(p[2]).any()]
-    drawing, (axes,) = style.panels(1, len(panels), 4.2 + 3.4 * len(panels) - 1.2
-                                    * (len(panels) == 1), 4.8, sharey=True)
-    looks = style.looks(kept)
+    by_run = {end.run: end for end in found}
+    settings = style.settings(kept, each)
+    panels = [(what, words, [[series.early_spread(run, what, window) for run in setting.runs]
+                             for setting in settings]) for what, words in measured(measure)]
+    panels = [p for i, p in enumerate(panels)
+              if i == 0 or any(np.isfinite(early).any() for early in p[2])]
+    drawing, axes = style.panels(1, len(panels), 4.2 + 3.4 * len(panels) - 1.2
+                                 * (len(panels) == 1), 4.8, sharey=True)
     told = correlations(kept, finals(found), measure, window)
     columns = [(False, "all settings"), *[(True, "without C_complete")]
                * any(map(by_construction, kept))]
-    for axis, (what, words, early) in zip(axes, panels):
-        scale = style.Logarithmic([early])
-        for end, look, value in zip(found, looks, early):
-            if np.isfinite([value, end.low, end.median, end.high]).all():
-                bars = np.maximum([[end.median - end.low], [end.high - end.median]], 0)
-                axis.errorbar(scale.place([value]), [end.median], yerr=bars, fmt=look.marker,
-                              color=look.colour, markersize=6, elinewidth=1, capsize=2)
-            axis.plot(scale.place([value]), [end.mean], marker="_", markersize=13,
-                      markeredgewidth=1.8, color=look.colour, linewidth=0)
+    for axis, (what, words, early) in zip(axes.flat, panels):
+        scale = spread_and_end(axis, [(setting.look, values, [by_run[run] for run in setting.runs])
+                                      for setting, values in zip(settings, early)])
         said = "\n".join(f"{whose} {told[what, window, 0, without]}" for without, whose in columns
                          if what in {of for of, *_ in told})
         axis.set_title(words + "\n" * (said.count("\n") + 2))
         axis.text(0, 1.01, f"rank correlation with the mean model:\n{said}",
-                  transform=axis.transAxes, fontsize=7.5, va="bottom", color="#444444")
+                  transform=axis.transAxes, fontsize=style.small(7.5), va="bottom", color="#444444")
         axis.set_xlabel(f"{UNITS[measure]}, mean of the first {100 * window:g} %")
-        if not np.isfinite(early).any():
+        if not any(np.isfinite(values).any() for values in early):
             style.nothing(axis, f"{TITLES[measure]} or evaluations were not recorded")
             continue
         scale.apply(axis, "x")
-    axes[0].set_ylabel(f"final test {kind}")
+    first = axes.flat[0]
+    first.set_ylabel(f"final test {kind}")
     if kind == "accuracy":
-        for axis in axes:
+        for axis in axes.flat:
             style.percent_axis(axis)
-    shown = dict.fromkeys((look.label if len(runs) <= 12 else names.communication(run), look.colour)
-                          for run, look in zip(kept, looks))
-    for label, colour in shown:
-        axes[0].plot([], [], color=colour, linewidth=0, marker="o", markersize=6, label=label)
-    axes[0].plot([], [], color="#555555", linewidth=0, marker="o", markersize=6,
-                 label="median of local models (bar: worst to best)")
-    axes[0].plot([], [], color="#555555", linewidth=0, marker="_", markersize=11,
-                 markeredgewidth=1.8, label="mean model")
-    style.legend(drawing, [axes[0]], len(runs))
+    for setting in settings:
+        first.plot([], [], color=setting.look.colour, linewidth=0, marker=setting.look.marker,
+                   markersize=6, label=setting.look.label)
+    explained(first, len(settings) < len(kept))
+    style.legend(drawing, [first], len(runs))
     return drawing
 
 

@@ -13,7 +13,8 @@ TITLES = {"early": "first {:g} % of the iterations", "whole": "whole run"}
 def figure(runs: list[Run], window: float = 0.1):
     """A panel for each window. Implementations stand in the order of their rank by accuracy; bars:
     deviation over groups."""
-    drawing, (panels,) = style.panels(1, 2, 9.6, 4.6, sharey=True)
+    drawing, panels = style.panels(1, 2, 9.6, 4.6, sharey=True)
+    panels = list(panels.flat)
     try:
         found = numbers.ranking(runs, window)
     except AnalysisError as error:
@@ -30,12 +31,14 @@ def figure(runs: list[Run], window: float = 0.1):
                           fmt=style.MARKERS[i], markersize=5,
                           color=style.OTHERS[i], elinewidth=0.8,
                           label=f"rank by {measure.replace('_', ' ')}")
-        axis.errorbar(place, mean[order], yerr=deviation[order], fmt="-", color="#000000",
-                      linewidth=1.2, elinewidth=0.8, label=f"rank by {found.kind}")
+        axis.errorbar(place, mean[order], yerr=deviation[order], fmt="_", color="#000000",
+                      markersize=22, markeredgewidth=2, elinewidth=0.8,
+                      label=f"rank by {found.kind}")
         value, count = found.agreement("gini", when, stats.spearman, True)
         said = f"\nSpearman {value:+.2f} (Gini, decentralized)" if count else ""
         axis.set_title(TITLES[when].format(100 * window) + said)
-        axis.set_xticks(place, [found.implementations[i] for i in order], rotation=30, ha="right")
+        axis.set_xticks(place, [style.called(found.implementations[i]) for i in order], rotation=30,
+                        ha="right")
     panels[0].set_ylabel(f"mean rank over {len(found.groups)} group" + "s"
                          * (len(found.groups) != 1))
     panels[0].invert_yaxis()

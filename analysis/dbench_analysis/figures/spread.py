@@ -25,15 +25,18 @@ UNITS = {
 }
 
 
-def aggregated(runs: list[Run]):
+def aggregated(runs: list[Run], each: bool = False):
     """The four dispersion measures of the norms: median and quartiles over the weights."""
+    settings = style.settings(runs, each)
     figure, axes = style.panels(2, 2, 9.0, 6.6, sharex=True)
     for axis, measure in zip(axes.flat, MEASURES):
-        found = [series.dispersion(run, measure) for run in runs]
+        found = [setting.over(series.dispersion, measure)
+                 for setting in settings]
         scale = style.Logarithmic([f[c] for f in found for c in ("low", "median")])
-        for frame, look in zip(found, style.looks(runs)):
+        for frame, setting in zip(found, settings):
             if frame.empty:
                 continue
+            look = setting.look
             x, low, median, high = thin(frame["iteration"], frame["low"], frame["median"],
                                         frame["high"])
             axis.fill_between(x, scale.place(low), scale.place(high), color=look.colour, alpha=0.12,
@@ -49,19 +52,26 @@ def aggregated(runs: list[Run]):
     return figure
 
 
-def consensus(runs: list[Run]):
-    """Consensus distance and variance over iterations; dashed after averaging, where recorded."""
+def consensus(runs: list[Run], each: bool = False):
+    """Consensus distance and variance over iterations, from the lowest to the highest seed; dotted
+    after averaging, where recorded."""
     figure, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
-    found = [series.variance(run) for run in runs]
+    settings = style.settings(runs, each)
+    found = [setting.over(series.variance) for setting in settings]
     for axis, what in ((left, "consensus"), (right, "variance")):
         names = [what, f"{what}_after"]
         scale = style.Logarithmic([f[name] for f in found for name in names if name in f])
-        for frame, look in zip(found, style.looks(runs)):
+        for frame, setting in zip(found, settings):
+            look = setting.look
             for name in names:
                 if name not in frame or frame.empty:
                     continue
-                x, y = thin(frame["iteration"], frame[name])
+                x, y, low, high = thin(frame["iteration"], *(frame[f"{name}{end}"]
+                                                             for end in ("", "_low", "_high")))
                 after = name != what
+                if len(setting.runs) > 1:
+                    axis.fill_between(x, scale.place(low), scale.place(high), color=look.colour,
+                                      alpha=0.12, linewidth=0)
                 axis.plot(x, scale.place(y), color=look.colour,
                           linestyle=(0, (1, 1)) if after else look.dash,
                           linewidth=1.0 if after else 1.3, label=None if after else look.label,

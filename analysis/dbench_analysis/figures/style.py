@@ -1,15 +1,19 @@
 """How every figure looks: colours by communication, line styles by run, axes with room for zero."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
+from matplotlib.transforms import offset_copy
 
-from .. import names
-from ..differences import setting_labels
+from .. import differences, names, series
 from ..run import Run
+from ..textual import counted
+from . import paper
 
 # Okabe and Ito's colour-blind safe palette; the five implementations always have the same ones
 FIXED = {
@@ -36,6 +40,8 @@ SETTINGS = {
     "grid.color": "#E4E4E4", "grid.linewidth": 0.6,
     "axes.axisbelow": True, "legend.frameon": False, "legend.fontsize": 8.5,
     "legend.handlelength": 3, "lines.linewidth": 1.6, "svg.fonttype": "path",
+    "pdf.fonttype": 42, "ps.fonttype": 42,  # TrueType: journals refuse Type 3
+
     "svg.hashsalt": "dbench", "figure.facecolor": "white", "savefig.facecolor": "white",
     "axes.edgecolor": "#666666",
     "xtick.color": "#444444", "ytick.color": "#444444",
@@ -52,6 +58,43 @@ class Look:
     marker: str = "o"
 
 
+@dataclass(frozen=True)
+class Setting:
+    """Runs that are drawn as one, since they differ in nothing but the seed, and their look."""
+
+    runs: list[Run]
+    look: Look
+
+    def over(self, frame: Callable[..., pd.DataFrame], *others, **named) -> pd.DataFrame:
+        """`series.over_seeds` of frame(run, ...) of each run."""
+        return series.over_seeds([frame(run, *others, **named) for run in self.runs])
+
+
+def settings(runs: list[Run], each: bool = False) -> list[Setting]:
+    """The runs by setting, labelled by what tells these apart and how many seeds there are; `each`:
+    every run by itself."""
+    groups = [[run] for run in runs] if each else differences.alike(runs)
+    several = any(len(group) > 1 for group in groups)
+    return [Setting(group, replace(look, label=seeds(called(look.label), len(group)) if several
+                                   else called(look.label)))
+            for group, look in zip(groups, looks([group[0] for group in groups]))]
+
+
+WORST_TO_BEST = "median of local models (bar: worst to best, all seeds)"
+
+
+def entries(runs: list[Run]) -> list[str]:
+    """What `called` may be asked to call otherwise."""
+    return list(dict.fromkeys(text for texts in (differences.communications(runs),
+                                                 map(names.communication, runs),
+                                                 differences.setting_labels(runs))
+                              for text in texts))
+
+
+def seeds(label: str, count: int) -> str:
+    return f"{label} ({counted(count, 'seed')})"
+
+
 def looks(runs: list[Run]) -> list[Look]:
     """Colour by communication (by run where all communicate alike), line style tells like ones
     apart."""
@@ -61,11 +104,12 @@ def looks(runs: list[Run]) -> list[Look]:
         colours = dict(zip(keys, itertools.cycle(FIXED.values())))
     else:
         colours = colours_of(keys)
-    found, seen = [], dict.fromkeys(keys, -1)
-    for key, label in zip(keys, names.labels(runs)):
+    order, seen = list(colours), dict.fromkeys(keys, -1)
+    found = []
+    for key, label in zip(keys, differences.labels(runs)):
         nth = seen[key] = seen[key] + 1
         found.append(Look(label, colours[key], DASHES[nth % len(DASHES)],
-                          MARKERS[nth % len(MARKERS)]))
+                          MARKERS[(order.index(key) + nth) % len(MARKERS)]))
     return found
 
 
@@ -76,35 +120,59 @@ def colours_of(implementations: list[str]) -> dict[str, str]:
             for key in dict.fromkeys(implementations)}
 
 
-def group_looks(groups: list[list[Run]]) -> list[Look]:
-    """`looks` of settings (runs that differ in the seed only), by their first runs, labelled by
-    what tells them apart."""
-    firsts = [group[0] for group in groups]
-    texts = [f"{text} ({len(group)} seeds)" if len(group) > 1 else text
-             for text, group in zip(setting_labels(firsts), groups)]
-    return [replace(look, label=text) for look, text in zip(looks(firsts), texts)]
-
-
-def panels(rows: int, columns: int, width: float, height: float, **how):
-    """A figure and its axes [rows][columns]; room for legends is made by the layout engine."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False, **how)
+panels, small, called, folded, wide = (paper.panels, paper.small, paper.called, paper.folded,
+                                       paper.wide)
 
 
 def legend(figure: Figure, axes, runs: int):
-    """One legend for the figure, below it, none for a single run unless it says something new."""
+    """One legend for the figure, below it: an entry for each label of the axes."""
     handles: dict[str, object] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
             handles.setdefault(label, handle)
-    texts = list(handles)
-    if texts:
-        columns = (1 if max(map(len, texts)) > 45
-                   else (2 if max(map(len, texts)) > 30 else min(4, len(texts))))
-        lines = -(-len(texts) // columns)
-        if lines > 6:  # a long legend must not eat the panels
-            figure.set_figheight(figure.get_figheight() + 0.18 * (lines - 6))
-        figure.legend(handles.values(), texts, loc="outside lower center", ncols=columns)
+    if handles:
+        paper.legend(figure, handles)
+
+
+def widths(curves: list[np.ndarray], width: float) -> list[float]:
+    """Line widths by which curves over the same x remain visible under later ones on them."""
+    every = positive(np.concatenate(curves)) if curves else np.empty(0)
+    near = 0.015 * (np.ptp(every) if len(every) else 0) + 1e-12
+
+    def same(a, b):
+        return len(a) == len(b) > 0 and np.mean(np.abs(a - b) <= near) > 0.7
+
+    return [width + 2.2 * sum(same(curve, later) for later in curves[i + 1 :])
+            for i, curve in enumerate(curves)]
+
+
+def beside(axis, x, y) -> list:
+    """A transform for each point of an axis, which moves points apart that would hide each other;
+    x as the axis shows it (the logarithm where that is logarithmic)."""
+    places = np.array([x, y], dtype=float).T.reshape(-1, 2)
+    extent = series.quiet(np.ptp, np.nan_to_num(places), axis=0) if len(places) else np.ones(2)
+    shown = places / np.where(extent > 0, extent, 1)
+    moved = []
+    for i, point in enumerate(shown):
+        like = [j for j, other in enumerate(shown) if np.all(np.abs(other - point) < (0.02, 0.04))]
+        step = like.index(i) - (len(like) - 1) / 2 if i in like else 0
+        moved.append(offset_copy(axis.transData, axis.figure, x=9 * step, units="points"))
+    return moved
+
+
+def reach(axis, x, y):
+    """Makes room for these values: marks that were moved do not count for the limits."""
+    x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+    use = np.isfinite(x) & np.isfinite(y)
+    axis.update_datalim(np.array([x[use], y[use]]).T)
+    axis.autoscale_view()
+
+
+def bars(value, low, high) -> np.ndarray:
+    """Error bars [2, points] from low to high around a value."""
+    value, low, high = (np.asarray(v, dtype=float) for v in (value, low, high))
+    with np.errstate(invalid="ignore"):
+        return np.maximum(np.nan_to_num(np.array([value - low, high - value])), 0)
 
 
 def percent_axis(axis):

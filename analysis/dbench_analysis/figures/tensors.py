@@ -13,27 +13,32 @@ from .spread import TITLES, UNITS
 COLUMNS = 300  # bins of iterations across a map
 
 
-def heat_maps(run: Run):
-    """Dispersion measures and variance of each tensor over iterations, for one run."""
+def heat_maps(runs: list[Run], label: str):
+    """Dispersion measures and variance of each tensor over iterations, mean over the runs, which
+    differ in nothing but the seed."""
+    run = runs[0]
     measures = [m for m in (*MEASURES, "variance") if m in run.parameters]
     count, tensors = max(1, len(measures)), len(run.tensors)
     rows = (count + 1) // 2
     height = rows * float(np.clip(1.1 + 0.11 * tensors, 2.4, 4.4))
-    figure, axes = style.panels(rows, 2 if count > 1 else 1, 9.0, height)
+    figure, axes = style.panels(rows, 2 if count > 1 else 1, 9.0, height, least=2.1)
     for axis, measure in zip(axes.flat, measures):
-        draw(figure, axis, run, measure, labels=axis in axes[:, 0])
+        draw(figure, axis, runs, measure, labels=axis in axes[:, 0])
     for axis in list(axes.flat)[len(measures) or 1 :]:
         axis.set_axis_off()
     if not measures:
         style.nothing(axes[0, 0], "neither norms nor variance were recorded")
-    figure.suptitle(f"{run.name}: spread over replicas, tensor by tensor", x=0.01, ha="left",
+    figure.suptitle(f"{label}: spread over replicas, tensor by tensor", x=0.01, ha="left",
                     fontsize=10)
     return figure
 
 
-def draw(figure, axis, run: Run, measure: str, labels: bool):
-    column = run.parameters[measure]
-    x, values = column.index, column[:]
+def draw(figure, axis, runs: list[Run], measure: str, labels: bool):
+    columns = [run.parameters[measure] for run in runs if measure in run.parameters]
+    rows = min(map(len, columns))
+    x = columns[0].index[:rows]
+    values = (columns[0][:rows] if len(columns) == 1
+              else np.mean([column[:rows].astype(float) for column in columns], axis=0))
     edges = np.unique(np.linspace(0, len(x), min(COLUMNS, len(x)) + 1).astype(int))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -53,14 +58,16 @@ def draw(figure, axis, run: Run, measure: str, labels: bool):
         mesh = axis.pcolormesh(sides, np.arange(tensors + 1) - 0.5,
                                np.where(binned.T > 0, binned.T, np.nan),
                                norm=norm, cmap="viridis", rasterized=True)
-        figure.colorbar(mesh, ax=axis, label=UNITS[measure], pad=0.02, aspect=30)
+        unit = UNITS[measure].rsplit("(", 1)[-1].rstrip(")")
+        figure.colorbar(mesh, ax=axis, pad=0.02, aspect=30, label=f"{unit}, log scale")
     else:
         style.nothing(axis, "zero throughout")
     axis.set_ylim(tensors - 0.5, -0.5)
     every = max(1, int(np.ceil(tensors / 33)))
-    names = list(run.tensors["name"])
+    names = list(runs[0].tensors["name"])
     axis.set_yticks(range(0, tensors, every),
-                    [shortened(n) for n in names[::every]] if labels else [], fontsize=6.5)
+                    [shortened(n) for n in names[::every]] if labels else [],
+                    fontsize=style.small(6.5))
 
 
 def shortened(name: str) -> str:

@@ -50,20 +50,19 @@ def best(found: list[Case], form: str, terms: Terms) -> Finding:
     share = max(1, len(told))
     better = [end.above() for _, end, _ in told.values()]
     worse = [name for name, (_, end, _) in told.items() if end.below(share)]
-    verdict, why = UNDECIDED, ("not better than every fixed graph beyond chance, and not worse "
-                               "than one")
+    verdict, why = UNDECIDED, ("neither better than every fixed graph nor worse than one: "
+                               "the differences can be chance")
     if better and all(better):
         verdict, why = SUPPORTED, f"better than {', '.join(told)}"
     elif worse:
         verdict, why = CONTRADICTED, f"worse than {', '.join(worse)}"
     complete = against(found, form, lambda c: c.name == ALL_REDUCE, terms)
-    rule = (f"Difference of {form} to each fixed graph but the complete one, which is an "
-            "all-reduce and stands beside, in each setting and scale, paired over seeds. "
-            "Supported: the final accuracy of the mean model is higher than every one's (sign "
-            "flips, p <= "
-            f"{terms.alpha:g} each). Contradicted: it is lower than one's (p <= {terms.alpha:g} "
-            "/ number of graphs). Else undecided. The whole curve (mean accuracy over the "
-            "evaluations) stands beside, for the speed of convergence.")
+    rule = (f"Difference between {form} and each fixed graph, in each setting and scale, paired "
+            "over seeds. The complete graph is not tested because it is an all-reduce; its "
+            "numbers are shown too. Supported: the final accuracy of the mean model is higher "
+            f"than with every graph (sign flips, p <= {terms.alpha:g} each). Contradicted: it is "
+            f"lower than with one (p <= {terms.alpha:g} / number of graphs). Otherwise undecided. "
+            "The mean accuracy over all evaluations is shown too, for the speed of convergence.")
     return Finding(f"best:{form}", f"{form} converges best of the decentralized implementations.",
                    rule, verdict, why, ["against", *POINTS],
                    rows_of({**told, **complete}),
@@ -85,7 +84,7 @@ def reaches(found: list[Case], form: str, terms: Terms) -> Finding:
             f"{100 * terms.margin:g} points (two one-sided t-tests, 5 pairs or more) or higher "
             f"(sign flips), p <= {terms.alpha:g}. Contradicted: in one lower by more than "
             f"{100 * terms.margin:g} points (sign flips, p <= {terms.alpha:g} / number of "
-            "settings). Else undecided.")
+            "settings). Otherwise undecided.")
     return Finding(f"reaches:{form}", f"{form} reaches the accuracy of centralized training.", rule,
                    verdict, why, ["against", *POINTS], rows_of(told),
                    wanting(told, terms, form, "C_complete") if verdict == UNDECIDED else [])
@@ -98,7 +97,7 @@ def controls(found: list[Case], form: str, terms: Terms) -> Finding:
                or end.equivalent(share)]
     there = {case.what for case, _, _ in told.values()}
     absent = [f"the control \"{what}\"" for what in EXPECTED if what not in there]
-    verdict, why = UNDECIDED, "not all controls are there, or not all are told apart from it"
+    verdict, why = UNDECIDED, "a control is missing, or the difference to one can be chance"
     if as_good:
         verdict, why = CONTRADICTED, f"as good or better: {', '.join(as_good)}"
     elif not absent and all(end.above() for _, end, _ in told.values()):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import fields, names, ranks, series
+from .. import differences, fields, names, ranks, series
 from ..errors import of_a_run
 from ..run import Run
 
@@ -109,12 +109,13 @@ def cases(runs: list[Run], window: float) -> tuple[list[Case], list[str]]:
     notes = [f"{len(runs) - len(whole)} of {len(runs)} runs left out: not complete, or without "
              "accuracies."] if len(whole) < len(runs) else []
     found: dict[tuple, Case] = {}
-    for run, name in zip(whole, ranks.communications(whole)):
+    for run, name in zip(whole, differences.communications(whole)):
         case = case_of(run, name, window)
         found.setdefault((name, case.group), case)
     if len(found) < len(whole):
         notes.append(
-            f"{len(whole) - len(found)} runs left out that repeat another's setting and seed.")
+            f"{len(whole) - len(found)} runs left out because another run has the same setting "
+            "and seed.")
     others = sum(case.role == "other" for case in found.values())
     if others:
         notes.append(f"{others} runs of other algorithms than dsgd and gradient all-reduce, or "

@@ -96,7 +96,7 @@ def scaling(found: list[Case], terms: Terms) -> Finding:
             f"within {100 * terms.margin:g} points (at {terms.alpha:g} / number of decentralized "
             "implementations). Supported: shown for C_complete and for every decentralized "
             "implementation. Contradicted: shown for C_complete and refuted for a decentralized "
-            "one, or the other way round. Else undecided.")
+            "one, or the other way round. Otherwise undecided.")
     return Finding("scaling", "Decentralized training loses accuracy as replicas are added, as "
                               "centralized training does.", rule, verdict, why,
                    ["application", "implementation", "replicas", *POINTS, "accuracy"], rows,
@@ -160,8 +160,9 @@ def connections(found: list[Case], terms: Terms) -> Finding:
             f"{DEGREES} or more degrees: Spearman's rho of the mean number of neighbours and the "
             "final accuracy of the mean model, over the decentralized implementations. Supported: "
             f"the mean over groups is above 0 (p <= {terms.alpha:g}, one-sided, by permuting the "
-            "graphs, in all groups alike: seeds and scales repeat the same graphs, they do not "
-            f"make others). Contradicted: it is below 0 (p <= {terms.alpha:g}). Else undecided.")
+            "graphs in the same way in all groups, because seeds and scales repeat the same graphs "
+            f"and add none). Contradicted: it is below 0 (p <= {terms.alpha:g}). Otherwise "
+            "undecided.")
     return Finding("connections", "Accuracy goes with the number of connections.", rule, verdict,
                    why, ["group", *CELLS], rows,
                    wanting(outcome, math.factorial, terms.alpha, "") if verdict == UNDECIDED
@@ -180,11 +181,11 @@ def variance(found: list[Case], terms: Terms) -> Finding:
     elif first.high_p <= half:
         verdict, why = CONTRADICTED, f"accuracy rises with early variance{scope(early)}"
     elif stronger.low_p <= half:
-        verdict, why = CONTRADICTED, ("accuracy goes more with late than with early "
+        verdict, why = CONTRADICTED, ("accuracy depends more on late than on early "
                                       f"variance{scope(early)}")
     elif first.low_p <= terms.alpha:
-        verdict, why = UNDECIDED, ("accuracy falls with early variance, but that it does more so "
-                                   "than with late variance is not shown")
+        verdict, why = UNDECIDED, ("accuracy falls with early variance, but it is not shown that "
+                                   "it falls less with late variance")
     rows = [*rows_of(early, first, "early"), *rows_of(late, correlated(late, terms), "late"),
             ["late - early: all", *stronger.cells()]]
     rule = ("In each group as above: Spearman's rho of the variance just before averaging (mean "
@@ -192,8 +193,8 @@ def variance(found: list[Case], terms: Terms) -> Finding:
             "the final accuracy. Supported: the mean rho of early is below 0 (by permuting the "
             "graphs), and late minus early above 0 (by exchanging early and late of each graph), "
             f"one-sided p <= {terms.alpha:g} each. Contradicted: early is above 0, or late minus "
-            f"early below 0 (p <= {half:g} each). Else undecided. A correlation over graphs does "
-            "not show what causes what: that needs runs in which variance alone is changed.")
+            f"early below 0 (p <= {half:g} each). Otherwise undecided. A correlation over graphs "
+            "does not show a cause: that needs runs in which only the variance is changed.")
     missing = wanting(first, exchanges, terms.alpha, " and recorded variance")
     return Finding("variance", "Accuracy is sensitive to the variance of parameter tensors over "
                                "replicas, most of all early.", rule, verdict, why,

@@ -188,7 +188,7 @@ def accumulation(runs: list[Run], terms: Terms) -> Finding:
     rule = ("Final accuracy of the mean model, AccumAdam minus DAdam on the same graph, paired "
             "over seeds. Supported: higher in every setting run (sign flips, p <= "
             f"{terms.alpha:g}). Contradicted: lower, or equivalent within {100 * terms.margin:g} "
-            f"points, in one (p <= {terms.alpha:g} / number of settings). Else undecided.")
+            f"points, in one (p <= {terms.alpha:g} / number of settings). Otherwise undecided.")
     return Finding("accumulation",
                    "AccumAdam is more accurate than DAdam (at whatever scale was run).", rule,
                    verdict, why, ["setting", *POINTS],
@@ -234,16 +234,16 @@ def times(runs: list[Run], terms: Terms) -> Finding:
     elif any(o.below(len(told)) for o in told.values()):
         verdict, why = CONTRADICTED, "an iteration takes more time in one setting"
     rule = ("Median step time of all-reduce over that of AER, paired over seeds, of runs whose "
-            "times compare. Supported: above 1 in every setting (sign flips of the logarithm, "
-            f"p <= {terms.alpha:g}); contradicted: below 1 in one (p <= {terms.alpha:g} / number "
-            "of settings). Published ratios stand beside: they hold for their machines and are not "
-            "judged.")
-    missing = wanting(told, terms, "runs over aer and centralized ones, whose times compare "
+            "times can be compared. Supported: above 1 in every setting (sign flips of the "
+            f"logarithm, p <= {terms.alpha:g}); contradicted: below 1 in one "
+            f"(p <= {terms.alpha:g} / number of settings). Published ratios are shown but "
+            "not judged: they belong to other machines.")
+    missing = wanting(told, terms, "runs over aer and centralized ones, with comparable times "
                                    "(reduction library, a rank for each replica, a core or GPU for "
                                    "each rank)")
     left = len(runs) - len(fit)
     if left:
-        missing.append(f"{counted(left, 'run')} left out whose times do not compare")
+        missing.append(f"{counted(left, 'run')} left out whose times cannot be compared")
     return Finding("times", "An iteration over AER takes less time than one with all-reduce.", rule,
                    verdict, why, ["setting", "pairs", "ratio (interval)", "p"], rows,
                    missing if verdict == UNDECIDED else [])

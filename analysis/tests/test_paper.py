@@ -1,0 +1,71 @@
+"""Figures and tables as a journal takes them."""
+
+import dbench_analysis as da
+import pytest
+from dbench_analysis import figures
+from dbench_analysis.cli import main
+from dbench_analysis.figures import Page, paper
+from dbench_analysis.layout import latex_text
+from matplotlib.text import Text
+
+
+def opened(folder):
+    return [da.open(path) for path in sorted(folder.glob("*.h5"))]
+
+
+def test_fonts_are_embedded_as_truetype(five, tmp_path):
+    assert main(["plot", str(five), "-o", str(tmp_path), "--kind", "connections", "--format", "pdf",
+                 "--width", "84mm"]) == 0
+    content = (tmp_path / "connections.pdf").read_bytes()
+    assert b"/Subtype /Type3" not in content and b"/FontFile2" in content
+    box = content.split(b"/MediaBox [")[1].split(b"]")[0].split()
+    assert float(box[2]) == pytest.approx(84 / 25.4 * 72, abs=0.5)
+
+
+@pytest.mark.parametrize("name", [kind for kind in figures.KINDS if kind != "tensors"])
+def test_text_keeps_its_size_and_stays_on_the_page(five, name):
+    page = Page(3.3, {"D_ring": "our ring"})
+    (_, figure), = figures.drawn(figures.KINDS[name], opened(five), page=page)
+    with figures.look(page):
+        figure.canvas.draw()
+        seen = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+        assert {text.get_fontsize() for text in seen} == {8}
+        width = figure.get_figwidth() * figure.dpi
+        assert figure.get_figwidth() == 3.3
+        for legend in figure.legends:
+            box = legend.get_window_extent()
+            assert box.x0 >= -1 and box.x1 <= width + 1
+    words = {text.get_text() for text in seen}
+    assert not any("D_ring" in text for text in words)
+    assert any("our ring" in text.replace("\n", " ") for text in words)
+
+
+def test_logarithmic_axes_say_so(five):
+    for name in ("consensus", "convergence", "early", "connections", "accuracy"):
+        (_, figure), = figures.drawn(figures.KINDS[name], opened(five))
+        told = [(getattr(axis, f"get_{which}scale")(), getattr(axis, f"get_{which}label")())
+                for axis in figure.axes for which in "xy"]
+        assert any(scale != "linear" for scale, _ in told)
+        for scale, label in told:
+            assert ("log scale" in label) == (scale != "linear") or not label
+
+
+def test_names_that_nothing_has_are_refused(five, tmp_path, capsys):
+    for label, reason in (("D_rong=x", "did you mean D_ring=x?"), ("D_ring", "names no entry")):
+        assert main(["plot", str(five), "-o", str(tmp_path), "--label", label]) == 2
+        assert reason in capsys.readouterr().err
+    for width in ("3.3ft", "0.1in"):
+        with pytest.raises(SystemExit):
+            main(["plot", str(five), "-o", str(tmp_path), "--width", width])
+
+
+def test_a_page_ends_with_the_figure():
+    with figures.look(Page(3.3)):
+        assert paper.wide(9.0) == 3.3
+    assert paper.wide(9.0) == 9.0
+
+
+def test_powers_of_ten_in_latex():
+    assert latex_text("(9.4 ± 1.6)e-08 (n=3)") == r"$9.4(1.6)\times10^{-8}$ (n=3)"
+    assert latex_text("2.31e+06") == r"$2.31\times10^{6}$"
+    assert latex_text("a_1e5 ± 3") == r"a\_1e5 $\pm$ 3"

@@ -80,8 +80,7 @@ private:
 
 struct Executor::Impl {
     struct Bound {
-        std::vector<Weights> weights;                       // per local replica
-        std::vector<std::vector<torch::Tensor>> gradients;  // views of its gradient row
+        std::vector<Weights> weights;                                      // per local replica
         std::vector<std::shared_ptr<torch::autograd::Node>> accumulators;  // keep the hooks alive
     };
 
@@ -103,11 +102,12 @@ struct Executor::Impl {
         if (!b.weights.empty()) return b;
         for (int64_t i = 0; i < x.count; ++i) {
             Weights w{views(replicas.layout(), x, i),
-                      views(replicas.buffer_layout(), replicas.buffers(), i)};
+                      views(replicas.buffer_layout(), replicas.buffers(), i),
+                      views(replicas.layout(), replicas.g(), i)};
             for (torch::Tensor& parameter : w.parameters) parameter.requires_grad_(true);
             b.weights.push_back(std::move(w));
-            b.gradients.push_back(views(replicas.layout(), replicas.g(), i));
-            for (size_t k = 0; k < b.gradients.back().size(); ++k) hook(b, b.weights.size() - 1, k);
+            const size_t tensors = b.weights.back().parameters.size();
+            for (size_t k = 0; k < tensors; ++k) hook(b, b.weights.size() - 1, k);
         }
         return b;
     }
@@ -119,7 +119,8 @@ struct Executor::Impl {
         node->add_post_hook(
             std::make_unique<LambdaPostHook>([this, &b, i, k](const auto& outputs, const auto&) {
                 torch::Tensor& gradient = b.weights[i].parameters[k].mutable_grad();
-                b.gradients[i][k].copy_(gradient);
+                torch::Tensor& row = b.weights[i].gradients[k];
+                if (gradient.data_ptr() != row.data_ptr()) row.copy_(gradient);
                 gradient.reset();
                 reached[k] = true;
                 watch.complete(static_cast<int>(k));
@@ -132,7 +133,7 @@ struct Executor::Impl {
         std::fill(reached.begin(), reached.end(), false);
         loss.backward();
         for (size_t k = 0; k < reached.size(); ++k) {
-            if (!reached[k]) b.gradients[i][k].zero_();
+            if (!reached[k]) b.weights[i].gradients[k].zero_();
         }
     }
 };

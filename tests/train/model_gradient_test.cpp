@@ -95,3 +95,23 @@ TEST_CASE("the gradient of softmax regression is (softmax - one hot) x^T / m") {
     CHECK(torch::allclose(weights.parameters[0].grad(), error.t().matmul(x)));
     CHECK(torch::allclose(weights.parameters[1].grad(), error.sum(0)));
 }
+
+TEST_CASE(
+    "a gradient that a layer writes where it is wanted is the same, to the bit, and no copy") {
+    const ModelContext context{{2, 3, 3}, 5};
+    const auto model = make_model(R"({"type": "mlp", "hidden": [11, 9]})", context);
+    const Weights plain = draw_weights(*model, torch::kFloat32, 3);
+    Weights written = draw_weights(*model, torch::kFloat32, 3);
+    for (const torch::Tensor& parameter : written.parameters) {
+        written.gradients.push_back(torch::full_like(parameter, 7.0).detach());
+    }
+    const RandomBatch data(4, context, model->order(), torch::kFloat32, 4);
+    backward(*model, plain, data.batch);
+    backward(*model, written, data.batch);
+    int in_place = 0;
+    for (size_t k = 0; k < plain.parameters.size(); ++k) {
+        CHECK(torch::equal(plain.parameters[k].grad(), written.parameters[k].grad()));
+        in_place += written.parameters[k].grad().data_ptr() == written.gradients[k].data_ptr();
+    }
+    CHECK(in_place == 3);  // the weights
+}

@@ -29,6 +29,31 @@ std::function<void(torch::Tensor&)> constant(double value) {
     return [value](torch::Tensor& t) { t.fill_(value); };
 }
 
+/// y = x W^T + b, whose backward writes the gradient of W where it is wanted. PyTorch's products in
+/// PyTorch's order: same bits, a pass over the gradient less.
+class WrittenLinear : public torch::autograd::Function<WrittenLinear> {
+public:
+    static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+                                 const torch::Tensor& weight, const torch::Tensor& bias,
+                                 const torch::Tensor& gradient) {
+        context->save_for_backward({x, weight});
+        context->saved_data["gradient"] = gradient;
+        return torch::linear(x, weight, bias);
+    }
+
+    static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                   torch::autograd::variable_list outputs) {
+        const auto saved = context->get_saved_variables();
+        const torch::Tensor& x = saved[0];
+        const torch::Tensor& dy = outputs[0];
+        // Another handle of the same memory: autograd keeps what nobody else holds as it is.
+        torch::Tensor dw = context->saved_data["gradient"].toTensor().alias();
+        torch::mm_out(dw, dy.t(), x);
+        const torch::Tensor dx = context->needs_input_grad(0) ? dy.mm(saved[1]) : torch::Tensor();
+        return {dx, dw, dy.sum(0), {}};
+    }
+};
+
 }  // namespace
 
 Linear::Linear(Declaration& d, const std::string& name, int64_t in, int64_t out)
@@ -36,7 +61,12 @@ Linear::Linear(Declaration& d, const std::string& name, int64_t in, int64_t out)
       bias_(d.parameter({member(name, "bias"), {out}, TensorKind::bias, uniform(in)})) {}
 
 torch::Tensor Linear::operator()(const Weights& weights, const torch::Tensor& x) const {
-    return torch::linear(x, weights.parameters[weight_], weights.parameters[bias_]);
+    const torch::Tensor& weight = weights.parameters[weight_];
+    const torch::Tensor& bias = weights.parameters[bias_];
+    if (weights.gradients.empty() || !torch::GradMode::is_enabled()) {
+        return torch::linear(x, weight, bias);
+    }
+    return WrittenLinear::apply(x, weight, bias, weights.gradients[weight_]);
 }
 
 Conv3x3::Conv3x3(Declaration& d, const std::string& name, int64_t in, int64_t out, int64_t stride,

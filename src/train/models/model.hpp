@@ -22,7 +22,7 @@ struct Weights {
     std::vector<torch::Tensor> buffers;  ///< BatchNorm: running mean, running variance, ...
     /// Where gradients of parameters are wanted, which a layer may write there itself, if no other
     /// uses the parameter; empty where none are wanted.
-    std::vector<torch::Tensor> gradients;
+    std::vector<torch::Tensor> gradients = {};
 };
 
 /// What layers declare while a model is built.

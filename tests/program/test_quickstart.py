@@ -22,7 +22,7 @@ def test_a_run_reaches_what_its_head_expects_and_warns_of_nothing(dbench, name, 
     config = FOLDER / f"{name}.json"
     expected = re.search(r"Expected: test accuracy of the mean model above ([0-9.]+)",
                          config.read_text())
-    done = dbench("run", config, "--output", "out.h5", ranks=2)
+    done = dbench("run", config, "--output", "out.h5", ranks=4)
     assert "warning" not in done.stderr, done.stderr
     accuracy = read(str(dbench.folder / "out.h5"), "evaluations/mean_accuracy")
     assert accuracy[-1] > float(expected[1]) > accuracy[0], accuracy

@@ -57,14 +57,6 @@ def test_every_algorithm_is_tried(dbench):
     assert {name.split()[0] for name in ALGORITHMS} == names
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_the_same_bits_on_any_number_of_ranks(dbench, name):
-    spec = dbench.spec(CNN, **ALGORITHMS[name])
-    alone = dbench.run(spec, "1.h5")
-    assert differences(alone, dbench.run(spec, "2.h5", ranks=2)) == []
-    assert np.all(np.isfinite(read(alone, "iterations/train_loss")))
-
-
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS if " " not in name])
 def test_trains_real_images_better_than_chance(dbench, name):
     data = os.environ.get("DBENCH_DATA")
@@ -76,7 +68,7 @@ def test_trains_real_images_better_than_chance(dbench, name):
                                  "limit": {"train": 4000, "test": 500}},
                         "profile": {"variance": "off"}, "evaluate": {"every": None, "replicas": 2}},
                        **ALGORITHMS[name])
-    run = dbench.run(spec, ranks=2, env={"DBENCH_DATA": data})
+    run = dbench.run(spec, env={"DBENCH_DATA": data})
     # chance: 0.1, its deviation on 500 images 0.013
     assert read(run, "evaluations/mean_accuracy")[-1] > 0.2
 
@@ -100,9 +92,21 @@ SENT = {
 }
 
 
-@pytest.mark.parametrize("name", SENT)
-def test_what_is_sent(dbench, name):
-    run = dbench.run(dbench.spec(CNN, **ALGORITHMS[name]))
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_same_bits_on_any_number_of_ranks_and_what_is_sent(dbench, name):
+    spec = dbench.spec(CNN, **ALGORITHMS[name])
+    alone = dbench.run(spec, "1.h5")
+    assert differences(alone, dbench.run(spec, "2.h5", ranks=2)) == []
+    assert np.all(np.isfinite(read(alone, "iterations/train_loss")))
+    if name in SENT:
+        sends_as_expected(alone, name)
+    if name == "centralized":   # its parameters are not averaged: after is before
+        for column in ("consensus_distance", "variance"):
+            after = read(alone, f"parameters/{column}_after")
+            assert after.size > 0 and np.array_equal(after, read(alone, f"parameters/{column}"))
+
+
+def sends_as_expected(run, name):
     row_bytes = 4 * read(run, "tensors/numel").sum()
     sent = read(run, "iterations/bytes_sent") / (6 * row_bytes)
     np.testing.assert_allclose(sent, SENT[name], rtol=1e-12)
@@ -117,13 +121,6 @@ def test_what_is_sent(dbench, name):
     assert apart.sum() >= exchanges.sum() - 1
     if name not in ("relaysgd", "qg_dsgdm"):
         assert np.all(after[apart] < before[apart])
-
-
-def test_where_parameters_are_not_averaged_after_is_before(dbench):
-    run = dbench.run(dbench.spec({**CNN, "algorithm": "centralized", "graph": None}))
-    for name in ("consensus_distance", "variance"):
-        after = read(run, f"parameters/{name}_after")
-        assert after.size > 0 and np.array_equal(after, read(run, f"parameters/{name}"))
 
 
 def test_a_sequence_goes_on_with_every_exchange(dbench):

@@ -14,7 +14,7 @@ import corpora  # noqa: E402
 from sweeps.problem import Problem  # noqa: E402
 from sweeps.sweepfile import Sweep  # noqa: E402
 
-SECONDS = float(os.environ.get("DBENCH_FUZZ_SECONDS", "10"))
+SECONDS = float(os.environ.get("DBENCH_FUZZ_SECONDS", "5"))
 SEED = int(os.environ.get("DBENCH_FUZZ_SEED", "1"))
 WORDS = [b"{", b"}", b"[", b"]", b",", b"null", b"-1", b"1e400", b"18446744073709551616", b'"zip":',
          b'"axes":', b'"base":', b'"{graph}"', b"\\ud800", b"\\u0000", b"\xff", b"// x\n", b"%",

@@ -15,8 +15,9 @@ from .page import asset, text
 from .run import Run
 from .textual import number, percent
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 300, 62, 36, 12, 12
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 320, 84, 44, 12, 12
 POINTS = 120  # of a curve
+SETTINGS = ("status", "seed", "lr", "replicas", "epochs")
 
 FACTS = ("name", "status", "implementation", "algorithm", "graph", "graph_label", "replicas",
          "seed", "model", "data", "partition", "precision", "optimizer", "lr", "momentum",
@@ -33,13 +34,24 @@ def plain(value):
 
 
 def table(runs: list[Run], labels: list[str]) -> str:
-    """The filter, and a row for each run that bears all its facts."""
-    columns = [fields.COLUMNS[key] for key in ("status", "seed", "lr", *fields.DEFAULT)
-               if key != "name"]
-    head = "".join(f"<th title=\"{text(c.help)}\">{text(c.title)}</th>" for c in columns)
+    """The filter, and a row for each run that bears all its facts. What all runs share is said
+    once, above."""
+    columns, shared = [], []
+    for key in ("status", "seed", "lr", *fields.DEFAULT):
+        if key in ("name", "implementation"):  # the run's label tells it
+            continue
+        column = fields.COLUMNS[key]
+        values = {str(column.value(run)) for run in runs}
+        if key in SETTINGS and len(values) == 1 and len(runs) > 1:
+            shared.append(f"{column.title} {column.show(column.value(runs[0]))}")
+        else:
+            columns.append(column)
+    heads = [("run", "what tells the run from the others"), *((c.title, c.help) for c in columns)]
+    head = "".join(f'<th scope="col" title="{text(told)}"><button type="button">{text(title)}'
+                   "</button></th>" for title, told in heads)
     rows = []
     for i, (run, label) in enumerate(zip(runs, labels)):
-        cells = [f"<td>{text(label)}</td>"]
+        cells = [f'<th scope="row" title="{text(run.name)}">{text(label)}</th>']
         for column in columns:
             value = plain(column.value(run))
             shown = column.show(value) if value is not None else "-"
@@ -49,35 +61,48 @@ def table(runs: list[Run], labels: list[str]) -> str:
         facts = {key: plain(fields.COLUMNS[key].value(run)) for key in FACTS}
         rows.append(
             f'<tr data-run="{i}" data-facts="{text(json.dumps(facts))}">{"".join(cells)}</tr>')
-    keys = ", ".join(FACTS)
-    return ('<p><input type="search" placeholder="filter: D_ring replicas=16 lr&gt;=0.1 '
-            'accuracy_median&lt;0.6" aria-label="filter runs"> '
-            '<span class="count soft"></span></p>'
-            '<details><summary class=soft>how to filter</summary>'
-            '<p class=soft>Words must stand in the row; '
-            "field=value, !=, &lt;, &lt;=, &gt;, &gt;= compare, with alternatives by |. Curves "
-            "follow the filter; a click on a head sorts. "
-            f'Fields: {text(keys)}.</p></details>'
-            f'<div class="scroll"><table><thead><tr><th>run</th>{head}</tr></thead>'
-            f'<tbody>{"".join(rows)}</tbody></table></div>')
+    common = f"<p>All runs: {text(', '.join(shared))}.</p>" if shared else ""
+    return (f'{common}<p class="filter"><input type="search" placeholder="D_ring replicas=16 '
+            'lr&gt;=0.1" aria-label="filter runs" aria-describedby="how"> '
+            '<span class="count soft" role="status"></span></p>'
+            '<details><summary class=soft>how to filter and sort</summary>'
+            '<p class=soft id="how">A word must stand in the row (its name is in the tip of its '
+            "label); field=value, !=, &lt;, &lt;=, &gt;, &gt;= compare, with alternatives by |. "
+            "The curves show what the filter leaves. The heads of the columns are buttons that "
+            f'sort. Fields: {text(", ".join(FACTS))}.</p></details>'
+            f'<div class="scroll" tabindex="0" role="region" aria-label="runs"><table><thead><tr>'
+            f'{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>')
 
 
 def curves(runs: list[Run], labels: list[str]) -> str:
     """Accuracy (or loss) of the mean model, its loss, and the consensus distance, each over
     epochs."""
-    from .figures.style import looks  # matplotlib, only where something is drawn
+    from .figures.style import settings  # matplotlib, only where something is drawn
 
-    colours = [look.colour for look in looks(runs)]
+    told = settings(runs)
+    strokes = {id(run): stroke(setting.look) for setting in told for run in setting.runs}
+    legend = "".join(
+        '<span><svg viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4H28" stroke-width="3" '
+        f"{line}/></svg>{text(label)}</span>"
+        for label, line in dict.fromkeys((one.look.label, stroke(one.look)) for one in told))
     wanted = [("accuracy of the mean model", "accuracy", percent),
               ("loss of the mean model", "loss", number),
               ("consensus distance", "consensus", number)]
     pictures = []
     for title, what, show in wanted:
         data = [curve_of(run, what) for run in runs]
-        drawn = svg(data, [f"{label}" for label in labels], colours, what != "accuracy", show)
-        pictures.append(
-            f"<figure><figcaption>{text(title)}, over epochs</figcaption>{drawn}</figure>")
-    return f'<div class="curves">{"".join(pictures)}</div><div class="tip"></div>'
+        log = what != "accuracy"
+        drawn = svg(data, labels, [strokes[id(run)] for run in runs], log, show, title)
+        pictures.append(f"<figure><figcaption>{text(title)}, each run a line"
+                        f"{', logarithmic scale' * log}</figcaption>{drawn}</figure>")
+    return (f'<p class="legend">{legend}</p><div class="curves">{"".join(pictures)}</div>'
+            '<div class="tip" aria-hidden="true"></div>')
+
+
+def stroke(look) -> str:
+    """Colour and dashes of a `Look`, as SVG has them."""
+    dashes = "" if look.dash == "-" else " ".join(f"{2 * length:g}" for length in look.dash[1])
+    return f'stroke="{look.colour}"' + f' stroke-dasharray="{dashes}"' * bool(dashes)
 
 
 def curve_of(run: Run, what: str) -> tuple[np.ndarray, np.ndarray]:
@@ -99,7 +124,7 @@ def curve_of(run: Run, what: str) -> tuple[np.ndarray, np.ndarray]:
     return x, y
 
 
-def svg(data, labels, colours, log: bool, show) -> str:
+def svg(data, labels, strokes, log: bool, show, title: str) -> str:
     """Lines in a frame. On a logarithmic axis exact zeros lie on its foot."""
     every = np.concatenate([y for _, y in data]) if data else np.empty(0)
     seen = every[every > 0] if log else every
@@ -118,18 +143,23 @@ def svg(data, labels, colours, log: bool, show) -> str:
     def up(y):
         return TOP + (high - y) / (high - low) * (HEIGHT - TOP - BOTTOM)
 
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img">']
-    for tick in ticks(low, high):
-        value = 10**tick if log else tick
-        said = show(value) if show is percent else number(value, 2)
-        parts.append(f'<path d="M{LEFT} {up(tick):.1f}H{WIDTH - RIGHT}" stroke="#e4e4e4"/>'
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{text(title)} over '
+             'epochs; the numbers stand in the table">']
+    for tick in decades(low, high) if log else ticks(low, high):
+        factor, unit = (100, " %") if show is percent else (1, "")
+        said = f"{10.0**tick:.3g}" if log else f"{factor * tick:g}{unit}"
+        parts.append(f'<path class="grid" d="M{LEFT} {up(tick):.1f}H{WIDTH - RIGHT}"/>'
                      f'<text x="{LEFT - 6}" y="{up(tick) + 4:.1f}" text-anchor="end">{text(said)}'
                      '</text>')
     for tick in ticks(0, end):
         parts.append(f'<text x="{across(tick):.1f}" y="{HEIGHT - BOTTOM + 16}" '
                      f'text-anchor="middle">{tick:g}</text>')
+    middle = (TOP + HEIGHT - BOTTOM) / 2
+    parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 4}" text-anchor="middle">'
+                 f'epochs</text><text transform="translate(12 {middle}) rotate(-90)" '
+                 f'text-anchor="middle">{text(title)}</text>')
     visible, hover = [], []
-    for i, ((x, y), label, colour) in enumerate(zip(data, labels, colours)):
+    for i, ((x, y), label, line) in enumerate(zip(data, labels, strokes)):
         if not len(x):
             continue
         height = np.where(y > 0, np.log10(np.where(y > 0, y, 1)), low) if log else y
@@ -138,10 +168,10 @@ def svg(data, labels, colours, log: bool, show) -> str:
         said = json.dumps([[p[0], f"epoch {a:.4g}: {show(float(b))}"]
                            for p, a, b in zip(points, x, y)])
         last = f"{label}: {show(float(y[-1]))} at epoch {x[-1]:.4g}"
-        visible.append(f'<path class="c" data-run="{i}" d="{path}" stroke="{colour}"/>')
+        visible.append(f'<path class="c" data-run="{i}" d="{path}" {line}/>')
         hover.append(f'<path class="h" data-run="{i}" d="{path}" data-name="{text(label)}" '
                      f'data-points="{text(said)}"><title>{text(last)}</title></path>')
-    frame = f'<path d="M{LEFT} {TOP}V{HEIGHT - BOTTOM}H{WIDTH - RIGHT}" fill="none" stroke="#666"/>'
+    frame = f'<path d="M{LEFT} {TOP}V{HEIGHT - BOTTOM}H{WIDTH - RIGHT}" class="frame"/>'
     return "".join([*parts, frame, *visible, *hover, "</svg>"])
 
 
@@ -152,6 +182,19 @@ def ticks(low: float, high: float) -> list[float]:
     step = next(size * k for k in (1, 2, 5, 10) if size * k >= raw)
     first = math.ceil(low / step)
     return [round(k * step, 12) for k in range(first, math.floor(high / step) + 1)]
+
+
+def decades(low: float, high: float) -> list[float]:
+    """Exponents of ticks: whole decades, at most seven; below two decades with 2 and 5 between, and
+    below a third of one the round numbers there are."""
+    whole = list(range(math.ceil(low), math.floor(high) + 1))
+    if len(whole) > 2:
+        return [float(k) for k in whole[:: -(-len(whole) // 7)]]
+    finer = [k + math.log10(m) for k in range(math.floor(low), math.ceil(high) + 1)
+             for m in (1, 2, 5)]
+    inside = [tick for tick in finer if low <= tick <= high]
+    return inside if len(inside) > 2 else [math.log10(v) for v in ticks(10**low, 10**high)
+                                           if v > 0]
 
 
 def section(runs: list[Run], labels: list[str]) -> str:

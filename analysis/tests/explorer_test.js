@@ -1,5 +1,8 @@
 // The script of the report's page over a page of a few objects: node explorer_test.js SCRIPT
 const element = extra => ({
+  attributes: {}, getAttribute(key) { return this.attributes[key] ?? null; },
+  setAttribute(key, value) { this.attributes[key] = value; },
+  removeAttribute(key) { delete this.attributes[key]; },
   dataset: {}, style: {}, classList: {toggle() {}}, listeners: {},
   addEventListener(kind, f) { this.listeners[kind] = f; }, ...extra});
 const facts = [
@@ -13,7 +16,7 @@ const rows = facts.map(fact => element({
   dataset: {facts: JSON.stringify(fact)}, textContent: `${fact.implementation} ${fact.replicas}`,
   cells: cells(fact)}));
 const heads = [element(), element()], box = element({value: ''}), count = element(), order = [];
-const several = {'.explore tbody tr': rows, '.explore th': heads};
+const several = {'.explore tbody tr': rows, '.explore thead th': heads};
 const single = {
   '.explore input': box, '.explore .count': count,
   '.explore tbody': {append: row => order.push(rows.indexOf(row))}};
@@ -37,7 +40,15 @@ left('lr>0.1', '2');
 left('lr>=0.1', '02');
 left('implementation=d_ring|d_torus replicas<16', '0');
 left('nothing', '');
-equal(count.textContent, '0 of 3 runs');
+equal(count.textContent, '0 of 3 runs: "nothing" is in no row');
+left('lrr=0.1', '');
+equal(count.textContent, '0 of 3 runs: there is no field lrr: did you mean lr?');
+left('implementation=d_tors', '');
+equal(count.textContent,
+      '0 of 3 runs: no run has implementation=d_tors; nearest is implementation=D_torus');
+left('ring replicas=9|8 lr>0.1', '');
+left('lr=0.2 replicas=8', '');
+equal(count.textContent, '0 of 3 runs: no run has all of this');
 for (const expected of ['021', '201']) {
   heads[1].listeners.click();
   equal(order.splice(0).join(''), expected);

@@ -32,14 +32,36 @@ def test_many_runs_on_one_page(many):
         r"<(script\s|link|iframe|img[^>]*src=\"(?!data:))|@import|url\(|fetch\(|https?://", page)
     assert page.count("<tr data-run=") == 14 and page.count('class="c"') == page.count(
         "<title>") - 1 == 3 * 14
+    assert page.count("<th scope=row>") == 2 and "7</td>" in page, "two settings of seven seeds"
+    assert "All runs: status complete, lr 0.1, replicas 8, epochs 3" in page
     assert "D_ring (7), D_torus (7)" in page, ("differences between the specs, with how many runs "
                                                "have each")
     assert "what all runs share" in page and page.count(
         "/versions/dbench") == 1, "said once, not fourteen times"
-    for kind in ("convergence", "early", "connections", "scale", "tensors"):
-        assert (f'id="{kind}"' in page) == (kind in ("early", "connections", "scale"))
+    for kind in ("accuracy", "convergence", "early", "connections", "scale", "tensors"):
+        assert (f'id="{kind}"' in page) == (kind not in ("early", "scale"))
     assert "Times are not to be compared" in page and "rank correlation" not in page.split(
         "<script>")[0]
+
+
+def test_of_many_settings_the_figures_remain_that_can_be_read(make, tmp_path):
+    for i in range(13):
+        make(name=f"run{i}", implementation="D_ring" if i % 2 else "D_torus",
+             graph="ring" if i % 2 else "torus", per_epoch=2, epochs=2,
+             spec={"optimizer": {"type": "sgd", "lr": 0.1 + i}})
+    assert main(["report", str(tmp_path), "-o", str(tmp_path / "report.html")]) == 0
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("<th scope=row>") == 13 and "D_ring, lr=1.1" in page
+    for kind in ("variance-accuracy", "convergence", "early", "connections", "ranks"):
+        assert f'<section id="{kind}"' in page
+    assert '<section id="tensors"' not in page and '<section id="accuracy"' not in page
+
+
+def test_ticks_of_a_logarithmic_axis():
+    assert explorer.decades(-3.5, 0.2) == [-3, -2, -1, 0]
+    assert len(explorer.decades(-40, 2)) <= 7
+    assert [round(10**k, 9) for k in explorer.decades(-0.4, 0.9)] == [0.5, 1, 2, 5]
+    assert [round(10**k, 9) for k in explorer.decades(0.2, 0.37)] == [1.6, 1.8, 2, 2.2]
 
 
 def test_rows_bear_their_facts(five):

@@ -3,12 +3,15 @@
   const rows = [...document.querySelectorAll('.explore tbody tr')];
   const body = document.querySelector('.explore tbody');
   const facts = rows.map(r => JSON.parse(r.dataset.facts));
+  const texts = rows.map(
+    (r, i) => `${r.textContent} ${Object.values(facts[i]).join(' ')}`.toLowerCase());
   const box = document.querySelector('.explore input');
   const count = document.querySelector('.explore .count'), tip = document.querySelector('.tip');
   const lines = i => document.querySelectorAll(`.curves [data-run="${i}"]`);
   const test = (fact, shown, word) => {
     const m = word.match(/^([^=<>!]+)(!=|>=|<=|=|>|<)(.*)$/);
-    if (!m || !(m[1] in fact)) return shown.includes(word.toLowerCase());
+    if (!m) return shown.includes(word.toLowerCase());
+    if (!(m[1] in fact)) return false;
     const value = fact[m[1]], wanted = m[3];
     const there = value !== null && value !== '' && wanted !== '';
     const numeric = there && !isNaN(value) && !isNaN(wanted);
@@ -23,17 +26,45 @@
       default: return numeric && a <= b;
     }
   };
+  // how many letters must change for one word to become the other
+  const apart = (a, b) => {
+    let row = [...Array(b.length + 1).keys()];
+    for (let i = 1; i <= a.length; i++) {
+      const next = [i];
+      for (let j = 1; j <= b.length; j++) {
+        next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] !== b[j - 1]));
+      }
+      row = next;
+    }
+    return row[b.length];
+  };
+  const nearest = (word, all) => all.reduce(
+    (a, b) => apart(word, b.toLowerCase()) < apart(word, a.toLowerCase()) ? b : a);
+  const wrong = words => {  // what is the matter with a filter that leaves nothing, in words
+    for (const word of words) {
+      const m = word.match(/^([^=<>!]+)(!=|>=|<=|=|>|<)(.*)$/);
+      if (!m) {
+        if (!texts.some((shown, i) => test(facts[i], shown, word))) return `"${word}" is in no row`;
+      } else if (!(m[1] in facts[0])) {
+        return `there is no field ${m[1]}: did you mean ${nearest(m[1], Object.keys(facts[0]))}?`;
+      } else if (!texts.some((shown, i) => test(facts[i], shown, word))) {
+        const there = [...new Set(facts.map(f => String(f[m[1]])))];
+        return `no run has ${word}; nearest is ${m[1]}=${nearest(m[3], there)}`;
+      }
+    }
+    return 'no run has all of this';
+  };
   const filter = () => {
     const words = box.value.trim().split(/\s+/).filter(Boolean);
     let left = 0;
     rows.forEach((row, i) => {
-      const shown = row.textContent.toLowerCase();
-      const keep = words.every(w => test(facts[i], shown, w));
+      const keep = words.every(w => test(facts[i], texts[i], w));
       row.hidden = !keep;
       left += keep;
       lines(i).forEach(l => l.classList.toggle('off', !keep));
     });
-    count.textContent = `${left} of ${rows.length} runs`;
+    count.textContent = `${left} of ${rows.length} runs${left ? '' : ': ' + wrong(words)}`;
+    count.classList.toggle('wrong', !left);
   };
   box.addEventListener('input', filter);
   const mark = i => {
@@ -62,12 +93,12 @@
     });
     line.addEventListener('mouseleave', () => { tip.style.display = 'none'; mark(-1); });
   });
-  const heads = document.querySelectorAll('.explore th');
+  const heads = document.querySelectorAll('.explore thead th');
   heads.forEach((head, column) => head.addEventListener('click', () => {
-    const way = head.dataset.way === '1' ? -1 : 1;
+    const way = head.getAttribute('aria-sort') === 'ascending' ? -1 : 1;
     const value = row => row.cells[column].dataset.value ?? row.cells[column].textContent;
-    heads.forEach(h => delete h.dataset.way);
-    head.dataset.way = String(way);
+    heads.forEach(h => h.removeAttribute('aria-sort'));
+    head.setAttribute('aria-sort', way > 0 ? 'ascending' : 'descending');
     const sorted = [...rows].sort((a, b) => {
       const [x, y] = [value(a), value(b)], numeric = !isNaN(x) && !isNaN(y) && x !== '' && y !== '';
       if ((x === '') !== (y === '')) return x === '' ? 1 : -1;

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from .. import differences, explorer, names, overview, page
+from .. import differences, explorer, names, overview, page, sweep
 from ..comparable import statement
 from ..errors import AnalysisError
 from ..run import Run
@@ -44,36 +44,49 @@ def run(arguments) -> int:
 def document(runs: list[Run], title: str | None = None) -> str:
     """The page, as a string."""
     title = title or heading(runs)
-    parts = [("summary", "Summary", summary(runs)), *figures_of(runs)]
+    parts = [("summary", "Summary" if len(runs) == 1 else "Runs", summary(runs)),
+             *figures_of(runs)]
     each = ("".join(details(run, len(runs) == 1) for run in runs) if len(runs) <= MANY
             else apart(runs))
     parts += [("runs", "Runs in detail", each)]
-    parts = answered(runs) + parts
+    parts = opening(runs) + parts
     links = " ".join(f'<a href="#{anchor}">{page.text(name)}</a>' for anchor, name, _ in parts)
     body = (f"<header><h1>{page.text(title)}</h1><p "
             f"class=soft>{page.text(lead(runs))}</p><nav>{links}</nav></header>")
     return page.page(title, body + "".join(page.section(*part) for part in parts))
 
 
-def answered(runs: list[Run]) -> list[tuple[str, str, str]]:
-    """Of a few runs that differ in communication: what came of it in words, and its picture."""
+def opening(runs: list[Run]) -> list[tuple[str, str, str]]:
+    """Of several runs: what came of each setting; where they differ in communication only, in words
+    and with a picture, too."""
     from .. import answer, figures
 
-    said = answer.sentences(runs) if 2 <= len(runs) <= MANY else []
-    if not said:
+    if len(runs) == 1:
         return []
+    table = sweep.table(runs)
+    said = answer.sentences(runs) if answered(runs) else []
+    if not said:
+        return [("result", "Result", table)]
     kind = figures.KINDS[answer.PICTURE]
     title = f"{kind.title}: {heading(runs)}"
     pictures = "".join(page.picture(figure, figures.save, title, kind.reading)
                        for _, figure in figures.drawn(kind, runs))
-    return [("result", "Result", "".join(f"<p>{page.text(line)}</p>" for line in said) + pictures)]
+    return [("result", "Result", "".join(f"<p>{page.text(line)}</p>" for line in said)
+             + table + pictures)]
+
+
+def answered(runs: list[Run]) -> bool:
+    """Whether the page opens with an answer in words and its picture."""
+    from .. import answer
+
+    return len(runs) > 1 and few(runs) and bool(answer.sentences(runs))
 
 
 def heading(runs: list[Run]) -> str:
-    if len(runs) > MANY:
-        return f"{len(runs)} runs"
-    return (runs[0].name if len(runs) == 1
-            else f"{len(runs)} runs: {', '.join(dict.fromkeys(r.name for r in runs))}")
+    if len(runs) == 1:
+        return runs[0].name
+    called = list(dict.fromkeys(map(names.implementation, runs)))
+    return f"{len(runs)} runs: {', '.join(called[:8])}{', ...' * (len(called) > 8)}"
 
 
 def lead(runs: list[Run]) -> str:
@@ -112,9 +125,13 @@ def tallied(values: list[str]) -> str:
 
 
 def labels(runs: list[Run]) -> list[str]:
-    """Names where they tell the runs apart, else the figures' labels."""
-    return ([r.name for r in runs] if len({r.name for r in runs}) == len(runs)
-            else differences.labels(runs))
+    """What tells the runs apart."""
+    return differences.labels(runs)
+
+
+def few(runs: list[Run]) -> bool:
+    """Few enough settings for every figure, and few enough runs to read all of their curves."""
+    return len(runs) <= 5 * MANY and len(differences.alike(runs)) <= MANY
 
 
 def warning(runs: list[Run]) -> str:
@@ -126,11 +143,12 @@ def warning(runs: list[Run]) -> str:
 def figures_of(runs: list[Run]) -> list[tuple[str, str, str]]:
     """(anchor, title, content) of each kind of figure; one picture a run folded where there are
     many."""
-    from .. import figures
+    from .. import answer, figures
 
     parts = []
     for kind in figures.KINDS.values():
-        if len(runs) > MANY and not kind.many:
+        if not kind.tells(runs) or not (kind.many or few(runs)) or (
+                kind.name == answer.PICTURE and answered(runs)):
             continue
         pictures = []
         for name, figure in figures.drawn(kind, runs):

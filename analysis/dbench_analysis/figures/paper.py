@@ -98,11 +98,13 @@ def finish(figure: Figure):
             scale = getattr(axis, f"get_{which}scale")()
             if label and "log" not in label and scale in ("log", "symlog"):
                 getattr(axis, f"set_{which}label")(f"{label}, log scale")
-        if page and axis.get_subplotspec() is not None:
-            grid = axis.get_subplotspec().get_gridspec()
-            wide = int((page / grid.ncols - 0.3) / LETTER)
+        if axis.get_subplotspec() is None:
+            continue
+        grid = axis.get_subplotspec().get_gridspec()
+        wide = int((figure.get_figwidth() / grid.ncols - (0.3 if page else 1.0)) / LETTER)
+        axis.set_xlabel(textwrap.fill(axis.get_xlabel(), wide))
+        if page:
             high = int((figure.get_figheight() / grid.nrows - 0.3) / LETTER)
-            axis.set_xlabel(textwrap.fill(axis.get_xlabel(), wide))
             axis.set_ylabel(textwrap.fill(axis.get_ylabel(), max(20, high)))
             axis.set_title("\n".join(textwrap.fill(line, wide)
                                      for line in axis.get_title("left").split("\n")))

@@ -33,6 +33,8 @@ DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (9, 
           (0, (3, 1, 1, 1, 1, 1)))
 MARKERS = "osD^vPX*<>"
 
+CROWD = 24  # settings, above which the legend names their communications only
+
 SETTINGS = {
     "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold",
     "axes.titlelocation": "left",
@@ -75,6 +77,11 @@ def settings(runs: list[Run], each: bool = False) -> list[Setting]:
     every run by itself."""
     groups = [[run] for run in runs] if each else differences.alike(runs)
     several = any(len(group) > 1 for group in groups)
+    if len(groups) > CROWD:  # a legend of communications remains readable
+        firsts = [group[0] for group in groups]
+        texts = [called(names.marked(name)) for name in differences.communications(firsts)]
+        return [Setting(group, replace(look, label=text))
+                for group, look, text in zip(groups, looks(firsts), texts)]
     return [Setting(group, replace(look, label=seeds(called(look.label), len(group)) if several
                                    else called(look.label)))
             for group, look in zip(groups, looks([group[0] for group in groups]))]

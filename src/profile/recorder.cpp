@@ -177,7 +177,7 @@ void Recorder::Impl::flush() {
     answer = base::Json::parse(text);
     interval = answer[0];
     if (const std::string reason = answer[1]; !reason.empty()) throw base::RunError(reason);
-    if (world.rank() == 0 && options.progress) options.progress(progress);
+    if (world.rank() == 0 && options.progress && !progress.done) options.progress(progress);
 }
 
 /// Returns rank 0's mean seconds per iteration since the last flush.

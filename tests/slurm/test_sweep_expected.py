@@ -1,0 +1,32 @@
+"""The short sweeps under configs/sweeps do what the "Expected:" line at their head says."""
+
+import re
+
+import numpy as np
+from conftest import ROOT
+from results import read
+
+
+def made(sweep, name):
+    """The sweep run here; what its head expects."""
+    text = (ROOT / "configs/sweeps" / f"{name}.json").read_text()
+    sweep.file = sweep.folder / f"{name}.json"
+    sweep.file.write_text(text)
+    sweep.output = sweep.folder / "results/sweeps" / name
+    runs = re.search(r": (\d+) runs", text).group(1)
+    assert f"{runs} runs done, 0 failed" in sweep("local", "--jobs", 2, timeout=400)
+    return re.search(r"// Expected: (.*)", text).group(1)
+
+
+def worst(sweep, implementation, replicas):
+    """Accuracy of the worst local model at the end, mean over seeds."""
+    files = sorted(sweep.output.glob(f"{implementation}-n{replicas}-s*.h5"))
+    assert len(files) == 3
+    return np.mean([np.min(read(str(path), "evaluations/local_accuracy")[-1]) for path in files])
+
+
+def test_example(sweep):
+    assert "the ring's worst local model falls behind the all-reduce, further at 16" in made(
+        sweep, "example")
+    behind = [worst(sweep, "C_complete", n) - worst(sweep, "D_ring", n) for n in (4, 16)]
+    assert 0 < behind[0] < behind[1], behind

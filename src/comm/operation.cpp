@@ -168,8 +168,8 @@ std::vector<int> Operation::owing() const {
         ranks.insert(ranks.end(), more.begin(), more.end());
     }
     if (options_.host) {
-        const std::vector<int> more =
-            combined_ ? options_.host->combining() : options_.host->owing();
+        std::vector<int> more = options_.host->owing();
+        if (more.empty()) more = options_.host->combining();
         ranks.insert(ranks.end(), more.begin(), more.end());
     }
     std::sort(ranks.begin(), ranks.end());

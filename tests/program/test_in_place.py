@@ -74,7 +74,7 @@ def test_a_rank_that_stands_still_is_named(dbench, order):
     finally:
         os.kill(victim, signal.SIGKILL)
     assert run.returncode == 1
-    assert "no answer from rank 2" in errors
+    assert "no answer from rank 2" in errors, errors
 
 
 def test_doctor_says_how_rows_move(dbench):

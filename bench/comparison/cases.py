@@ -67,6 +67,8 @@ def every_case(node):
         Case("decent-dp/alternating-exp-ring", "nodes"),
         Case("dbench/none", "none", {"algorithm": "dsgd"}),
         Case("dbench/C_complete", "gradients", {"implementation": "C_complete"}),
+        Case("dbench/tree/C_complete", "gradients",
+             {"implementation": "C_complete", "reduction": "reproducible"}),
         *orders("complete", "complete"),
         *orders("ring", "ring"),
         *orders("alternating_ring", "alternating ring"),

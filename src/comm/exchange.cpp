@@ -93,7 +93,7 @@ void Exchange::Impl::finish(Operation& operation, arena::Rows out, Operation::Re
 }
 
 void Exchange::Impl::reclaim(Operation& operation) {
-    InPlace* const host = operation.in_place();
+    InPlace* const host = operation.host();
     if (!host) return;
     world.wait(
         "the reading of rows by the ranks of this host", [&] { return host->free(); },
@@ -190,6 +190,9 @@ bool Exchange::poll(const Token& token) { return impl_->world.engine.test(*token
 
 void Exchange::settle() {
     for (const auto& operation : impl_->world.engine.in_flight()) {
+        impl_->world.wait("an exchange of parameters", *operation);
+    }
+    for (const auto& operation : impl_->lent) {  // what nobody moves is waited for all the same
         impl_->world.wait("an exchange of parameters", *operation);
     }
 }

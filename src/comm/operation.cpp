@@ -122,15 +122,15 @@ bool Operation::advance() {
 }
 
 bool Operation::advance_in_place() {
-    if (!in_place()) return true;
-    if (!in_place()->there()) return false;
+    if (!host()) return true;
+    if (!host()->there()) return false;
     if (host_groups_.empty()) return true;
     if (!combined_) {
         for (HostMean& group : host_groups_) group.combine();
-        in_place()->combined();
+        host()->combined();
         combined_ = true;
     }
-    return in_place()->combining().empty();
+    return host()->combining().empty();
 }
 
 bool Operation::advance_groups() {
@@ -179,8 +179,7 @@ std::vector<int> Operation::owing() const {
 
 void Operation::finish(arena::Rows out, Result result, const std::vector<arena::Columns>& pieces,
                        const Then& then) {
-    InPlace* const host = in_place();
-    DBENCH_EXPECT(!host || options_.in_place || out.data != x_.data);
+    DBENCH_EXPECT(!host() || options_.in_place || out.data != x_.data);
     if (columns_.count() > 0) {
         for (GroupMean& group : groups_) group.arrive();
         if (coded() && !options_.in_place) {
@@ -190,15 +189,20 @@ void Operation::finish(arena::Rows out, Result result, const std::vector<arena::
             finish_whole(out, result, pieces, then);
         }
     }
-    if (host) host->read();
+    if (host()) host()->read();
+    // Who keeps the token, to reclaim the rows, keeps no memory with it.
+    groups_.clear();
+    received_.reset();
+    sent_.reset();
+    local_sum_.reset();
 }
 
 void Operation::finish_whole(arena::Rows out, Result result,
                              const std::vector<arena::Columns>& pieces, const Then& then) {
     for (const Parcel& parcel : plan_->receive) {
-        if (!in_place() || !in_place()->with(parcel.rank)) continue;
+        if (!host() || !host()->with(parcel.rank)) continue;
         for (const int64_t slot : parcel.rows) {
-            slots_[slot] = in_place()->row(parcel.rank, plan_->slot_rows[slot]);
+            slots_[slot] = host()->row(parcel.rank, plan_->slot_rows[slot]);
         }
     }
     const auto sums = result == Result::change ? changes(out) : terms(out);
@@ -207,7 +211,7 @@ void Operation::finish_whole(arena::Rows out, Result result,
             if (group.local()) {
                 mean_of_rows(group, local_rows(group), piece, out, options_.codec);
             } else if (on_host(group) && !options_.in_place) {
-                mean_of_rows(group, in_place()->rows_of(group), piece, out, options_.codec);
+                mean_of_rows(group, host()->rows_of(group), piece, out, options_.codec);
             }
         }
         for (const GroupMean& group : groups_) group.copy_to(out, piece);

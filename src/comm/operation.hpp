@@ -49,7 +49,7 @@ public:
 
     arena::Rows rows() const { return x_; }
     arena::Columns columns() const { return columns_; }
-    InPlace* in_place() const { return options_.host.get(); }
+    InPlace* host() const { return options_.host.get(); }
     /// Whether something moves between ranks, so that somebody has to look after it.
     bool moves() const { return rows_ || !groups_.empty() || !host_groups_.empty(); }
 

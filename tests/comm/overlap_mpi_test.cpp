@@ -58,6 +58,18 @@ TEST_CASE("What has settled is finished without waiting") {
     for (const Token& token : tokens) exchange.finish_mix(token, x.rows());
     const arena::Buffer expected = mixed_alone(ring, layout, arena::DType::float32);
     CHECK(difference(x.rows(), expected.rows(), layout.columns()) == "");
+
+    const arena::Buffer start = replicas(layout, arena::DType::float32, world.rank(), 1);
+    const arena::Buffer lent = readable(exchange, start.rows());
+    arena::copy(start.rows(), lent.rows(), layout.all());
+    world.barrier();
+    if (world.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const Token read =
+        exchange.start_mix({0, true}, lent.rows(), layout.all(), Stay::until_reclaimed);
+    exchange.settle();
+    CHECK(read->done());
+    exchange.finish_mix(read, x.rows());
+    CHECK(difference(x.rows(), expected.rows(), layout.columns()) == "");
 }
 
 }  // namespace dbench::comm::tests

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 
 import h5py
 import pytest
@@ -46,6 +47,15 @@ def test_the_same_bits_in_place_and_by_messages(dbench, method):
         assert differences(alone, run) == []   # bytes_sent among them
 
 
+def has_memory(process):
+    """A zombie has none."""
+    try:
+        with open(f"/proc/{process}/maps") as maps:
+            return "dbench-rows" in maps.read()
+    except OSError:
+        return False
+
+
 @pytest.mark.parametrize("order", ORDERS[:2])
 def test_a_rank_that_dies_while_its_rows_are_read(dbench, order):
     spec = dbench.spec(MLP, implementation=None, graph="ring", evaluate={"every": None},
@@ -53,10 +63,14 @@ def test_a_rank_that_dies_while_its_rows_are_read(dbench, order):
     run = dbench.start("run", spec, "--output", "out.h5", ranks=4)
     wait_for_rows(dbench.folder / "out.h5", 20)
     ranks = children(run.pid)
+    assert all(map(has_memory, ranks))
     os.kill(ranks[2], signal.SIGKILL)
     run.communicate(timeout=60)
     assert run.returncode != 0
-    assert not [rank for rank in ranks if os.path.exists(f"/proc/{rank}")]   # nor their memory
+    end = time.monotonic() + 20
+    while any(map(has_memory, ranks)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not any(map(has_memory, ranks))
 
 
 @pytest.mark.parametrize("order", ORDERS[:2])

@@ -38,9 +38,9 @@ Rows StateTable::declare_parameters() {
     return declare("parameters", std::move(buffer));
 }
 
-Buffer StateTable::scratch() {
-    elements_ += stride_;
-    return {type_, first_, count_, stride_};
+Buffer StateTable::scratch(int64_t stride) {
+    elements_ += stride;
+    return {type_, first_, count_, stride};
 }
 
 Buffer StateTable::readable_scratch() {

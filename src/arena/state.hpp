@@ -36,7 +36,8 @@ public:
 
     /// Rows of the parameters' shape that are no state: written anew in every iteration before they
     /// are read.
-    Buffer scratch();
+    Buffer scratch() { return scratch(stride_); }
+    Buffer scratch(int64_t stride);
     Buffer readable_scratch();  ///< the same in readable memory
     /// Rows of their own for what is sent, where others read it in place; else no rows.
     Buffer message() { return readable_ ? readable_scratch() : Buffer(); }

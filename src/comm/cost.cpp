@@ -6,11 +6,27 @@
 
 namespace dbench::comm {
 
+namespace {
+
+/// Adds the links of replicas that are in no group; how many there are.
+int64_t add_links(const graphs::Schedule& schedule, graphs::Round round,
+                  const std::vector<bool>& grouped, RoundCost& cost) {
+    int64_t links = 0;
+    for (int i = 0; i < schedule.size(); ++i) {
+        if (grouped[i]) continue;
+        for (const graphs::Link& link : schedule.out(round, i)) links += link.peer != i;
+    }
+    cost.messages += links;
+    cost.rows += static_cast<double>(links);
+    return links;
+}
+
+}  // namespace
+
 RoundCost round_cost(const graphs::Schedule& schedule, graphs::Round round) {
-    const int n = schedule.size();
     RoundCost cost{};
     int64_t links = 0;
-    std::vector<bool> grouped(static_cast<size_t>(n));
+    std::vector<bool> grouped(static_cast<size_t>(schedule.size()));
     for (const std::vector<int>& members : schedule.groups(round)) {
         const auto m = static_cast<int64_t>(members.size());
         const RoundCost group = all_reduce_cost(m);
@@ -21,16 +37,17 @@ RoundCost round_cost(const graphs::Schedule& schedule, graphs::Round round) {
         links += m * (m - 1);
         for (const int member : members) grouped[member] = true;
     }
-    for (int i = 0; i < n; ++i) {
-        if (grouped[i]) continue;
-        for (const graphs::Link& link : schedule.out(round, i)) {
-            if (link.peer == i) continue;
-            ++links;
-            ++cost.messages;
-            cost.rows += 1;
-        }
-    }
-    cost.degree = static_cast<double>(links) / n;
+    links += add_links(schedule, round, grouped, cost);
+    cost.degree = static_cast<double>(links) / schedule.size();
+    cost.averages = links > 0;
+    return cost;
+}
+
+RoundCost link_cost(const graphs::Schedule& schedule, graphs::Round round) {
+    RoundCost cost{};
+    const int64_t links =
+        add_links(schedule, round, std::vector<bool>(static_cast<size_t>(schedule.size())), cost);
+    cost.degree = static_cast<double>(links) / schedule.size();
     cost.averages = links > 0;
     return cost;
 }

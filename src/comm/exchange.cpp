@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "comm/delivery.hpp"
 #include "comm/exchange_impl.hpp"
 
 namespace dbench::comm {
@@ -37,7 +38,8 @@ Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layo
       mean_plan(std::make_shared<const MixingPlan>(
           make_mean_plan(placement, world.rank(), contribution()))),
       repeating(kRepeatingPlans),
-      others(kOtherPlans) {
+      others(kOtherPlans),
+      of_links(kRepeatingPlans) {
     DBENCH_EXPECT(placement.ranks == world.size() && placement.replicas >= placement.ranks);
     DBENCH_EXPECT(!schedule || schedule->size() == placement.replicas);
 }
@@ -184,6 +186,27 @@ Token Exchange::start_all_reduce(arena::Rows x, arena::Columns columns, Stay sta
 void Exchange::finish_all_reduce(const Token& token) {
     auto& operation = static_cast<Operation&>(*token);
     impl_->finish(operation, operation.rows());
+}
+
+Token Exchange::start_messages(graphs::Round round, arena::Rows messages, int64_t bytes) {
+    const auto plan = impl_->of_links.get(round.matrix, [&] {
+        return make_mixing_plan(*impl_->schedule, round, impl_->placement, impl_->world.rank(),
+                                Contribution::neighbours);
+    });
+    auto delivery =
+        std::make_shared<Delivery>(impl_->world.rows(), impl_->pool, plan, messages, bytes);
+    delivery->begin(impl_->world.next_exchange());
+    if (delivery->moves()) {
+        impl_->world.engine.start(delivery, true);
+    } else {
+        impl_->world.engine.test(*delivery);
+    }
+    return delivery;
+}
+
+std::vector<std::vector<Heard>> Exchange::finish_messages(const Token& token) {
+    impl_->world.wait("an exchange of messages", *token);
+    return static_cast<const Delivery&>(*token).heard(impl_->placement, impl_->world.rank());
 }
 
 bool Exchange::poll(const Token& token) { return impl_->world.engine.test(*token); }

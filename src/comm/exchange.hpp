@@ -32,12 +32,21 @@ struct RoundCost {
     bool averages;     ///< W is not the identity
 };
 RoundCost round_cost(const graphs::Schedule& schedule, graphs::Round round);
+/// The same where every replica sends one message over each of its links, groups or not.
+RoundCost link_cost(const graphs::Schedule& schedule, graphs::Round round);
 /// The same of an all-reduce over n replicas.
 RoundCost all_reduce_cost(int64_t n);
 
 /// An exchange in flight. Completed by the matching finish call.
 class Pending;
 using Token = std::shared_ptr<Pending>;
+
+/// A message that a replica uses: its own, or that of a neighbour j, with W_ij.
+struct Heard {
+    int64_t replica;
+    double weight;
+    const char* message;
+};
 
 /// Second moments of a set of rows over all replicas.
 struct Spread {
@@ -84,6 +93,14 @@ public:
 
     /// The blocking form: tiled by columns, so that scratch stays small whatever the degree.
     void mix(graphs::Round round, arena::Rows x, arena::Columns columns, arena::Rows out);
+
+    /// Messages that are no rows: the first `bytes` bytes of each local replica's go to all who use
+    /// them in the round, and must stay as they are until the token goes. In the order of all other
+    /// exchanges.
+    Token start_messages(graphs::Round round, arena::Rows messages, int64_t bytes);
+    /// What each local replica has heard, itself included where it has a weight: by W's row, itself
+    /// first, then by replica. What is pointed to stays until the token goes.
+    std::vector<std::vector<Heard>> finish_messages(const Token& token);
 
     /// Every row of x becomes the mean over all n replicas' rows, for `columns`, in place; x must
     /// not be touched in `columns` before the finish. Bit-identical on all replicas.

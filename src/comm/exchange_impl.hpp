@@ -21,7 +21,7 @@ struct Exchange::Impl {
     arena::Codec codec;
     std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();
     std::shared_ptr<const MixingPlan> mean_plan;
-    PlanCache repeating, others;
+    PlanCache repeating, others, of_links;
     std::vector<std::shared_ptr<Operation>> lent;  ///< whose rows are yet to be reclaimed
 
     Impl(World& world, const Placement& placement, const arena::Layout& layout,

@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "comm/message_checks.hpp"
 #include "comm/mixing_checks.hpp"
 #include "comm/moment_checks.hpp"
 #include "comm/mpi_planes.hpp"
@@ -19,6 +20,15 @@ TEST_CASE("Mixing over MPI gives the bits of one process") {
                 const arena::Buffer expected = mixed_alone(schedule, layout, type);
                 CHECK(check_mixing(world, schedule, layout, type, expected) == "");
             }
+        }
+    }
+}
+
+TEST_CASE("Messages over MPI reach all who use them") {
+    World world{launch()};
+    for (int n = world.size(); n <= 9; ++n) {
+        for (const DenseSchedule& schedule : all_schedules(n)) {
+            CHECK(check_messages(world, schedule) == "");
         }
     }
 }

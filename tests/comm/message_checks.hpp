@@ -1,0 +1,54 @@
+#pragma once
+// A check of messages that are no rows, for any World; returns "" or what is wrong.
+
+#include <cstring>
+
+#include "comm/ranks.hpp"
+#include "comm/schedules.hpp"
+
+namespace dbench::comm::tests {
+
+/// Several exchanges in flight: every replica hears its row of W, each neighbour's message whole.
+inline std::string check_messages(World& world, const DenseSchedule& schedule) {
+    const Placement placement{schedule.size(), world.size()};
+    const arena::Layout layout;
+    Exchange exchange(world, placement, layout, &schedule, Reduction::reproducible);
+    constexpr int64_t kBytes = 13;
+    const auto written = [](int64_t replica, int number) {
+        std::string text = std::to_string(replica) + "/" + std::to_string(number);
+        text.resize(kBytes, '.');
+        return text;
+    };
+    std::vector<arena::Buffer> messages;
+    std::vector<Token> tokens;
+    for (int number = 0; number < 3; ++number) {
+        messages.emplace_back(arena::DType::float32, placement.begin(world.rank()),
+                              placement.count(world.rank()), 5);
+        const arena::Rows rows = messages.back().rows();
+        for (int64_t i = 0; i < rows.count; ++i) {
+            std::memcpy(rows.at(i, 0), written(rows.first + i, number).data(), kBytes);
+        }
+        tokens.push_back(exchange.start_messages({0, true}, rows, kBytes));
+    }
+    for (const int number : {1, 0, 2}) {
+        const auto heard = exchange.finish_messages(tokens[number]);
+        for (size_t i = 0; i < heard.size(); ++i) {
+            const auto replica = static_cast<int>(placement.begin(world.rank()) + int64_t(i));
+            std::vector<double> row(static_cast<size_t>(schedule.size()));
+            for (const Heard& one : heard[i]) {
+                row[one.replica] += one.weight;
+                if (std::string(one.message, kBytes) != written(one.replica, number)) {
+                    return "replica " + std::to_string(replica) + " hears '" +
+                           std::string(one.message, kBytes) + "' from " +
+                           std::to_string(one.replica);
+                }
+            }
+            if (row != schedule.matrix()[replica]) {
+                return "replica " + std::to_string(replica) + " does not hear its row";
+            }
+        }
+    }
+    return "";
+}
+
+}  // namespace dbench::comm::tests

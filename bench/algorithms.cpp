@@ -56,6 +56,15 @@ const Subject kSubjects[] = {
      "update, (W twice, combine 2, 4, 2, 2, copy) / 10"},
     {R"({"type": "gasloc", "period": 10, "gamma": 0.1})", 3 + 0.1 * (3 + 2 + 4 + 2 + 2),
      "update, (combine 2, W, combine 3, copy twice) / 10"},
+    // Encoding reads a row, and decoding reads and writes what it adds to, for each neighbour.
+    {R"({"type": "choco"})", 3 + 3 + 2 + 3 + 4 * 3 + 4, "update, combine 2, code, add, combine 3"},
+    {R"({"type": "dcd"})", 3 + 3 + 2 + 3 + 4 * 3, "update, combine 2, code, add"},
+    {R"({"type": "ecd"})", 3 + 3 + 2 + 2 + 2 + 3 * 3, "update, combine 2, code, copy, scale, add"},
+    {R"({"type": "deepsqueeze"})", 3 + 3 + 2 + 3 + 4 * 3 + 3, "update, combine 2, code, add"},
+    {R"({"type": "beer"})", 6 + 2 + 4 + 3 + 2 * (3 + 2 + 4 * 3),
+     "combine 5, copy, combine 3, update, twice combine 2, code, add"},
+    {R"({"type": "motef"})", 3 + 6 + 2 + 4 + 3 + 2 * (3 + 2 + 4 * 3),
+     "combine 2, combine 5, copy, combine 3, update, twice combine 2, code, add"},
 };
 
 class Silent final : public algorithms::Observer {

@@ -90,13 +90,13 @@ void Step::mix_again(arena::Rows rows) {
 
 const comm::RoundCost& MixingCost::of(graphs::Round round) const {
     if (!round.repeats) {
-        last_ = comm::round_cost(*schedule_, round);
+        last_ = cost_(*schedule_, round);
         return last_;
     }
     for (const auto& [matrix, cost] : known_) {
         if (matrix == round.matrix) return cost;
     }
-    known_.emplace_back(round.matrix, comm::round_cost(*schedule_, round));
+    known_.emplace_back(round.matrix, cost_(*schedule_, round));
     return known_.back().second;
 }
 

@@ -82,6 +82,7 @@ struct Sent {
     int64_t messages = 0;
     double rows = 0;      ///< rows of parameters sent
     double gathered = 0;  ///< of these such as hold a group's mean, see RoundCost
+    double bytes = 0;     ///< beside rows: compressed messages, push-sum's weights
 };
 
 /// What an algorithm needs of W for its promises to hold.
@@ -96,6 +97,7 @@ struct Accepts {
     double lambda_min = -1;      ///< smallest eigenvalue of W must be above
     bool divides_by_lr = false;  ///< no learning rate of the run may be 0
     bool one_start = false;      ///< all replicas must start alike
+    bool compresses = false;     ///< its messages are /message's, whatever codec that is
 };
 
 /// How the mean over replicas moves, whatever doubly stochastic W is, for plain SGD; g is the mean
@@ -148,11 +150,22 @@ public:
     virtual bool keeps_received_rows() const { return false; }
 };
 
+class Codec;
+
+/// How messages are compressed, and the seed of its noise.
+struct Compression {
+    std::shared_ptr<const Codec> codec;
+    uint64_t seed = 1;
+};
+
 struct AlgorithmContext {
     int64_t replicas;
     const graphs::Schedule* schedule;  ///< null for those that need none
     graphs::RunFacts run = {};
-    double lr_max = 0;  ///< largest learning rate of the run
+    double lr_max = 0;                      ///< largest learning rate of the run
+    const arena::Layout* layout = nullptr;  ///< of a row
+    arena::DType type = arena::DType::float32;
+    Compression compression = {};
 };
 
 /// What algorithms with local steps, or with several averagings, make of the spec's graph.
@@ -175,14 +188,18 @@ const std::vector<AlgorithmEntry>& algorithm_table();
 /// The spec's `algorithm`, checked and completed. Throws UserError.
 base::Json resolve_algorithm(const base::Json& given, const std::string& pointer = "/algorithm");
 
-/// What mixing with the schedule's rounds sends; remembers rounds that repeat.
+/// What mixing with the schedule's rounds sends, or what messages over its links are; remembers
+/// rounds that repeat.
 class MixingCost {
 public:
-    explicit MixingCost(const graphs::Schedule* schedule) : schedule_(schedule) {}
+    using Cost = comm::RoundCost (*)(const graphs::Schedule&, graphs::Round);
+    explicit MixingCost(const graphs::Schedule* schedule, Cost cost = comm::round_cost)
+        : schedule_(schedule), cost_(cost) {}
     const comm::RoundCost& of(graphs::Round round) const;
 
 private:
     const graphs::Schedule* schedule_;
+    Cost cost_;
     mutable std::vector<std::pair<uint64_t, comm::RoundCost>> known_;
     mutable comm::RoundCost last_{};
 };

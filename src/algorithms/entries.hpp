@@ -16,4 +16,7 @@ std::unique_ptr<Algorithm> make_over_schedule(const base::Json& spec,
 /// H of local steps: an exchange in iterations t with (t + 1) mod H = 0.
 base::Parameter period_parameter(const char* standard);
 
+/// gamma of compressed messages: how far the parameters go towards what was heard.
+base::Parameter consensus_step_parameter(const char* standard);
+
 }  // namespace dbench::algorithms

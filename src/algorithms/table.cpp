@@ -26,7 +26,13 @@ namespace dbench::algorithms {
     ROW(dsgd_ac)                \
     ROW(diloco)                 \
     ROW(noloco)                 \
-    ROW(gasloc)
+    ROW(gasloc)                 \
+    ROW(choco)                  \
+    ROW(dcd)                    \
+    ROW(ecd)                    \
+    ROW(deepsqueeze)            \
+    ROW(beer)                   \
+    ROW(motef)
 
 #define ROW_DECLARED(name) AlgorithmEntry name##_entry();
 #define ROW_MADE(name) name##_entry(),
@@ -41,6 +47,13 @@ base::Parameter period_parameter(const char* standard) {
     return base::Parameter::integer("period", standard,
                                     "H: an exchange after every H iterations, (t + 1) mod H = 0")
         .at_least(1);
+}
+
+base::Parameter consensus_step_parameter(const char* standard) {
+    return base::Parameter::number("gamma", standard,
+                                   "consensus step: how far towards what neighbours sent")
+        .greater_than(0)
+        .at_most(1);
 }
 
 base::Json resolve_algorithm(const base::Json& given, const std::string& pointer) {

@@ -23,6 +23,7 @@ enum class Purpose : uint32_t {
     dropout = 8,
     placement = 9,
     participation = 10,
+    message = 11,
 };
 
 class Random {

@@ -125,7 +125,7 @@ void check_start(const Json& algorithm, const Json& init) {
     const auto* row = base::find_entry(algorithms::algorithm_table(), name);
     if (!row->accepts.one_start || init != "independent") return;
     throw UserError("/init: must not be independent with " + name +
-                    " (its momentum is on the change since a start that all replicas share): "
+                    " (it needs a start that all replicas share): "
                     "choose same, or the algorithm local_sgd");
 }
 
@@ -148,6 +148,21 @@ void check_optimizer(const Json& algorithm, const Json& optimizer) {
                         "): " + (own ? "set /algorithm/beta instead" : "remove it") +
                         ", or choose an algorithm such as dsgd or qg_dsgdm");
     }
+}
+
+// Any codec but those of 16 bits drops so much that only some algorithms make up for it.
+void check_codec(const Json& algorithm, const Json& message) {
+    if (message.is_string()) return;
+    const auto name = algorithm.at("type").get<std::string>();
+    std::string takers;
+    for (const auto& row : algorithms::algorithm_table()) {
+        if (!row.accepts.compresses) continue;
+        if (row.name == name) return;
+        takers += (takers.empty() ? "" : ", ") + row.name;
+    }
+    throw UserError("/message: " + message.at("type").get<std::string>() + " needs an algorithm " +
+                    "that makes up for what it drops, and " + name + " does not: choose one (" +
+                    takers + "), or \"float32\", \"bfloat16\" or \"float16\"");
 }
 
 }  // namespace
@@ -237,6 +252,7 @@ Spec resolve_spec(const Json& given, const std::string& default_name) {
         if (!out.contains(item.key())) out[item.key()] = item.value();
     }
     check_start(spec.algorithm, out.at("init"));
+    check_codec(spec.algorithm, out.at("message"));
     spec.output = fill_name(plain["output"], plain["name"]);
     return spec_of(std::move(spec.resolved), std::move(spec.algorithm), std::move(spec.graph),
                    std::move(spec.output));

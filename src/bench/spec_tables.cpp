@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/codecs/codec.hpp"
 #include "algorithms/optimizers/optimizer.hpp"
 #include "data/data_spec.hpp"
 #include "data/dataset.hpp"
@@ -19,6 +20,7 @@ const std::vector<Family>& families() {
         {"algorithms", "algorithm", "/algorithm", base::entries_of(algorithms::algorithm_table())},
         {"optimizers", "optimizer", "/optimizer", base::entries_of(algorithms::optimizer_table())},
         {"schedules", "schedule", "/schedule", base::entries_of(algorithms::schedule_table())},
+        {"codecs", "codec", "/message", base::entries_of(algorithms::codec_table())},
         {"partitions", "partition", "/data/partition", base::entries_of(data::partition_table())},
     };
     return all;

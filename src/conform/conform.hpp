@@ -21,6 +21,7 @@ struct Subject {
     bool promised = true;                   ///< its promises hold for this form
     bool same_start = false;                ///< its paper lets all replicas start at one point
     const algorithms::OptimizerEntry* optimizer_row = nullptr;  ///< null: that of the table
+    base::Json message = "float32";                             ///< as a spec has it
 };
 
 /// The table's algorithms in all their forms and with the optimizers that suit; of one algorithm,

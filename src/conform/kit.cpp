@@ -8,6 +8,7 @@
 
 #include "base/random.hpp"
 #include "comm/launcher.hpp"
+#include "conform/compressor.hpp"
 #include "conform/reference.hpp"
 #include "conform/stability.hpp"
 #include "conform/trainee.hpp"
@@ -53,11 +54,17 @@ std::optional<Difference> Kit::reference(const Problem& problem, const Json& gra
         for (int64_t i = 0; i < n; ++i) g.row(i) = problem.gradient(i, at.row(i));
         return g;
     };
+    const Compressor compressor(training.message, p, training.seed);
     Matrix x = trainee.parameters();
     Difference largest;
     for (int64_t t = 0; t < compared_; ++t) {
         Recorded recorded;
-        reference->step({t, moving_rate(t), w, mean_weights(n), gradient, &recorded}, x);
+        const auto compress = [&](const Matrix& v, int part) {
+            return compressor.compress(v, t, part);
+        };
+        reference->step({t, moving_rate(t), w, mean_weights(n), gradient, &recorded, compress,
+                         compressor.share()},
+                        x);
         if (diverges(x)) {
             largest.parameters = ran_away(largest.parameters, graph);
             break;
@@ -142,6 +149,7 @@ double Kit::restart(const Problem& problem) {
 
 bool Kit::can_be_relabelled() const {
     const Training how = training(1);
+    if (Compressor::keyed(how.message)) return false;
     const auto reference = make_reference(how.algorithm, how.optimizer, {1, kBiases + 1});
     return !reference || !reference->knows_replicas();
 }

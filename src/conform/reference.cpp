@@ -9,7 +9,7 @@
 namespace dbench::conform {
 // Algorithms that have a reference; each, make_NAME(), is in the file of its kind: dsgd.cpp,
 // momentum.cpp, corrections.cpp (exact under heterogeneity), local_steps.cpp, outer.cpp (an outer
-// optimizer), ...
+// optimizer), compressed.cpp, ...
 #define DBENCH_REFERENCES(ROW)  \
     ROW(dsgd)                   \
     ROW(centralized)            \
@@ -31,7 +31,13 @@ namespace dbench::conform {
     ROW(dsgd_ac)                \
     ROW(diloco)                 \
     ROW(noloco)                 \
-    ROW(gasloc)
+    ROW(gasloc)                 \
+    ROW(choco)                  \
+    ROW(dcd)                    \
+    ROW(ecd)                    \
+    ROW(deepsqueeze)            \
+    ROW(beer)                   \
+    ROW(motef)
 
 #define ROW_DECLARED(name) std::unique_ptr<Reference> make_##name(Parts parts);
 #define ROW_MADE(name) {#name, make_##name},

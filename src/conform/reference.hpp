@@ -35,6 +35,9 @@ struct Iteration {
     /// Row i: the gradient of f_i at row i of x, as iteration t draws it.
     std::function<Matrix(const Matrix& x)> gradient;
     Recorded* recorded = nullptr;  ///< where that is asked for
+    /// Q of every row, as the iteration's message `part`; bytes of one, as a share of a row's.
+    std::function<Matrix(const Matrix& v, int part)> compress = {};
+    double message_share = 1;
 
     /// What a reference tells of itself: the local update lr d; what it averages by W, sending so
     /// many rows over each link; what it has where it averages nothing.
@@ -42,6 +45,7 @@ struct Iteration {
     void averages(const Matrix& before, const Weights& w, int rows = 1) const;
     void rests(const Matrix& x) const;
     void sends(double rows) const;
+    void tells(const Weights& w) const;  ///< a compressed message over each link
 };
 
 class Reference {

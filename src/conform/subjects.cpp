@@ -15,6 +15,7 @@ struct Form {
     const char* algorithm;  ///< keys beside the type
     const char* optimizer = "\"sgd\"";
     bool promised = true;  ///< the row's promises hold for this form
+    const char* message = "\"float32\"";
 };
 
 // Beside every algorithm's own forms, its first one once more.
@@ -26,6 +27,12 @@ constexpr const char* kNesterov =
     R"({"type": "sgd", "momentum": 0.9, "nesterov": true, "weight_decay": 0.01})";
 constexpr const char* kDecay = R"({"type": "sgd", "weight_decay": 0.01})";
 constexpr const char* kClipped = R"({"type": "sgd", "clip_norm": 0.5})";
+
+constexpr const char* kTopK = R"({"type": "top_k", "ratio": 0.25})";
+constexpr const char* kRandomK = R"({"type": "random_k", "ratio": 0.4})";
+constexpr const char* kQsgd = R"({"type": "qsgd", "bits": 3})";
+constexpr const char* kSign = R"("sign")";
+constexpr const char* kLevels = R"({"type": "qsgd", "bits": 8, "unbiased": true})";
 
 const std::map<std::string, std::vector<Form>>& forms() {
     static const std::map<std::string, std::vector<Form>> all = {
@@ -81,6 +88,26 @@ const std::map<std::string, std::vector<Form>>& forms() {
          {{R"({"period": 4})"},
           {R"({"period": 4, "eta": 0.8, "gamma": 0.2})", "\"sgd\"", false},
           {R"({"period": 4})", kMomentum}}},
+        {"choco",
+         {{R"({"gamma": 0.2})", "\"sgd\"", true, kTopK},
+          {"{}"},
+          {R"({"gamma": 0.3})", "\"sgd\"", true, kSign},
+          {R"({"gamma": 0.3})", kMomentum, true, kRandomK},
+          {R"({"gamma": 0.4, "period": 3})", "\"adam\"", true, kQsgd},
+          {R"({"order": "parallel", "gamma": 0.2})", "\"sgd\"", true, kTopK},
+          {R"({"order": "parallel", "gamma": 0.4, "period": 2})", kNesterov, true, kQsgd}}},
+        {"dcd", {{"{}", "\"sgd\"", true, kLevels}, {"{}", kMomentum, true, R"("bfloat16")"}}},
+        {"ecd", {{"{}", "\"sgd\"", true, kLevels}, {"{}", kMomentum, true, R"("float16")"}}},
+        {"deepsqueeze",
+         {{R"({"gamma": 0.3})", "\"sgd\"", true, R"({"type": "top_k", "ratio": 0.5})"},
+          {"{}"},
+          {R"({"gamma": 0.3})", kMomentum, true, kSign}}},
+        {"beer",
+         {{R"({"gamma": 0.2})", "\"sgd\"", true, kTopK},
+          {R"({"gamma": 0.3})"},
+          {"{}", kDecay, true, kQsgd}}},
+        {"motef",
+         {{R"({"gamma": 0.2})", "\"sgd\"", true, kTopK}, {R"({"lambda": 0.4, "gamma": 0.3})"}}},
     };
     return all;
 }
@@ -97,12 +124,12 @@ std::vector<Subject> subjects(const std::string& algorithm) {
         // One point of SlowMo's paper is all replicas'; centralized never brings them together.
         const bool same = row.accepts.one_start || row.accepts.graph == algorithms::GraphNeed::none;
         std::vector<Form> own = found == forms().end() ? std::vector<Form>{{"{}"}} : found->second;
-        own.push_back({own.front().algorithm, kDecayOfWeights});
+        own.push_back({own.front().algorithm, kDecayOfWeights, true, own.front().message});
         for (const Form& form : own) {
             Json spec = Json::parse(form.algorithm);
             spec["type"] = row.name;
-            out.push_back(
-                {std::move(spec), Json::parse(form.optimizer), &row, form.promised, same});
+            out.push_back({std::move(spec), Json::parse(form.optimizer), &row, form.promised, same,
+                           nullptr, Json::parse(form.message)});
         }
     }
     if (out.empty()) {
@@ -117,8 +144,9 @@ const std::vector<Equality>& equalities() {
                          const char* graph = "", const char* left_optimizer = "\"sgd\"",
                          const char* right_optimizer = "\"sgd\"") {
         const std::string sides = std::string(left) + right;
-        const bool same = sides.find("centralized") != std::string::npos ||
-                          sides.find("slowmo") != std::string::npos;
+        const auto has = [&](const char* name) { return sides.find(name) != std::string::npos; };
+        const bool same = has("centralized") || has("slowmo") || has("parallel") ||
+                          has("\"dcd\"") || has("\"ecd\"");
         return Equality{statement,
                         Json::parse(left),
                         Json::parse(right),
@@ -164,6 +192,22 @@ const std::vector<Equality>& equalities() {
              R"({"type": "dsgd"})"),
         make("qg_dsgdm with beta = 0 is dsgd", R"({"type": "qg_dsgdm", "beta": 0})",
              R"({"type": "dsgd"})"),
+        make("choco without compression and gamma = 1 is dsgd", R"({"type": "choco", "gamma": 1})",
+             R"({"type": "dsgd"})", "", kMomentum, kMomentum),
+        make("choco in its parallel order, alike, is dsgd in the order combine_while_adapt",
+             R"({"type": "choco", "order": "parallel", "gamma": 1})",
+             R"({"type": "dsgd", "order": "combine_while_adapt"})"),
+        make("choco with a period, alike, is local_sgd",
+             R"({"type": "choco", "gamma": 1, "period": 4})",
+             R"({"type": "local_sgd", "period": 4})"),
+        make("dcd without compression is dsgd in the order combine_while_adapt",
+             R"({"type": "dcd"})", R"({"type": "dsgd", "order": "combine_while_adapt"})"),
+        make("ecd without compression is dsgd in the order combine_while_adapt",
+             R"({"type": "ecd"})", R"({"type": "dsgd", "order": "combine_while_adapt"})"),
+        make("deepsqueeze without compression and gamma = 1 is dsgd",
+             R"({"type": "deepsqueeze", "gamma": 1})", R"({"type": "dsgd"})"),
+        make("motef with lambda = 1 is beer", R"({"type": "motef", "lambda": 1})",
+             R"({"type": "beer"})"),
         make("accum_adam with window 1 is adam", R"({"type": "dsgd"})", R"({"type": "dsgd"})", "",
              R"({"type": "accum_adam", "window": 1})", "\"adam\""),
         make("accum_adamw with window 1 is adamw", R"({"type": "dsgd"})", R"({"type": "dsgd"})", "",

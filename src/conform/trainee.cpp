@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "algorithms/codecs/codec.hpp"
 #include "algorithms/step/stepper.hpp"
 #include "base/error.hpp"
 #include "graphs/schedules/staged.hpp"
@@ -14,13 +15,6 @@ namespace {
 
 using base::Json;
 using Eigen::MatrixXd;
-
-arena::Layout layout_of(int64_t parameters) {
-    arena::Layout layout;
-    layout.add("weight", {parameters - kBiases}, arena::TensorKind::weight);
-    layout.add("bias", {kBiases}, arena::TensorKind::bias);
-    return layout;
-}
 
 /// A graph whose replica i has the place of replica who[i] in another.
 class Relabelled final : public graphs::Schedule {
@@ -70,6 +64,13 @@ public:
 
 }  // namespace
 
+arena::Layout layout_of(int64_t parameters) {
+    arena::Layout layout;
+    layout.add("weight", {parameters - kBiases}, arena::TensorKind::weight);
+    layout.add("bias", {kBiases}, arena::TensorKind::bias);
+    return layout;
+}
+
 struct Trainee::Impl {
     comm::World& world;
     const Problem& problem;
@@ -104,6 +105,7 @@ struct Trainee::Impl {
         algorithms::StepSpec spec{row, how.algorithm, how.optimizer, run, lr_max};
         spec.type = how.type;
         spec.optimizer_row = how.optimizer_row;
+        spec.compression = {algorithms::make_codec(how.message), how.seed};
         if (how.profiled) spec.profile = {base::Cadence(1), base::Cadence(1), false};
         stepper = std::make_unique<algorithms::Stepper>(
             world, placement, layout, spec,

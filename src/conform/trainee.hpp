@@ -32,7 +32,11 @@ struct Training {
     std::vector<int64_t> who = {};  ///< replica i has the data, the start and the place in the
                                     ///< graph of replica who[i]; empty: its own
     const algorithms::OptimizerEntry* optimizer_row = nullptr;  ///< null: that of the table
+    base::Json message = "float32";                             ///< as a spec has it
 };
+
+/// Two tensors: weights, and the biases.
+arena::Layout layout_of(int64_t parameters);
 
 /// What the last iteration recorded, of all replicas.
 struct Record {

@@ -68,6 +68,7 @@ Training training_of(const Subject& subject, const Json& graph, int64_t replicas
     training.lr = moving_rate;
     training.same_start = subject.same_start;
     training.optimizer_row = subject.optimizer_row;
+    training.message = subject.message;
     return training;
 }
 
@@ -134,6 +135,7 @@ std::vector<Json> other_graphs(const Subject& subject, int64_t replicas) {
 }
 
 std::string words(const Json& object) {
+    if (object.is_string()) return object;
     std::string out = object.at("type");
     for (const auto& [key, value] : object.items()) {
         if (key == "type") continue;

@@ -21,6 +21,16 @@ void Iteration::sends(double rows) const {
     if (recorded) recorded->rows += rows;
 }
 
+void Iteration::tells(const Weights& w) const {
+    double links = 0;
+    for (Eigen::Index i = 0; i < w.outerSize(); ++i) {
+        for (Weights::InnerIterator entry(w, i); entry; ++entry) {
+            links += entry.row() != entry.col() && entry.value() != 0;
+        }
+    }
+    sends(links * message_share);
+}
+
 Weights weights_of(const graphs::Schedule& graph, graphs::Round round) {
     const int n = graph.size();
     std::vector<Eigen::Triplet<double>> entries;

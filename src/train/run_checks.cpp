@@ -9,7 +9,8 @@ namespace dbench::train {
 using base::UserError;
 
 void check_message(const RunSpec& spec) {
-    if (spec.message == arena::Codec::identity || spec.reduction == comm::Reduction::reproducible) {
+    if (spec.message.rows == arena::Codec::identity ||
+        spec.reduction == comm::Reduction::reproducible) {
         return;
     }
     throw base::UserError(
@@ -39,7 +40,7 @@ bool never_exchanges(const algorithms::Algorithm& algorithm, const graphs::Sched
     if (first >= iterations) return true;
     const int64_t last = std::min(iterations, first + kLookedAt);
     for (int64_t t = first; t < last; ++t) {
-        if (algorithm.sent(t, schedule.at(t)).rows > 0) return false;
+        if (algorithm.sent(t, schedule.at(t)).messages > 0) return false;
     }
     const int64_t period = schedule.period();
     return last == iterations || (period > 0 && period <= kLookedAt);

@@ -44,7 +44,8 @@ std::vector<Parameter> seeds() {
         return Parameter::any(name, "1", help, resolve_one_seed).shaped(kSeedShape);
     };
     return {seed("init", "initial parameters"), seed("data", "partitions and generated data"),
-            seed("graph", "random graphs"), seed("augment", "augmentation")};
+            seed("graph", "random graphs"), seed("augment", "augmentation"),
+            seed("message", "noise of compressed messages")};
 }
 
 Json resolve_seed(const Json& given, const std::string& pointer) {
@@ -59,14 +60,31 @@ Json resolve_device(const Json& given, const std::string& pointer) {
                     "\"cpu\"");
 }
 
+/// One of the words that every algorithm takes, as it is; else a codec with all its keys.
+Json resolve_message(const Json& given, const std::string& pointer) {
+    Json out =
+        base::resolve_member(given, pointer, "codec", base::entries_of(algorithms::codec_table()));
+    const bool any = out.at("type") == "float32" ||
+                     (out.contains("stochastic") && !out.at("stochastic").get<bool>());
+    return any ? out.at("type") : out;
+}
+
 }  // namespace
+
+void take(const Json& value, MessageSpec& out) {
+    out.rows = arena::Codec::identity;
+    if (value == "bfloat16") out.rows = arena::Codec::bfloat16;
+    if (value == "float16") out.rows = arena::Codec::float16;
+    out.codec = algorithms::make_codec(value);
+}
 
 void take(const Json& value, Seeds& out) {
     if (!value.is_object()) {
         const auto seed = value.get<uint64_t>();
-        out = {seed, seed, seed, seed};
+        out = {seed, seed, seed, seed, seed};
     } else {
-        out = {value.at("init"), value.at("data"), value.at("graph"), value.at("augment")};
+        out = {value.at("init"), value.at("data"), value.at("graph"), value.at("augment"),
+               value.at("message")};
     }
 }
 
@@ -85,7 +103,8 @@ const base::Section<RunSpec>& RunSpec::section() {
              .at_least(1)
              .at_most(kMostReplicas, "a graph has at most 2^24 nodes"),
          &R::replicas},
-        {Parameter::any("seed", "1", "a number, or one each for init, data, graph, augment",
+        {Parameter::any("seed", "1",
+                        "a number, or one each for init, data, graph, augment, message",
                         resolve_seed)
              .shaped(kSeedShape)
              .or_object(seeds()),
@@ -119,12 +138,10 @@ const base::Section<RunSpec>& RunSpec::section() {
                                  {"library", comm::Reduction::library}},
                                 comm::Reduction::reproducible, "how sums over replicas go"),
          &R::reduction},
-        {Words<arena::Codec>("message",
-                             {{"float32", arena::Codec::identity},
-                              {"bfloat16", arena::Codec::bfloat16},
-                              {"float16", arena::Codec::float16}},
-                             arena::Codec::identity,
-                             "how parameters and gradients travel: as they are, or in 16 bits"),
+        {Parameter::of("codecs", "message", "\"float32\"",
+                       "how parameters and gradients travel: as they are, in 16 bits, or, with "
+                       "algorithms that compress, by any codec",
+                       resolve_message),
          &R::message},
         {Words<bool>("nonfinite", {{"record", false}, {"stop", true}}, false,
                      "on a loss not finite"),

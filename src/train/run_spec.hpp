@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "algorithms/codecs/codec.hpp"
+#include "arena/codec.hpp"
 #include "arena/rows.hpp"
 #include "base/section.hpp"
 #include "comm/exchange.hpp"
@@ -16,9 +18,17 @@ namespace dbench::train {
 
 /// Of every kind of random number its own, or all the same.
 struct Seeds {
-    uint64_t init, data, graph, augment;
+    uint64_t init, data, graph, augment, message;
 };
 void take(const base::Json& value, Seeds& out);
+
+/// How messages travel: rows of most algorithms in `rows`; those of algorithms that compress theirs
+/// by `codec`.
+struct MessageSpec {
+    arena::Codec rows;
+    std::shared_ptr<const algorithms::Codec> codec;
+};
+void take(const base::Json& value, MessageSpec& out);
 
 enum class Device : uint8_t { any, cpu, cuda };
 
@@ -35,7 +45,7 @@ struct RunSpec {
     bool allow_biased;    ///< a graph that does not suit the algorithm is warned of, not refused
     bool allow_unstable;  ///< nor is a pair of graph and algorithm that diverges at any rate
     comm::Reduction reduction;
-    arena::Codec message;  ///< how rows travel
+    MessageSpec message;
     bool stop_on_nonfinite;
     CheckpointSpec checkpoint;
     std::string output;  ///< {name} not filled in

@@ -63,7 +63,7 @@ struct Session::Impl {
         learning_rate.emplace(o.spec.at("schedule"), common.lr, run);
         plan = plan_training(spec, run, data.train->size());
         evaluation = plan_evaluation(spec);
-        const int64_t element = arena::size_of(spec.message, spec.precision);
+        const int64_t element = arena::size_of(spec.message.rows, spec.precision);
         make_stepper({run, static_cast<double>(layout.numel() * element)});
     }
 
@@ -76,9 +76,16 @@ struct Session::Impl {
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
         stepper = std::make_unique<algorithms::Stepper>(
             world, placement, layout,
-            algorithms::StepSpec{row, options.algorithm, options.spec.at("optimizer"), facts,
-                                 learning_rate->largest(), spec.precision, spec.reduction,
-                                 spec.message, plan.profile},
+            algorithms::StepSpec{row,
+                                 options.algorithm,
+                                 options.spec.at("optimizer"),
+                                 facts,
+                                 learning_rate->largest(),
+                                 spec.precision,
+                                 spec.reduction,
+                                 spec.message.rows,
+                                 plan.profile,
+                                 {spec.message.codec, spec.seed.message}},
             std::move(schedule));
         if (const graphs::Staged* staged = stepper->staged()) {
             check_controller(*staged, stepper->algorithm(), row.name, plan.iterations);

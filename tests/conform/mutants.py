@@ -43,6 +43,16 @@ OUTER = "algorithms/outer_steps.hpp"
 FORMS = "algorithms/forms.hpp"
 
 MUTANTS = [
+    # Compressed messages.
+    of("choco_forgets_its_own_copy", "choco", ("{{known_, 1, 0}, ", "{{known_, 0.9, 0}, ")),
+    of("choco_hears_twice", "choco", ("{mixed_, 0, 1}}", "{mixed_, 0, 2}}")),
+    of("dcd_without_first_copy", "dcd", ("if (step.t == 0) ", "if (step.t < 0) ")),
+    of("ecd_an_iteration_late", "ecd", ("step.t + 1) / 2", "step.t + 2) / 2")),
+    of("deepsqueeze_keeps_no_error", "deepsqueeze", ("{error_, -1, 0}", "{error_, -0.5, 0}")),
+    of("beer_tracks_without_first_gradient", "beer",
+       gone("            step.copy(step.g, followed_, columns);\n            return;\n")),
+    of("beer_sends_one_message_for_both", "beer",
+       ("of_tracker_(context, 1)", "of_tracker_(context, 0)")),
     # Iteration 0 and what lies before it.
     of("d2_without_correction", "d2",
        gone("        step.combine(correction_, {{1, correction_}, {share_, change_.rows()}}, "

@@ -44,6 +44,19 @@ ALGORITHMS = {
     "diloco": {"algorithm": {"type": "diloco", "period": 3}},
     "noloco": {"algorithm": {"type": "noloco", "period": 3}, "graph": "random_matching"},
     "gasloc": {"algorithm": {"type": "gasloc", "period": 3, "gamma": 0.1}},
+    "choco": {"algorithm": {"type": "choco", "gamma": 0.4},
+              "message": {"type": "top_k", "ratio": 0.2}},
+    "choco parallel sign": {"algorithm": {"type": "choco", "order": "parallel", "gamma": 0.4},
+                            "message": "sign"},
+    "choco local adam": {"algorithm": {"type": "choco", "period": 3, "gamma": 0.4},
+                         "optimizer": {"type": "adam", "lr": 0.01},
+                         "message": {"type": "random_k", "ratio": 0.25}},
+    "choco low_rank": {"algorithm": "choco", "message": {"type": "low_rank", "rank": 2}},
+    "dcd": {"algorithm": "dcd", "message": {"type": "qsgd", "bits": 8, "unbiased": True}},
+    "ecd": {"algorithm": "ecd", "message": {"type": "float16", "stochastic": True}},
+    "deepsqueeze": {"algorithm": "deepsqueeze", "message": {"type": "qsgd", "bits": 4}},
+    "beer": {"algorithm": "beer", "message": {"type": "top_k", "ratio": 0.2}},
+    "motef": {"algorithm": "motef", "message": {"type": "top_k", "ratio": 0.2}},
 }
 CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "implementation": None,
        "data": {"type": "shapes", "train": 240, "test": 48, "batch_size": 8},
@@ -106,6 +119,33 @@ def test_the_same_bits_on_any_number_of_ranks_and_what_is_sent(dbench, name):
             assert after.size > 0 and np.array_equal(after, read(alone, f"parameters/{column}"))
 
 
+# Bytes of a message of one tensor of so many elements, and messages to each of two neighbours.
+def sparse(numel, ratio, element):
+    return element * max(1, int(ratio * numel))
+
+
+MESSAGES = {
+    "choco": (lambda m: sparse(m, 0.2, 8), [1] * 7),
+    "choco parallel sign": (lambda m: (m + 7) // 8 + 4, [0] + [1] * 6),
+    "choco local adam": (lambda m: sparse(m, 0.25, 4), [0, 0, 1, 0, 0, 1, 0]),
+    "dcd": (lambda m: (9 * m + 7) // 8 + 4, [1] * 7),
+    "ecd": (lambda m: 2 * m, [1] * 7),
+    "deepsqueeze": (lambda m: (5 * m + 7) // 8 + 4, [1] * 7),
+    "beer": (lambda m: sparse(m, 0.2, 8), [1] + [2] * 6),
+    "motef": (lambda m: sparse(m, 0.2, 8), [1] + [2] * 6),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_what_compressed_messages_occupy(dbench, name):
+    run = dbench.run(dbench.spec(CNN, **ALGORITHMS[name]))
+    size, counts = MESSAGES[name]
+    message = sum(size(int(numel)) for numel in read(run, "tensors/numel"))
+    links = 6 * 2 * np.array(counts)
+    assert list(read(run, "iterations/bytes_sent")) == list(links * message)
+    assert list(read(run, "iterations/messages")) == list(links)
+
+
 def sends_as_expected(run, name):
     row_bytes = 4 * read(run, "tensors/numel").sum()
     sent = read(run, "iterations/bytes_sent") / (6 * row_bytes)
@@ -165,6 +205,11 @@ REFUSED = {
                       "/optimizer/lr", "positive"),
     "range": ({"algorithm": {"type": "dsgd_ac", "a_min": 0.5, "a_max": 0.4}}, "/algorithm/a_min",
               "a_max"),
+    "not made for it": ({"algorithm": "dsgd", "message": "top_k"}, "/message", "choco"),
+    "codec misspelt": ({"algorithm": "choco", "message": "top-k"}, "/message", "top_k"),
+    "codec's range": ({"algorithm": "choco", "message": {"type": "top_k", "ratio": 2}},
+                      "/message/ratio", "1"),
+    "unlike starts": ({"algorithm": "dcd", "init": "independent"}, "/init", "same"),
     "misspelt": ({"algorithm": "gradient_traking"}, "/algorithm", "gradient_tracking"),
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/codecs/codec.hpp"
 #include "algorithms/step/clipping.hpp"
 #include "base/error.hpp"
 
@@ -62,9 +63,11 @@ Stepper::Parts Stepper::make(const StepSpec& spec) const {
         optimizer =
             base::find_entry(optimizer_table(), spec.optimizer.at("type").get<std::string>());
     }
-    return {
-        optimizer->make(spec.optimizer, layout_),
-        spec.row.make(spec.algorithm, {placement_.replicas, schedule(), spec.run, spec.lr_max})};
+    Compression compression = spec.compression;
+    if (!compression.codec) compression.codec = make_codec("float32");
+    return {optimizer->make(spec.optimizer, layout_),
+            spec.row.make(spec.algorithm, {placement_.replicas, schedule(), spec.run, spec.lr_max,
+                                           &layout_, spec.type, compression})};
 }
 
 void Stepper::Parts::declare(arena::StateTable& table) {
@@ -121,7 +124,8 @@ double Stepper::bytes_of(const Sent& sent) const {
     const auto coded = static_cast<double>(arena::size_of(message_, type_));
     const auto whole = static_cast<double>(arena::size_of(type_));
     return ((sent.rows - sent.gathered) * coded + sent.gathered * whole) *
-           static_cast<double>(layout_.numel());
+               static_cast<double>(layout_.numel()) +
+           sent.bytes;
 }
 
 // With a clipping norm the algorithm sees gradients only after the whole of backward.

@@ -39,6 +39,7 @@ struct StepSpec {
     comm::Reduction reduction = comm::Reduction::reproducible;
     arena::Codec message = arena::Codec::identity;  ///< how rows travel
     ProfilePlan profile = {};
+    Compression compression = {};                   ///< for algorithms that compress their messages
     const OptimizerEntry* optimizer_row = nullptr;  ///< null: that of the table
 };
 

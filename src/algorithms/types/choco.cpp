@@ -1,0 +1,115 @@
+// CHOCO-SGD (Koloskova et al. 2019, arXiv 1902.00340 and 1907.09356; code: epfml/ChocoSGD,
+// epfml/powergossip): every replica keeps a public copy x^ of its parameters, which all neighbours
+// know, and sends what it lacks, compressed; they go towards the neighbours' copies by gamma.
+//
+//     paper      h = x - lr d(g(x));  q = Q(h - x^);  x^ <- x^ + q,  s <- s + sum_j w_ij q_j
+//                x <- h + gamma (s - x^)
+//     parallel   x <- x - lr d(g(x)) + gamma (s - x^);  then q = Q(x - x^),  x^ and s as above,
+//                while the next gradient is computed
+//
+// With local steps, h moves on between exchanges (period; with Adam this is CD-Adam and LoDAdaC).
+// s = sum_j w_ij x^_j. The mean moves as without compression, whatever Q is. One message per
+// neighbour and iteration; keeps x^ and s.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/codecs/messages.hpp"
+#include "algorithms/entries.hpp"
+#include "graphs/schedules/chosen.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class Choco : public Compressing {
+public:
+    Choco(const AlgorithmContext& context, double gamma) : Compressing(context), gamma_(gamma) {}
+
+    void declare(arena::StateTable& state) override {
+        Compressing::declare(state);
+        known_ = state.rows("algorithm/public");
+        mixed_ = state.rows("algorithm/mixed_public");
+        lack_ = state.scratch();
+    }
+    void ready(Step& step, arena::Columns columns) override {
+        step.update(step.x, step.x, step.x, columns);
+    }
+
+protected:
+    void send(Step& step) {
+        step.combine(lack_.rows(), {{1, step.x}, {-1, known_}}, step.layout.all());
+        messages().send(step, lack_.rows());
+    }
+    void hear(Step& step) { messages().hear(step, {{known_, 1, 0}, {mixed_, 0, 1}}); }
+    void approach(Step& step) {
+        step.combine(step.x, {{1, step.x}, {gamma_, mixed_}, {-gamma_, known_}}, step.layout.all());
+    }
+
+private:
+    double gamma_;
+    arena::Rows known_, mixed_;
+    arena::Buffer lack_;
+};
+
+class AsInThePaper final : public Choco {
+public:
+    using Choco::Choco;
+    void after_backward(Step& step) override {
+        step.probe.about_to_average(step.x);
+        if (averages(step.round)) {
+            send(step);
+            hear(step);
+            approach(step);
+        }
+        step.probe.averaged(step.x);
+    }
+};
+
+class Parallel final : public Choco {
+public:
+    using Choco::Choco;
+    void before_forward(Step& step) override {  // what the update before has made of x
+        sends_ = step.t > 0 && averages(step.round);
+        if (sends_) send(step);
+    }
+    void after_backward(Step& step) override {
+        if (sends_) hear(step);
+        step.probe.about_to_average(step.x);
+        if (averages(step.round)) approach(step);
+        step.probe.averaged(step.x);
+    }
+    Sent sent(int64_t t, graphs::Round round) const override {
+        return messages_sent(round, t > 0 ? 1 : 0);
+    }
+
+private:
+    bool sends_ = false;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    const double gamma = spec.at("gamma");
+    if (spec.at("order") == "paper") return std::make_unique<AsInThePaper>(context, gamma);
+    return std::make_unique<Parallel>(context, gamma);
+}
+
+std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
+                                           std::shared_ptr<const graphs::Schedule> graph,
+                                           const graphs::RunFacts&) {
+    const int n = graph->size();
+    return graphs::every_so_often(std::move(graph), graphs::no_exchange(n), spec.at("period"), 0);
+}
+
+}  // namespace
+
+AlgorithmEntry choco_entry() {
+    return {{"choco",
+             "compressed differences from public copies (CHOCO-SGD)",
+             {base::Parameter::choice("order", "\"paper\"", {"paper", "parallel"},
+                                      "messages after the update, or beside the next gradient"),
+              consensus_step_parameter("0.5"), period_parameter("1")}},
+            make,
+            {.sequences = false, .compresses = true},
+            {},
+            schedule};
+}
+
+}  // namespace dbench::algorithms

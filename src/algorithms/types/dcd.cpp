@@ -1,0 +1,56 @@
+// Difference compression (DCD-PSGD: Tang et al. 2018, arXiv 1803.06443; code: epfml/ChocoSGD): all
+// parameters are known to all neighbours, since they change by what was sent alone,
+//
+//     q = Q(s - lr d(g(x)) - x);   x <- x + q;   s <- s + sum_j w_ij q_j
+//
+// s = sum_j w_ij x_j. The error of Q enters the mean. One message per neighbour and iteration;
+// keeps s.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/codecs/messages.hpp"
+#include "algorithms/entries.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class Dcd final : public Compressing {
+public:
+    using Compressing::Compressing;
+
+    void declare(arena::StateTable& state) override {
+        Compressing::declare(state);
+        mixed_ = state.rows("algorithm/mixed");
+        change_ = state.scratch();
+    }
+    void ready(Step& step, arena::Columns columns) override {
+        if (step.t == 0) step.copy(step.x, mixed_, columns);  // replicas start alike
+        step.update(change_.rows(), mixed_, step.x, columns);
+    }
+    void after_backward(Step& step) override {
+        step.probe.about_to_average(step.x);
+        step.combine(change_.rows(), {{1, change_.rows()}, {-1, step.x}}, step.layout.all());
+        messages().send(step, change_.rows());
+        messages().hear(step, {{step.x, 1, 0}, {mixed_, 0, 1}});
+        step.probe.averaged(step.x);
+    }
+
+private:
+    arena::Rows mixed_;
+    arena::Buffer change_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json&, const AlgorithmContext& context) {
+    return std::make_unique<Dcd>(context);
+}
+
+}  // namespace
+
+AlgorithmEntry dcd_entry() {
+    return {{"dcd", "parameters change by what was sent, compressed (DCD-PSGD)", {}},
+            make,
+            {.sequences = false, .one_start = true, .compresses = true},
+            {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false}};
+}
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,61 @@
+// DeepSqueeze (Tang et al. 2019, arXiv 1907.07346; code: epfml/ChocoSGD, epfml/powergossip):
+// compressed parameters, with what compression dropped added to the next message,
+//
+//     h = x - lr d(g(x));   v = h + e;   c = Q(v);   e <- v - c
+//     x <- h + gamma sum_j w_ij (c_j - c_i)
+//
+// The mean moves as without compression, whatever Q is; but what Q drops is a share of x itself,
+// and does not vanish with the learning rate. One message per neighbour and iteration;
+// keeps e.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/codecs/messages.hpp"
+#include "algorithms/entries.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class DeepSqueeze final : public Compressing {
+public:
+    DeepSqueeze(const AlgorithmContext& context, double gamma)
+        : Compressing(context), gamma_(gamma) {}
+
+    void declare(arena::StateTable& state) override {
+        Compressing::declare(state);
+        error_ = state.rows("algorithm/error");
+    }
+    void ready(Step& step, arena::Columns columns) override {
+        step.update(step.x, step.x, step.x, columns);
+    }
+    void after_backward(Step& step) override {
+        step.probe.about_to_average(step.x);
+        if (averages(step.round)) {
+            step.combine(error_, {{1, step.x}, {1, error_}}, step.layout.all());
+            messages().send(step, error_);
+            messages().hear(step, {{error_, -1, 0}, {step.x, -gamma_, gamma_}});
+        }
+        step.probe.averaged(step.x);
+    }
+
+private:
+    double gamma_;
+    arena::Rows error_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<DeepSqueeze>(context, spec.at("gamma"));
+}
+
+}  // namespace
+
+AlgorithmEntry deepsqueeze_entry() {
+    return {{"deepsqueeze",
+             "compressed parameters, what is dropped goes with the next message (DeepSqueeze)",
+             {consensus_step_parameter("0.5")}},
+            make,
+            {.compresses = true},
+            {.bias = Bias::none}};
+}
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,62 @@
+// Extrapolation compression (ECD-PSGD: Tang et al. 2018, arXiv 1803.06443; code: epfml/ChocoSGD),
+// t from 1:
+//
+//     x+ = s - lr d(g(x));   y = Q((1 - t/2) x + (t/2) x+);   s <- (1 - 2/t) s + (2/t) sum_j w_ij
+//     y_j
+//
+// What neighbours think of x errs by ever less, while the message grows with t. s_0 = x_0. One
+// message per neighbour and iteration; keeps s. Without compression it is dsgd in the order
+// combine_while_adapt.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/codecs/messages.hpp"
+#include "algorithms/entries.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class Ecd final : public Compressing {
+public:
+    using Compressing::Compressing;
+
+    void declare(arena::StateTable& state) override {
+        Compressing::declare(state);
+        mixed_ = state.rows("algorithm/mixed");
+        next_ = state.scratch();
+    }
+    void ready(Step& step, arena::Columns columns) override {
+        if (step.t == 0) step.copy(step.x, mixed_, columns);  // replicas start alike
+        step.update(next_.rows(), mixed_, step.x, columns);
+    }
+    void after_backward(Step& step) override {
+        const double half = static_cast<double>(step.t + 1) / 2;
+        const arena::Columns all = step.layout.all();
+        step.probe.about_to_average(step.x);
+        step.combine(step.x, {{1 - half, step.x}, {half, next_.rows()}}, all);
+        messages().send(step, step.x);
+        step.copy(next_.rows(), step.x, all);
+        step.combine(mixed_, {{1 - 1 / half, mixed_}}, all);
+        messages().hear(step, {{mixed_, 0, 1 / half}});
+        step.probe.averaged(step.x);
+    }
+
+private:
+    arena::Rows mixed_;
+    arena::Buffer next_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json&, const AlgorithmContext& context) {
+    return std::make_unique<Ecd>(context);
+}
+
+}  // namespace
+
+AlgorithmEntry ecd_entry() {
+    return {{"ecd", "compressed extrapolations, which err ever less (ECD-PSGD)", {}},
+            make,
+            {.sequences = false, .one_start = true, .compresses = true},
+            {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false}};
+}
+
+}  // namespace dbench::algorithms

@@ -86,7 +86,7 @@ struct Sent {
 };
 
 /// What an algorithm needs of W for its promises to hold.
-enum class GraphNeed { none, doubly_stochastic, symmetric, tree };
+enum class GraphNeed { none, column_stochastic, doubly_stochastic, symmetric, tree };
 /// The optimizers that it can be combined with: any; SGD without momentum, where its own momentum
 /// or correction takes the momentum's place.
 enum class OptimizerNeed { any, plain_sgd };
@@ -97,6 +97,7 @@ struct Accepts {
     double lambda_min = -1;      ///< smallest eigenvalue of W must be above
     bool divides_by_lr = false;  ///< no learning rate of the run may be 0
     bool one_start = false;      ///< all replicas must start alike
+    bool codes_rows = true;      ///< its rows may travel in 16 bits
     bool compresses = false;     ///< its messages are /message's, whatever codec that is
 };
 
@@ -118,6 +119,7 @@ struct Promises {
     bool plain_alone = true;        ///< with one replica it is the plain optimizer
     bool any_rate = true;           ///< these hold for rates that change, too
     const char* tracker = nullptr;  ///< state whose mean over replicas is that of the gradients
+    const char* weight = nullptr;   ///< a number by which a replica counts in the mean
 };
 
 /// Columns whose exchange is on its way; without a token nothing is exchanged.

@@ -27,6 +27,9 @@ namespace dbench::algorithms {
     ROW(diloco)                 \
     ROW(noloco)                 \
     ROW(gasloc)                 \
+    ROW(sgp)                    \
+    ROW(osgp)                   \
+    ROW(quantized_push_sum)     \
     ROW(choco)                  \
     ROW(dcd)                    \
     ROW(ecd)                    \

@@ -31,6 +31,10 @@ Rows StateTable::rows(const std::string& name, int64_t stride) {
     return declare(name, Buffer(type_, first_, count_, stride == 0 ? stride_ : stride));
 }
 
+Rows StateTable::numbers(const std::string& name) {
+    return declare(name, Buffer(DType::float64, first_, count_, 1));
+}
+
 Rows StateTable::declare_parameters() {
     DBENCH_EXPECT(entries_.empty());
     Buffer buffer = readable_scratch();

@@ -34,6 +34,9 @@ public:
     /// `name`.
     Rows rows(const std::string& name, int64_t stride = 0);
 
+    /// A float64 number for each local replica, zero at first.
+    Rows numbers(const std::string& name);
+
     /// Rows of the parameters' shape that are no state: written anew in every iteration before they
     /// are read.
     Buffer scratch() { return scratch(stride_); }

@@ -35,11 +35,15 @@ void check_graph(const graphs::Schedule& graph, const std::string& name, const S
     const algorithms::Accepts& accepts = algorithm.accepts;
     const graphs::Sums sums = graphs::sums(graph);
     std::string what, remedy;
-    if (!sums.rows || !sums.columns) {
+    const bool by_columns = accepts.graph == algorithms::GraphNeed::column_stochastic;
+    if (by_columns && !sums.columns) {
+        what = " is not column stochastic (what a replica sends does not sum to what it has)";
+        remedy = "choose \"weights\": \"column\" or another graph";
+    } else if (!by_columns && (!sums.rows || !sums.columns)) {
         what = " is not doubly stochastic (" + std::string(sums.rows ? "columns" : "rows") +
                " of W do not sum to 1, so averaging " + (sums.rows ? "biases" : "does not keep") +
                " the mean)";
-        remedy = "choose \"weights\": \"metropolis\" or another graph";
+        remedy = "choose \"weights\": \"metropolis\", another graph, or the algorithm sgp";
     } else if (accepts.graph == algorithms::GraphNeed::tree && !graphs::is_tree(graph)) {
         throw UserError("/graph: " + name + " is not a tree, but " + algorithm.name +
                         " relays along one: choose tree, path or star");

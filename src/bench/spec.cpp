@@ -152,8 +152,15 @@ void check_optimizer(const Json& algorithm, const Json& optimizer) {
 
 // Any codec but those of 16 bits drops so much that only some algorithms make up for it.
 void check_codec(const Json& algorithm, const Json& message) {
-    if (message.is_string()) return;
     const auto name = algorithm.at("type").get<std::string>();
+    const auto& accepts = base::find_entry(algorithms::algorithm_table(), name)->accepts;
+    if (!accepts.codes_rows && message != "float32") {
+        throw UserError("/message: " + name +
+                        " sends rows as they are (differences of rounded rows "
+                        "need a W whose rows sum to 1): choose \"float32\", or the algorithm "
+                        "quantized_push_sum");
+    }
+    if (message.is_string()) return;
     std::string takers;
     for (const auto& row : algorithms::algorithm_table()) {
         if (!row.accepts.compresses) continue;

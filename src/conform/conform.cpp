@@ -78,6 +78,15 @@ Report conform(comm::World& world, const Subject& subject, const Options& option
     const bool plain = plain_sgd(resolved_optimizer(subject));
     if (plain && subject.promised && promises.mean != MeanRule::none) {
         checks.push_back(below("mean", kit.mean_recursion(*softmax), kRounding));
+        if (promises.weight && options.graph.is_null()) {
+            const Json star = unlike_graph();
+            checks.push_back(below("mean", kit.mean_recursion(*softmax, star), kRounding,
+                                   "star, weights=column"));
+        }
+    }
+    if (promises.weight) {
+        const Json on = options.graph.is_null() ? unlike_graph() : graph;
+        checks.push_back(below("mass", kit.mass(*softmax, on), kRounding, "of weights"));
     }
     if (plain && promises.tracker)
         checks.push_back(below("tracker", kit.tracker(*softmax), kRounding));

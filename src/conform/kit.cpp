@@ -63,7 +63,7 @@ std::optional<Difference> Kit::reference(const Problem& problem, const Json& gra
             return compressor.compress(v, t, part);
         };
         reference->step({t, moving_rate(t), w, mean_weights(n), gradient, &recorded, compress,
-                         compressor.share()},
+                         compressor.share(), 8.0 / static_cast<double>(arena::size_of(type))},
                         x);
         if (diverges(x)) {
             largest.parameters = ran_away(largest.parameters, graph);
@@ -77,8 +77,9 @@ std::optional<Difference> Kit::reference(const Problem& problem, const Json& gra
     return largest;
 }
 
-double Kit::mean_recursion(const Problem& problem) {
+double Kit::mean_recursion(const Problem& problem, const Json& graph) {
     Training how = training(compared_);
+    how.graph = graph;
     how.lr = rate();
     Trainee trainee(world_, problem, how, *subject_.row);
     const Json algorithm = resolved_algorithm(subject_.algorithm, *subject_.row);
@@ -87,6 +88,11 @@ double Kit::mean_recursion(const Problem& problem) {
     const double mu = mu_given.is_null() ? beta : mu_given.get<double>();
     const bool nesterov = algorithm.value("nesterov", false);
     using Row = Eigen::RowVectorXd;
+    const char* const weight = subject_.row->promises.weight;
+    const auto mean_of = [&](const Matrix& x) -> Row {
+        if (!weight) return x.colwise().mean();
+        return trainee.numbers(weight).transpose() * x / static_cast<double>(x.rows());
+    };
     Row mean = trainee.parameters().colwise().mean();
     Row m = Row::Zero(mean.size());
     double largest = 0;
@@ -113,9 +119,28 @@ double Kit::mean_recursion(const Problem& problem) {
         }
         const Row next = mean - how.lr(t) * direction;
         const Matrix x = trainee.parameters();
-        if (diverges(x)) return ran_away(largest, graph_);
-        mean = x.colwise().mean();
+        if (diverges(x)) return ran_away(largest, graph);
+        mean = mean_of(x);
         largest = std::max(largest, difference(mean, next));
+    }
+    return largest;
+}
+
+double Kit::mass(const Problem& problem, const Json& graph) {
+    Training how = training(compared_);
+    how.graph = graph;
+    Trainee trainee(world_, problem, how, *subject_.row);
+    const std::string name = subject_.row->promises.weight;
+    double largest = 0;
+    for (int64_t t = 0; t < compared_; ++t) {
+        trainee.step();
+        double sum = trainee.numbers(name).sum();
+        for (int64_t k = 0;; ++k) {
+            const Eigen::VectorXd late = trainee.numbers(name + "_in_flight_" + std::to_string(k));
+            if (late.size() == 0) break;
+            sum += late.sum();
+        }
+        largest = std::max(largest, std::abs(sum / static_cast<double>(how.replicas) - 1));
     }
     return largest;
 }

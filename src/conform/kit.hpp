@@ -28,7 +28,10 @@ public:
     std::optional<Difference> reference(const Problem& problem, const base::Json& graph,
                                         const base::Json* reference_of, arena::DType type);
     /// From the recursion of the mean over replicas, by the gradients as drawn.
-    double mean_recursion(const Problem& problem);
+    double mean_recursion(const Problem& problem) { return mean_recursion(problem, graph_); }
+    double mean_recursion(const Problem& problem, const base::Json& graph);
+    /// Of push-sum's weights, with those in flight, from one for each replica.
+    double mass(const Problem& problem, const base::Json& graph);
     /// Of the tracker's mean from that of the gradients.
     double tracker(const Problem& problem);
     /// How often a restart from the state table does not continue bitwise: 0 or 1.

@@ -9,7 +9,7 @@
 namespace dbench::conform {
 // Algorithms that have a reference; each, make_NAME(), is in the file of its kind: dsgd.cpp,
 // momentum.cpp, corrections.cpp (exact under heterogeneity), local_steps.cpp, outer.cpp (an outer
-// optimizer), compressed.cpp, ...
+// optimizer), compressed.cpp, push_sum.cpp, ...
 #define DBENCH_REFERENCES(ROW)  \
     ROW(dsgd)                   \
     ROW(centralized)            \
@@ -32,6 +32,9 @@ namespace dbench::conform {
     ROW(diloco)                 \
     ROW(noloco)                 \
     ROW(gasloc)                 \
+    ROW(sgp)                    \
+    ROW(osgp)                   \
+    ROW(quantized_push_sum)     \
     ROW(choco)                  \
     ROW(dcd)                    \
     ROW(ecd)                    \

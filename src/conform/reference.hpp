@@ -38,6 +38,7 @@ struct Iteration {
     /// Q of every row, as the iteration's message `part`; bytes of one, as a share of a row's.
     std::function<Matrix(const Matrix& v, int part)> compress = {};
     double message_share = 1;
+    double weight_share = 1;  ///< 8 bytes, as a share of a number of the run
 
     /// What a reference tells of itself: the local update lr d; what it averages by W, sending so
     /// many rows over each link; what it has where it averages nothing.

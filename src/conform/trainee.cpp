@@ -171,6 +171,18 @@ struct Trainee::Impl {
         return out;
     }
 
+    /// Of all replicas, what each rank has of its own.
+    Eigen::VectorXd all(const std::vector<double>& local) {
+        std::string bytes;
+        for (const std::string& part : world.all_gather(
+                 {reinterpret_cast<const char*>(local.data()), local.size() * sizeof(double)})) {
+            bytes += part;
+        }
+        Eigen::VectorXd values(static_cast<Eigen::Index>(bytes.size() / sizeof(double)));
+        std::memcpy(values.data(), bytes.data(), bytes.size());
+        return values;
+    }
+
     void fill_gradients() {
         for (int64_t i = 0; i < x().count; ++i) {
             Eigen::VectorXd g = problem.gradient(who(i), read(x(), i));
@@ -208,16 +220,7 @@ MatrixXd Trainee::last_gradients() { return impl_->gather(impl_->drawn.rows()); 
 Record Trainee::last_record() {
     const algorithms::IterationRecord& mine = impl_->record;
     const int64_t n = impl_->training.replicas;
-    const auto all = [&](const std::vector<double>& local) {
-        std::string bytes;
-        for (const std::string& part : impl_->world.all_gather(
-                 {reinterpret_cast<const char*>(local.data()), local.size() * sizeof(double)})) {
-            bytes += part;
-        }
-        Eigen::VectorXd values(static_cast<Eigen::Index>(bytes.size() / sizeof(double)));
-        std::memcpy(values.data(), bytes.data(), bytes.size());
-        return values;
-    };
+    const auto all = [&](const std::vector<double>& local) { return impl_->all(local); };
     Record out;
     const Eigen::VectorXd norm = all(mine.norm);
     if (norm.size() == 2 * n) out.norm = norm.reshaped<Eigen::RowMajor>(n, 2);
@@ -247,6 +250,15 @@ Record record_of(const Recorded& recorded, double bytes) {
 MatrixXd Trainee::state(const std::string& name) {
     for (const auto& entry : impl_->table->entries()) {
         if (entry.name == name) return impl_->gather(entry.buffer.rows());
+    }
+    return {};
+}
+
+Eigen::VectorXd Trainee::numbers(const std::string& name) {
+    for (const auto& entry : impl_->table->entries()) {
+        if (entry.name != name) continue;
+        const auto* mine = entry.buffer.rows().row<double>(0);
+        return impl_->all({mine, mine + entry.buffer.rows().count});
     }
     return {};
 }

@@ -65,6 +65,8 @@ public:
     /// Rows of the state table by name, [n, P]; 0 x 0 where there are none of that name.
     /// Collective.
     Eigen::MatrixXd state(const std::string& name);
+    /// The number of each replica [n] that the state table has by this name; collective.
+    Eigen::VectorXd numbers(const std::string& name);
 
     /// Everything in the state table of this rank, and back into a fresh copy at iteration t.
     std::vector<std::string> save() const;

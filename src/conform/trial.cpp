@@ -82,7 +82,11 @@ std::string unsuitable(const Accepts& accepts, const Json& graph, int64_t replic
     if (accepts.graph == algorithms::GraphNeed::none) return "";
     const auto schedule = graph_of(graph, replicas, 1);
     const graphs::Sums sums = graphs::sums(*schedule);
-    if (!sums.rows || !sums.columns) return "the graph is not doubly stochastic";
+    if (accepts.graph == algorithms::GraphNeed::column_stochastic) {
+        if (!sums.columns) return "the graph is not column stochastic";
+    } else if (!sums.rows || !sums.columns) {
+        return "the graph is not doubly stochastic";
+    }
     if (!accepts.sequences && schedule->period() != 1) return "the graph is not static";
     if (accepts.graph == algorithms::GraphNeed::tree && !graphs::is_tree(*schedule)) {
         return "the graph is not a tree";
@@ -102,9 +106,15 @@ Json suitable_graph(const Accepts& accepts, const Json& asked, int64_t replicas)
     return {{"type", "ring"}, {"lazy", 0.5}};
 }
 
+Json unlike_graph() { return {{"type", "star"}, {"weights", "column"}}; }
+
 std::vector<Json> other_graphs(const Subject& subject, int64_t replicas) {
     const Accepts& accepts = subject.row->accepts;
-    if (accepts.graph == GraphNeed::none || !accepts.sequences) return {};
+    std::vector<Json> out;
+    if (accepts.graph == GraphNeed::column_stochastic) {
+        out.push_back(unlike_graph());
+    }
+    if (accepts.graph == GraphNeed::none || !accepts.sequences) return out;
     static const char* const kKinds[3][3] = {
         {R"({"type": "one_peer_exponential"})", R"({"type": "one_peer_exponential", "lazy": 0.5})",
          R"({"type": "random_matching", "lazy": 0.5})"},
@@ -118,7 +128,6 @@ std::vector<Json> other_graphs(const Subject& subject, int64_t replicas) {
          R"([{"type": "ring", "lazy": 0.2, "until": {"iterations": 7}},
              {"type": "complete", "until": {"iterations": 11}}, {"type": "star", "lazy": 0.2}])"}};
     const Json algorithm = resolved_algorithm(subject.algorithm, *subject.row);
-    std::vector<Json> out;
     for (const auto& kind : kKinds) {
         for (const char* text : kind) {
             Json graph = graphs::resolve_graph(Json::parse(text), "--graph");

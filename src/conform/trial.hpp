@@ -47,9 +47,13 @@ std::string unsuitable(const algorithms::Accepts& accepts, const base::Json& gra
 base::Json suitable_graph(const algorithms::Accepts& accepts, const base::Json& asked,
                           int64_t replicas);
 
+/// A graph whose columns sum to 1, and whose rows do not.
+base::Json unlike_graph();
+
 /// Graphs that change, on which the subject is compared beside its own: a sequence, one with
 /// rounds in which few or no replicas exchange, a list. Of each kind the first on which it is
-/// stable; none where it takes static graphs only.
+/// stable; none of these where it takes static graphs only. For push-sum one whose rows do not sum
+/// to 1.
 std::vector<base::Json> other_graphs(const Subject& subject, int64_t replicas);
 
 /// Type, then key=value of the rest.

@@ -43,6 +43,12 @@ OUTER = "algorithms/outer_steps.hpp"
 FORMS = "algorithms/forms.hpp"
 
 MUTANTS = [
+    # Push-sum.
+    of("sgp_forgets_the_others_weights", "sgp",
+       ("            w_.unweigh(step, step.x, step.x, all);\n", "")),
+    of("osgp_uses_the_latest", "osgp", ("{{message.at(i, 0), own}}", "{{message.at(i, 0), 1.0}}")),
+    of("quantized_push_sum_without_its_own_copy", "quantized_push_sum",
+       ("{-1, known_}, {1, mixed_}", "{-0.9, known_}, {1, mixed_}")),
     # Compressed messages.
     of("choco_forgets_its_own_copy", "choco", ("{{known_, 1, 0}, ", "{{known_, 0.9, 0}, ")),
     of("choco_hears_twice", "choco", ("{mixed_, 0, 1}}", "{mixed_, 0, 2}}")),

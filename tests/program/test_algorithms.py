@@ -44,6 +44,13 @@ ALGORITHMS = {
     "diloco": {"algorithm": {"type": "diloco", "period": 3}},
     "noloco": {"algorithm": {"type": "noloco", "period": 3}, "graph": "random_matching"},
     "gasloc": {"algorithm": {"type": "gasloc", "period": 3, "gamma": 0.1}},
+    "sgp": {"algorithm": "sgp", "graph": {"type": "star", "weights": "column"}},
+    "sgp awc": {"algorithm": {"type": "sgp", "order": "awc"},
+                "graph": {"type": "erdos_renyi", "p": 0.5, "weights": "column"}},
+    "osgp": {"algorithm": {"type": "osgp", "tau": 2}, "graph": "one_peer_exponential"},
+    "quantized_push_sum": {"algorithm": "quantized_push_sum",
+                           "graph": {"type": "star", "weights": "column"},
+                           "message": {"type": "qsgd", "bits": 8, "unbiased": True}},
     "choco": {"algorithm": {"type": "choco", "gamma": 0.4},
               "message": {"type": "top_k", "ratio": 0.2}},
     "choco parallel sign": {"algorithm": {"type": "choco", "order": "parallel", "gamma": 0.4},
@@ -144,6 +151,21 @@ def test_what_compressed_messages_occupy(dbench, name):
     links = 6 * 2 * np.array(counts)
     assert list(read(run, "iterations/bytes_sent")) == list(links * message)
     assert list(read(run, "iterations/messages")) == list(links)
+
+
+def test_push_sum_sends_a_row_and_eight_bytes_over_each_link(dbench):
+    run = dbench.run(dbench.spec(CNN, **ALGORITHMS["sgp"]))  # 5 links of the star, both ways
+    row = 4 * int(read(run, "tensors/numel").sum())
+    assert list(read(run, "iterations/bytes_sent")) == [10 * (row + 8)] * 7
+
+
+def test_push_sum_takes_what_averaging_refuses(dbench):
+    """The hub of a star sends to all, and its column alone sums to 1: dsgd would go by the hub."""
+    graph = {"type": "star", "weights": "column"}
+    refused = dbench("run", dbench.spec({**CNN, "algorithm": "dsgd", "graph": graph}), expect=2)
+    assert "sgp" in refused.stderr and "doubly stochastic" in refused.stderr
+    other = dbench("run", dbench.spec({**CNN, "algorithm": "sgp", "message": "bfloat16"}), expect=2)
+    assert "/message" in other.stderr and "quantized_push_sum" in other.stderr
 
 
 def sends_as_expected(run, name):

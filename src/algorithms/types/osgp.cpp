@@ -1,0 +1,104 @@
+// Overlap stochastic gradient push (Assran et al. 2019, arXiv 1811.10792; code:
+// facebookresearch/stochastic_gradient_push): push-sum (push_sum.hpp) whose messages are used tau
+// iterations late. D: the diagonal of A; O = A - D:
+//
+//     x+ = D x - lr d(g(z)) + [O x] of tau iterations ago;   w+ = D w + [O w] of then;   z+ = x+/w+
+//
+// Sums over replicas of x and w, with what is in flight, are kept. The authors' code has one
+// message in flight and takes none while it is; one in each iteration is our reading. One row and 8
+// bytes per neighbour and iteration, during forward and backward; keeps w and the sums in flight.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/push_sum.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class Osgp final : public PushSum {
+public:
+    Osgp(const AlgorithmContext& context, int64_t tau)
+        : PushSum(context.schedule), schedule_(*context.schedule), tau_(tau) {}
+
+    void declare(arena::StateTable& state) override {
+        PushSum::declare(state);
+        for (int64_t k = 0; k < tau_; ++k) {
+            rows_.push_back(state.rows("algorithm/in_flight_" + std::to_string(k)));
+            weights_.push_back(state.numbers("algorithm/weight_in_flight_" + std::to_string(k)));
+        }
+        message_ = state.scratch();
+        mixed_ = state.scratch();
+    }
+    void before_forward(Step& step) override {
+        w_.begin(step);
+        step.probe.about_to_average(step.x);
+        w_.weigh(step, step.x, message_.rows(), step.layout.all());
+        w_.send(step);
+        exchange_.start(step, message_.rows());
+    }
+    void after_backward(Step& step) override {
+        const arena::Columns all = step.layout.all();
+        const arena::Rows message = message_.rows(), mixed = mixed_.rows();
+        exchange_.finish(step, mixed);
+        const auto shares = w_.hear(step);
+        const auto arriving = static_cast<size_t>(tau_ > 0 ? step.t % tau_ : 0);
+        std::vector<std::vector<arena::Term>> next, leaving;
+        for (int64_t i = 0; i < message.count; ++i) {
+            const double own = own_share(step.round, message.first + i);
+            leaving.push_back({{mixed.at(i, 0), 1.0}, {message.at(i, 0), -own}});
+            next.push_back({{message.at(i, 0), own}});
+            if (tau_ > 0) next.back().push_back({rows_[arriving].at(i, 0), 1.0});
+            double& late = tau_ > 0 ? *weights_[arriving].row<double>(i) : none_;
+            w_.set(i, shares[static_cast<size_t>(i)].own +
+                          (tau_ > 0 ? late : shares[static_cast<size_t>(i)].others));
+            late = shares[static_cast<size_t>(i)].others;
+        }
+        step.combine(mixed, leaving, all);  // O x
+        if (tau_ == 0) {
+            for (int64_t i = 0; i < message.count; ++i) next[i].push_back({mixed.at(i, 0), 1.0});
+        }
+        step.combine(message, next, all);
+        if (tau_ > 0) step.copy(mixed, rows_[arriving], all);
+        if (step.probe.wants_after()) {
+            w_.unweigh(step, message, mixed, all);
+            step.probe.averaged(mixed);
+        }
+        step.update(message, message, step.x, all);
+        w_.unweigh(step, message, step.x, all);
+    }
+    bool keeps_received_rows() const override { return true; }
+    bool keeps_means() const override { return true; }  // with what is in flight
+
+private:
+    double own_share(graphs::Round round, int64_t replica) const {
+        for (const graphs::Link& link : schedule_.in(round, static_cast<int>(replica))) {
+            if (link.peer == replica) return link.weight;
+        }
+        return 0;
+    }
+
+    const graphs::Schedule& schedule_;
+    int64_t tau_;
+    std::vector<arena::Rows> rows_, weights_;  // of iterations t with t mod tau = k
+    double none_ = 0;
+    arena::Buffer message_, mixed_;
+    TiledMix exchange_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<Osgp>(context, spec.at("tau"));
+}
+
+}  // namespace
+
+AlgorithmEntry osgp_entry() {
+    return {{"osgp",
+             "stochastic gradient push with messages that come late",
+             {base::Parameter::integer("tau", "1", "how many iterations late").at_least(0)}},
+            make,
+            kPushSum,
+            {.mean = MeanRule::none, .weight = "algorithm/weight"}};
+}
+
+}  // namespace dbench::algorithms

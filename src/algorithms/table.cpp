@@ -27,6 +27,8 @@ namespace dbench::algorithms {
     ROW(diloco)                 \
     ROW(noloco)                 \
     ROW(gasloc)                 \
+    ROW(cocod_sgd)              \
+    ROW(overlap_local_sgd)      \
     ROW(sgp)                    \
     ROW(osgp)                   \
     ROW(quantized_push_sum)     \

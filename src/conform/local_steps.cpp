@@ -104,6 +104,65 @@ private:
     int64_t exchanges_ = 0;
 };
 
+/// CoCoD-SGD: when due x <- W s + x - s, W s of the exchange before; then s = x.
+class CocodSgd : public Reference {
+public:
+    explicit CocodSgd(Parts parts)
+        : optimizer_(std::move(parts.optimizer)), period_(parts.algorithm.at("period")) {}
+
+    void step(const Iteration& it, Matrix& x) override {
+        const Matrix u = it.lr * optimizer_->direction_at(it, x);
+        it.updates(u);
+        x -= u;
+        it.rests(x);
+        if (!is_due(it.t, period_)) return;
+        const Weights w = it.w(exchanges_++);
+        it.averages(x, w);
+        if (s_.size() > 0) x += mixed_ - s_;
+        s_ = x;
+        mixed_ = w * s_;
+    }
+    std::string not_linear() const override { return "uses an averaging of before"; }
+
+private:
+    std::unique_ptr<LocalOptimizer> optimizer_;
+    int64_t period_, exchanges_ = 0;
+    Matrix s_, mixed_;
+};
+
+/// Overlap Local-SGD: when due x <- (1 - a) x + a z; b <- beta b + (z - x) / lr;
+/// z <- W (z - lr b), which is used at the next.
+class OverlapLocalSgd : public Reference {
+public:
+    explicit OverlapLocalSgd(Parts parts)
+        : optimizer_(std::move(parts.optimizer)),
+          period_(parts.algorithm.at("period")),
+          alpha_(parts.algorithm.at("alpha")),
+          beta_(parts.algorithm.at("beta")),
+          b_(Matrix::Zero(parts.context.replicas, parts.context.parameters)) {}
+
+    void step(const Iteration& it, Matrix& x) override {
+        if (it.t == 0) z_ = x;
+        const Matrix u = it.lr * optimizer_->direction_at(it, x);
+        it.updates(u);
+        x -= u;
+        it.rests(x);
+        if (!is_due(it.t, period_)) return;
+        const Weights w = it.w(exchanges_++);
+        it.averages(x, w);
+        x = (1 - alpha_) * x + alpha_ * z_;
+        b_ = beta_ * b_ + (z_ - x) / it.lr;
+        z_ = w * (z_ - it.lr * b_);
+    }
+    std::string not_linear() const override { return "uses an averaging of before"; }
+
+private:
+    std::unique_ptr<LocalOptimizer> optimizer_;
+    int64_t period_, exchanges_ = 0;
+    double alpha_, beta_;
+    Matrix b_, z_;
+};
+
 }  // namespace
 
 std::unique_ptr<Reference> make_local_sgd(Parts parts) {
@@ -116,6 +175,14 @@ std::unique_ptr<Reference> make_gossip_pga(Parts parts) {
 
 std::unique_ptr<Reference> make_hierarchical_averaging(Parts parts) {
     return std::make_unique<HierarchicalAveraging>(std::move(parts));
+}
+
+std::unique_ptr<Reference> make_cocod_sgd(Parts parts) {
+    return std::make_unique<CocodSgd>(std::move(parts));
+}
+
+std::unique_ptr<Reference> make_overlap_local_sgd(Parts parts) {
+    return std::make_unique<OverlapLocalSgd>(std::move(parts));
 }
 
 }  // namespace dbench::conform

@@ -32,6 +32,8 @@ namespace dbench::conform {
     ROW(diloco)                 \
     ROW(noloco)                 \
     ROW(gasloc)                 \
+    ROW(cocod_sgd)              \
+    ROW(overlap_local_sgd)      \
     ROW(sgp)                    \
     ROW(osgp)                   \
     ROW(quantized_push_sum)     \

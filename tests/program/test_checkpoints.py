@@ -29,6 +29,10 @@ STATES = {  # every kind of state
     "measured graph": {"graph": {"type": "ada_variance", "k_max": 4, "every": {"iterations": 11}}},
     "relays": {"algorithm": "relaysgd", "graph": "path"},
     "running maximum": {"algorithm": {"type": "consensus_control", "fraction": 0.4}},
+    "averaging under way": {"algorithm": {"type": "overlap_local_sgd", "period": 7}},
+    "push-sum, sums in flight": {"algorithm": {"type": "osgp", "tau": 3},
+                                 "graph": {"type": "star", "weights": "column"}},
+    "public copies, keyed noise": {"algorithm": "beer", "message": {"type": "qsgd", "bits": 4}},
     "batch norm": {"model": "resnet20", "replicas": 2, "length": {"iterations": 24},
                    "checkpoint": {"every": {"iterations": 2}}},
 }

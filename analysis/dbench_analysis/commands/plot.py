@@ -7,6 +7,8 @@ from pathlib import Path
 
 from ..comparable import statement
 from ..errors import AnalysisError
+from ..row import Row
+from ..run import Run
 from ..schema import MEASURES
 from ..select import open_runs
 
@@ -79,6 +81,26 @@ def names_of(labels: list[str], entries: list[str]) -> dict[str, str]:
     return called
 
 
+def drawable(arguments, runs: list[Run]) -> list[str]:
+    """The kinds that are asked for, or of all those for which the files that are there suffice."""
+    from .. import figures
+
+    missing = [run.path for run in runs if isinstance(run, Row)]
+    if not missing:
+        return list(dict.fromkeys(arguments.kind or NAMES))
+    enough = [name for name in NAMES if figures.KINDS[name].rows]
+    lost = f"{missing[0]} is not there" + f", nor are {len(missing) - 1} more" * (len(missing) > 1)
+    asked = [f"--kind {name}" for name in arguments.kind or [] if name not in enough]
+    asked += [f"--measure {arguments.measure}"] * (arguments.measure != "variance")
+    if asked:
+        raise AnalysisError(asked[0], f"needs result files, and {lost}",
+                            "bring them back; the table is enough for the variance and for "
+                            f"--kind {', '.join(enough)}")
+    if not arguments.kind:
+        print(f"note: {lost}: from the table alone {', '.join(enough)} are drawn")
+    return list(dict.fromkeys(arguments.kind or enough))
+
+
 def run(arguments) -> int:
     from .. import figures  # matplotlib takes a second to load: only where something is drawn
 
@@ -87,10 +109,11 @@ def run(arguments) -> int:
     if not 0 < arguments.window <= 1:
         raise AnalysisError(f"--window {arguments.window}", "out of range",
                             "a share of the iterations, such as 0.1")
-    runs, folder = open_runs(arguments.runs, arguments.where), Path(arguments.output)
+    runs, folder = open_runs(arguments.runs, arguments.where, rows=True), Path(arguments.output)
+    wanted = drawable(arguments, runs)
     page = figures.Page(arguments.width, names_of(arguments.label, figures.style.entries(runs)))
     folder.mkdir(parents=True, exist_ok=True)
-    for name in dict.fromkeys(arguments.kind or NAMES):
+    for name in wanted:
         how = {"variance-accuracy": {"measure": arguments.measure},
                "convergence": {"x": arguments.x},
                "early": {"measure": arguments.measure, "window": arguments.window},

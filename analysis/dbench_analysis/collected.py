@@ -4,7 +4,7 @@ turn."""
 import itertools
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,7 +86,7 @@ def read_row(path: Path, keys: list[str]) -> tuple[dict, dict, str]:
         return {}, {}, str(error)
 
 
-def read_table(path: Path, keys: list[str], optional=()) -> pd.DataFrame:
+def read_table(path: Path, keys: Iterable[str], optional=()) -> pd.DataFrame:
     """The columns `keys` of a table that `collect` wrote."""
     try:
         frame = (pd.read_csv(path, keep_default_na=True) if path.suffix == ".csv"

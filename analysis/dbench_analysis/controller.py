@@ -10,22 +10,34 @@ from . import names, series
 from .errors import of_a_run
 from .run import Run
 
+DISTANCE = "consensus_distance"
 USUAL = {"measure": "coefficient_of_variation", "tensors": "weights", "aggregate": "median"}
 REDUCE = {"mean": np.nanmean, "median": np.nanmedian, "max": np.nanmax}
 
 
+def sight(run: Run) -> dict:
+    """The measure, tensors and aggregate that the controller of a run's graph compares with its
+    limits; empty where no such controller sets the graph."""
+    kind, graph = names.graph(run), run.spec.get("graph")
+    if kind == "consensus_control":
+        return USUAL | {"measure": DISTANCE}
+    if kind == "ada_variance" and isinstance(graph, dict):
+        return {key: graph.get(key, usual) for key, usual in USUAL.items()}
+    return {}
+
+
 def looks_at(runs: list[Run]) -> dict:
-    """The measure, tensors and aggregate of the first Ada in its variance form, else the usual
-    ones."""
-    graphs = [run.spec["graph"] for run in runs if names.graph(run) == "ada_variance"]
-    return USUAL | {key: graphs[0][key] for key in USUAL if graphs and key in graphs[0]}
+    """What the first of their controllers looks at besides the consensus distance, else the usual
+    dispersion."""
+    others = (seen for seen in map(sight, runs) if seen and seen["measure"] != DISTANCE)
+    return next(others, USUAL)
 
 
 @of_a_run
 def seen(run: Run, measure: str, tensors, aggregate: str) -> pd.DataFrame:
     """A measure over iterations: iteration, epoch, value (over the tensors, which are "all",
     "weights" or a list of patterns)."""
-    if measure == "consensus_distance":
+    if measure == DISTANCE:
         return series.spread(run, "consensus")
     if measure not in run.parameters:
         return pd.DataFrame(columns=["iteration", "epoch", "value"])
@@ -45,15 +57,15 @@ def limits(run: Run) -> pd.DataFrame:
     consensus distance, changes nothing. Empty where no such controller sets the graph."""
     graph, kind = run.spec.get("graph") or {}, names.graph(run)
     if kind == "ada_variance" and {"low", "high"} <= graph.keys():
-        found = seen(run, **{key: graph.get(key, usual) for key, usual in USUAL.items()})
         low, high, relative = graph["low"], graph["high"], graph.get("relative", True)
     elif kind == "consensus_control":
-        found, target = seen(run, "consensus_distance", "all", "mean"), graph.get("target")
+        target = graph.get("target")
         high = graph.get("fraction", 0.5) if target is None else target
         low = high * graph.get("slack", 0.5) if graph.get("by") == "degree" else 0.0
         relative = target is None
     else:
         return pd.DataFrame(columns=["iteration", "epoch", "low", "high"])
+    found = seen(run, **sight(run))
     largest = np.ones(len(found))
     if relative:
         at, value = found["iteration"].to_numpy(), found["value"].to_numpy(dtype=float)

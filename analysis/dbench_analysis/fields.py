@@ -34,6 +34,8 @@ class Field:
     better: str = ""
 
     def value(self, run: Run) -> Any:
+        if self.key in run.cells:
+            return run.cells[self.key]
         with reading(run.path, f"what {self.key} is made from"):
             return self.compute(run)
 
@@ -267,7 +269,7 @@ COLLECTED = (
       for c in ("min", "median", "max", "mean_model")),
     "accuracy_best", "accuracy_local_best", "loss_best", "validation_accuracy", "variance_early",
     "variance_early_after", "variance", "consensus",
-    "elapsed", "started", "error", "time_note", "file",
+    "elapsed", "started", "error", "time_note", "file", "spec",
 )
 # said of a run in a collected table only
 NOTES = {column.key: column for column in (
@@ -275,6 +277,7 @@ NOTES = {column.key: column for column in (
     Field("error", "error", "why it failed", lambda r: r.error),
     Field("time_note", "note on times", "why its times must not be compared",
           lambda r: "; ".join(caveats(r))),
+    Field("spec", "spec", "the spec with all defaults, as JSON", lambda r: json.dumps(r.spec)),
 )}
 
 

@@ -35,6 +35,8 @@ class Run:
     iterations, parameters, evaluations   Tables, e.g. run.parameters.norm[-1]   # [n, T]
     """
 
+    cells: dict[str, Any] = {}  # what a table said of a run without its file (see `row`)
+
     def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
         self._kept = Kept(self.path)

@@ -42,30 +42,51 @@ def result_files(named: list[str]) -> list[tuple[Path, bool]]:
     return list(found.items())
 
 
-def files_of(table: str) -> list[str]:
-    """The result files in a table of `collect`; paths count from here, or from the table's
-    folder."""
+def listed(table: str) -> list[tuple[Path | None, Path, dict]]:
+    """Of each row in a table of `collect`: its result file where that is there, the name that it
+    has in the table, and what the row says. Paths count from here, or from the table's folder."""
     from .collected import read_table
+    from .fields import COLLECTED
 
     found = []
-    for name in read_table(Path(table), ["file"])["file"].astype(str):
-        here = [place for place in (Path(name), Path(table).parent / name) if place.exists()]
-        if not here:
-            raise AnalysisError(table, f"its result file {name} is not there",
-                                "plot and report read the curves from it: give the files")
-        found.append(str(here[0]))
+    for cells in read_table(Path(table), COLLECTED, set(COLLECTED) - {"file"}).to_dict("records"):
+        name = Path(str(cells["file"]))
+        here = [place for place in (name, Path(table).parent / name) if place.exists()]
+        found.append((here[0] if here else None, name, cells))
     return found
 
 
-def open_runs(named: list[str], where: Sequence[str] = ()) -> list[Run]:
-    """The runs for which all conditions `where` hold, of tables those they list. A file found by
-    search that is no result is passed over with a notice."""
-    from .conditions import matching
+def files_of(table: str) -> list[str]:
+    """The result files in a table of `collect`."""
+    found = []
+    for file, name, _ in listed(table):
+        if file is None:
+            raise AnalysisError(table, f"its result file {name} is not there",
+                                "bring it back: `plot` can do without it for some figures")
+        found.append(str(file))
+    return found
 
-    runs = []
-    named = [name for item in named
-             for name in (files_of(item) if Path(item).suffix in TABLES else [item])]
-    for path, explicit in result_files(named):
+
+def open_runs(named: list[str], where: Sequence[str] = (), rows: bool = False) -> list[Run]:
+    """The runs for which all conditions `where` hold, of tables those they list; `rows`: a file
+    that is not there any more is replaced by its row. A file found by search that is no result is
+    passed over with a notice."""
+    from .conditions import matching
+    from .row import Row
+
+    runs: list[Run] = []
+    tables = [item for item in named if Path(item).suffix in TABLES]
+    others = [item for item in named if item not in tables]
+    for table in tables:
+        if not rows:
+            others += files_of(table)
+            continue
+        for file, name, cells in listed(table):
+            if file is None:
+                runs.append(Row(name, table, cells))
+            else:
+                others.append(str(file))
+    for path, explicit in result_files(others) if others else []:
         try:
             runs.append(Run(path))
         except AnalysisError as error:

@@ -7,7 +7,7 @@ import time
 
 import pandas as pd
 import pytest
-from dbench_analysis import collected, fields
+from dbench_analysis import collected, fields, figures, select, series
 from dbench_analysis.cli import main
 from dbench_analysis.collected import Condition
 from dbench_analysis.errors import AnalysisError
@@ -130,3 +130,73 @@ def test_conditions():
     for text in ("replicas", "=3", "nonsense=3"):
         with pytest.raises(AnalysisError):
             Condition(text)
+
+
+@pytest.fixture
+def without_files(make, tmp_path):
+    """A table of runs with two seeds each, and the table when the files are gone."""
+    for name, graph in (("D_ring", "ring"), ("D_torus", "torus"), ("C_complete", None)):
+        for seed in (1, 2):
+            make(name=f"{name}-s{seed}", implementation=name, graph=graph, seed=seed,
+                 spec={"seed": seed, "optimizer": {"lr": 0.1, "type": "sgd"}})
+    table = tmp_path / "runs.csv"
+    assert main(["collect", str(tmp_path), "-o", str(table)]) == 0
+    before = select.open_runs([str(table)], rows=True)
+    drawn = {run.name: (run.spec, values(run)) for run in before}
+    for run in before:
+        run.close()
+        run.path.unlink()
+    return str(table), drawn
+
+
+def values(run):
+    return [fields.find(key).value(run) for key in ("implementation", "seed", "rho", "degree",
+                                                    "accuracy_min", "accuracy_mean_model")] + [
+        fields.last(run, "accuracy", "median"), series.early_spread(run, "variance")]
+
+
+def test_rows_say_of_runs_what_their_files_said(without_files):
+    table, drawn = without_files
+    for run in select.open_runs([table], rows=True):
+        spec, expected = drawn[run.name]
+        assert run.spec == spec
+        told = values(run)
+        assert told[:2] == expected[:2]
+        assert told[2:] == pytest.approx(expected[2:], nan_ok=True)
+    found = select.open_runs([table], ["implementation=D_ring", "/optimizer/lr<1", "seed=2"], True)
+    assert [run.name for run in found] == ["D_ring-s2"]
+
+
+def test_figures_of_ends_need_no_result_files(without_files, tmp_path, capsys):
+    table, _ = without_files
+    assert main(["plot", table, "-o", str(tmp_path / "plots")]) == 0
+    assert {path.stem for path in (tmp_path / "plots").iterdir()} == {
+        "variance-accuracy", "connections", "scale"}
+    assert "C_complete-s1.h5 is not there, nor are 5 more" in capsys.readouterr().out
+    runs = select.open_runs([table], rows=True)
+    (_, figure), = figures.drawn(figures.KINDS["variance-accuracy"], runs)
+    axis, = figure.axes
+    assert axis.get_title("left") == "early spread and final accuracy"
+    assert {text.get_text() for text in figure.legends[0].get_texts()} > {
+        "C_complete (2 seeds)", "D_ring (2 seeds)", "D_torus (2 seeds)"}
+
+
+@pytest.mark.parametrize("words, asked", [
+    (["--kind", "scale", "--kind", "accuracy"], "--kind accuracy"),
+    (["--measure", "gini"], "--measure gini"),
+])
+def test_curves_need_result_files(without_files, tmp_path, capsys, words, asked):
+    table, _ = without_files
+    assert main(["plot", table, "-o", str(tmp_path / "plots"), *words]) == 2
+    told = capsys.readouterr().err
+    assert f"{asked}: needs result files" in told and "C_complete-s1.h5 is not there" in told
+    assert "--kind variance-accuracy, connections, scale" in told
+    assert not (tmp_path / "plots").exists()
+
+
+def test_a_table_without_specs_does_not_replace_files(without_files, tmp_path, capsys):
+    table, _ = without_files
+    frame = pd.read_csv(table).drop(columns="spec")
+    frame.to_csv(table, index=False)
+    assert main(["plot", table, "-o", str(tmp_path / "plots")]) == 2
+    assert "no column spec (collect again" in capsys.readouterr().err

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dbench_analysis import figures
 from dbench_analysis import graph as graphs
 from dbench_analysis.cli import main
 from dbench_analysis.commands.graph import entries, understood
 from dbench_analysis.errors import AnalysisError
 from dbench_analysis.figures.graph import picture, thinned
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 PROGRAM = Path(os.environ.get("DBENCH_PROGRAM", Path(__file__).parents[2] / "build" / "dbench"))
 needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason=f"no program at {PROGRAM}")
@@ -145,6 +148,36 @@ def test_comparison(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "ring_lattice k=4" in out and "0.8047" in out and target.read_bytes().startswith(
         b"\x89PNG")
+
+
+@needs_program
+@pytest.mark.parametrize("words", ["torus --n 16", "one_peer_exponential --n 12",
+                                   "--compare ring,torus --n 8"])
+def test_a_page_has_its_width_text_and_names(tmp_path, monkeypatch, words):
+    kept = []
+    monkeypatch.setattr(figures, "save", lambda figure, *_: kept.append(figure))
+    name = words.split("--")[0].strip() or "torus"
+    assert main(["graph", *words.split(), "--program", str(PROGRAM), "-o", str(tmp_path / "a.pdf"),
+                 "--width", "84mm", "--label", f"{name}=our graph"]) == 0
+    figure, = kept
+    with figures.look(figures.Page(84 / 25.4)):
+        FigureCanvasAgg(figure).draw()
+        seen = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+        width = figure.get_figwidth() * figure.dpi
+        for text in (text for text in seen if len(text.get_text()) > 12):  # titles, legends
+            box = text.get_window_extent()
+            assert -1 <= box.x0 and box.x1 <= width + 1, text.get_text()
+    assert figure.get_figwidth() == pytest.approx(84 / 25.4)
+    assert {text.get_fontsize() for text in seen} == {8}
+    assert any("our graph" in text.get_text() for text in seen)
+    assert not any(name in text.get_text() for text in seen)
+
+
+@needs_program
+def test_a_name_that_no_graph_has_is_refused(tmp_path, capsys):
+    assert main(["graph", "ring", "--n", "8", "--program", str(PROGRAM), "-o",
+                 str(tmp_path / "a.png"), "--label", "rong=x"]) == 2
+    assert "did you mean ring=x?" in capsys.readouterr().err
 
 
 @needs_program

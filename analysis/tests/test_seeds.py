@@ -99,7 +99,7 @@ def test_one_condition_in_every_command(swept, tmp_path, capsys):
                  "--against", "/graph/k=3"]) == 0
     assert "/graph/k: 1 | 3" in capsys.readouterr().out
     (swept / "dsgd-null-n8-1-s1.h5").unlink()
-    assert main(["plot", table, "-o", str(plots)]) == 2
+    assert main(["report", table, "-o", str(plots / "report.html")]) == 2
     assert "n8-1-s1.h5 is not there" in capsys.readouterr().err
 
 

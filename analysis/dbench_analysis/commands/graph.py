@@ -5,6 +5,7 @@ from pathlib import Path
 from ..errors import AnalysisError
 from ..graph import Graph, comparing, program
 from ..textual import aligned
+from . import pages
 
 HELP = "a communication graph: drawing, matrix, spectrum, disagreement; or several compared"
 USAGE = """dbench-analyze graph TYPE --n N [--KEY VALUE]... [-o FILE] [--rounds R] ...
@@ -16,6 +17,7 @@ examples:
   dbench-analyze graph ring_lattice --n 32 --k 8 -o lattice.pdf
   dbench-analyze graph one_peer_exponential --n 12 --rounds 24
   dbench-analyze graph --compare ring,torus,ring_lattice:k=8,one_peer_exponential --n 64
+  dbench-analyze graph --compare ring,torus --n 64 -o ring.pdf --width 3.3in --label ring='our ring'
 """
 TAKES_RUNS = False
 FORMATS = ("png", "pdf", "svg")
@@ -37,6 +39,7 @@ def declare(parser):
     parser.add_argument("--program", metavar="PATH",
                         help="the dbench program (default: $DBENCH_PROGRAM, build/dbench, or on "
                              "the PATH)")
+    pages.declare(parser, "the picture", "ring='our ring'")
     parser.add_argument("--dpi", type=int, default=150,
                         help="resolution of PNG pictures (default: 150)")
 
@@ -63,14 +66,17 @@ def run(arguments) -> int:
     from .. import figures
     from ..figures import graph as pictures
 
-    with figures.look():
+    page = figures.Page(arguments.width, pages.names_of(arguments.label,
+                                                        [graph.label for graph in graphs]))
+    with figures.look(page):
         if arguments.compare:
             figure = pictures.comparison(graphs, arguments.rounds)
             print(aligned(comparing(graphs)))
         else:
             figure = pictures.portrait(graphs[0], arguments.rounds)
+        figures.paper.finish(figure)
     target.parent.mkdir(parents=True, exist_ok=True)
-    figures.save(figure, target, form, arguments.dpi)
+    figures.save(figure, target, form, arguments.dpi, page)
     print(target)
     return 0
 

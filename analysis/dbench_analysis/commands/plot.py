@@ -1,14 +1,14 @@
 """`dbench-analyze plot`: figures as files."""
 
-import argparse
-import difflib
-import re
 from pathlib import Path
 
 from ..comparable import statement
 from ..errors import AnalysisError
+from ..row import Row
+from ..run import Run
 from ..schema import MEASURES
 from ..select import open_runs
+from . import pages
 
 HELP = "figures of one run, or of several side by side"
 NAMES = ("variance-accuracy", "accuracy", "training", "consensus", "dispersion", "tensors",
@@ -43,40 +43,30 @@ def declare(parser):
     parser.add_argument("--each", action="store_true",
                         help="single runs; else runs that differ in nothing but the seed are one "
                              "line, with a band from the lowest to the highest")
-    parser.add_argument("--width", type=inches, metavar="LENGTH",
-                        help="width of the figures on the page, such as 3.3in, 84mm or 8.4cm: text "
-                             "has 8 points, panels stand below each other where they are narrow")
-    parser.add_argument("--label", action="append", default=[], metavar="NAME=TEXT",
-                        help="another name for an entry of the legends, such as D_ring='our ring'; "
-                             "may be given several times")
+    pages.declare(parser, "the figures", "D_ring='our ring'")
     parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png")
     parser.add_argument("--dpi", type=int, default=150,
                         help="resolution of PNG pictures (default: 150)")
 
 
-def inches(text: str) -> float:
-    """A length in inches; bare numbers are inches."""
-    found = re.fullmatch(r"\s*(\d+\.?\d*)\s*(in|mm|cm|pt)?\s*", text)
-    if not found:
-        raise argparse.ArgumentTypeError(f"{text}: not a length (such as 3.3in or 84mm)")
-    value = float(found[1]) / {"mm": 25.4, "cm": 2.54, "pt": 72}.get(found[2], 1.0)
-    if not 2 <= value <= 20:
-        raise argparse.ArgumentTypeError(f"{text}: out of range (give 2in to 20in)")
-    return value
+def drawable(arguments, runs: list[Run]) -> list[str]:
+    """The kinds that are asked for, or of all those for which the files that are there suffice."""
+    from .. import figures
 
-
-def names_of(labels: list[str], entries: list[str]) -> dict[str, str]:
-    """{entry of a legend: how it is to be called}."""
-    called = {}
-    for label in labels:
-        name, equals, text = label.rpartition("=")
-        if not equals or name not in entries:
-            near = difflib.get_close_matches(name or label, entries, 1)
-            raise AnalysisError(f"--label {label}", "names no entry of the legends",
-                                f"did you mean {near[0]}={text}?" if near
-                                else f"write NAME=TEXT, the names are: {', '.join(entries)}")
-        called[name] = text
-    return called
+    missing = [run.path for run in runs if isinstance(run, Row)]
+    if not missing:
+        return list(dict.fromkeys(arguments.kind or NAMES))
+    enough = [name for name in NAMES if figures.KINDS[name].rows]
+    lost = f"{missing[0]} is not there" + f", nor are {len(missing) - 1} more" * (len(missing) > 1)
+    asked = [f"--kind {name}" for name in arguments.kind or [] if name not in enough]
+    asked += [f"--measure {arguments.measure}"] * (arguments.measure != "variance")
+    if asked:
+        raise AnalysisError(asked[0], f"needs result files, and {lost}",
+                            "bring them back; the table is enough for the variance and for "
+                            f"--kind {', '.join(enough)}")
+    if not arguments.kind:
+        print(f"note: {lost}: from the table alone {', '.join(enough)} are drawn")
+    return list(dict.fromkeys(arguments.kind or enough))
 
 
 def run(arguments) -> int:
@@ -87,10 +77,12 @@ def run(arguments) -> int:
     if not 0 < arguments.window <= 1:
         raise AnalysisError(f"--window {arguments.window}", "out of range",
                             "a share of the iterations, such as 0.1")
-    runs, folder = open_runs(arguments.runs, arguments.where), Path(arguments.output)
-    page = figures.Page(arguments.width, names_of(arguments.label, figures.style.entries(runs)))
+    runs, folder = open_runs(arguments.runs, arguments.where, rows=True), Path(arguments.output)
+    wanted = drawable(arguments, runs)
+    called = pages.names_of(arguments.label, figures.style.entries(runs))
+    page = figures.Page(arguments.width, called)
     folder.mkdir(parents=True, exist_ok=True)
-    for name in dict.fromkeys(arguments.kind or NAMES):
+    for name in wanted:
         how = {"variance-accuracy": {"measure": arguments.measure},
                "convergence": {"x": arguments.x},
                "early": {"measure": arguments.measure, "window": arguments.window},

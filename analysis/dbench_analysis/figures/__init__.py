@@ -34,8 +34,8 @@ class Kind:
     each setting).
 
     `words` says what `plot` prints beside it; `many`: it stays readable, and quick to draw, of
-    hundreds of runs; `seeds`: it draws single runs if asked to; `tells`: whether it says
-    something of given runs.
+    hundreds of runs; `seeds`: it draws single runs if asked to; `rows`: a table of `collect` is
+    enough for it, without result files; `tells`: whether it says something of given runs.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Kind:
     words: Callable[..., str] | None = None
     many: bool = False
     seeds: bool = True
+    rows: bool = False
     tells: Callable[[list[Run]], bool] = tells.always
 
 
@@ -57,7 +58,7 @@ KINDS = {
              "Further left means that the replicas agree more, higher means that they are more "
              "accurate; with several settings the second panel sets the variance of the first "
              "tenth of the iterations against the final accuracy.", variance_accuracy.figure,
-             tells=tells.spread, many=True),
+             tells=tells.spread, many=True, rows=True),
         Kind("accuracy", "Accuracy and loss",
              "Lines are the median of the evaluated local models, bands run from the worst to the "
              "best of them, open markers are the model with the averaged parameters. A wide band, "
@@ -109,13 +110,13 @@ KINDS = {
         Kind("connections", "Accuracy against connections",
              "Final accuracy against the mean number of neighbours. Filled: median of the local "
              "models, bar from worst to best; open: the mean model, bar: standard deviation over "
-             "seeds.", across.connections, many=True,
+             "seeds.", across.connections, many=True, rows=True,
              tells=tells.communications),
         Kind("scale", "Accuracy against scale",
              "Final accuracy against the number of replicas. Solid lines and filled markers join "
              "runs with the same batch per replica, dashed lines and open markers those with the "
              "same batch of all replicas. Markers are means, bars go "
-             "from the lowest run to the highest.", across.scale, many=True,
+             "from the lowest run to the highest.", across.scale, many=True, rows=True,
              tells=tells.sizes),
         Kind("ranks", "Ranks of the implementations",
              "In every group of runs that are alike but for algorithm and graph, the "

@@ -3,7 +3,7 @@ accuracy."""
 
 import pandas as pd
 
-from .. import controller, names, series
+from .. import controller, series
 from ..run import Run
 from . import style
 from .accuracy import clean
@@ -12,8 +12,8 @@ from .thin import thin
 
 
 def figure(runs: list[Run], each: bool = False):
-    """Four panels over epochs, each setting a line: what a controller sets, sees and achieves; the
-    band in which it leaves the dispersion alone, too."""
+    """Four panels over epochs, each setting a line: what a controller sets, sees and achieves; and,
+    in the panel of what it looks at, the band in which it changes nothing."""
     drawing, ((degree, dispersion),
               (consensus, accuracy)) = style.panels(2, 2, 9.6, 6.8, sharex=True)
     settings = style.settings(runs, each)
@@ -23,11 +23,14 @@ def figure(runs: list[Run], each: bool = False):
     logarithmic(dispersion, settings, "value", controller.seen, **sight)
     logarithmic(consensus, settings, "consensus", series.variance)
     for setting in settings:
-        of_distance = names.graph(setting.runs[0]) == "consensus_control"
-        band(consensus if of_distance else dispersion, setting)
+        watched = controller.sight(setting.runs[0])
+        if watched == sight:
+            band(dispersion, setting)
+        elif watched.get("measure") == controller.DISTANCE:
+            band(consensus, setting)
     degree.set(title="neighbours of a replica", ylabel="mean out-degree, without self")
     degree.set_ylim(bottom=0)
-    measure = sight["measure"].removesuffix("_distance")
+    measure = sight["measure"]
     tensors = sight["tensors"] if isinstance(sight["tensors"], str) else "chosen tensors"
     dispersion.set(title=TITLES[measure],
                    ylabel=f"{UNITS[measure]},\n{sight['aggregate']} over {tensors}")

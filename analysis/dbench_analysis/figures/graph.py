@@ -23,19 +23,23 @@ ROUNDS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
           "#6A3D9A", "#8C6D1F", "#7F7F7F", "#000000")
 MATRIX = "viridis_r"
 GREY = "#555555"
+FOLD = 30  # letters of a title's line on a page, over a square panel
 
 
 def portrait(graph: Graph, rounds: int | None = None):
     """Everything about one graph."""
-    figure = Figure(figsize=(11.0, 9.6))
-    figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.12, wspace=0.04, hspace=0.04)
-    cells = figure.add_gridspec(2, 2)
+    width = style.wide(11.0)
+    rows, columns = (4, 1) if width < 7 else (2, 2)
+    figure = Figure(figsize=(width, width / columns * rows * 0.87))
+    pad = 0.04 if style.bound() else 0.12
+    figure.set_layout_engine("constrained", w_pad=pad, h_pad=pad, wspace=0.04, hspace=0.04)
+    first, second, third, fourth = figure.add_gridspec(rows, columns)
     curve = disagreement(graph.matrices(rounds or graph.horizon), graph.n)
-    drawing(figure.add_subplot(cells[0, 0]), graph)
-    weights(figure, cells[0, 1], graph)
-    spectrum(figure.add_subplot(cells[1, 0]), graph)
-    mixing(figure.add_subplot(cells[1, 1]), graph, curve)
-    figure.suptitle(heading(graph), fontsize=11)
+    drawing(figure.add_subplot(first), graph)
+    weights(figure, second, graph)
+    spectrum(figure.add_subplot(third), graph)
+    mixing(figure.add_subplot(fourth), graph, curve)
+    figure.suptitle(heading(graph), fontsize=style.small(11))
     return figure
 
 
@@ -51,7 +55,9 @@ def heading(graph: Graph) -> str:
     exact = c["finite_time"]
     facts += [f"exact after {counted(exact, 'round')}" if exact is not None else "no finite time"]
     parameters = "".join(f", {key} = {value}" for key, value in graph.keys.items())
-    return f"{graph.type}{parameters}, n = {graph.n}\n" + " · ".join(facts)
+    name = style.called(graph.label)
+    name = f"{graph.type}{parameters}" if name == graph.label else name
+    return f"{name}, n = {graph.n}\n" + " · ".join(facts)
 
 
 def rounds_shown(graph: Graph, most: int) -> int:
@@ -88,13 +94,14 @@ def drawing(axis, graph: Graph):
         away = 1.0 if graph.n <= 32 else 1.09
         for replica, (x, y) in enumerate(place):
             axis.add_patch(Circle((x, y), radius, facecolor="white", edgecolor="#333333", zorder=3))
-            axis.text(away * x, away * y, str(replica), ha="center", va="center",
-                      fontsize=7.5 if graph.n <= 24 else 6, zorder=4)
+            if graph.n <= 32 or not style.bound():
+                axis.text(away * x, away * y, str(replica), ha="center", va="center",
+                          fontsize=style.small(7.5 if graph.n <= 24 else 6), zorder=4)
     else:
         axis.plot(*place.T, linewidth=0, marker="o", markersize=max(1.0, 160 / graph.n),
                   color="#333333")
     if shown > 1:
-        axis.legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4)
+        beside(axis, 2, handles=handles, handlelength=1.4)
     axis.set(xlim=(-1.18, 1.18), ylim=(-1.18, 1.18), aspect="equal", xticks=[], yticks=[])
     axis.spines[:].set_visible(False)
     axis.grid(False)
@@ -109,7 +116,7 @@ def remarks(graph: Graph, shown: int, arrows: bool, omitted: int) -> list[str]:
         said.append(f"first {shown}{of} rounds" if part else f"all {shown} rounds of a period")
     said += ["arrows one way, lines both ways"] * arrows + [f"{omitted:,} more not drawn"] * bool(
         omitted)
-    return [", ".join(said)] if said else []
+    return [style.folded(", ".join(said), FOLD)] if said else []
 
 
 def unseen(pairs: np.ndarray, seen: set) -> np.ndarray:
@@ -146,17 +153,17 @@ def arrow(start, end, radius: float, colour, width: float, alpha: float, bent: b
 
 
 def weights(figure, cell, graph: Graph):
-    """W of round 0; of a sequence the first rounds, and their mean."""
+    """W of round 0; of a sequence the first rounds (on a page one), and their mean."""
     if graph.static:
         pictures = [("weights W", graph.matrix())]
     else:
-        count = rounds_shown(graph, 3)
+        count = rounds_shown(graph, 1 if style.bound() else 3)
         pictures = [(f"W, round {time}", graph.matrix(time)) for time in range(count)]
         every = rounds_shown(graph, DRAWN_ROUNDS)
         mean = np.mean(list(graph.matrices(every)), axis=0)
         pictures.append(
             ("mean over a period" if every == graph.period else f"mean of {every} rounds", mean))
-    shape = (1, 1) if graph.static else (2, 2)
+    shape = (1, 1) if graph.static else (1, 2) if style.bound() else (2, 2)
     low, high = min(0.0, *(w.min() for _, w in pictures)), max(w.max() for _, w in pictures)
     cells, axes = cell.subgridspec(*shape), []
     for where, (title, w) in zip(itertools.product(*map(range, shape)), pictures):
@@ -165,7 +172,8 @@ def weights(figure, cell, graph: Graph):
         block = block_side(len(w))
         note = (f", points are the largest of {block} x {block}" if block > 1
                 and graph.static else "")
-        axes[-1].set_title(title + note, fontsize=10 if graph.static else 9)
+        axes[-1].set_title(style.folded(title + note, FOLD if graph.static else 12),
+                           fontsize=style.small(10 if graph.static else 9))
         axes[-1].set_xlabel("of replica j" if graph.static else "")
         axes[-1].set_ylabel("used by replica i" if graph.static else "")
     figure.colorbar(image, ax=axes, shrink=0.85, aspect=30).outline.set_visible(False)
@@ -225,8 +233,17 @@ def spectrum(axis, graph: Graph):
                  label="eigenvalue")
     axis.set(aspect="equal", xlim=(-1.08, 1.08), ylim=(-1.08, 1.08))
     axis.set(xlabel="real part", ylabel="imaginary part")
-    axis.set_title(f"spectrum of {of}")
-    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axis.set_title(style.folded(f"spectrum of {of}", FOLD))
+    beside(axis, 1)
+
+
+def beside(axis, columns: int, **how):
+    """The legend right of a panel; on a page below it, in columns, where it takes no width."""
+    if style.bound():
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22 if axis.get_xlabel() else 0.02),
+                    ncols=columns, **how)
+    else:
+        axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), **how)
 
 
 def sorted_moduli(axis, found: np.ndarray, size: float):
@@ -274,11 +291,15 @@ def line(axis, scale, curve, **how):
 
 
 def comparison(graphs: list[Graph], rounds: int | None = None):
-    """Disagreement of several graphs over iterations, and what sets them apart as a table below."""
+    """Disagreement of several graphs over iterations; below, but on a page, what sets them apart
+    as a table."""
     shared = min(100, max(graph.horizon for graph in graphs))
     curves = [disagreement(graph.matrices(rounds or shared), graph.n) for graph in graphs]
-    figure = Figure(figsize=(10.0, 5.4 + 0.26 * len(graphs)), layout="constrained")
-    axis, below = figure.subplots(2, 1, height_ratios=[4.6, 0.6 + 0.26 * len(graphs)])
+    if style.bound():
+        figure, ((axis,),) = style.panels(1, 1, 10.0, 5.4, least=2.4)
+    else:
+        figure = Figure(figsize=(10.0, 5.4 + 0.26 * len(graphs)), layout="constrained")
+        axis, below = figure.subplots(2, 1, height_ratios=[4.6, 0.6 + 0.26 * len(graphs)])
     scale = style.Logarithmic(curves)
     free = itertools.cycle([c for c in style.OTHERS if c not in {fixed(g.type) for g in graphs}])
     seen: dict[str, int] = {}
@@ -287,16 +308,20 @@ def comparison(graphs: list[Graph], rounds: int | None = None):
         colour = colours.setdefault(graph.type, fixed(graph.type) or next(free))
         nth = seen[graph.type] = seen.get(graph.type, -1) + 1
         dash = style.DASHES[nth % len(style.DASHES)]
-        line(axis, scale, curve, color=colour, linestyle=dash, label=graph.label)
+        line(axis, scale, curve, color=colour, linestyle=dash, label=style.called(graph.label))
+    if not style.bound():
+        facts(below, graphs, colours)
     if graphs[0].n == 1:
         style.nothing(axis, "one replica always agrees with itself")
     else:
         scale.apply(axis, "y")
         axis.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-        axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        if style.bound():
+            style.legend(figure, [axis], len(graphs))
+        else:
+            beside(axis, 1)
     axis.set_title(f"disagreement from a random start, n = {graphs[0].n}")
     axis.set(xlabel="iteration", ylabel="‖x - mean‖ / ‖x$_0$ - mean‖")
-    facts(below, graphs, colours)
     return figure
 
 
@@ -307,6 +332,7 @@ def fixed(kind: str) -> str | None:
 def facts(axis, graphs: list[Graph], colours: dict[str, str]):
     """The rows of `comparing` as a table in the figure."""
     heads, *rows = comparing(graphs)
+    rows = [[style.called(name), *cells] for name, *cells in rows]
     axis.axis("off")
     widths = [0.30, *[0.7 / (len(heads) - 1)] * (len(heads) - 1)]
     heads = [textwrap.fill(head, 14) for head in heads]

@@ -50,6 +50,11 @@ def wide(usual: float) -> float:
     return _page.get().width or usual
 
 
+def bound() -> bool:
+    """Whether figures are for a page of given width."""
+    return _page.get().width is not None
+
+
 def folded(text: str, letters: int) -> str:
     """A label in lines of so many letters, on a page."""
     return textwrap.fill(text, letters) if _page.get().width else text
@@ -109,8 +114,9 @@ def finish(figure: Figure):
             axis.set_title("\n".join(textwrap.fill(line, wide)
                                      for line in axis.get_title("left").split("\n")))
     if page and figure.get_suptitle():
-        figure.suptitle(textwrap.fill(figure.get_suptitle(), int(page / LETTER)), x=0.01,
-                        ha="left", fontsize=POINTS)
+        lines = figure.get_suptitle().split("\n")
+        figure.suptitle("\n".join(textwrap.fill(line, int(page / LETTER)) for line in lines),
+                        x=0.01, ha="left", fontsize=POINTS)
 
 
 def called(text: str) -> str:

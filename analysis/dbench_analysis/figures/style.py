@@ -127,8 +127,8 @@ def colours_of(implementations: list[str]) -> dict[str, str]:
             for key in dict.fromkeys(implementations)}
 
 
-panels, small, called, folded, wide = (paper.panels, paper.small, paper.called, paper.folded,
-                                       paper.wide)
+panels, small, called, folded, wide, bound = (paper.panels, paper.small, paper.called, paper.folded,
+                                              paper.wide, paper.bound)
 
 
 def legend(figure: Figure, axes, runs: int):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .. import differences, names
+from .. import controller, differences, names
 from ..run import Run
 from ..schema import MEASURES
 
@@ -48,9 +48,9 @@ def sizes(runs: list[Run]) -> bool:
 
 
 def changes(runs: list[Run]) -> bool:
-    """A graph that changes."""
-    return any(len(degree) and np.ptp(degree) > 0
-               for degree in (run.iterations["degree"][:] for run in runs))
+    """A graph that changes, or could have."""
+    return any(controller.sight(run) or len(degree) and np.ptp(degree) > 0
+               for run, degree in ((run, run.iterations["degree"][:]) for run in runs))
 
 
 def several(runs: list[Run]) -> bool:

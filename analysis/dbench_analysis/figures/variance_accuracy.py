@@ -1,11 +1,15 @@
 """Variance versus accuracy: the relation between the replicas' spread and what they learn."""
 
+import textwrap
+
 import numpy as np
 
 from .. import differences, series
+from ..row import Row
 from ..run import Run
 from . import style
 from .across import ends
+from .paper import LETTER
 from .points import explained, spread_and_end
 from .spread import TITLES, UNITS
 
@@ -23,6 +27,8 @@ def figure(runs: list[Run], measure: str = "variance", each: bool = False):
     used = [run for run, its in zip(runs, kinds)
             if its == kind and len(series.spread_at_evaluations(run, measure))]
     settings = style.settings(used, each)
+    if any(isinstance(run, Row) for run in runs):
+        return without_curves(runs, settings, measure, kind)
     several = len(settings) > 1
     drawing, axes = style.panels(1, 2 if several else 1, 9.6 if several else 6.4, 4.8,
                                  sharey=several, width_ratios=[1.35, 1] if several else None)
@@ -32,12 +38,31 @@ def figure(runs: list[Run], measure: str = "variance", each: bool = False):
         explained(axes[0, 0], len(settings) < len(used))
     axes[0, 0].plot([], [], color="#555555", linewidth=0, marker="o", markersize=7,
                     markerfacecolor="white", label="end of the run")
+    return completed(drawing, axes[0, 0], runs, used)
+
+
+def without_curves(runs: list[Run], settings: list[style.Setting], measure: str, kind: str):
+    """The second panel alone: rows of a table say where runs end, not how they came there."""
+    drawing, axes = style.panels(1, 1, 6.4, 4.8)
+    axis, used = axes[0, 0], [run for setting in settings for run in setting.runs]
+    beginning(axis, settings, measure, kind)
+    axis.set_ylabel(f"final test {kind}")
+    for setting in settings:
+        axis.plot([], [], color=setting.look.colour, linewidth=0, marker=setting.look.marker,
+                  markersize=6, label=setting.look.label)
+    explained(axis, len(settings) < len(used))
+    return completed(drawing, axis, runs, used)
+
+
+def completed(drawing, axis, runs: list[Run], used: list[Run]):
+    """The figure with its legend, and which of its runs are not in it."""
     left = [run for run in runs if run not in used]
     if left:
-        drawing.suptitle("left out, nothing to draw: " + ", ".join(
-            differences.labels(runs)[runs.index(run)] for run in left), fontsize=style.small(8),
-                         color="#777777")
-    style.legend(drawing, [axes[0, 0]], len(runs))
+        labels = differences.labels(runs)
+        told = "left out, nothing to draw: " + ", ".join(labels[runs.index(run)] for run in left)
+        drawing.suptitle(textwrap.fill(told, int(drawing.get_figwidth() / LETTER)),
+                         fontsize=style.small(8), color="#777777")
+    style.legend(drawing, [axis], len(runs))
     return drawing
 
 

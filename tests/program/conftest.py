@@ -71,10 +71,20 @@ class Dbench:
         return str(self.folder / output)
 
 
-@pytest.fixture
-def dbench(tmp_path):
+def program_in(folder):
     if not shutil.which(PROGRAM):
         pytest.fail(f"{PROGRAM}: no program (build it first)")
-    program = Dbench(tmp_path)
+    program = Dbench(folder)
     yield program
     program.end()
+
+
+@pytest.fixture
+def dbench(tmp_path):
+    yield from program_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """For what the tests of a file share: starting the program costs more than a short run."""
+    yield from program_in(tmp_path_factory.mktemp("shared"))

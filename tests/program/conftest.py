@@ -66,8 +66,8 @@ class Dbench:
                 run.kill()
                 run.wait()
 
-    def run(self, spec, output="out.h5", ranks=None, **more):
-        self("run", spec, "--output", output, "--quiet", ranks=ranks, **more)
+    def run(self, spec, output="out.h5", *words, ranks=None, **more):
+        self("run", spec, "--output", output, "--quiet", *words, ranks=ranks, **more)
         return str(self.folder / output)
 
 

@@ -12,6 +12,10 @@ static_assert(std::atomic<int64_t>::is_always_lock_free &&
 
 }  // namespace
 
+void note_preparation() noexcept {
+    note_iteration(Whereabouts{}.iteration);
+    note_phase(Whereabouts{}.phase);
+}
 void note_iteration(int64_t t) noexcept { noted_iteration.store(t, std::memory_order_relaxed); }
 void note_phase(const char* phase) noexcept { noted_phase.store(phase, std::memory_order_relaxed); }
 

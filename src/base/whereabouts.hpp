@@ -11,6 +11,9 @@ struct Whereabouts {
     const char* phase = "preparation";
 };
 
+/// From now on before the first iteration of a run.
+void note_preparation() noexcept;
+
 /// From now on iteration `t`, in whatever phase.
 void note_iteration(int64_t t) noexcept;
 

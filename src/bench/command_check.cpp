@@ -100,7 +100,7 @@ Json stages_json(const graphs::Staged& staged) {
 
 int command_check(comm::World& world, const RunArguments& arguments, bool json) {
     base::set_log_identity(world.rank(), arguments.quiet);
-    const Setup s = set_up(world, arguments);
+    const Setup s = set_up(world, read_everywhere(world, arguments).front());
     const auto estimates = s.session->estimate();
     if (world.rank() != 0) return 0;
     const auto warnings = s.session->warnings(estimates);

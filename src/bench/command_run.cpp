@@ -75,13 +75,18 @@ void note_idle(comm::World& world, profile::Recorder& recorder, const train::Ses
     recorder.event(session.plan().iterations - 1, "controller", idle);
 }
 
+void say(const comm::World& world, const std::string& warning) {
+    if (world.rank() == 0 && !warning.empty()) base::warn(warning);
+}
+
 // Ends the job after a failure while running: the file keeps the message, all ranks end.
 [[noreturn]] void end_failed(comm::World& world, profile::Recorder& recorder,
-                             const std::string& message) {
+                             const std::string& message, const std::string& place) {
     write_crash_log(message);
     if (world.rank() == 0) {
         recorder.fail(message);
         base::report_error(message);
+        say(world, place);
     } else {
         base::report_error(message);
         world.report_failure(message);
@@ -188,13 +193,12 @@ void claim_checkpoints(comm::World& world, const RunArguments& arguments, const 
     });
 }
 
-}  // namespace
-
-int command_run(comm::World& world, const RunArguments& arguments) {
-    base::set_log_identity(world.rank(), arguments.quiet);
-    train::keep_freed_memory();
-    const int threads = train::use_threads();
-    Setup s = set_up(world, arguments);
+// One run; its exit status. `place`: said where it fails while running.
+int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int threads,
+        const std::string& place) {
+    base::note_preparation();
+    stop_watching_for_crashes();
+    Setup s = set_up(world, spec);
     const auto estimates = s.session->estimate();
     if (world.rank() == 0) {
         for (const auto& warning : s.session->warnings(estimates)) base::warn(warning);
@@ -262,7 +266,8 @@ int command_run(comm::World& world, const RunArguments& arguments) {
         heartbeat.reset();
         end_failed(world, *recorder,
                    is_out_of_memory(error) ? memory_message(estimates.memory_bytes)
-                                           : base::reason_of(error));
+                                           : base::reason_of(error),
+                   place);
     }
     if (!signal.empty()) {
         progress.end();
@@ -275,6 +280,57 @@ int command_run(comm::World& world, const RunArguments& arguments) {
     progress.end();
     if (world.rank() == 0 && !arguments.quiet) {
         base::notice("wrote " + s.spec.output + " (dbench-analyze report " + s.spec.output + ")");
+    }
+    return 0;
+}
+
+// Whether some rank has noted a signal. Collective.
+bool asked_to_stop(comm::World& world) {
+    std::vector<double> asked{base::noted_signal().empty() ? 0.0 : 1.0};
+    world.sum(asked);
+    return asked[0] > 0;
+}
+
+// Which of several specs a command ended with, and what was left; empty where there is one only.
+std::string place_of(const std::vector<std::string>& specs, size_t k) {
+    if (specs.size() == 1) return "";
+    std::string text = "ended with " + specs[k] + ", " + std::to_string(k + 1) + " of " +
+                       std::to_string(specs.size()) + " specs";
+    for (size_t left = k + 1; left < specs.size(); ++left) {
+        text += (left == k + 1 ? "; not run: " : ", ") + specs[left];
+    }
+    return text;
+}
+
+}  // namespace
+
+int command_run(comm::World& world, const RunArguments& arguments) {
+    base::set_log_identity(world.rank(), arguments.quiet);
+    train::keep_freed_memory();
+    const int threads = train::use_threads();
+    const std::vector<Spec> specs = read_everywhere(world, arguments);
+    for (size_t k = 0; k < specs.size(); ++k) {
+        const std::string place = place_of(arguments.specs, k);
+        if (k > 0 && asked_to_stop(world)) {
+            say(world, "stopped by a signal before " + arguments.specs[k] +
+                           ": the same command with --resume goes on");
+            return base::kExitPreempted;
+        }
+        if (specs.size() > 1 && world.rank() == 0) {
+            base::notice(arguments.specs[k] + ", " + std::to_string(k + 1) + " of " +
+                         std::to_string(specs.size()) + " specs");
+        }
+        int status = base::kExitFailed;
+        try {
+            status = run(world, arguments, specs[k], threads, place);
+        } catch (...) {
+            say(world, place);
+            throw;
+        }
+        if (status != 0) {
+            say(world, place);
+            return status;
+        }
     }
     return 0;
 }

@@ -120,6 +120,8 @@ void watch_for_crashes(const std::string& output, int rank, const std::string& h
     }
 }
 
+void stop_watching_for_crashes() noexcept { path[0] = '\0'; }
+
 void write_crash_log(const std::string& error) noexcept { write_log(error.c_str(), false); }
 
 void remove_crash_logs(const std::string& output) {

@@ -8,8 +8,11 @@
 namespace dbench::bench {
 
 /// From now on a fatal signal (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) leaves such a file with
-/// the calls that led to it, and then ends the process as before. Once per process.
+/// the calls that led to it, and then ends the process as before.
 void watch_for_crashes(const std::string& output, int rank, const std::string& host);
+
+/// From now on nothing is left beside that output: its run is over.
+void stop_watching_for_crashes() noexcept;
 
 /// After an error: adds to that file. Never throws; does nothing where nobody watches.
 void write_crash_log(const std::string& error) noexcept;

@@ -20,6 +20,7 @@ Examples:
   dbench run configs/quickstart/D_ring.json
   mpirun -n 4 dbench run configs/quickstart/base.json --set /implementation=D_torus --output torus.h5
   srun dbench run spec.json --quiet
+  mpirun -n 4 dbench run sweep/*.json --output results/sweep      one after another, in one start
   dbench run spec.json --set '/checkpoint/every={"epochs": 1}'     SIGTERM or SIGUSR1: saved, status 75
   dbench run spec.json --resume                                   goes on, to the same bits)";
 constexpr const char* kCheckExamples = R"(
@@ -42,13 +43,15 @@ Examples:
   mpirun -n 4 dbench conform --quick)";
 
 void add_run_options(CLI::App& command, bench::RunArguments& arguments) {
-    command.add_option("SPEC", arguments.spec_path, "the experiment spec, a JSON file")->required();
     command
         .add_option("--set", arguments.settings,
                     "JSON pointer = value, overrides the spec; may be repeated")
         ->type_name("P=V")
         ->allow_extra_args(false);
-    command.add_option("--output", arguments.output, "the result file")->type_name("F");
+    command
+        .add_option("--output", arguments.output,
+                    "the result file; of several specs, the folder of theirs")
+        ->type_name("F");
     command.add_flag("--quiet", arguments.quiet,
                      "no progress and notices, warnings and errors only");
 }
@@ -84,6 +87,10 @@ int dispatch(int argc, char** argv) {
     bench::RunArguments run;
     run.command.assign(argv, argv + argc);
     auto* run_command = app.add_subcommand("run", "train and record");
+    run_command
+        ->add_option("SPEC", run.specs,
+                     "the experiment spec, a JSON file; several are run one after another")
+        ->required();
     add_run_options(*run_command, run);
     run_command->add_flag("--overwrite", run.overwrite, "replace an existing result file");
     run_command
@@ -95,6 +102,9 @@ int dispatch(int argc, char** argv) {
     bool check_json = false;
     auto* check_command = app.add_subcommand(
         "check", "validate a spec; print it resolved, with memory, bytes and the certificate");
+    check_command->add_option("SPEC", run.specs, "the experiment spec, a JSON file")
+        ->required()
+        ->expected(1);
     add_run_options(*check_command, run);
     check_command->add_flag("--json", check_json, "machine-readable");
     check_command->footer(kCheckExamples);

@@ -1,7 +1,9 @@
 #include "bench/setup.hpp"
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -9,13 +11,14 @@
 
 namespace dbench::bench {
 
+namespace fs = std::filesystem;
 using base::Json;
 using base::UserError;
 
 namespace {
 
 std::string default_name(const std::string& path) {
-    std::string name = std::filesystem::path(path).stem().string();
+    std::string name = fs::path(path).stem().string();
     for (char& c : name) {
         if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.')
             c = '_';
@@ -87,35 +90,81 @@ void certify(Setup& s) {
     }
 }
 
-}  // namespace
-
-Spec read_everywhere(comm::World& world, const RunArguments& arguments) {
-    Spec spec;
-    everywhere(world, [&] {
-        if (world.rank() != 0) return;
-        spec = resolve_spec(read_spec(arguments.spec_path, arguments.settings),
-                            default_name(arguments.spec_path));
-        if (!arguments.output.empty()) spec.output = arguments.output;
+// Throws UserError, which names the file where there are several.
+Spec read(const std::string& path, const RunArguments& arguments) {
+    const bool several = arguments.specs.size() > 1;
+    try {
+        Spec spec = resolve_spec(read_spec(path, arguments.settings), default_name(path));
+        const fs::path output = arguments.output;
+        if (several && !output.empty()) {
+            spec.output = (output / fs::path(spec.output).filename()).string();
+        } else if (!output.empty()) {
+            spec.output = arguments.output;
+        }
         if (!base::is_utf8(spec.output)) {
             throw UserError(
                 "--output: is not UTF-8 (the result file holds the command): choose "
                 "another name");
         }
-    });
-    std::string text = Json{
-        {"resolved", spec.resolved},
-        {"algorithm", spec.algorithm},
-        {"graph", spec.graph},
-        {"output",
-         spec.output}}.dump();
-    world.broadcast(text);
-    const Json all = Json::parse(text);
-    return spec_of(all.at("resolved"), all.at("algorithm"), all.at("graph"), all.at("output"));
+        return spec;
+    } catch (const UserError& error) {
+        if (several) throw UserError(path + ": " + error.what());
+        throw;
+    }
 }
 
-Setup set_up(comm::World& world, const RunArguments& arguments) {
+// Of one of several specs: what its turn would find, said before the first begins. `writers`: the
+// specs before it by their outputs.
+void check_output(const std::string& path, const std::string& output, const RunArguments& arguments,
+                  std::map<std::string, std::string>& writers) {
+    const auto [writer, first] =
+        writers.emplace(fs::absolute(output).lexically_normal().string(), path);
+    if (!first) {
+        throw UserError(path + " and " + writer->second + " would both write " + output +
+                        ": give them names or outputs of their own (/name, /output)");
+    }
+    std::error_code ignored;
+    if (!arguments.output.empty() && fs::exists(arguments.output, ignored) &&
+        !fs::is_directory(arguments.output, ignored)) {
+        throw UserError("--output: " + arguments.output +
+                        " is a file, but of several specs it names the folder of their results: "
+                        "name a folder");
+    }
+    if (!arguments.overwrite && !arguments.resume && fs::exists(output, ignored)) {
+        throw UserError(path + ": the output " + output +
+                        " exists: give --overwrite, --resume or another --output");
+    }
+}
+
+}  // namespace
+
+std::vector<Spec> read_everywhere(comm::World& world, const RunArguments& arguments) {
+    Json all = Json::array();
+    everywhere(world, [&] {
+        if (world.rank() != 0) return;
+        std::map<std::string, std::string> writers;
+        for (const std::string& path : arguments.specs) {
+            const Spec spec = read(path, arguments);
+            all.push_back({{"resolved", spec.resolved},
+                           {"algorithm", spec.algorithm},
+                           {"graph", spec.graph},
+                           {"output", spec.output}});
+            if (arguments.specs.size() > 1) check_output(path, spec.output, arguments, writers);
+        }
+    });
+    std::string text = all.dump();
+    world.broadcast(text);
+    std::vector<Spec> specs;
+    for (const Json& spec : Json::parse(text)) {
+        specs.push_back(spec_of(spec.at("resolved"), spec.at("algorithm"), spec.at("graph"),
+                                spec.at("output")));
+    }
+    return specs;
+}
+
+Setup set_up(comm::World& world, Spec spec) {
     Setup s;
-    s.spec = read_everywhere(world, arguments);
+    s.spec = std::move(spec);
     const int64_t n = s.spec.run.replicas;
     everywhere(world, [&] {
         if (world.size() > n) {

@@ -20,18 +20,19 @@ namespace dbench::bench {
 
 /// What the command line says of a run.
 struct RunArguments {
-    std::string spec_path;
+    std::vector<std::string> specs;  ///< files; of several, one run after another
     std::vector<std::string> settings;
-    std::string output;  ///< empty: as the spec says
+    std::string output;  ///< empty: as the spec says; of several specs, the folder of their results
     bool overwrite = false;
     bool resume = false;  ///< go on from the newest checkpoint, if there is one
     bool quiet = false;
     std::vector<std::string> command;  ///< argv, for provenance
 };
 
-/// Rank 0 reads, overrides and resolves; all ranks get the result. Collective; throws UserError on
+/// Rank 0 reads, overrides and resolves every spec; all ranks get the results. Of several, no two
+/// have the same output, and none has one that may not be replaced. Collective; throws UserError on
 /// all ranks.
-Spec read_everywhere(comm::World& world, const RunArguments& arguments);
+std::vector<Spec> read_everywhere(comm::World& world, const RunArguments& arguments);
 
 struct Setup {
     Spec spec;
@@ -43,7 +44,7 @@ struct Setup {
 };
 
 /// Everything up to the replicas. Collective; throws UserError on all ranks, naming what is wrong.
-Setup set_up(comm::World& world, const RunArguments& arguments);
+Setup set_up(comm::World& world, Spec spec);
 
 /// Runs `work` on every rank; where it throws on any, all ranks throw the lowest failing rank's
 /// error. `needed`: bytes of memory, for when they are not there. Collective.

@@ -24,4 +24,7 @@ TEST_CASE("a signal handler reads the iteration and the phase that were noted la
     std::signal(SIGUSR1, before);
     CHECK(seen.iteration == 8);
     CHECK(seen.phase == std::string("gradient"));
+    note_preparation();  // of another run
+    CHECK(whereabouts().iteration == -1);
+    CHECK(whereabouts().phase == std::string("preparation"));
 }

@@ -66,15 +66,25 @@ class Dbench:
                 run.kill()
                 run.wait()
 
-    def run(self, spec, output="out.h5", ranks=None, **more):
-        self("run", spec, "--output", output, "--quiet", ranks=ranks, **more)
+    def run(self, spec, output="out.h5", *words, ranks=None, **more):
+        self("run", spec, "--output", output, "--quiet", *words, ranks=ranks, **more)
         return str(self.folder / output)
+
+
+def program_in(folder):
+    if not shutil.which(PROGRAM):
+        pytest.fail(f"{PROGRAM}: no program (build it first)")
+    program = Dbench(folder)
+    yield program
+    program.end()
 
 
 @pytest.fixture
 def dbench(tmp_path):
-    if not shutil.which(PROGRAM):
-        pytest.fail(f"{PROGRAM}: no program (build it first)")
-    program = Dbench(tmp_path)
-    yield program
-    program.end()
+    yield from program_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """For what the tests of a file share: starting the program costs more than a short run."""
+    yield from program_in(tmp_path_factory.mktemp("shared"))

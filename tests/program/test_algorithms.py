@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 from results import differences, read
+from together import Together
 
 # A name of its own: the algorithm, and what differs from the defaults. Every algorithm of the table
 # stands here.
@@ -79,18 +80,26 @@ def test_every_algorithm_is_tried(dbench):
     assert {name.split()[0] for name in ALGORITHMS} == names
 
 
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS if " " not in name])
-def test_trains_real_images_better_than_chance(dbench, name):
+IMAGES = {**CNN, "replicas": 4, "length": {"iterations": 80},
+          "optimizer": {"type": "sgd", "lr": 0.1},
+          "data": {"type": "fashion_mnist", "batch_size": 16,
+                   "limit": {"train": 4000, "test": 500}},
+          "profile": {"variance": "off"}, "evaluate": {"every": None, "replicas": 2}}
+DEFAULTS = [name for name in ALGORITHMS if " " not in name]
+
+
+@pytest.fixture(scope="module")
+def on_images(shared):
     data = os.environ.get("DBENCH_DATA")
     if not data or not os.path.isdir(os.path.join(data, "fashion-mnist")):
         pytest.skip("DBENCH_DATA has no Fashion-MNIST")
-    spec = dbench.spec({**CNN, "replicas": 4, "length": {"iterations": 80},
-                        "optimizer": {"type": "sgd", "lr": 0.1},
-                        "data": {"type": "fashion_mnist", "batch_size": 16,
-                                 "limit": {"train": 4000, "test": 500}},
-                        "profile": {"variance": "off"}, "evaluate": {"every": None, "replicas": 2}},
-                       **ALGORITHMS[name])
-    run = dbench.run(spec, env={"DBENCH_DATA": data})
+    return Together(shared, "images", {name: {**IMAGES, **ALGORITHMS[name]} for name in DEFAULTS},
+                    env={"DBENCH_DATA": data})
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_trains_real_images_better_than_chance(on_images, name):
+    run = on_images.result(name)
     # chance: 0.1, its deviation on 500 images 0.013
     assert read(run, "evaluations/mean_accuracy")[-1] > 0.2
 
@@ -115,11 +124,15 @@ SENT = {
 }
 
 
+@pytest.fixture(scope="module")
+def runs(shared):
+    return Together(shared, "all", {name: {**CNN, **ALGORITHMS[name]} for name in ALGORITHMS})
+
+
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_the_same_bits_on_any_number_of_ranks_and_what_is_sent(dbench, name):
-    spec = dbench.spec(CNN, **ALGORITHMS[name])
-    alone = dbench.run(spec, "1.h5")
-    assert differences(alone, dbench.run(spec, "2.h5", ranks=2)) == []
+def test_the_same_bits_on_any_number_of_ranks_and_what_is_sent(runs, name):
+    alone = runs.result(name)
+    assert differences(alone, runs.result(name, ranks=2)) == []
     assert np.all(np.isfinite(read(alone, "iterations/train_loss")))
     if name in SENT:
         sends_as_expected(alone, name)

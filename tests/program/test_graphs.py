@@ -6,6 +6,7 @@ import h5py
 import numpy as np
 import pytest
 from results import differences, read
+from together import Together
 
 # A size that the definition admits, and parameters where the defaults do not fit it.
 GRAPHS = {
@@ -34,23 +35,31 @@ def certificates():
     return {}
 
 
+def only_mixing(graph):
+    n = GRAPHS[graph]
+    return {"precision": "float64", "implementation": None, "graph": parameters(graph),
+            "algorithm": "dsgd", "replicas": n,
+            "data": {"type": "shapes", "train": 8 * n, "test": 8, "batch_size": 1},
+            "init": "independent", "optimizer": {"type": "sgd", "lr": 0},
+            "length": {"iterations": 24}, "evaluate": {"every": {"iterations": 12}, "replicas": 1}}
+
+
+@pytest.fixture(scope="module")
+def mixing(shared):
+    return Together(shared, "mixing", {graph: only_mixing(graph) for graph in GRAPHS})
+
+
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_disagreement_decays_as_certified(dbench, graph, certificates):
+def test_disagreement_decays_as_certified(dbench, mixing, graph, certificates):
     """With lr = 0 only mixing happens, over MPI: what the certificate promises holds for it, and
     the mean model stays."""
-    n, spec = GRAPHS[graph], parameters(graph)
+    n = GRAPHS[graph]
     if n not in certificates:
         alike = [name for name in GRAPHS if GRAPHS[name] == n]
         told = dbench("graph", "--compare", ",".join(alike), "--n", n, "--json").stdout
         certificates[n] = dict(zip(alike, json.loads(told), strict=True))
     promised = certificates[n][graph]
-    run = dbench.run(dbench.spec(precision="float64", implementation=None, graph=spec,
-                                 algorithm="dsgd", replicas=n,
-                                 data={"type": "shapes", "train": 8 * n, "test": 8,
-                                       "batch_size": 1},
-                                 init="independent", optimizer={"type": "sgd", "lr": 0},
-                                 length={"iterations": 24},
-                                 evaluate={"every": {"iterations": 12}, "replicas": 1}), ranks=2)
+    run = mixing.result(graph, ranks=2)
     distance = read(run, "parameters/consensus_distance")
     assert promised["connected"] and promised["row_stochastic"] and promised["column_stochastic"]
     assert distance[0] > 0.01 and np.all(np.diff(distance) <= 1e-12)
@@ -90,17 +99,27 @@ CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 8, "implementation": No
        "optimizer": {"type": "sgd", "lr": 0.05, "momentum": 0.9}}
 
 
+@pytest.fixture(scope="module")
+def controlled(shared):
+    return Together(shared, "controlled", {name: {**CNN, "graph": graph}
+                                           for name, graph in CONTROLLERS.items()})
+
+
+@pytest.fixture(scope="module")
+def bare(shared):
+    off = {"norms": False, "variance": {"kind": "off"}}
+    return Together(shared, "bare", {name: {**CNN, "graph": graph, "profile": off}
+                                     for name, graph in CONTROLLERS.items()})
+
+
 @pytest.mark.parametrize("name", CONTROLLERS)
-def test_controllers_decide_alike_on_any_number_of_ranks(dbench, name):
-    spec = dbench.spec(CNN, graph=CONTROLLERS[name])
-    alone = dbench.run(spec, "1.h5")
-    assert differences(alone, dbench.run(spec, "3.h5", ranks=3)) == []
+def test_controllers_decide_alike_on_any_number_of_ranks(controlled, bare, name):
+    alone = controlled.result(name)
+    assert differences(alone, controlled.result(name, ranks=3)) == []
     # What a controller sees does not depend on what is recorded.
-    bare = dbench.run(dbench.spec(CNN, graph=CONTROLLERS[name], name="bare.json",
-                                  profile={"norms": False, "variance": {"kind": "off"}}), "bare.h5")
     for column in ("degree", "rounds", "bytes_sent", "control_bytes", "train_loss"):
         assert np.array_equal(read(alone, f"iterations/{column}"),
-                              read(bare, f"iterations/{column}"))
+                              read(bare.result(name), f"iterations/{column}"))
     degree, rounds = read(alone, "iterations/degree"), read(alone, "iterations/rounds")
     assert len(set(degree)) > 1 or rounds.max() > 1
     measured = not isinstance(CONTROLLERS[name],

@@ -9,6 +9,7 @@ import h5py
 import pytest
 from results import differences
 from test_failures import children, wait_for_rows
+from together import Together
 
 MLP = {"model": {"type": "mlp", "hidden": [16]}, "replicas": 8,
        "data": {"type": "shapes", "train": 256, "test": 16, "batch_size": 4},
@@ -35,14 +36,18 @@ def how(path):
         return json.loads(file["provenance"][()])["environment"]["rows_on_host"]
 
 
+@pytest.fixture(scope="module")
+def runs(shared):
+    return Together(shared, "all", {method: {**MLP, "implementation": None, **changes}
+                                    for method, changes in METHODS.items()})
+
+
 @pytest.mark.parametrize("method", METHODS)
-def test_the_same_bits_in_place_and_by_messages(dbench, method):
-    spec = dbench.spec(MLP, implementation=None, **METHODS[method])
-    alone = dbench.run(spec, "1.h5")
+def test_the_same_bits_in_place_and_by_messages(runs, method):
+    alone = runs.result(method)
     assert how(alone) == ""
     for ranks, in_place in ((2, "1"), (4, "1"), (4, "0")):
-        run = dbench.run(spec, f"{ranks}-{in_place}.h5", ranks=ranks,
-                         env={"DBENCH_READ_IN_PLACE": in_place})
+        run = runs.result(method, ranks=ranks, DBENCH_READ_IN_PLACE=in_place)
         assert how(run).startswith("in place" if in_place == "1" else "as messages")
         assert differences(alone, run) == []   # bytes_sent among them
 

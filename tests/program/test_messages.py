@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from results import content, differences
+from together import Together
 
 RUN = {"profile": {"variance": {"kind": "exact"}}, "init": "independent"}
 CODED = {"bfloat16": 2.0 ** -8, "float16": 2.0 ** -11}  # half a last place, relative
@@ -20,27 +21,25 @@ CASES = {
 }
 
 
-def run(dbench, name, changes, ranks=None):
-    more = {"implementation": None, "output": f"{name}.h5"}
-    path = dbench.spec({**RUN, **changes}, f"{name}.json", **more)
-    dbench("run", path, "--quiet", "--overwrite", ranks=ranks)
-    return dbench.folder / f"{name}.h5"
+@pytest.fixture(scope="module")
+def runs(shared):
+    return Together(shared, "all", {
+        (case, message): {**RUN, "implementation": None, **changes, "message": message}
+        for case, changes in CASES.items() for message in ("float32", *CODED)})
 
 
 @pytest.mark.parametrize("message", CODED)
 @pytest.mark.parametrize("case", CASES)
-def test_bits_do_not_depend_on_ranks(dbench, case, message):
-    changes = {**CASES[case], "message": message}
-    alone = run(dbench, "alone", changes)
+def test_bits_do_not_depend_on_ranks(runs, case, message):
+    alone = runs.result((case, message))
     for ranks in (2, 4):
-        assert differences(alone, run(dbench, f"on-{ranks}", changes, ranks)) == []
+        assert differences(alone, runs.result((case, message), ranks=ranks)) == []
 
 
 @pytest.mark.parametrize("message", CODED)
 @pytest.mark.parametrize("case", CASES)
-def test_16_bits_are_counted_and_stay_near_float32(dbench, case, message):
-    whole, coded = (content(run(dbench, m, {**CASES[case], "message": m}))
-                    for m in ("float32", message))
+def test_16_bits_are_counted_and_stay_near_float32(runs, case, message):
+    whole, coded = (content(runs.result((case, m))) for m in ("float32", message))
     # Mixing gathers a group's mean whole, so that the mean over replicas stays.
     share = 0.75 if case == "complete" else 0.5
     sent = whole["iterations/bytes_sent"]
@@ -51,9 +50,9 @@ def test_16_bits_are_counted_and_stay_near_float32(dbench, case, message):
         np.testing.assert_allclose(b, a, rtol=60 * CODED[message], atol=30 * CODED[message])
 
 
-def test_float32_is_what_a_spec_without_the_key_has(dbench):
-    said = run(dbench, "said", {**CASES["ring"], "message": "float32"})
-    assert differences(said, run(dbench, "silent", CASES["ring"])) == []
+def test_float32_is_what_a_spec_without_the_key_has(dbench, runs):
+    silent = dbench.run(dbench.spec({**RUN, **CASES["ring"]}, implementation=None))
+    assert differences(runs.result(("ring", "float32")), silent) == []
 
 
 def test_check_counts_what_travels(dbench):

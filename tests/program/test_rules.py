@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from results import differences, read
+from together import Together
 
 CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 8,
        "data": {"type": "shapes", "train": 320, "test": 48, "batch_size": 8, "augment": True},
@@ -23,30 +24,24 @@ METHODS = {
 }
 
 
-# Three ranks hold unlike numbers of replicas; 2 and 4 for each way of exchanging them.
-RANKS = {"C_complete": (2, 3, 4), "AWC ring": (2, 3, 4), "one-peer": (2, 3, 4)}
+# Seven updates: two windows that end, and one that does not.
+for order in ("adapt_then_combine", "combine_while_adapt", "combine_then_adapt"):
+    METHODS[f"accum_adam {order}"] = {
+        "implementation": None, "graph": "ring", "algorithm": {"type": "dsgd", "order": order},
+        "optimizer": {"type": "accum_adam", "lr": 0.01, "window": 3, "weight_decay": 0.01},
+        "length": {"iterations": 7}}
+
+
+@pytest.fixture(scope="module")
+def runs(shared):
+    return Together(shared, "all", {name: {**CNN, **METHODS[name]} for name in METHODS})
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_same_bits_on_any_number_of_ranks(dbench, method):
-    spec = dbench.spec(CNN, **METHODS[method])
-    alone = dbench.run(spec, "1.h5")
-    for ranks in RANKS.get(method, (3,)):
-        assert differences(alone, dbench.run(spec, f"{ranks}.h5", ranks=ranks)) == []
-
-
-ORDERS = ["adapt_then_combine", "combine_while_adapt", "combine_then_adapt"]
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_accum_adam_has_the_same_bits_on_any_number_of_ranks(dbench, order):
-    """Seven updates: two windows that end, and one that does not."""
-    optimizer = {"type": "accum_adam", "lr": 0.01, "window": 3, "weight_decay": 0.01}
-    spec = dbench.spec(CNN, implementation=None, graph="ring",
-                       algorithm={"type": "dsgd", "order": order},
-                       optimizer=optimizer, length={"iterations": 7})
-    alone = dbench.run(spec, "1.h5")
-    assert differences(alone, dbench.run(spec, "2.h5", ranks=2)) == []
+def test_the_same_bits_on_any_number_of_ranks(runs, method):
+    """Three ranks hold unlike numbers of replicas."""
+    for ranks in (2, 3, 4):
+        assert differences(runs.result(method), runs.result(method, ranks=ranks)) == []
 
 
 @pytest.mark.parametrize("kind", ["adam", "adamw"])

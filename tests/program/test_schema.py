@@ -13,9 +13,9 @@ CONFIGS = [path for path in sorted((ROOT / "configs").rglob("*.json"))
            if path.parent.name != "sweeps"]
 
 
-@pytest.fixture
-def validator(dbench):
-    schema = json.loads(dbench("list", "schema").stdout)
+@pytest.fixture(scope="module")
+def validator(shared):
+    schema = json.loads(shared("list", "schema").stdout)
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 

@@ -73,6 +73,7 @@ void accum_adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows 
     DBENCH_EXPECT(adam.decay.size() == layout.tensors().size());
     const int64_t k = (adam.step + numbers.window - 1) / numbers.window;
     const bool closes = adam.step % numbers.window == 0;
+    count_update(base, at, adam.decay, columns, 3, closes ? 3 : 1);
     with_type(out.type, [&]<class T>() {
         const AdamRule<T> rule(adam, k);
         const auto tile = [&](int64_t i, int64_t begin, int64_t count, int tensor, Lanes* lanes) {

@@ -52,6 +52,7 @@ void adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradie
     DBENCH_EXPECT(out.count == base.count && out.count == at.count && out.count == gradient.count);
     DBENCH_EXPECT(out.count == first.count && out.count == second.count && numbers.step >= 1);
     DBENCH_EXPECT(numbers.decay.size() == layout.tensors().size());
+    count_update(base, at, numbers.decay, columns, 2, 2);
     with_type(out.type, [&]<class T>() {
         const AdamRule<T> rule(numbers, numbers.step);
         const auto tile = [&](int64_t i, int64_t begin, int64_t count, int tensor, Lanes* lanes) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "arena/loops.hpp"
+#include "arena/traffic.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena {
@@ -43,6 +44,7 @@ DBENCH_CLONES bool nonfinite(const double* row, int64_t count) {
 
 void fill_zero(Rows rows, Columns columns) {
     if (columns.count() <= 0) return;
+    count_passes(rows.type, columns, 0, rows.count);
     for (int64_t i = 0; i < rows.count; ++i) {
         std::memset(rows.at(i, columns.begin), 0,
                     static_cast<size_t>(columns.count() * size_of(rows.type)));
@@ -52,6 +54,7 @@ void fill_zero(Rows rows, Columns columns) {
 void copy(Rows from, Rows to, Columns columns) {
     DBENCH_EXPECT(from.count == to.count && from.type == to.type && from.stride == to.stride);
     if (columns.count() <= 0 || from.data == to.data) return;
+    count_passes(from.type, columns, from.count, from.count);
     for (int64_t i = 0; i < from.count; ++i) {
         std::memcpy(to.at(i, columns.begin), from.at(i, columns.begin),
                     static_cast<size_t>(columns.count() * size_of(from.type)));
@@ -59,6 +62,7 @@ void copy(Rows from, Rows to, Columns columns) {
 }
 
 void scale(Rows rows, Columns columns, double factor) {
+    count_passes(rows.type, columns, rows.count, rows.count);
     with_type(rows.type, [&]<class T>() {
         for (int64_t i = 0; i < rows.count; ++i) {
             scale_row(rows.row<T>(i) + columns.begin, columns.count(), static_cast<T>(factor));
@@ -68,6 +72,7 @@ void scale(Rows rows, Columns columns, double factor) {
 
 void find_nonfinite(Rows rows, Columns columns, std::span<uint8_t> found) {
     DBENCH_EXPECT(static_cast<int64_t>(found.size()) == rows.count);
+    count_passes(rows.type, columns, rows.count, 0);
     with_type(rows.type, [&]<class T>() {
         for (int64_t i = 0; i < rows.count; ++i) {
             found[i] = 0;

@@ -63,6 +63,7 @@ DBENCH_CLONES void change(const Change<double>& s) { change_body(s); }
 void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Rows first,
                     Rows second, Columns columns, const QgAdamNumbers& n, double* squared_update) {
     const double t = static_cast<double>(n.step);
+    count_update(base, base, {}, columns, 2, 0);
     with_type(out.type, [&]<class T>() {
         const auto tile = [&](int64_t i, int64_t begin, int64_t count, int, Lanes* lanes) {
             update(Update<T>{
@@ -87,6 +88,7 @@ void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Ro
 
 void qg_adam_moments(const Layout& layout, Rows before, Rows after, std::span<const double> factor,
                      Rows first, Rows second, Columns columns, const QgAdamNumbers& n) {
+    count_passes(first.type, columns, 4 * first.count, 2 * first.count);
     with_type(first.type, [&]<class T>() {
         const auto tile = [&](int64_t i, int64_t begin, int64_t count, int, Lanes*) {
             change(Change<T>{

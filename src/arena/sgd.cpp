@@ -54,6 +54,8 @@ void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradien
     DBENCH_EXPECT(out.count == base.count && out.count == at.count && out.count == gradient.count);
     DBENCH_EXPECT(numbers.momentum == 0 || velocity.count == out.count);
     DBENCH_EXPECT(numbers.decay.size() == layout.tensors().size());
+    const int64_t velocities = numbers.momentum == 0 ? 0 : 1;
+    count_update(base, at, numbers.decay, columns, velocities, velocities);
     with_type(out.type, [&]<class T>() {
         const auto tile = [&](int64_t i, int64_t begin, int64_t count, int tensor, Lanes* lanes) {
             sgd(Sgd<T>{

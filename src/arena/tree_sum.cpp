@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "arena/loops.hpp"
+#include "arena/traffic.hpp"
 #include "arena/tree.hpp"
 #include "arena/tree_plan.hpp"
 #include "base/error.hpp"
@@ -74,6 +75,7 @@ void run(DType type, int64_t n, std::span<const Summand> summands, void* out, Co
     const Interval root{summands.front().interval.begin, summands.back().interval.end};
     DBENCH_EXPECT(maximal_subtrees(n, root) == std::vector<Interval>{root});
     static_cast<void>(n);
+    count_passes(type, columns, static_cast<int64_t>(summands.size()), 1);
     std::vector<Interval> leaves;
     for (const Summand& summand : summands) leaves.push_back(summand.interval);
     const TreePlan plan = plan_tree(leaves, root);

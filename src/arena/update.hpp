@@ -2,11 +2,13 @@
 // What the update kernels share: the walk over rows, segments and tiles.
 
 #include <algorithm>
+#include <span>
 #include <type_traits>
 
 #include "arena/lanes.hpp"
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
+#include "arena/traffic.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena {
@@ -37,6 +39,16 @@ void for_each_tile(const Layout& layout, int64_t rows, Columns columns, double* 
             }
         }
     }
+}
+
+/// An update reads gradient and base, `at` where that is another row and decays, and so many rows
+/// of its own state per row; it writes its result and so many of these.
+inline void count_update(Rows base, Rows at, std::span<const double> decay, Columns columns,
+                         int64_t state_read, int64_t state_written) {
+    const bool decays = std::any_of(decay.begin(), decay.end(), [](double d) { return d != 0; });
+    const int64_t more = decays && at.data != base.data ? 1 : 0;
+    count_passes(base.type, columns, base.count * (2 + more + state_read),
+                 base.count * (1 + state_written));
 }
 
 /// out = base - step(c) for c in [0, count), count <= kTile; the steps' squares go to `lanes`.

@@ -44,11 +44,6 @@ void Engine::start(std::shared_ptr<Pending> operation, bool now) {
     changed_.notify_all();
 }
 
-bool Engine::idle() {
-    const std::lock_guard lock(mutex_);
-    return operations_.empty();
-}
-
 std::vector<std::shared_ptr<Pending>> Engine::in_flight() {
     const std::lock_guard lock(mutex_);
     return operations_;

@@ -45,7 +45,6 @@ public:
     /// Takes no further step of what is still in flight (after a failure): rows may go away. Its
     /// own memory stays, as a plane may still write into it.
     void halt();
-    bool idle();  ///< whether nothing is in flight
     std::vector<std::shared_ptr<Pending>> in_flight();
     /// Moves everything along; whether `operation`, in care or not, is done. Rethrows what its
     /// steps threw.

@@ -109,13 +109,23 @@ Exchange::Exchange(World& world, const Placement& placement, const arena::Layout
     : impl_(std::make_unique<Impl>(world, placement, layout, schedule, reduction, codec)) {}
 
 Exchange::~Exchange() {
-    if (!impl_->world.engine.idle()) impl_->world.engine.halt();
+    if (!impl_->in_flight().empty()) impl_->world.engine.halt();
     if (std::uncaught_exceptions() > 0 || impl_->world.failed) return;
     try {  // others may still read the last rows
         while (!impl_->lent.empty()) impl_->reclaim(*std::shared_ptr(impl_->lent.front()));
     } catch (const std::exception& error) {
         base::warn(error.what());
     }
+}
+
+std::vector<std::shared_ptr<Operation>> Exchange::Impl::in_flight() {
+    std::vector<std::shared_ptr<Operation>> operations;
+    for (const auto& pending : world.engine.in_flight()) {  // collections may be, too
+        if (auto operation = std::dynamic_pointer_cast<Operation>(pending)) {
+            operations.push_back(std::move(operation));
+        }
+    }
+    return operations;
 }
 
 HostMemory& Exchange::Impl::host_memory() {
@@ -212,7 +222,7 @@ std::vector<std::vector<Heard>> Exchange::finish_messages(const Token& token) {
 bool Exchange::poll(const Token& token) { return impl_->world.engine.test(*token); }
 
 void Exchange::settle() {
-    for (const auto& operation : impl_->world.engine.in_flight()) {
+    for (const auto& operation : impl_->in_flight()) {
         impl_->world.wait("an exchange of parameters", *operation);
     }
     for (const auto& operation : impl_->lent) {  // what nobody moves is waited for all the same

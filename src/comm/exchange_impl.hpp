@@ -39,6 +39,7 @@ struct Exchange::Impl {
                 Operation::Result result = Operation::Result::average,
                 const Operation::Then& then = nullptr);
     void reclaim(Operation& operation);
+    std::vector<std::shared_ptr<Operation>> in_flight();
 };
 
 }  // namespace dbench::comm

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "arena/traffic.hpp"
+
 namespace dbench::comm {
 namespace {
 
@@ -46,6 +48,8 @@ void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, Colu
         char* const first = out.at(plan.rows[0], begin);
         arena::tree_mean(out.type, plan.members, leaves, out.at(plan.rows[0], 0), tile);
         if (coded) arena::quantize(codec, out.type, first, first, tile.count());
+        const auto copies = static_cast<int64_t>(plan.rows.size()) - 1;
+        arena::count_passes(out.type, tile, copies > 0 ? 1 : 0, copies);
         for (size_t i = 1; i < plan.rows.size(); ++i) {
             std::memcpy(out.at(plan.rows[i], begin), first, bytes);
         }

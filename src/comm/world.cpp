@@ -16,6 +16,25 @@ namespace {
 
 constexpr double kGraceSeconds = 5;
 
+/// All know only that all were there.
+std::string nothing(const std::vector<std::string>&) { return ""; }
+
+/// Element by element over ranks, in rank order.
+std::string sum_of(const std::vector<std::string>& texts) {
+    std::string sums = texts[0];
+    for (size_t r = 1; r < texts.size(); ++r) {
+        DBENCH_EXPECT(texts[r].size() == sums.size());
+        for (size_t at = 0; at < sums.size(); at += sizeof(double)) {
+            double sum, value;
+            std::memcpy(&sum, sums.data() + at, sizeof sum);
+            std::memcpy(&value, texts[r].data() + at, sizeof value);
+            sum += value;
+            std::memcpy(sums.data() + at, &sum, sizeof sum);
+        }
+    }
+    return sums;
+}
+
 }  // namespace
 
 World::Impl::Impl(Membership given)
@@ -34,9 +53,7 @@ World::~World() {
     try {
         if (!impl_->failed && size() > 1) {
             const double seconds = std::uncaught_exceptions() > 0 ? kGraceSeconds : 0;
-            std::string nothing;
-            impl_->gather("the end of the run", nothing, seconds);
-            impl_->broadcast("the end of the run", nothing, seconds);
+            impl_->answer("the end of the run", "", nothing, seconds);
         }
     } catch (const std::exception& error) {
         base::warn(error.what());
@@ -55,11 +72,7 @@ int World::local_size() const { return impl_->member.local_size; }
 const std::string& World::host() const { return impl_->member.host; }
 double World::deadline() const { return impl_->deadline; }
 
-void World::barrier() {
-    std::string nothing;
-    impl_->gather("a barrier", nothing);
-    impl_->broadcast("a barrier", nothing);
-}
+void World::barrier() { impl_->answer("a barrier", "", nothing); }
 
 void World::broadcast(std::string& text) { impl_->broadcast("a broadcast", text); }
 
@@ -68,27 +81,14 @@ std::vector<std::string> World::gather(const std::string& bytes) {
 }
 
 std::vector<std::string> World::all_gather(const std::string& bytes) {
-    const std::vector<std::string> texts = impl_->gather("an all-gather", bytes);
-    std::string all = base::join_texts(texts);
-    impl_->broadcast("an all-gather", all);
-    return rank() == 0 ? texts : base::split_texts(all);
+    return base::split_texts(impl_->answer("an all-gather", bytes, base::join_texts));
 }
 
 void World::sum(std::vector<double>& values) {
     const size_t bytes = values.size() * sizeof(double);
-    std::string mine(reinterpret_cast<const char*>(values.data()), bytes);
-    const std::vector<std::string> all = impl_->gather("a sum", mine);
-    for (size_t r = 1; r < all.size(); ++r) {
-        DBENCH_EXPECT(all[r].size() == bytes);
-        for (size_t i = 0; i < values.size(); ++i) {
-            double value;
-            std::memcpy(&value, all[r].data() + i * sizeof value, sizeof value);
-            values[i] += value;
-        }
-    }
-    if (rank() == 0) mine.assign(reinterpret_cast<const char*>(values.data()), bytes);
-    impl_->broadcast("a sum", mine);
-    if (bytes > 0) std::memcpy(values.data(), mine.data(), bytes);
+    const std::string mine(reinterpret_cast<const char*>(values.data()), bytes);
+    const std::string sums = impl_->answer("a sum", mine, sum_of);
+    if (bytes > 0) std::memcpy(values.data(), sums.data(), bytes);
 }
 
 void World::agree(const std::string& error, bool user_error) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/collective.hpp"
 #include "comm/engine.hpp"
 #include "comm/host_memory.hpp"
 #include "comm/letters.hpp"
@@ -43,11 +44,18 @@ struct World::Impl {
     /// Waits for an operation in the engine's care.
     void wait(const std::string& what, Pending& operation);
 
-    // Collectives by point-to-point messages, so that a wait knows who is missing; `what` names
-    // them in errors. Set-up and records only: rank 0 receives from everybody.
-    std::vector<std::string> gather(const std::string& what, const std::string& bytes,
-                                    double seconds = 0);
-    void broadcast(const std::string& what, std::string& bytes, double seconds = 0);
+    /// The next collective; all ranks make theirs in the same order.
+    std::shared_ptr<Collective> collective(Collective::Way way, std::string text,
+                                           Collective::Answer answer = nullptr);
+    /// Waits for one that is or is not in the engine's care; `seconds` 0: the run's deadline.
+    void wait(const std::string& what, Collective& collective, double seconds = 0);
+
+    // Collectives that are waited for; `what` names them in errors.
+    std::vector<std::string> gather(const std::string& what, const std::string& bytes);
+    void broadcast(const std::string& what, std::string& bytes);
+    /// What rank 0 answers to all texts.
+    std::string answer(const std::string& what, const std::string& bytes, Collective::Answer answer,
+                       double seconds = 0);
 
 private:
     static int tag(const Plane& plane, uint64_t number) {

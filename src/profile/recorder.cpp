@@ -1,14 +1,18 @@
 #include "profile/recorder.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "comm/collection.hpp"
 #include "profile/earlier.hpp"
 #include "profile/graph_log.hpp"
 #include "profile/pace.hpp"
@@ -23,6 +27,7 @@ constexpr double kFlushSeconds = 1;
 constexpr int64_t kGrowth = 8, kMostIterations = 1 << 16;  // of the interval between flushes
 constexpr int64_t kMostBytes = 32 << 20;                   // of all ranks in a flush
 constexpr double kRhoSeconds = 20;                         // for eigenvalues at the end
+constexpr double kLastSeconds = 0.5;                       // for rows on their way at a failure
 
 std::vector<int64_t> evaluated_replicas(int64_t n, int64_t m) {
     std::vector<int64_t> replicas;
@@ -60,9 +65,14 @@ struct Recorder::Impl {
     void create();
     void log_graphs_again(const Earlier& earlier);
     void flush();
-    void write_flush(const std::vector<std::string>& packed);
+    void land();
+    void drain();
+    void write();
+    void append(const std::vector<std::string>& packed);
+    void rescue();
     int64_t next_interval(double seconds_per_iteration) const;
-    double note_progress(const std::vector<std::string>& packed);
+    double note_pace();
+    void note_scores(const std::vector<std::string>& packed);
     void close(const Ending& ending);
 
     comm::World& world;
@@ -74,13 +84,17 @@ struct Recorder::Impl {
     std::string packed;    ///< rows since the last flush
     int64_t waiting = 0;   ///< their number
     int64_t interval = 1;  ///< iterations between flushes, agreed
+    /// The last flush: its rows, on their way to rank 0, whose answer tells the next interval, or
+    /// why the file cannot be written.
+    std::unique_ptr<comm::Collection> flight;
 
     // Rank 0.
     std::vector<RankInfo> ranks;
     std::unique_ptr<RunFile> file;
     std::unique_ptr<GraphLog> graphs;
     std::vector<algorithms::IterationRecord> records;  ///< since the last flush
-    Progress progress;
+    std::vector<algorithms::IterationRecord> flying;   ///< of the last flush, to be written
+    Progress progress;                                 ///< as of the last flush
     Pace pace;
     std::string problem;  ///< why the file cannot be written any more
     bool ended = false;
@@ -156,32 +170,71 @@ int64_t Recorder::Impl::next_interval(double seconds) const {
     return std::max<int64_t>(1, static_cast<int64_t>(wanted));
 }
 
-// Rank 0's answer ends the flush on all: the next interval, or why the file cannot be written.
+// Nobody waits for a rank that is not a whole interval late: rows leave at one flush, and what
+// rank 0 answers is taken at the next.
 void Recorder::Impl::flush() {
-    const std::vector<std::string> all = world.gather(packed);
+    land();
     base::Json answer = {interval, problem};
-    if (world.rank() == 0 && problem.empty() && !records.empty()) {
-        try {
-            append_rows(*file, *graphs, placement, tensors, records, all);
-            file->commit();
-            answer[0] = next_interval(note_progress(all));
-        } catch (const std::exception& error) {
-            answer[1] = problem = error.what();
-        }
-    }
-    packed.clear();
-    records.clear();
+    if (!records.empty()) answer[0] = next_interval(note_pace());
+    flying = std::exchange(records, {});
+    flight = std::make_unique<comm::Collection>(
+        world, "the gathering of measurements", std::exchange(packed, {}),
+        [text = as_text(answer)](const std::vector<std::string>&) { return text; });
     waiting = 0;
-    std::string text = as_text(answer);
-    world.broadcast(text);
-    answer = base::Json::parse(text);
+}
+
+/// The end of the last flush, at the same iteration on all ranks.
+void Recorder::Impl::land() {
+    if (!flight) return;
+    write();
+    const base::Json answer = base::Json::parse(flight->answer());
+    flight.reset();
     interval = answer[0];
     if (const std::string reason = answer[1]; !reason.empty()) throw base::RunError(reason);
-    if (world.rank() == 0 && options.progress && !progress.done) options.progress(progress);
+}
+
+/// Waits until all rows are in the file, or all ranks know why not.
+void Recorder::Impl::drain() {
+    if (waiting > 0) flush();
+    land();
+    world.agree(problem, false);
+}
+
+/// On rank 0: the rows of the last flush go to the file.
+void Recorder::Impl::write() {
+    if (flying.empty()) return;
+    const std::vector<std::string>& all = flight->texts();
+    if (problem.empty()) {
+        try {
+            append(all);
+        } catch (const std::exception& error) {
+            problem = error.what();  // the others hear of it in the answer to the next flush
+        }
+    }
+    flying.clear();
+    if (problem.empty() && options.progress && !progress.done) options.progress(progress);
+}
+
+void Recorder::Impl::append(const std::vector<std::string>& all) {
+    append_rows(*file, *graphs, placement, tensors, flying, all);
+    file->commit();
+    note_scores(all);
+}
+
+/// Rank 0 after a failure: writes what the others have sent, and all that it has where it is alone.
+void Recorder::Impl::rescue() {
+    const base::Stopwatch watch;
+    while (flight && !flight->done() && watch.seconds() < kLastSeconds) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (!problem.empty()) return;
+    if (flight && flight->done() && !flying.empty()) append(flight->texts());
+    flying = std::move(records);
+    if (world.size() == 1 && !flying.empty()) append({packed});
 }
 
 /// Returns rank 0's mean seconds per iteration since the last flush.
-double Recorder::Impl::note_progress(const std::vector<std::string>& all) {
+double Recorder::Impl::note_pace() {
     double seconds = 0;
     for (const algorithms::IterationRecord& record : records) {
         seconds += record.times[algorithms::Time::step] + record.times[algorithms::Time::profile];
@@ -189,17 +242,6 @@ double Recorder::Impl::note_progress(const std::vector<std::string>& all) {
     }
     seconds /= static_cast<double>(records.size());
     const algorithms::IterationRecord& last = records.back();
-    double loss = 0, accuracy = 0;
-    for (int rank = 0; rank < placement.ranks; ++rank) {
-        Unpacker unpacker(all[static_cast<size_t>(rank)], placement.count(rank), tensors);
-        RankRow row{};
-        for (const algorithms::IterationRecord& record : records)
-            row = unpacker.next(record.profiled);
-        for (const double value : row.loss) loss += value;
-        for (const double value : row.accuracy) accuracy += value;
-    }
-    progress.loss = loss / static_cast<double>(placement.replicas);
-    progress.accuracy = accuracy / static_cast<double>(placement.replicas);
     progress.completed = last.iteration + 1;
     progress.epoch = last.epoch;
     progress.elapsed = clock.seconds();
@@ -208,6 +250,21 @@ double Recorder::Impl::note_progress(const std::vector<std::string>& all) {
     progress.seconds_per_iteration = seconds;
     progress.samples_per_second = seconds > 0 ? options.samples_per_iteration / seconds : 0;
     return seconds;
+}
+
+/// Of the last minibatch, which all ranks' rows tell.
+void Recorder::Impl::note_scores(const std::vector<std::string>& all) {
+    double loss = 0, accuracy = 0;
+    for (int rank = 0; rank < placement.ranks; ++rank) {
+        Unpacker unpacker(all[static_cast<size_t>(rank)], placement.count(rank), tensors);
+        RankRow row{};
+        for (const algorithms::IterationRecord& record : flying)
+            row = unpacker.next(record.profiled);
+        for (const double value : row.loss) loss += value;
+        for (const double value : row.accuracy) accuracy += value;
+    }
+    progress.loss = loss / static_cast<double>(placement.replicas);
+    progress.accuracy = accuracy / static_cast<double>(placement.replicas);
 }
 
 void Recorder::Impl::close(const Ending& ending) {
@@ -233,7 +290,10 @@ void Recorder::iteration(const algorithms::IterationRecord& record) {
         kept.loss = kept.accuracy = kept.norm = kept.update_norm = kept.gradient_norm = {};
     }
     ++m.waiting;
-    if (m.waiting >= m.interval || record.iteration + 1 == m.options.iterations) m.flush();
+    const bool last = record.iteration + 1 == m.options.iterations;
+    if (last) return m.drain();
+    if (m.waiting >= m.interval) m.flush();
+    if (m.flight && m.flight->done()) m.write();
 }
 
 void Recorder::evaluation(const algorithms::EvaluationRecord& record) {
@@ -254,7 +314,7 @@ void Recorder::evaluation(const algorithms::EvaluationRecord& record) {
 
 void Recorder::settle() {
     Impl& m = *impl_;
-    m.flush();
+    m.drain();
     std::string problem;
     if (m.world.rank() == 0) {
         try {
@@ -278,7 +338,7 @@ void Recorder::event(int64_t iteration, const std::string& kind, const std::stri
 
 void Recorder::finish(const std::string& status, const std::string& error) {
     Impl& m = *impl_;
-    m.flush();
+    m.drain();
     std::string problem;
     if (m.world.rank() == 0) {
         try {
@@ -297,9 +357,11 @@ void Recorder::fail(const std::string& error) noexcept {
     m.ended = true;
     if (m.world.rank() != 0 || !m.file) return;
     try {
-        if (m.world.size() == 1 && !m.records.empty()) {
-            append_rows(*m.file, *m.graphs, m.placement, m.tensors, m.records, {m.packed});
-        }
+        m.rescue();
+    } catch (const std::exception& problem) {
+        base::report_error(problem.what());
+    }
+    try {
         m.close({"failed", error, {}});
     } catch (const std::exception& problem) {
         base::report_error(problem.what());

@@ -1,6 +1,7 @@
 #pragma once
-// Records a run: every rank keeps its measurements in memory, about once a second they go to rank 0
-// together, and rank 0 appends them to the result file (docs/output-format.md).
+// Records a run: every rank keeps its measurements in memory, about once a second they leave for
+// rank 0 together, and rank 0 appends them to the result file when they have come
+// (docs/output-format.md). No rank waits for that.
 
 #include <cstdint>
 #include <functional>
@@ -18,7 +19,7 @@
 
 namespace dbench::profile {
 
-/// What is known at a flush, for people who watch. NaN where nothing was measured yet.
+/// What is known after a flush, for people who watch. NaN where nothing was measured yet.
 struct Progress {
     int64_t first = 0;       ///< iteration that this start began with
     int64_t completed = 0;   ///< iterations recorded, those before it included
@@ -83,8 +84,9 @@ public:
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
 
-    /// Collective once in many calls. Throws RunError on all ranks where the file cannot be
-    /// written (file and reason), and whatever a wait for peers throws.
+    /// Collective once in many calls, which wait only for a rank that has not come to the one
+    /// before; the last iteration's waits for all. Throws RunError on all ranks where the file
+    /// cannot be written (file and reason), and whatever a wait for peers throws.
     void iteration(const algorithms::IterationRecord& record) override;
     void evaluation(const algorithms::EvaluationRecord& record) override;
     /// Collective. Throws RunError on all ranks also where a checkpoint may not be made: the output

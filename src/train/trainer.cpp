@@ -1,6 +1,5 @@
 #include "train/trainer.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/clock.hpp"
@@ -8,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/signals.hpp"
 #include "base/whereabouts.hpp"
+#include "train/stop_wish.hpp"
 
 namespace dbench::train {
 namespace {
@@ -33,33 +33,6 @@ private:
     int64_t first_;
     std::vector<bool> reported_;
     bool stop_;
-};
-
-// Whether some rank has noted a signal, asked of all ranks at the same iterations: at every one
-// where there is one rank, about twice a second else.
-class StopWish {
-public:
-    StopWish(comm::World& world, int64_t first) : world_(world), next_(first), asked_(first) {}
-    bool agreed(int64_t t) {
-        const bool mine = !base::noted_signal().empty();
-        if (world_.size() == 1) return mine;
-        if (t < next_) return false;
-        std::vector<double> all{mine ? 1.0 : 0.0, watch_.seconds()};
-        world_.sum(all);
-        const double iterations = static_cast<double>(std::max<int64_t>(1, t - asked_));
-        const double seconds = all[1] / world_.size() / iterations;
-        next_ = t + static_cast<int64_t>(std::clamp(kSeconds / seconds, 1.0, 10000.0));
-        if (t == asked_) next_ = t + 1;  // nothing was timed yet
-        asked_ = t;
-        watch_ = {};
-        return all[0] > 0;
-    }
-
-private:
-    static constexpr double kSeconds = 0.5;
-    comm::World& world_;
-    int64_t next_, asked_;
-    base::Stopwatch watch_;
 };
 
 }  // namespace
@@ -105,7 +78,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
     for (int64_t t = plan.first; t < plan.iterations; ++t) {
         base::note_iteration(t);
         p.world.check_failures();
-        if (stop.agreed(t)) {
+        if (stop.agreed(t, !base::noted_signal().empty())) {
             p.observer.settle();
             p.checkpoint(t);
             const std::string signal = base::noted_signal();
@@ -133,6 +106,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         const bool save = plan.checkpoint_every > 0 && completed % plan.checkpoint_every == 0;
         if (save && completed < plan.iterations) checkpoint(completed);
     }
+    stop.end();
     return "";
 }
 

@@ -1,57 +1,17 @@
 #include <malloc.h>
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
-#include "algorithms/step/stepper.hpp"
+#include "algorithms/stepper_run.hpp"
 #include "catch.hpp"
 #include "comm/launcher.hpp"
 
 using namespace dbench;
 using namespace dbench::algorithms;
+using namespace dbench::algorithms::tests;
 using base::Json;
 
 namespace {
-
-constexpr int64_t kReplicas = 8, kParameters = 1 << 16;
-
-class Silent final : public Observer {
-public:
-    void iteration(const IterationRecord&) override {}
-    void evaluation(const EvaluationRecord&) override {}
-    void event(int64_t, const std::string&, const std::string&) override {}
-};
-
-arena::Layout one_tensor() {
-    arena::Layout layout;
-    layout.add("w", {kParameters}, arena::TensorKind::weight);
-    return layout;
-}
-
-/// Eight replicas on a graph that suits the algorithm, in one process.
-struct Run {
-    comm::World world{comm::alone()};
-    comm::Placement placement{kReplicas, 1};
-    arena::Layout layout = one_tensor();
-    arena::StateTable table{arena::DType::float32, 0, kReplicas, layout.columns()};
-    arena::Rows x = table.declare_parameters();
-    arena::Buffer g = table.scratch();
-    std::unique_ptr<Stepper> stepper;
-
-    Run(const AlgorithmEntry& row, const Json& algorithm, const Json& optimizer) {
-        const graphs::RunFacts run{100, 10, kReplicas, 4.0 * kParameters};
-        std::shared_ptr<graphs::Schedule> graph;
-        if (row.accepts.graph != GraphNeed::none) {
-            const Json spec = row.accepts.graph == GraphNeed::tree
-                                  ? Json("path")
-                                  : Json{{"type", "ring"}, {"lazy", 0.5}};
-            graph = graphs::make_graph(spec, {kReplicas, 1, run});
-        }
-        stepper = std::make_unique<Stepper>(world, placement, layout,
-                                            StepSpec{row, algorithm, optimizer, run, 0.1},
-                                            RunSchedule(graph, row, algorithm, run));
-    }
-};
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kCounted = false;  // sanitizers have a malloc of their own
@@ -78,10 +38,11 @@ std::vector<Json> forms_of(const AlgorithmEntry& row) {
 }  // namespace
 
 TEST_CASE("what a step's state will take is known before it is there") {
+    comm::World world{comm::alone()};
     for (const AlgorithmEntry& row : algorithm_table()) {
         for (const Json& form : forms_of(row)) {
             const char* momentum = row.accepts.optimizer == OptimizerNeed::any ? "adam" : "sgd";
-            Run run(row, resolve_algorithm(form), resolve_optimizer(momentum, "/optimizer"));
+            Run run(world, row, resolve_algorithm(form), resolve_optimizer(momentum, "/optimizer"));
             INFO(form.dump());
             const double before = allocated();
             const int64_t foretold = run.stepper->state_elements();
@@ -97,7 +58,8 @@ TEST_CASE("what a step's state will take is known before it is there") {
 
 TEST_CASE("a step tells what it sent, and where its time went") {
     const auto& row = *base::find_entry(algorithm_table(), "dsgd");
-    Run run(row, resolve_algorithm("dsgd"), resolve_optimizer("sgd", "/optimizer"));
+    comm::World world{comm::alone()};
+    Run run(world, row, resolve_algorithm("dsgd"), resolve_optimizer("sgd", "/optimizer"));
     run.stepper->attach(run.table, run.g.rows());
     Silent silent;
     IterationRecord record;

@@ -84,7 +84,7 @@ TEST_CASE("What a step throws comes out where the exchange is waited for") {
     engine.start(operation, false);
     CHECK(finishes_by_itself(operation));
     CHECK_THROWS_AS(engine.test(*operation), base::RunError);
-    CHECK(engine.idle());
+    CHECK(engine.in_flight().empty());
 }
 
 TEST_CASE("A halted engine takes no further step") {
@@ -101,7 +101,7 @@ TEST_CASE("A halted engine takes no further step") {
     const int steps = operation->steps;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     CHECK(operation->steps == steps);
-    CHECK(engine.idle());
+    CHECK(engine.in_flight().empty());
 }
 
 TEST_CASE("A stalled exchange names the rank that has not begun it") {

@@ -6,8 +6,8 @@
 //     combine_then_adapt (CTA)   p = W x;  x <- p - lr d(g(p))
 //
 // One row per neighbour and iteration; AWC keeps W x, which become the parameters as what they were
-// becomes room for the next W x, and the received rows; ATC keeps the message where other ranks
-// read it in place; CTA nothing.
+// becomes room for the next W x, and the received rows; where other ranks read rows in place, ATC
+// keeps the message, and CTA W x as AWC does.
 
 #include <nlohmann/json.hpp>
 
@@ -78,16 +78,30 @@ class CombineThenAdapt final : public Mixed {
 public:
     using Mixed::Mixed;
 
+    void declare(arena::StateTable& state) override { mixed_ = state.message(); }
     void before_forward(Step& step) override {
         step.probe.about_to_average(step.x);
-        step.mix(step.x, step.x);
-        step.mix_again(step.x);
+        if (averages(step.round)) {
+            combine(step);
+            step.mix_again(step.x);
+        }
         step.probe.averaged(step.x);
     }
     void ready(Step& step, arena::Columns columns) override {
         step.update(step.x, step.x, step.x, columns);
     }
     bool mixes_again() const override { return true; }
+
+private:
+    void combine(Step& step) {
+        if (mixed_.bytes() == 0) return step.mix(step.x, step.x);
+        exchange_.start(step, step.x, comm::Stay::until_reclaimed);
+        exchange_.finish(step, mixed_.rows());
+        step.replace_parameters(mixed_);
+    }
+
+    arena::Buffer mixed_;
+    TiledMix exchange_;
 };
 
 std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {

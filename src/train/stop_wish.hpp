@@ -1,0 +1,36 @@
+#pragma once
+// Whether some rank wishes to stop, so that all stop before the same iteration.
+
+#include <cstdint>
+#include <memory>
+
+#include "base/clock.hpp"
+#include "comm/collection.hpp"
+#include "comm/world.hpp"
+
+namespace dbench::train {
+
+/// Asks all ranks about four times a second, at the same iterations, and takes the answer when it
+/// asks again: nobody waits for a rank that is not a whole interval late. A rank alone knows at
+/// once.
+class StopWish {
+public:
+    /// `first`: iteration that is asked before first.
+    StopWish(comm::World& world, int64_t first) : world_(world), next_(first) {}
+
+    /// Before iteration t, in order, with this rank's wish: whether all stop here. The same on all
+    /// ranks.
+    bool agreed(int64_t t, bool mine);
+    /// Waits for the last answer, so that all may part. Collective.
+    void end();
+
+private:
+    comm::World& world_;
+    int64_t next_;           ///< when to ask
+    int64_t asked_ = -1;     ///< when was asked last
+    int64_t timed_ = 0;      ///< iterations before that which it has timed
+    base::Stopwatch watch_;  ///< since then
+    std::unique_ptr<comm::Collection> asking_;
+};
+
+}  // namespace dbench::train

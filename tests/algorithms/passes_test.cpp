@@ -1,0 +1,94 @@
+// How often a step passes over rows: no clock disturbs that (docs/measuring.md).
+
+#include <map>
+
+#include "algorithms/stepper_run.hpp"
+#include "arena/traffic.hpp"
+#include "catch.hpp"
+#include "comm/ranks.hpp"
+
+using namespace dbench;
+using namespace dbench::algorithms;
+using namespace dbench::algorithms::tests;
+using base::Json;
+
+namespace {
+
+/// W = I.
+class Alone final : public graphs::Schedule {
+public:
+    int size() const override { return static_cast<int>(kReplicas); }
+    graphs::Round at(int64_t) const override { return {0, true}; }
+    std::vector<graphs::Link> in(graphs::Round, int i) const override { return {{i, 1.0}}; }
+    std::vector<graphs::Link> out(graphs::Round, int) const override { return {}; }
+    std::vector<std::vector<int>> groups(graphs::Round) const override { return {}; }
+    int64_t period() const override { return 1; }
+};
+
+struct Passes {
+    double read, written;
+    bool operator==(const Passes&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Passes& passes) {
+    return out << passes.read << " read, " << passes.written << " written";
+}
+
+/// Rows that the kernels of a rank have read and written, per replica, in the third iteration.
+Passes passes(comm::World& world, const Json& algorithm, const Json& optimizer, bool exchanges) {
+    const Json resolved = resolve_algorithm(algorithm);
+    const auto& row = *base::find_entry(algorithm_table(), resolved.at("type").get<std::string>());
+    Run run(world, row, resolved, resolve_optimizer(optimizer, "/optimizer"),
+            exchanges ? nullptr : std::make_shared<Alone>());
+    run.stepper->attach(run.table, run.g.rows());
+    Silent silent;
+    for (int64_t t = 0;; ++t) {
+        arena::traffic = {};
+        IterationRecord record;
+        run.stepper->step(
+            t, 0.1, [&](const auto& ready) { ready(run.layout.all()); }, record, silent);
+        if (t < 2) continue;
+        const double rows = 4.0 * static_cast<double>(run.layout.columns() * run.x.count);
+        return {static_cast<double>(arena::traffic.read) / rows,
+                static_cast<double>(arena::traffic.written) / rows};
+    }
+}
+
+const Json kSgd = {{"type", "sgd"}, {"lr", 0.1}, {"momentum", 0.9}};
+const Json kCentralized = "centralized", kAtc = "dsgd",
+           kAwc = {{"type", "dsgd"}, {"order", "combine_while_adapt"}},
+           kCta = {{"type", "dsgd"}, {"order", "combine_then_adapt"}};
+
+}  // namespace
+
+TEST_CASE("A step of one process passes over each row as often as is known") {
+    comm::World world{comm::alone()};
+    const Passes update{3, 2};    // x, g, v; x, v
+    const Passes averaged{4, 3};  // and x; W x
+    for (const Json& order : {kAtc, kAwc, kCta}) {
+        INFO(order.dump());
+        CHECK(passes(world, order, kSgd, false) == update);
+        CHECK(passes(world, order, kSgd, true) == averaged);
+    }
+    // Decay needs no further row where the gradient was taken at x; Adam has a moment more.
+    CHECK(passes(world, kAtc, {{"type", "sgd"}, {"lr", 0.1}, {"weight_decay", 1e-4}}, false) ==
+          Passes{2, 1});
+    CHECK(passes(world, kAtc, "adam", true) == Passes{5, 4});
+    // The mean of g is made once and copied, from a cache, to the other seven.
+    CHECK(passes(world, kCentralized, kSgd, true) == Passes{4 + 1.0 / 8, 3});
+}
+
+TEST_CASE("A rank reads the rows of its neighbours once") {
+    for (const auto& [order, expected] :
+         std::map<Json, Passes>{{kAtc, {6, 3}}, {kAwc, {6, 3}}, {kCta, {6, 3}}}) {
+        for (const std::string& problem :
+             comm::tests::play(kReplicas, [&](comm::World& world) -> std::string {
+                 const Passes found = passes(world, order, kSgd, true);
+                 std::ostringstream text;
+                 text << found;
+                 return found == expected ? "" : order.dump() + ": " + text.str();
+             })) {
+            CHECK(problem == "");
+        }
+    }
+}

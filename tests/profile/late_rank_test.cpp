@@ -1,0 +1,44 @@
+#include "catch.hpp"
+#include "comm/ranks.hpp"
+#include "comm/turns.hpp"
+#include "profile/content_checks.hpp"
+
+namespace dbench::profile::tests {
+
+TEST_CASE("Nobody waits for a rank that is late for a flush") {
+    const Folder folder;
+    SyntheticRun run;
+    run.path = folder / "run.h5";
+    run.iterations = 24;
+    run.step = 2;  // seconds: rows leave after every iteration
+    constexpr int kRanks = 3;
+    comm::tests::Turns turns(kRanks);
+    int flushes = 0;
+    for (const std::string& problem :
+         comm::tests::play(kRanks, [&](comm::World& world) -> std::string {
+             const comm::Placement placement{run.replicas, kRanks};
+             const int me = world.rank();
+             RecorderOptions options = run.options();
+             options.progress = [&](const Progress&) { ++flushes; };
+             Recorder recorder(world, placement, options);
+             recorder.evaluation(run.evaluation(0));
+             for (int64_t t = 0; t < run.iterations; ++t) {
+                 const bool late = t % kRanks == me && t + 1 < run.iterations;
+                 if (late && !turns.others_passed(t, me))
+                     return "they wait for " + std::to_string(me);
+                 recorder.iteration(run.record(t, placement.begin(me), placement.count(me), me));
+                 turns.pass(t, me);
+             }
+             recorder.evaluation(run.evaluation(run.iterations));
+             recorder.finish("complete");
+             return "";
+         })) {
+        CHECK(problem == "");
+    }
+    CHECK(flushes == run.iterations + 1);  // and the final evaluation
+    const Reading file(run.path);
+    CHECK(rows_differ(run, file, kRanks) == "");
+    CHECK(rows_of(file, "/iterations/iteration") == run.iterations);
+}
+
+}  // namespace dbench::profile::tests

@@ -75,7 +75,7 @@ def called(pointer: str) -> str:
 
 
 def of_communication(pointer: str) -> bool:
-    return pointer.startswith(("/graph", "/algorithm"))
+    return pointer.startswith(("/graph", "/algorithm", "/message"))
 
 
 def communications(runs: list[Run]) -> list[str]:

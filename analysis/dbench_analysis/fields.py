@@ -178,6 +178,7 @@ def _table() -> list[Field]:
         Field("graph", "graph", "the graph's type", names.graph),
         Field("graph_label", "graph", "the graph's type and parameters", names.graph_label),
         Field("algorithm", "algorithm", "the algorithm's type", names.algorithm),
+        Field("message", "message", "how messages are compressed, with parameters", names.message),
         Field("optimizer", "optimizer", "the optimizer's type", spec("optimizer")),
         Field("lr", "lr", "base learning rate of the spec", lr),
         Field("momentum", "momentum", "momentum of the optimizer",

@@ -47,7 +47,8 @@ def implementation(run: Run) -> str:
         if graph(run) in ("complete", "ring", "torus", "exponential"):
             return f"D_{graph(run)}"
         return graph(run)
-    short = {"combine_while_adapt": " AWC", "combine_then_adapt": " CTA"}
+    short = {"combine_while_adapt": " AWC", "combine_then_adapt": " CTA", "awc": " AWC",
+             "parallel": " parallel"}
     return f"{kind}{short.get(order, '')} {graph(run)}"
 
 
@@ -76,6 +77,11 @@ def with_parameters(spec) -> str:
 def graph_label(run: Run) -> str:
     return (with_parameters(run.spec["graph"]) if isinstance(run.spec.get("graph"), dict)
             else graph(run))
+
+
+def message(run: Run) -> str:
+    """How what is sent was compressed, with parameters."""
+    return with_parameters(run.spec.get("message") or "float32")
 
 
 def partition(run: Run) -> str:

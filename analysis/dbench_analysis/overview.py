@@ -40,6 +40,8 @@ def what_ran(run: Run) -> list[tuple[str, str]]:
         ("recorded", f"{len(run.iterations)}{of_planned} iterations, {cell(run, 'epochs')} epochs, "
                      f"{len(run.evaluations)} evaluations"),
     ]
+    if names.message(run) != "float32":
+        rows.insert(4, ("messages", names.message(run)))
     rows += [("controller", text) for text in never_acted(run)]
     if run.spec.get("notes"):
         rows.append(("notes", str(run.spec["notes"])))

@@ -165,7 +165,8 @@ void check_codec(const Json& algorithm, const Json& message) {
     for (const auto& row : algorithms::algorithm_table()) {
         if (!row.accepts.compresses) continue;
         if (row.name == name) return;
-        takers += (takers.empty() ? "" : ", ") + row.name;
+        if (!takers.empty()) takers += ", ";
+        takers += row.name;
     }
     throw UserError("/message: " + message.at("type").get<std::string>() + " needs an algorithm " +
                     "that makes up for what it drops, and " + name + " does not: choose one (" +

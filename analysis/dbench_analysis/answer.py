@@ -72,7 +72,7 @@ def sentences(runs: list[Run]) -> list[str]:
     found = results(runs)
     if not found or not all(np.isfinite([r.accuracy for r in found])):
         return []
-    reached = ", ".join(f"{r.name} {percent(r.accuracy)}" for r in found)
+    reached = listed([(r.name, percent(r.accuracy)) for r in found])
     said = ["Test accuracy of the model with the averaged parameters at the end: "
             f"{reached}{chance(found)}."]
     decentralized = [r for r in found if r.distance > 0]
@@ -83,6 +83,13 @@ def sentences(runs: list[Run]) -> list[str]:
     said.append(cost(apart, together[0] if together else None))
     said += why([r for r in decentralized if np.isfinite(r.gap)])
     return said
+
+
+def listed(told: list[tuple[str, str]]) -> str:
+    """Names, each with what is said of it; set apart more clearly where names hold commas."""
+    if any("," in name for name, _ in told):
+        return "; ".join(f"{name}: {value}" for name, value in told)
+    return ", ".join(f"{name} {value}" for name, value in told)
 
 
 def chance(found: list[Result]) -> str:
@@ -109,11 +116,11 @@ def why(found: list[Result]) -> list[str]:
     if len({round(r.gap, 6) for r in found}) < 2:
         return []
     by_gap = sorted(found, key=lambda r: r.gap)
-    gaps = ", ".join(f"{r.name} {number(r.gap, 2)} (distance {number(r.distance, 2)})"
-                     for r in by_gap)
+    gaps = listed([(r.name, f"{number(r.gap, 2)} (distance {number(r.distance, 2)})")
+                   for r in by_gap])
     falls = all(a.distance >= b.distance for a, b in zip(by_gap, by_gap[1:]))
-    meaning = ("a larger gap means that averaging brings the replicas together faster, and these "
+    meaning = ("A larger gap means that averaging brings the replicas together faster, and these "
                "runs agree with that" if falls else
-               "a larger gap should mean less disagreement, but that alone does not explain these "
+               "A larger gap should mean less disagreement, but that alone does not explain these "
                "runs")
-    return [f"Spectral gaps of the graphs: {gaps}; {meaning}."]
+    return [f"Spectral gaps of the graphs: {gaps}. {meaning}."]

@@ -1,6 +1,7 @@
 """What the fuzz targets begin with: good inputs, and those that once did harm."""
 
 import gzip
+import io
 import json
 import struct
 import zlib
@@ -85,7 +86,61 @@ def data():
     return {"good": both(plain, labels), "packed": packed,
             "bomb": both(bomb, labels), "half": both(gzip.compress(plain)[:-9], labels),
             "many": both(*idx(images=4, labels=9)), "label": both(*idx(byte=10)),
-            "side": both(*idx(side=0)), "swapped": both(labels, plain), "empty": b"\0", "none": b""}
+            "side": both(*idx(side=0)), "swapped": both(labels, plain), "empty": b"\0", "none": b"",
+            **pictures(), **archives()}
+
+
+def png(width=3, height=2, colour=2, depth=8, rows=None, palette=b""):
+    """By the format's definition; every row has another filter."""
+    def part(kind, content):
+        return (struct.pack(">I", len(content)) + kind + content
+                + struct.pack(">I", zlib.crc32(kind + content)))
+    line = bytes(range(min(width * (3 if colour == 2 else 1), 256)))
+    plain = b"".join(bytes([y % 5]) + line for y in range(height)) if rows is None else rows
+    head = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
+    colours = part(b"PLTE", palette) if palette else b""
+    return (b"\x89PNG\r\n\x1a\n" + part(b"IHDR", head) + colours
+            + part(b"IDAT", zlib.compress(plain))
+            + part(b"IEND", b""))
+
+
+def pictures():
+    good = png()
+    return {"png": good, "png_grey": png(colour=0, height=6),
+            "png_wide": png(width=2 ** 31 - 1, rows=b"\0"),
+            "png_palette": png(colour=3, palette=bytes(range(9))),
+            "png_no_palette": png(colour=3), "png_deep": png(depth=16), "png_none": png(height=0),
+            "png_bomb": png(width=1 << 14, height=1 << 14, rows=bytes(1 << 22)),
+            "png_short": png(rows=b"\0"), "png_filter": png(rows=bytes([9] + [0] * 9) * 2),
+            "png_cut": good[:-5], "png_head": good[:8],
+            "png_length": good[:8] + b"\xff" * 4 + good[12:],
+            "ppm": b"P6\n# a comment\n3 2\n255\n" + bytes(18), "pgm": b"P5 3 2 255\n" + bytes(6),
+            "pgm_comment": b"P5 #", "pgm_deep": b"P5 3 2 65535\n" + bytes(12),
+            "pgm_huge": b"P5 99999999999999999999 99999999999 255\n", "pgm_none": b"P5"}
+
+
+def archives():
+    def archive(save=np.savez, **arrays):
+        file = io.BytesIO()
+        save(file, **arrays)
+        return file.getvalue()
+    images = np.zeros((6, 1, 3, 4), dtype=np.uint8)
+    labels = np.arange(6) % 2
+    def both(x, y, **how):
+        return archive(x_train=x, y_train=y, x_test=x[:2], y_test=y[:2], **how)
+    good = both(images, labels)
+    return {"npz": good, "npz_packed": both(images, labels, save=np.savez_compressed),
+            "npz_floats": both(np.ones((6, 4)), np.linspace(0, 1, 6)),
+            "npz_nan": both(np.full((6, 4), np.nan), labels), "npz_minus": both(images, labels - 1),
+            "npz_empty": both(images[:0], labels[:0]), "npz_flat": both(images, labels[:, None]),
+            "npz_nothing": archive(), "npz_one": archive(x_train=np.float64(1)),
+            "npz_columns": both(np.ones((6, 4), order="F"), labels),
+            "npz_objects": both(np.array([None] * 6), labels),
+            "npz_five": both(np.zeros((6, 1, 1, 1, 1)), labels),
+            "npz_text": both(labels.astype("U1"), labels),
+            "npz_cut": good[:-30], "npz_start": good[:40], "npz_end": b"PK" + good[-22:],
+            "npz_bomb": both(np.zeros((6, 1 << 20)), labels, save=np.savez_compressed),
+            "npz_64": good.replace(b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f")}
 
 
 def checkpoint():

@@ -122,7 +122,7 @@ TEST_CASE("finite time means exact, not close", "[graphs]") {
 }
 
 TEST_CASE("matrices that do not suit are told apart", "[graphs]") {
-    Eigen::MatrixXd rows(3, 3);
+    Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(3, 3);
     rows << 0.5, 0.5, 0, 0, 0.5, 0.5, 0.25, 0.5, 0.25;
     auto c = certify(Plain(rows), "");
     CHECK((c.row_stochastic && !c.column_stochastic && c.connected));

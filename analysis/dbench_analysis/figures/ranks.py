@@ -1,5 +1,7 @@
 """Mean ranks of the implementations: by each dispersion measure, beside the rank by accuracy."""
 
+import textwrap
+
 from .. import ranks as numbers
 from .. import stats
 from ..errors import AnalysisError
@@ -8,6 +10,7 @@ from ..schema import MEASURES
 from . import style
 
 TITLES = {"early": "first {:g} % of the iterations", "whole": "whole run"}
+LETTERS = 24  # of a line of a name under its marks
 
 
 def figure(runs: list[Run], window: float = 0.1):
@@ -37,13 +40,18 @@ def figure(runs: list[Run], window: float = 0.1):
         value, count = found.agreement("gini", when, stats.spearman, True)
         said = f"\nSpearman {value:+.2f} (Gini, decentralized)" if count else ""
         axis.set_title(TITLES[when].format(100 * window) + said)
-        axis.set_xticks(place, [style.called(found.implementations[i]) for i in order], rotation=30,
-                        ha="right")
+        axis.set_xticks(place, [folded(style.called(found.implementations[i])) for i in order],
+                        rotation=30, ha="right")
     panels[0].set_ylabel(f"mean rank over {len(found.groups)} group" + "s"
                          * (len(found.groups) != 1))
     panels[0].invert_yaxis()
     style.legend(drawing, [panels[0]], len(runs))
     return drawing
+
+
+def folded(name: str) -> str:
+    """A long name in lines; its words stay whole."""
+    return textwrap.fill(name, LETTERS, break_long_words=False)
 
 
 def words(runs: list[Run], window: float = 0.1) -> str:

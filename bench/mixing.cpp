@@ -169,7 +169,7 @@ struct Bench {
         add("sgd with momentum", 5 * bytes, [=] { sgd(0.9, nullptr); });
         const AdamNumbers adam{1e-4, 0.9, 0.999, 1e-8, 10, false, no_decay};
         add("adam", 7 * bytes,
-            [=, this] { adam_update(layout, x, x, x, g, v, m, layout.all(), adam, nullptr); });
+            [=, this] { adam_update(layout, x, x, x, g, v, m, {}, layout.all(), adam, nullptr); });
         const auto accum_adam = [=, this](int64_t window) {
             accum_adam_update(layout, x, x, x, g, v, m, out, layout.all(), {adam, window}, nullptr);
         };

@@ -1,4 +1,6 @@
-// Adam and AdamW as torch.optim computes them (Kingma and Ba 2015; Loshchilov and Hutter 2019).
+// Adam and AdamW as torch.optim computes them (Kingma and Ba 2015; Loshchilov and Hutter 2019),
+// with the largest second moments so far where that is asked for (AMSGrad: Reddi, Kale and Kumar
+// 2018).
 
 #include "arena/adam_rule.hpp"
 #include "arena/update.hpp"
@@ -14,6 +16,7 @@ struct Adam {
     const T* gradient;
     T* first;
     T* second;
+    T* largest;  // null: the second moments themselves
     int64_t count;
     AdamRule<T> rule;
     Lanes* lanes;
@@ -25,20 +28,29 @@ DBENCH_INLINE void adam_body(const Adam<T>& s) {
     const T* gradient = s.gradient;
     T* first = s.first;
     T* second = s.second;
+    T* largest = s.largest;
     const AdamRule<T> rule = s.rule;
-    with_flag(rule.decays(), [&](auto decays) DBENCH_INLINE_LAMBDA {
+    const auto body = [&](auto decays, auto remembers) DBENCH_INLINE_LAMBDA {
         const auto step = [=](int64_t c) DBENCH_INLINE_LAMBDA {
             T g = gradient[c];
             if constexpr (decays.value) g += rule.coupled * at[c];
             const T m = rule.first(first[c], g);
-            const T v = rule.second(second[c], g);
+            T v = rule.second(second[c], g);
             first[c] = m;
             second[c] = v;
+            if constexpr (remembers.value) {
+                v = largest[c] > v ? largest[c] : v;
+                largest[c] = v;
+            }
             T d = rule.step(m, v);
             if constexpr (decays.value) d += rule.decoupled * at[c];
             return d;
         };
         subtract(s.out, s.base, s.count, s.lanes, step);
+    };
+    with_flag(largest != nullptr, [&](auto remembers) DBENCH_INLINE_LAMBDA {
+        with_flag(rule.decays(),
+                  [&](auto decays) DBENCH_INLINE_LAMBDA { body(decays, remembers); });
     });
 }
 
@@ -48,11 +60,13 @@ DBENCH_CLONES void adam(const Adam<double>& s) { adam_body(s); }
 }  // namespace
 
 void adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows first,
-                 Rows second, Columns columns, const AdamNumbers& numbers, double* squared_update) {
+                 Rows second, Rows largest, Columns columns, const AdamNumbers& numbers,
+                 double* squared_update) {
     DBENCH_EXPECT(out.count == base.count && out.count == at.count && out.count == gradient.count);
     DBENCH_EXPECT(out.count == first.count && out.count == second.count && numbers.step >= 1);
     DBENCH_EXPECT(numbers.decay.size() == layout.tensors().size());
-    count_update(base, at, numbers.decay, columns, 2, 2);
+    const int64_t state = largest.count > 0 ? 3 : 2;
+    count_update(base, at, numbers.decay, columns, state, state);
     with_type(out.type, [&]<class T>() {
         const AdamRule<T> rule(numbers, numbers.step);
         const auto tile = [&](int64_t i, int64_t begin, int64_t count, int tensor, Lanes* lanes) {
@@ -63,6 +77,7 @@ void adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradie
                 .gradient = gradient.row<T>(i) + begin,
                 .first = first.row<T>(i) + begin,
                 .second = second.row<T>(i) + begin,
+                .largest = largest.count > 0 ? largest.row<T>(i) + begin : nullptr,
                 .count = count,
                 .rule = rule.with_decay(numbers, numbers.decay[tensor]),
                 .lanes = lanes,

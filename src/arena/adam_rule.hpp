@@ -11,8 +11,8 @@ namespace dbench::arena {
 
 template <class T>
 struct AdamRule {
-    T step_size;        // lr / (1 - beta1^k)
-    T root_correction;  // sqrt(1 - beta2^k)
+    T step_size;        // lr / (1 - beta1^k); lr without bias correction
+    T root_correction;  // sqrt(1 - beta2^k); 1 without
     T eps;
     T toward;        // 1 - beta1
     T beta2, rest2;  // rest2 = 1 - beta2
@@ -32,7 +32,11 @@ struct AdamRule {
           rest2(static_cast<T>(1 - numbers.beta2)),
           coupled(0),
           decoupled(0),
-          near(1 - numbers.beta1 < 0.5) {}
+          near(1 - numbers.beta1 < 0.5) {
+        if (numbers.bias_correction) return;
+        step_size = static_cast<T>(numbers.lr);
+        root_correction = 1;
+    }
 
     AdamRule with_decay(const AdamNumbers& numbers, double decay) const {
         AdamRule out = *this;

@@ -52,6 +52,7 @@ struct AdamNumbers {
     int64_t step;                   ///< 1 for the first update (bias correction)
     bool decoupled;                 ///< AdamW: at is shrunk by lr * decay inside d
     std::span<const double> decay;  ///< per tensor [T]
+    bool bias_correction = true;    ///< of both moments, which begin at 0
 };
 
 /// One fused pass: out = base - lr d(g, at), PyTorch's rules. `velocity` has no rows when momentum
@@ -59,7 +60,10 @@ struct AdamNumbers {
 /// ||lr d||^2 per row and segment [count * S] as `squares` would give it.
 void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows velocity,
                 Columns columns, const SgdNumbers& numbers, double* squared_update);
+/// `largest`, where it has rows, holds the elements' largest second moments so far, which then
+/// stand in the second moments' place (AMSGrad).
 void adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows first,
-                 Rows second, Columns columns, const AdamNumbers& numbers, double* squared_update);
+                 Rows second, Rows largest, Columns columns, const AdamNumbers& numbers,
+                 double* squared_update);
 
 }  // namespace dbench::arena

@@ -47,12 +47,14 @@ public:
           beta2_(optimizer.at("betas").at(1).get<double>()),
           eps_(optimizer.at("eps").get<double>()),
           window_(window),
-          decoupled_(decoupled) {}
+          decoupled_(decoupled),
+          amsgrad_(optimizer.value("amsgrad", false)),
+          bias_correction_(optimizer.value("bias_correction", true)) {}
 
     Matrix direction(const Matrix& point, Matrix g) override {
         if (t_++ == 0) {
             first_ = Matrix::Zero(g.rows(), g.cols());
-            second_ = accumulated_ = first_;
+            second_ = accumulated_ = largest_ = first_;
         }
         if (!decoupled_) add_decay(g, point);
         accumulated_ += g / static_cast<double>(window_);
@@ -60,8 +62,10 @@ public:
         const auto k = static_cast<double>((t_ + window_ - 1) / window_);
         const Matrix m = beta1_ * first_ + (1 - beta1_) * g;
         const Matrix v = beta2_ * second_ + (1 - beta2_) * g.cwiseAbs2();
-        const Matrix m_hat = m / (1 - std::pow(beta1_, k));
-        const Matrix v_hat = v / (1 - std::pow(beta2_, k));
+        largest_ = largest_.cwiseMax(v);
+        const Matrix& size = amsgrad_ ? largest_ : v;
+        const Matrix m_hat = m / (bias_correction_ ? 1 - std::pow(beta1_, k) : 1);
+        const Matrix v_hat = size / (bias_correction_ ? 1 - std::pow(beta2_, k) : 1);
         Matrix d = m_hat.array() / (v_hat.array().sqrt() + eps_);
         if (decoupled_) add_decay(d, point);
 
@@ -76,9 +80,9 @@ public:
 private:
     double beta1_, beta2_, eps_;
     int64_t window_;
-    bool decoupled_;
-    int64_t t_ = 0;                        ///< steps, this one included
-    Matrix first_, second_, accumulated_;  ///< M, V, a
+    bool decoupled_, amsgrad_, bias_correction_;
+    int64_t t_ = 0;                                  ///< steps, this one included
+    Matrix first_, second_, accumulated_, largest_;  ///< M, V, a, the largest v
 };
 
 }  // namespace

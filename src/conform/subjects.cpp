@@ -49,6 +49,8 @@ const std::map<std::string, std::vector<Form>>& forms() {
           {R"({"order": "combine_while_adapt"})", "\"adam\""},
           {R"({"order": "combine_then_adapt"})", "\"adamw\""},
           {"{}", R"({"type": "adam", "weight_decay": 0.05, "decay": "weights"})"},
+          {"{}", R"({"type": "adam", "betas": [0.8, 0.7], "amsgrad": true})"},
+          {"{}", R"({"type": "adamw", "bias_correction": false})"},
           {"{}", R"({"type": "accum_adam", "window": 3})"},
           {R"({"order": "combine_while_adapt"})", R"({"type": "accum_adam", "window": 4})"},
           {R"({"order": "combine_then_adapt"})", R"({"type": "accum_adamw", "window": 4})"}}},

@@ -110,7 +110,7 @@ TEST_CASE("a window of 1 is Adam to the bit, over many updates") {
     for (int64_t t = 1; t <= 100; ++t) {
         run.step(t);
         adam_update(run.layout, out.rows(), run.base.rows(), run.at.rows(), run.gradient.rows(),
-                    first.rows(), second.rows(), run.layout.all(), run.numbers(t), nullptr);
+                    first.rows(), second.rows(), {}, run.layout.all(), run.numbers(t), nullptr);
         if (!same_bits(run.out.rows(), out.rows())) FAIL("update " << t);
     }
     CHECK(same_bits(run.first.rows(), first.rows()));

@@ -35,7 +35,7 @@ TEST_CASE("three steps of Adam and AdamW are PyTorch's") {
         const auto result =
             three_steps(type, [&](const Layout& layout, const Rows& x, const Rows& g, int t) {
                 const std::vector<double> decay = {c.decay};
-                adam_update(layout, x, x, x, g, first.rows(), second.rows(), layout.all(),
+                adam_update(layout, x, x, x, g, first.rows(), second.rows(), {}, layout.all(),
                             {0.1, c.beta1, c.beta2, c.eps, t + 1, c.decoupled, decay}, nullptr);
             });
         CHECK(largest_difference(result, c.pytorch) < (type == DType::float32 ? 2e-6 : 1e-14));
@@ -56,7 +56,7 @@ struct Material {
     void step(const Rows& to, bool decoupled, Columns columns, double* squared) const {
         const AdamNumbers numbers{0.01, 0.9, 0.99, 1e-6, 7, decoupled, decay};
         adam_update(layout, to, base.rows(), at.rows(), gradient.rows(), first.rows(),
-                    second.rows(), columns, numbers, squared);
+                    second.rows(), {}, columns, numbers, squared);
     }
 };
 
@@ -107,6 +107,29 @@ TEST_CASE("an Adam step does not depend on how columns are cut, nor on being mea
     CHECK(matches_difference(whole.layout, whole.base.rows(), whole.out.rows(), squared));
 }
 
+TEST_CASE("with amsgrad no element's step grows by a second moment that shrinks") {
+    Layout layout;
+    layout.add("x", {1}, TensorKind::weight);
+    const Buffer x(DType::float64, 0, 1, 16), g(DType::float64, 0, 1, 16);
+    const Buffer first(DType::float64, 0, 1, 16), second(DType::float64, 0, 1, 16);
+    const Buffer largest(DType::float64, 0, 1, 16);
+    const std::vector<double> decay = {0};
+    double v = 0, most = 0, expected = 0;
+    for (int64_t t = 1; t <= 6; ++t) {
+        const double gradient = t == 2 ? 10 : 1;  // one burst, remembered from then on
+        g.rows().row<double>(0)[0] = gradient;
+        adam_update(layout, x.rows(), x.rows(), x.rows(), g.rows(), first.rows(), second.rows(),
+                    largest.rows(), layout.all(), {0.1, 0, 0.5, 0, t, false, decay, false},
+                    nullptr);
+        v = 0.5 * v + 0.5 * gradient * gradient;
+        most = std::max(most, v);
+        expected -= 0.1 * gradient / std::sqrt(most);
+    }
+    CHECK(most > 10 * v);
+    CHECK(element(x.rows(), 0, 0) == Approx(expected).epsilon(1e-14));
+    CHECK(element(largest.rows(), 0, 0) == Approx(most).epsilon(1e-14));
+}
+
 TEST_CASE("without a first moment the gradient itself is taken") {
     Layout layout;
     layout.add("x", {4}, TensorKind::weight);
@@ -114,7 +137,7 @@ TEST_CASE("without a first moment the gradient itself is taken") {
     const Buffer first = random_rows(layout, DType::float32, 1, 2);
     const Buffer second(DType::float32, 0, 1, 16);
     const std::vector<double> decay = {0};
-    adam_update(layout, x.rows(), x.rows(), x.rows(), g.rows(), first.rows(), second.rows(),
+    adam_update(layout, x.rows(), x.rows(), x.rows(), g.rows(), first.rows(), second.rows(), {},
                 layout.all(), {0.1, 0, 0.9, 1e-8, 1, false, decay}, nullptr);
     CHECK(same_bits(first.rows(), g.rows()));
 }

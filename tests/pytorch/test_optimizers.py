@@ -20,6 +20,9 @@ def optimizers():
             ("adam", "adamw"), ([0.9, 0.999], [0.7, 0.8]), (1e-8, 1e-2), DECAYS):
         yield {"type": kind, "lr": 0.01, "betas": betas, "eps": eps,
                "weight_decay": decay, "decay": which}
+    for kind, (decay, which) in product(("adam", "adamw"), DECAYS):
+        yield {"type": kind, "lr": 0.01, "betas": [0.7, 0.6], "eps": 1e-8, "amsgrad": True,
+               "weight_decay": decay, "decay": which}
     for kind, window, (decay, which) in product(("accum_adam", "accum_adamw"), (1, 3, 4), DECAYS):
         yield {"type": kind, "lr": 0.01, "betas": [0.8, 0.9], "eps": 1e-8, "window": window,
                "weight_decay": decay, "decay": which}

@@ -7,7 +7,7 @@ namespace {
 
 /// torch.optim.Adam (decay coupled: g += wd x) and AdamW (decoupled: part of d is wd x, taken at
 /// the point of the gradient). Kingma and Ba 2015, algorithm 1; Loshchilov and Hutter 2019,
-/// algorithm 2.
+/// algorithm 2; amsgrad: Reddi, Kale and Kumar 2018, algorithm 2.
 class Adam : public Optimizer {
 public:
     Adam(const base::Json& spec, const arena::Layout& layout, bool decoupled)
@@ -16,27 +16,31 @@ public:
           beta1_(spec.at("betas").at(0).get<double>()),
           beta2_(spec.at("betas").at(1).get<double>()),
           eps_(spec.at("eps").get<double>()),
-          decoupled_(decoupled) {}
+          decoupled_(decoupled),
+          amsgrad_(spec.at("amsgrad")),
+          bias_correction_(spec.at("bias_correction")) {}
 
     void declare(arena::StateTable& state) override {
         first_ = state.rows("optimizer/first_moment");
         second_ = state.rows("optimizer/second_moment");
+        if (amsgrad_) largest_ = state.rows("optimizer/largest_second_moment");
     }
 
     void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
               arena::Columns columns, const StepNumbers& numbers, double* squared_update) override {
-        arena::adam_update(layout_, out, base, at, gradient, matching(first_, out),
-                           matching(second_, out), columns,
-                           {numbers.lr, beta1_, beta2_, eps_, numbers.step, decoupled_, decay_},
-                           squared_update);
+        arena::adam_update(
+            layout_, out, base, at, gradient, matching(first_, out), matching(second_, out),
+            amsgrad_ ? matching(largest_, out) : largest_, columns,
+            {numbers.lr, beta1_, beta2_, eps_, numbers.step, decoupled_, decay_, bias_correction_},
+            squared_update);
     }
 
 private:
     arena::Layout layout_;
     std::vector<double> decay_;
     double beta1_, beta2_, eps_;
-    bool decoupled_;
-    arena::Rows first_, second_;
+    bool decoupled_, amsgrad_, bias_correction_;
+    arena::Rows first_, second_, largest_;
 };
 
 }  // namespace

@@ -9,8 +9,7 @@ namespace {
 
 using base::Parameter;
 
-/// Defaults are torch.optim's.
-std::vector<Parameter> adam_parameters(const std::string& weight_decay) {
+std::vector<Parameter> moments_parameters(const std::string& weight_decay) {
     return {optimizer_key("lr", "0.001"),
             Parameter::numbers("betas", "[0.9, 0.999]", "decay rates of the two moments")
                 .at_least(0)
@@ -21,9 +20,19 @@ std::vector<Parameter> adam_parameters(const std::string& weight_decay) {
             optimizer_key("clip_norm")};
 }
 
+/// Defaults are torch.optim's.
+std::vector<Parameter> adam_parameters(const std::string& weight_decay) {
+    std::vector<Parameter> out = moments_parameters(weight_decay);
+    out.push_back(Parameter::flag("amsgrad", "false",
+                                  "divides by the largest second moment so far (AMSGrad)"));
+    out.push_back(
+        Parameter::flag("bias_correction", "true", "makes up for moments that begin at 0"));
+    return out;
+}
+
 /// The default is Decent-DP's.
 std::vector<Parameter> accum_adam_parameters(const std::string& weight_decay) {
-    std::vector<Parameter> out = adam_parameters(weight_decay);
+    std::vector<Parameter> out = moments_parameters(weight_decay);
     out.push_back(
         Parameter::integer("window", "4", "updates whose mean gradient changes the moments once")
             .at_least(1));

@@ -36,6 +36,8 @@ const Subject kSubjects[] = {
     {R"({"type": "qg_dsgdm"})", 3 + 3 + 2 + 4 + 2, "combine 2, update, W, combine 3, copy"},
     {R"({"type": "qg_adam"})", 5 + 2 + 3 + 1 + 6 + 2,
      "update 5, W, combine 2, norm, moments 6, copy"},
+    {R"({"type": "dadam"})", 2 + 9, "W, update 9"},
+    {R"({"type": "d_amsgrad"})", 8 + 2 + 4 + 2 + 3, "moments 8, W, update 4, W, combine 2"},
     {R"({"type": "d2"})", 3 + 4 + 2 + 2, "update, combine 3, copy, W"},
     {R"({"type": "d2", "form": "relay"})", 3 + 3 + 2 + 3, "update, combine 2, W, combine 2"},
     {R"({"type": "exact_diffusion"})", 3 + 3 + 3 + 2 + 2 + 3,
@@ -66,6 +68,8 @@ const Subject kSubjects[] = {
      "copy, W, combine 2, combine 2, copy, update, copy"},
     // Encoding reads a row, and decoding reads and writes what it adds to, for each neighbour.
     {R"({"type": "choco"})", 3 + 3 + 2 + 3 + 4 * 3 + 4, "update, combine 2, code, add, combine 3"},
+    {R"({"type": "adagossip"})", 3 + 3 + 2 + 3 + 4 * 3 + 6,
+     "update, combine 2, code, add, approach 6"},
     {R"({"type": "quantized_push_sum"})", 3 + 2 + 3 + 4 * 3 + 4 + 2 + 3 + 2,
      "combine 2, code, add, combine 3, copy, update, copy"},
     {R"({"type": "dcd"})", 3 + 3 + 2 + 3 + 4 * 3, "update, combine 2, code, add"},

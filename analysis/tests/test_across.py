@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from dbench_analysis import differences, figures
 from dbench_analysis.cli import main
-from dbench_analysis.figures import across, convergence, early
+from dbench_analysis.figures import across, communication, convergence, early
 
 FIVE = (("C_complete", None), ("D_complete", "complete"), ("D_exponential", "exponential"),
         ("D_torus", "torus"), ("D_ring", "ring"))
@@ -134,3 +134,15 @@ def test_odd_runs_in_figures_over_many(odd, tmp_path):
     for kind in ("convergence", "early", "connections", "scale"):
         assert main(["plot", str(odd), "-o", str(tmp_path), "--kind", kind, "--dpi", "30"]) == 0
         assert (tmp_path / f"{kind}.png").exists() and figures.KINDS[kind].reading
+
+
+def test_very_unlike_amounts_of_bytes_are_on_a_logarithmic_axis(make, monkeypatch):
+    runs = [da.open(make(name=name, graph="ring", replicas=4, spec={"message": message}))
+            for name, message in (("whole", "float32"), ("small", "sign"))]
+    assert communication.cost(runs).axes[1].get_xscale() == "linear"
+    places = communication.places
+    monkeypatch.setattr(communication, "places", lambda run, found, over:
+                        places(run, found, over) / (40 if "small" in run.name else 1))
+    axis = communication.cost(runs).axes[1]
+    assert axis.get_xscale() == "log" and "log scale" in axis.get_xlabel()
+    assert all((line.get_xdata() > 0).all() for line in axis.lines)

@@ -119,6 +119,7 @@ struct Promises {
     bool plain_alone = true;        ///< with one replica it is the plain optimizer
     bool any_rate = true;           ///< these hold for rates that change, too
     const char* tracker = nullptr;  ///< state whose mean over replicas is that of the gradients
+    const char* tracked = nullptr;  ///< or of this state
     const char* weight = nullptr;   ///< a number by which a replica counts in the mean
 };
 

@@ -19,4 +19,7 @@ base::Parameter period_parameter(const char* standard);
 /// gamma of compressed messages: how far the parameters go towards what was heard.
 base::Parameter consensus_step_parameter(const char* standard);
 
+/// Decay of a moment, below 1.
+base::Parameter moment_parameter(const char* name, const char* standard, const char* help);
+
 }  // namespace dbench::algorithms

@@ -8,31 +8,36 @@
 
 namespace dbench::algorithms {
 
-/// W times rows that stay as they are until the next exchange. They are state, so that after a
-/// restart they are sent once more.
+/// W times rows that stay as they are until that is used, `late` iterations later. They are state,
+/// so that after a restart they are sent once more.
 class LateMix {
 public:
-    LateMix(const graphs::Schedule* schedule, int64_t period)
-        : schedule_(schedule), period_(period) {}
+    LateMix(const graphs::Schedule* schedule, int64_t late) : schedule_(schedule), late_(late) {}
 
-    void start(Step& step, arena::Rows rows) { start(step, step.round, rows); }
-    /// out = W times the rows sent at the exchange before.
+    void start(Step& step, arena::Rows rows) { start(step, rows, step.layout.all()); }
+    void start(Step& step, arena::Rows rows, arena::Columns columns) {
+        start(step, step.round, rows, columns);
+    }
+    /// out = W times the rows that were sent.
     void finish(Step& step, arena::Rows rows, arena::Rows out) {
-        if (pending_.empty()) start(step, schedule_->at(step.t - period_), rows);
+        finish(step, rows, out, step.layout.all());
+    }
+    void finish(Step& step, arena::Rows rows, arena::Rows out, arena::Columns columns) {
+        if (pending_.empty()) start(step, schedule_->at(step.t - late_), rows, columns);
         for (const comm::Token& token : pending_) step.finish_mix(token, out);
         pending_.clear();
     }
 
 private:
-    void start(Step& step, graphs::Round round, arena::Rows rows) {
+    void start(Step& step, graphs::Round round, arena::Rows rows, arena::Columns columns) {
         const TimedScope scope(step.timers, Time::exchange);
-        for (const arena::Columns columns : step.layout.tiles(step.layout.all())) {
-            pending_.push_back(step.exchange.start_mix(round, rows, columns));
+        for (const arena::Columns tile : step.layout.tiles(columns)) {
+            pending_.push_back(step.exchange.start_mix(round, rows, tile));
         }
     }
 
     const graphs::Schedule* schedule_;
-    int64_t period_;
+    int64_t late_;
     std::vector<comm::Token> pending_;
 };
 

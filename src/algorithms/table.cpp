@@ -12,6 +12,8 @@ namespace dbench::algorithms {
     ROW(decentlam)              \
     ROW(qg_dsgdm)               \
     ROW(qg_adam)                \
+    ROW(dadam)                  \
+    ROW(d_amsgrad)              \
     ROW(d2)                     \
     ROW(exact_diffusion)        \
     ROW(gradient_tracking)      \
@@ -33,6 +35,7 @@ namespace dbench::algorithms {
     ROW(osgp)                   \
     ROW(quantized_push_sum)     \
     ROW(choco)                  \
+    ROW(adagossip)              \
     ROW(dcd)                    \
     ROW(ecd)                    \
     ROW(deepsqueeze)            \
@@ -59,6 +62,11 @@ base::Parameter consensus_step_parameter(const char* standard) {
                                    "consensus step: how far towards what neighbours sent")
         .greater_than(0)
         .at_most(1);
+}
+
+// At 1, a moment that never changes would be divided by 0.
+base::Parameter moment_parameter(const char* name, const char* standard, const char* help) {
+    return base::Parameter::number(name, standard, help).at_least(0).at_most(1 - 1e-12);
 }
 
 base::Json resolve_algorithm(const base::Json& given, const std::string& pointer) {

@@ -99,7 +99,7 @@ void list_keys(const std::vector<Parameter>& keys, const std::string& title, boo
     print_parameters(keys, "  ", true);
     std::string plurals;
     for (const Family& f : families()) plurals += f.plural + ", ";
-    std::cout << "\nwhat stands in <> is a family; dbench list prints each: " << plurals
+    std::cout << "\nnames in <> are families, and dbench list NAME prints one: " << plurals
               << "implementations\n";
 }
 

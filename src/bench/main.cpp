@@ -42,18 +42,32 @@ Examples:
   dbench conform gradient_tracking --graph exponential --n 12
   mpirun -n 4 dbench conform --quick)";
 
+constexpr const char* kListExamples = R"(
+Examples:
+  dbench list                         everything
+  dbench list graphs
+  dbench list evaluate                what stands at one key of a spec
+  dbench list schema > spec.schema.json     a JSON Schema, for editors)";
+
+constexpr const char* kDoctorExamples = R"(
+Examples:
+  dbench doctor
+  mpirun -n 2 dbench doctor           and how fast two hosts send, one way and both ways
+  dbench doctor results/ring.h5       whole, interrupted or damaged, and what can be done
+  dbench doctor results               whether results and checkpoints are safe there)";
+
 void add_run_options(CLI::App& command, bench::RunArguments& arguments) {
     command
         .add_option("--set", arguments.settings,
-                    "JSON pointer = value, overrides the spec; may be repeated")
+                    "set a key of the spec: JSON pointer = value; may be repeated")
         ->type_name("P=V")
         ->allow_extra_args(false);
     command
         .add_option("--output", arguments.output,
-                    "the result file; of several specs, the folder of theirs")
+                    "the result file; with several specs, the folder for their result files")
         ->type_name("F");
     command.add_flag("--quiet", arguments.quiet,
-                     "no progress and notices, warnings and errors only");
+                     "print warnings and errors only, no progress and no notices");
 }
 
 // The "--KEY VALUE" pairs that CLI11 did not know: parameters of the graph.
@@ -86,104 +100,114 @@ int dispatch(int argc, char** argv) {
 
     bench::RunArguments run;
     run.command.assign(argv, argv + argc);
-    auto* run_command = app.add_subcommand("run", "train and record");
+    auto* run_command = app.add_subcommand("run", "train as a spec says, and record");
     run_command
         ->add_option("SPEC", run.specs,
-                     "the experiment spec, a JSON file; several are run one after another")
+                     "the experiment spec, a JSON file; several specs are run one after another")
         ->required();
     add_run_options(*run_command, run);
     run_command->add_flag("--overwrite", run.overwrite, "replace an existing result file");
     run_command
         ->add_flag("--resume", run.resume,
-                   "go on from the newest checkpoint; from the start where there is none")
+                   "continue from the newest checkpoint, or start if there is none")
         ->excludes("--overwrite");
     run_command->footer(kRunExamples);
 
     bool check_json = false;
     auto* check_command = app.add_subcommand(
-        "check", "validate a spec; print it resolved, with memory, bytes and the certificate");
+        "check", "check a spec, and print it with all defaults, its memory, traffic and graph");
     check_command->add_option("SPEC", run.specs, "the experiment spec, a JSON file")
         ->required()
         ->expected(1);
     add_run_options(*check_command, run);
-    check_command->add_flag("--json", check_json, "machine-readable");
+    check_command->add_flag("--json", check_json, "machine-readable output");
     check_command->footer(kCheckExamples);
 
     bench::GraphArguments graph;
-    auto* graph_command = app.add_subcommand("graph", "certify or print a communication graph");
-    auto* type_option =
-        graph_command->add_option("TYPE", graph.type, "the graph (dbench list graphs)");
+    auto* graph_command =
+        app.add_subcommand("graph", "print a communication graph, or what is proven about it");
+    auto* type_option = graph_command->add_option(
+        "TYPE", graph.type, "the graph; its parameters follow as --KEY VALUE (dbench list graphs)");
     graph_command
-        ->add_option(
-            "--compare", graph.compare,
-            "several side by side, instead of TYPE: A,B,C; each TYPE or TYPE:KEY=VALUE:...")
+        ->add_option("--compare", graph.compare,
+                     "compare several graphs: A,B,C, each of them TYPE or TYPE:KEY=VALUE:...")
         ->delimiter(',')
         ->excludes(type_option);
-    graph_command->add_option("--n", graph.n, "replicas")
+    graph_command->add_option("--n", graph.n, "number of replicas")
         ->required()
         ->check(CLI::Range(1, 1 << 24));
-    graph_command->add_option("--seed", graph.seed, "of random graphs");
+    graph_command->add_option("--seed", graph.seed, "seed of random graphs");
     auto* round_option =
-        graph_command->add_option("--round", graph.round, "which round of a sequence")
+        graph_command->add_option("--round", graph.round, "the round of a sequence that is printed")
             ->check(CLI::NonNegativeNumber);
     auto* rounds_option =
         graph_command
-            ->add_option("--rounds", graph.rounds,
-                         "A:B, with --matrix or --edges: rounds A to B - 1, each under a line "
-                         "\"# round t\"")
+            ->add_option(
+                "--rounds", graph.rounds,
+                "A:B, with --matrix or --edges: print rounds A to B - 1, each after a line "
+                "\"# round t\"")
             ->excludes(round_option);
-    auto* json_flag =
-        graph_command->add_flag("--json", graph.json, "certificate, machine-readable");
-    auto* matrix_flag = graph_command->add_flag("--matrix", graph.matrix, "W, row by row");
-    auto* edges_flag = graph_command->add_flag("--edges", graph.edges, "lines: to from weight");
-    auto* dot_flag = graph_command->add_flag("--dot", graph.dot, "for Graphviz");
+    auto* json_flag = graph_command->add_flag("--json", graph.json, "machine-readable output");
+    auto* matrix_flag =
+        graph_command->add_flag("--matrix", graph.matrix, "print the mixing matrix W, row by row");
+    auto* edges_flag =
+        graph_command->add_flag("--edges", graph.edges, "print the edges as lines: to from weight");
+    auto* dot_flag = graph_command->add_flag("--dot", graph.dot, "print the graph for Graphviz");
     json_flag->excludes(matrix_flag)->excludes(edges_flag)->excludes(dot_flag);
     matrix_flag->excludes(edges_flag)->excludes(dot_flag);
     edges_flag->excludes(dot_flag);
     rounds_option->excludes(json_flag)->excludes(dot_flag);
-    graph_command->add_option("--algorithm", graph.algorithm,
-                              "NAME or NAME:KEY=VALUE:..., and how it grows on the graph");
-    graph_command->add_option("--gamma", graph.gamma, "decay of the effective neighbours, 0.951")
+    graph_command->add_option(
+        "--algorithm", graph.algorithm,
+        "NAME or NAME:KEY=VALUE:...: print whether this algorithm is stable on the graph");
+    graph_command
+        ->add_option("--gamma", graph.gamma,
+                     "decay in the effective number of neighbours (default: 0.951)")
         ->check(CLI::Range(0.0, 0.999999));
     graph_command
         ->add_option("--gpus-per-node", graph.gpus_per_node,
-                     "traffic between nodes of so many GPUs, one replica each")
+                     "print the traffic between nodes with this many GPUs, one replica per GPU")
         ->check(CLI::PositiveNumber);
-    graph_command->add_option("--placement", graph.placement,
-                              "of replicas: linear (default), node_major, random, optimised");
+    graph_command->add_option(
+        "--placement", graph.placement,
+        "where replicas are placed: linear (default), node_major, random, optimised");
     graph_command
         ->add_option("--model-bytes", graph.model_bytes,
-                     "of one model's parameters: traffic in bytes, not in models")
+                     "size of a model's parameters, to print traffic in bytes")
         ->check(CLI::PositiveNumber);
     graph_command->allow_extras();
     graph_command->footer(kGraphExamples);
 
     bench::ConformArguments conform;
     auto* conform_command = app.add_subcommand(
-        "conform", "every algorithm against a dense reference and what it promises");
+        "conform", "check every algorithm against a dense reference and its promises");
     conform_command->add_option("ALGORITHM", conform.algorithm,
-                                "one of them (dbench list algorithms); default all");
-    conform_command->add_option("--graph", conform.graph,
-                                "TYPE or TYPE:KEY=VALUE:..., default one that suits: ring or path");
-    conform_command->add_option("--n", conform.n, "replicas, 8")->check(CLI::Range(2, 256));
+                                "check this algorithm only (dbench list algorithms)");
+    conform_command->add_option(
+        "--graph", conform.graph,
+        "TYPE or TYPE:KEY=VALUE:... (default: one that suits, ring or path)");
+    conform_command->add_option("--n", conform.n, "number of replicas (default: 8)")
+        ->check(CLI::Range(2, 256));
     conform_command->add_flag("--quick", conform.quick,
-                              "without what takes thousands of iterations (bias, noise)");
-    conform_command->add_flag("--json", conform.json, "machine-readable");
+                              "leave out checks that take thousands of iterations (bias, noise)");
+    conform_command->add_flag("--json", conform.json, "machine-readable output");
     conform_command->footer(kConformExamples);
 
     std::string list_family;
     bool list_json = false;
-    auto* list_command = app.add_subcommand("list", "what a spec can name, with defaults");
+    auto* list_command = app.add_subcommand("list", "print what a spec can contain, with defaults");
     list_command->add_option("FAMILY", list_family,
-                             "spec, models, data, graphs, algorithms, optimizers, schedules, ...");
-    list_command->add_flag("--json", list_json, "machine-readable");
+                             "spec, models, data, graphs, algorithms, ...; or a key of the spec");
+    list_command->add_flag("--json", list_json, "machine-readable output");
+    list_command->footer(kListExamples);
 
     std::string doctor_path;
     auto* doctor_command = app.add_subcommand(
         "doctor",
-        "this build and machine; or the state of a result file; or a folder's file system");
+        "report on this build and machine, on a result file, or on a folder's file system");
     doctor_command->add_option("PATH", doctor_path, "a result file or a folder");
-    auto* version_command = app.add_subcommand("version", "version, build and libraries");
+    doctor_command->footer(kDoctorExamples);
+    auto* version_command = app.add_subcommand("version", "print version, build and libraries");
 
     try {
         app.parse(argc, argv);

@@ -178,7 +178,7 @@ void check_codec(const Json& algorithm, const Json& message) {
 const std::vector<base::Parameter>& outer_parameters() {
     using P = base::Parameter;
     static const std::vector<P> all = {
-        P::text("base", "null", "a spec file, named from this one's folder, that this one changes"),
+        P::text("base", "null", "a spec file that this one changes, relative to this one's folder"),
         P::of("models", "model", "", "which model to train"),
         P::of("data", "data", "", "which data set to train on; beside its own keys")
             .or_object(data::DataSpec::section().parameters()),
@@ -190,8 +190,8 @@ const std::vector<base::Parameter>& outer_parameters() {
               "who averages with whom, where there is no implementation; or a list of graphs, each "
               "but the last with until")
             .or_null(),
-        P::of("optimizers", "optimizer", "\"sgd\"", "of every replica"),
-        P::of("schedules", "schedule", "\"constant\"", "of the learning rate"),
+        P::of("optimizers", "optimizer", "\"sgd\"", "the optimizer of every replica"),
+        P::of("schedules", "schedule", "\"constant\"", "schedule of the learning rate"),
     };
     return all;
 }

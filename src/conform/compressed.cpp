@@ -1,5 +1,6 @@
 // Algorithms whose messages are compressed; Q is whatever the codec makes of a message.
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "conform/families.hpp"
@@ -19,6 +20,36 @@ public:
 
 protected:
     std::unique_ptr<LocalOptimizer> optimizer_;
+};
+
+/// AdaGossip: CHOCO-SGD of the paper with r = W xhat - xhat; v = beta v + (1 - beta) r^2;
+/// x+ = h + min(gamma / (sqrt(v / (1 - beta^k)) + 1e-8), 1) r elementwise, k = t + 1.
+class AdaGossip final : public Compressed {
+public:
+    explicit AdaGossip(Parts parts)
+        : Compressed(parts),
+          gamma_(parts.algorithm.at("gamma")),
+          beta_(parts.algorithm.at("beta")),
+          known_(zero(parts)),
+          v_(known_) {}
+
+    void step(const Iteration& it, Matrix& x) override {
+        const Weights w = it.w(it.t);
+        const Matrix u = it.lr * optimizer_->direction_at(it, x);
+        it.updates(u);
+        x -= u;
+        it.rests(x);
+        known_ += it.compress(x - known_, 0);
+        it.tells(w);
+        const Matrix r = w * known_ - known_;
+        v_ = beta_ * v_ + (1 - beta_) * r.cwiseAbs2();
+        const Matrix root = (v_ / (1 - std::pow(beta_, static_cast<double>(it.t + 1)))).cwiseSqrt();
+        x.array() += (gamma_ / (root.array() + 1e-8)).min(1) * r.array();
+    }
+
+private:
+    double gamma_, beta_;
+    Matrix known_, v_;
 };
 
 /// CHOCO-SGD. paper: h = x - lr d; q = Q(h - xhat); xhat += q; x+ = h + gamma (W xhat - xhat).
@@ -156,6 +187,9 @@ private:
 
 std::unique_ptr<Reference> make_choco(Parts parts) {
     return std::make_unique<Choco>(std::move(parts));
+}
+std::unique_ptr<Reference> make_adagossip(Parts parts) {
+    return std::make_unique<AdaGossip>(std::move(parts));
 }
 std::unique_ptr<Reference> make_dcd(Parts parts) { return std::make_unique<Dcd>(std::move(parts)); }
 std::unique_ptr<Reference> make_ecd(Parts parts) { return std::make_unique<Ecd>(std::move(parts)); }

@@ -44,7 +44,8 @@ std::optional<Difference> Kit::reference(const Problem& problem, const Json& gra
     double lr_max = 0;
     for (int64_t t = 0; t < compared_; ++t) lr_max = std::max(lr_max, moving_rate(t));
     const Json algorithm = reference_of ? *reference_of : training.algorithm;
-    const auto reference = make_reference(algorithm, training.optimizer, {n, p, kPerEpoch, lr_max});
+    const auto reference = make_reference(algorithm, training.optimizer,
+                                          {n, p, kPerEpoch, lr_max, {p - kBiases, kBiases}});
     if (!reference) return std::nullopt;
     Trainee trainee(world_, problem, training, *subject_.row);
     const auto schedule = graph_of(graph, n, compared_);
@@ -150,9 +151,11 @@ double Kit::tracker(const Problem& problem) {
     double largest = 0;
     for (int64_t t = 0; t < compared_; ++t) {
         trainee.step();
-        const Matrix y = trainee.state(subject_.row->promises.tracker);
-        largest = std::max(
-            largest, difference(y.colwise().mean(), trainee.last_gradients().colwise().mean()));
+        const algorithms::Promises& promises = subject_.row->promises;
+        const Matrix y = trainee.state(promises.tracker);
+        const Matrix tracked =
+            promises.tracked ? trainee.state(promises.tracked) : trainee.last_gradients();
+        largest = std::max(largest, difference(y.colwise().mean(), tracked.colwise().mean()));
     }
     return largest;
 }

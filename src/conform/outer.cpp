@@ -5,6 +5,7 @@
 #include <string>
 
 #include "conform/families.hpp"
+#include "conform/weights.hpp"
 
 namespace dbench::conform {
 namespace {
@@ -101,28 +102,65 @@ private:
 
 /// DiLoCo (2311.08105), SGD with Nesterov momentum as PyTorch has it:
 ///     D = theta - W x;  v+ = mu v + D;  theta+ = theta - eta (D + mu v+)
-/// with W = J/n in the paper.
-class DiLoCo : public Outer {
+/// with W = J/n in the paper; then x+ = (1 - alpha) theta+ + alpha x. One fragment in turn (here
+/// its tensors are one each, one after the other), every period / fragments iterations, with the x
+/// and the W of `delay` iterations before.
+class DiLoCo : public Reference {
 public:
     explicit DiLoCo(Parts parts)
-        : Outer(std::move(parts)),
-          eta_(parts.algorithm.at("outer_lr").get<double>()),
-          mu_(parts.algorithm.at("outer_momentum").get<double>()),
-          v_(zero_) {}
-
-    std::vector<Matrix*> rows() override { return {&v_}; }
-
-private:
-    Matrix outer(const Iteration& it, const Weights& w, const Matrix& slow,
-                 const Matrix& x) override {
-        it.averages(x, w);
-        const Matrix change = slow - w * x;
-        v_ = mu_ * v_ + change;
-        return slow - eta_ * (change + mu_ * v_);
+        : optimizer_(std::move(parts.optimizer)),
+          fragments_(parts.algorithm.at("fragments")),
+          every_(parts.algorithm.at("period").get<int64_t>() / fragments_),
+          delay_(parts.algorithm.at("delay")),
+          eta_(parts.algorithm.at("outer_lr")),
+          mu_(parts.algorithm.at("outer_momentum")),
+          alpha_(parts.algorithm.at("alpha")),
+          sizes_(parts.context.tensors),
+          v_(Matrix::Zero(parts.context.replicas, parts.context.parameters)) {
+        if (sizes_.empty() || fragments_ == 1) sizes_ = {v_.cols()};
     }
 
-    double eta_, mu_;
-    Matrix v_;
+    void step(const Iteration& it, Matrix& x) override {
+        if (it.t == 0) theta_ = x;
+        const Matrix u = it.lr * optimizer_->direction_at(it, x);
+        it.updates(u);
+        x -= u;
+        it.rests(x);
+        if ((it.t + 1 + delay_) % every_ == 0) {
+            const Weights w = it.w(exchanges_++);
+            const auto count = static_cast<double>(columns().second);
+            it.sends(rows_sent(w) * count / static_cast<double>(x.cols()));
+            mixed_ = w * x;
+        }
+        if ((it.t + 1) % every_ == 0) use(x);
+    }
+    std::vector<Matrix*> rows() override {
+        return alpha_ > 0 ? std::vector<Matrix*>{&v_, &theta_} : std::vector<Matrix*>{&v_};
+    }
+    int64_t cycle() const override { return every_ * fragments_; }
+
+private:
+    /// Of the fragment whose exchange is the last one.
+    std::pair<Eigen::Index, Eigen::Index> columns() const {
+        const auto turn = static_cast<size_t>((exchanges_ - 1) % fragments_);
+        return {std::accumulate(sizes_.begin(), sizes_.begin() + turn, int64_t{0}), sizes_[turn]};
+    }
+    void use(Matrix& x) {
+        const auto [first, count] = columns();
+        auto theta = theta_.middleCols(first, count), v = v_.middleCols(first, count);
+        const Matrix change = theta - mixed_.middleCols(first, count);
+        v = mu_ * v + change;
+        theta -= eta_ * (change + mu_ * v);
+        auto local = x.middleCols(first, count);
+        local = (1 - alpha_) * theta + alpha_ * local;
+    }
+
+    std::unique_ptr<LocalOptimizer> optimizer_;
+    int64_t fragments_, every_, delay_;
+    double eta_, mu_, alpha_;
+    std::vector<int64_t> sizes_;
+    int64_t exchanges_ = 0;
+    Matrix theta_, v_, mixed_;
 };
 
 /// NoLoCo (2506.10911), W the mean inside each group in the paper:

@@ -30,6 +30,7 @@ std::unique_ptr<Reference> recursion_of(const base::Json& algorithm, int64_t rep
                                         int64_t columns) {
     base::Json each = algorithm;
     if (rests_between_exchanges(algorithm)) each["period"] = 1;
+    if (each.contains("fragments")) each["fragments"] = 1, each["delay"] = 0;  // each is alike
     if (each.contains("max_rounds")) each["max_rounds"] = 1;  // more only bring replicas closer
     return make_reference(each, {{"type", "sgd"}}, {replicas, columns});
 }

@@ -17,6 +17,8 @@ namespace dbench::conform {
     ROW(decentlam)              \
     ROW(qg_dsgdm)               \
     ROW(qg_adam)                \
+    ROW(dadam)                  \
+    ROW(d_amsgrad)              \
     ROW(d2)                     \
     ROW(exact_diffusion)        \
     ROW(gradient_tracking)      \
@@ -38,6 +40,7 @@ namespace dbench::conform {
     ROW(osgp)                   \
     ROW(quantized_push_sum)     \
     ROW(choco)                  \
+    ROW(adagossip)              \
     ROW(dcd)                    \
     ROW(ecd)                    \
     ROW(deepsqueeze)            \

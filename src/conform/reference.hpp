@@ -68,8 +68,9 @@ public:
 /// What some of them know of the run.
 struct ReferenceContext {
     int64_t replicas, parameters;
-    int64_t per_epoch = 1;  ///< iterations
-    double lr_max = 1;      ///< largest learning rate of the run
+    int64_t per_epoch = 1;              ///< iterations
+    double lr_max = 1;                  ///< largest learning rate of the run
+    std::vector<int64_t> tensors = {};  ///< elements of each, where their borders matter
 };
 
 /// The reference of a resolved spec's `algorithm` with its `optimizer` (both with all defaults

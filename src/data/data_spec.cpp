@@ -13,7 +13,8 @@ using base::Parameter;
 using base::UserError;
 
 Parameter global_batch() {
-    return Parameter::integer("global", "", "samples of all replicas and an iteration").at_least(1);
+    return Parameter::integer("global", "", "samples per iteration, of all replicas together")
+        .at_least(1);
 }
 
 Json resolve_batch_size(const Json& given, const std::string& pointer) {
@@ -50,7 +51,8 @@ void take(const Json& value, BatchSize& out) {
 
 const base::Section<DataLimit>& DataLimit::section() {
     const auto samples = [](const char* split) {
-        return Parameter::integer(split, "null", "first samples taken; null: all")
+        return Parameter::integer(split, "null",
+                                  "how many of the first samples are used; null: all")
             .at_least(1)
             .or_null();
     };
@@ -72,7 +74,7 @@ const base::Section<DataSpec>& DataSpec::section() {
          &DataSpec::batch_size},
         {Parameter::of("partitions", "partition", R"({"type": "shuffled"})",
                        "how samples are dealt to replicas", resolve_partition)},
-        {Parameter::integer("validation", "0", "samples held out of the training set's end")
+        {Parameter::integer("validation", "0", "samples held out from the end of the training set")
              .at_least(0),
          &DataSpec::validation},
         {Parameter::flag("augment", "false", "random crop (padding 4) and flip of training images"),

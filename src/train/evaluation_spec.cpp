@@ -28,7 +28,8 @@ void set_replicas(EvaluateSpec& spec, const Json& value) {
 
 const base::Section<EvaluateSpec>& EvaluateSpec::section() {
     static const base::Section<EvaluateSpec> keys{
-        {Parameter::duration("every", R"({"epochs": 1})", "null: only at the ends")
+        {Parameter::duration("every", R"({"epochs": 1})",
+                             "how often; null: only at the start and the end")
              .greater_than(0)
              .or_null(),
          &EvaluateSpec::every},
@@ -36,9 +37,9 @@ const base::Section<EvaluateSpec>& EvaluateSpec::section() {
              .shaped(R"({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "all"}]})"),
          set_replicas},
         {base::Words<bool>("batchnorm", {{"pooled", false}, {"recalibrate", true}}, false,
-                           "statistics of the mean model"),
+                           "BatchNorm statistics of the mean model"),
          &EvaluateSpec::recalibrate},
-        {Parameter::integer("batch_size", "256", "samples at once").at_least(1),
+        {Parameter::integer("batch_size", "256", "samples that are evaluated at once").at_least(1),
          &EvaluateSpec::batch_size},
     };
     return keys;

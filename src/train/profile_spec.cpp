@@ -16,13 +16,18 @@ const base::Section<VarianceSpec>& VarianceSpec::section() {
 
 const base::Section<ProfileSpec>& ProfileSpec::section() {
     static const base::Section<ProfileSpec> keys{
-        {Parameter::stages("every", R"({"iterations": 1})", "rows of /parameters").greater_than(0),
+        {Parameter::stages("every", R"({"iterations": 1})",
+                           "how often a row of /parameters is recorded")
+             .greater_than(0),
          &ProfileSpec::every},
         {Parameter::flag("norms", "true", "L2 norm of every tensor before averaging"),
          &ProfileSpec::norms},
         {"variance", &ProfileSpec::variance, "variance over replicas", "kind"},
-        {Parameter::flag("after", "false", "variance after averaging too"), &ProfileSpec::after},
-        {Parameter::integer("graphs", "256", "most matrices kept of random sequences").at_least(1),
+        {Parameter::flag("after", "false", "also record the variance after averaging"),
+         &ProfileSpec::after},
+        {Parameter::integer("graphs", "256",
+                            "how many matrices of a random sequence are kept at most")
+             .at_least(1),
          &ProfileSpec::graphs},
     };
     return keys;

@@ -94,30 +94,30 @@ constexpr double kMostReplicas = 1 << 24;
 const base::Section<RunSpec>& RunSpec::section() {
     using R = RunSpec;
     static const base::Section<R> keys{
-        {Parameter::any("name", "\"{file}\"", "of the run: letters, digits, '.', '_', '-'",
+        {Parameter::any("name", "\"{file}\"", "name of the run: letters, digits, '.', '_', '-'",
                         resolve_name)
              .shaped(R"({"type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]*$"})"),
          &R::name},
-        {Parameter::text("notes", "\"\"", "for people"), &R::notes},
+        {Parameter::text("notes", "\"\"", "free text, kept in the result file"), &R::notes},
         {Parameter::integer("replicas", "", "how many model replicas to train")
              .at_least(1)
              .at_most(kMostReplicas, "a graph has at most 2^24 nodes"),
          &R::replicas},
         {Parameter::any("seed", "1",
-                        "a number, or one each for init, data, graph, augment, message",
+                        "one number, or a number each for init, data, graph, augment, message",
                         resolve_seed)
              .shaped(kSeedShape)
              .or_object(seeds()),
          &R::seed},
         {Words<arena::DType>(
              "precision", {{"float32", arena::DType::float32}, {"float64", arena::DType::float64}},
-             arena::DType::float32, "of all arithmetic"),
+             arena::DType::float32, "precision of all arithmetic"),
          &R::precision},
         {Words<Device>("device",
                        {{"auto", Device::any}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
                        Device::any, "where replicas train", resolve_device),
          &R::device},
-        {Parameter::duration("length", R"({"epochs": 1})", "of the run").greater_than(0),
+        {Parameter::duration("length", R"({"epochs": 1})", "how long the run is").greater_than(0),
          &R::length},
         {Words<Init>(
              "init",
@@ -136,7 +136,8 @@ const base::Section<RunSpec>& RunSpec::section() {
                                 {{"auto", comm::Reduction::reproducible},
                                  {"reproducible", comm::Reduction::reproducible},
                                  {"library", comm::Reduction::library}},
-                                comm::Reduction::reproducible, "how sums over replicas go"),
+                                comm::Reduction::reproducible,
+                                "how sums over replicas are computed"),
          &R::reduction},
         {Parameter::of("codecs", "message", "\"float32\"",
                        "how parameters and gradients travel: as they are, in 16 bits, or, with "
@@ -144,7 +145,7 @@ const base::Section<RunSpec>& RunSpec::section() {
                        resolve_message),
          &R::message},
         {Words<bool>("nonfinite", {{"record", false}, {"stop", true}}, false,
-                     "on a loss not finite"),
+                     "what happens when a loss is not finite"),
          &R::stop_on_nonfinite},
         {"checkpoint", &R::checkpoint, "checkpoints"},
         {Parameter::text("output", R"("results/{name}.h5")", "the result file"), &R::output},

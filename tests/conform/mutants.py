@@ -52,6 +52,8 @@ MUTANTS = [
     # Compressed messages.
     of("choco_forgets_its_own_copy", "choco", ("{{known_, 1, 0}, ", "{{known_, 0.9, 0}, ")),
     of("choco_hears_twice", "choco", ("{mixed_, 0, 1}}", "{mixed_, 0, 2}}")),
+    of("adagossip_counts_from_two", "adagossip", ("beta_, step.t + 1}", "beta_, step.t + 2}"),
+       file=f"{TYPES}choco.cpp"),
     of("dcd_without_first_copy", "dcd", ("if (step.t == 0) ", "if (step.t < 0) ")),
     of("ecd_an_iteration_late", "ecd", ("step.t + 1) / 2", "step.t + 2) / 2")),
     of("deepsqueeze_keeps_no_error", "deepsqueeze", ("{error_, -1, 0}", "{error_, -0.5, 0}")),
@@ -65,7 +67,12 @@ MUTANTS = [
             "bucket.columns);\n"), header=FORMS),
     of("exact_diffusion_corrects_for_all", "exact_diffusion",
        ("{1, correction_}, {share_,", "{1, correction_}, {1,"), header=FORMS),
-    of("outer_steps_without_first_copy", "diloco",
+    of("diloco_without_first_copy", "diloco",
+       gone("        if (step.t == 0) step.copy(step.x, theta_, step.layout.all());\n")),
+    of("diloco_sends_again_what_it_has_now", "diloco",
+       ("late_.finish(step, delay_ == 0 ? step.x : sent_,", "late_.finish(step, step.x,")),
+    of("diloco_keeps_a_share_of_the_mean", "diloco", ("{alpha_, step.x}", "{alpha_, mixed}")),
+    of("outer_steps_without_first_copy", "noloco",
        gone("        if (step.t == 0) step.copy(step.x, anchor_, step.layout.all());\n"),
        header=OUTER),
     of("slowmo_without_first_copy", "slowmo",
@@ -117,7 +124,20 @@ MUTANTS = [
                "        if (!averages(step.round)) return;\n")),
     of("decentlam_rests_with_its_graph", "decentlam",
        (COMBINED, COMBINED + "        if (!averages(step.round)) return;\n")),
+    of("d_amsgrad_tracks_before_it_steps", "d_amsgrad",
+       swapped("        {\n"
+               "            const TimedScope scope(step.timers, Time::update);\n"
+               "            arena::descend_by_size(step.layout, step.x, mixed_.rows(), first_, "
+               "tracker_,\n"
+               "                                   step.layout.all(), step.numbers.lr, eps_,\n"
+               "                                   step.probe.squared_update());\n"
+               "        }\n",
+               "        trackers_.finish(step, tracker_);\n")),
+    of("d_amsgrad_loses_a_growth", "d_amsgrad",
+       ("{{1, tracker_}, {1, step.g}}", "{{1, tracker_}}")),
     # Weight decay.
+    of("dadam_without_decay", "dadam",
+       ("{ step.decay(columns); }", "{ (void)step, (void)columns; }")),
     of("qg_adam_without_decay", "qg_adam", gone("        step.decay(columns);\n")),
     of("qg_gutm_without_decay", "qg_gutm",
        ("        step.decay(columns);\n", "        if (beta_ == 0) step.decay(columns);\n"),

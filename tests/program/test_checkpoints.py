@@ -30,6 +30,8 @@ STATES = {  # every kind of state
     "relays": {"algorithm": "relaysgd", "graph": "path"},
     "running maximum": {"algorithm": {"type": "consensus_control", "fraction": 0.4}},
     "averaging under way": {"algorithm": {"type": "overlap_local_sgd", "period": 7}},
+    "fragments under way": {"algorithm": {"type": "diloco", "period": 14, "fragments": 2, "delay": 5,
+                                          "alpha": 0.5}},
     "push-sum, sums in flight": {"algorithm": {"type": "osgp", "tau": 3},
                                  "graph": {"type": "star", "weights": "column"}},
     "public copies, keyed noise": {"algorithm": "beer", "message": {"type": "qsgd", "bits": 4}},

@@ -100,7 +100,7 @@ struct LowRank {
 CodecEntry low_rank_codec() {
     return {{"low_rank",
              "a matrix of low rank near each tensor",
-             {base::Parameter::integer("rank", "1", "of the matrix").at_least(1)}},
+             {base::Parameter::integer("rank", "1", "rank of the matrix").at_least(1)}},
             [](const base::Json& spec) { return codec_of(LowRank{spec.at("rank")}); },
             true};
 }

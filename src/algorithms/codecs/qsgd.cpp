@@ -61,20 +61,18 @@ struct Qsgd {
 }  // namespace
 
 CodecEntry qsgd_codec() {
-    return {{"qsgd",
-             "levels of each tensor's norm, rounded by chance",
-             {base::Parameter::integer("bits", "4",
-                                       "of a level, beside its sign: 2^bits - 1 of "
-                                       "them")
-                  .at_least(1)
-                  .at_most(16),
-              base::Parameter::flag("unbiased", "false",
-                                    "not shrunk to a contraction, so that the mean over draws is "
-                                    "v")}},
-            [](const base::Json& spec) {
-                return codec_of(Qsgd{spec.at("bits"), spec.at("unbiased")});
-            },
-            true};
+    return {
+        {"qsgd",
+         "levels of each tensor's norm, rounded by chance",
+         {base::Parameter::integer("bits", "4", "of an element beside its sign: 2^bits - 1 levels")
+              .at_least(1)
+              .at_most(16),
+          base::Parameter::flag("unbiased", "false",
+                                "not scaled down to a contraction: the mean over draws is v")}},
+        [](const base::Json& spec) {
+            return codec_of(Qsgd{spec.at("bits"), spec.at("unbiased")});
+        },
+        true};
 }
 
 }  // namespace dbench::algorithms

@@ -59,10 +59,10 @@ struct RandomK {
 
 CodecEntry random_k_codec() {
     return {{"random_k",
-             "elements of each tensor drawn by a key, which need no indices",
-             {ratio_parameter(), base::Parameter::flag("unbiased", "false",
-                                                       "they count numel / k times, so that the "
-                                                       "mean over draws is v")}},
+             "random elements of each tensor; both sides know which, no indices are sent",
+             {ratio_parameter(),
+              base::Parameter::flag("unbiased", "false",
+                                    "scaled by numel / k: the mean over draws is v")}},
             [](const base::Json& spec) {
                 return codec_of(RandomK{spec.at("ratio"), spec.at("unbiased")});
             },

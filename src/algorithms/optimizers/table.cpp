@@ -34,7 +34,8 @@ std::vector<Parameter> adam_parameters(const std::string& weight_decay) {
 std::vector<Parameter> accum_adam_parameters(const std::string& weight_decay) {
     std::vector<Parameter> out = moments_parameters(weight_decay);
     out.push_back(
-        Parameter::integer("window", "4", "updates whose mean gradient changes the moments once")
+        Parameter::integer("window", "4",
+                           "the moments change once in so many updates, by their mean gradient")
             .at_least(1));
     return out;
 }

@@ -110,7 +110,7 @@ AlgorithmEntry beer_entry() {
 
 AlgorithmEntry motef_entry() {
     return {{"motef",
-             "the same with momentum, which smooths noise (MoTEF)",
+             "beer with momentum, which smooths noise (MoTEF)",
              {consensus_step_parameter("0.1"),
               base::Parameter::number("lambda", "0.1", "share of the new gradient in the momentum")
                   .greater_than(0)

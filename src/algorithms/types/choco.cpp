@@ -10,11 +10,19 @@
 // With local steps, h moves on between exchanges (period; with Adam this is CD-Adam and LoDAdaC).
 // s = sum_j w_ij x^_j. The mean moves as without compression, whatever Q is. One message per
 // neighbour and iteration; keeps x^ and s.
+//
+// AdaGossip (Aketi, Hashemi and Roy 2024, arXiv 2404.05919; code: aparna-aketi/AdaG_SGD) has a
+// gamma for each element, smaller where neighbours' copies have been far away: with r = s - x^,
+//
+//     v <- beta v + (1 - beta) r^2;   x <- h + min(gamma / (sqrt(v / (1 - beta^t)) + 1e-8), 1) r
+//
+// so that no element moves much further than gamma; the mean is not conserved. Keeps v, too.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/codecs/messages.hpp"
 #include "algorithms/entries.hpp"
+#include "arena/adaptive.hpp"
 #include "graphs/schedules/chosen.hpp"
 
 namespace dbench::algorithms {
@@ -40,17 +48,18 @@ protected:
         messages().send(step, lack_.rows());
     }
     void hear(Step& step) { messages().hear(step, {{known_, 1, 0}, {mixed_, 0, 1}}); }
-    void approach(Step& step) {
+    virtual void approach(Step& step) {
         step.combine(step.x, {{1, step.x}, {gamma_, mixed_}, {-gamma_, known_}}, step.layout.all());
     }
 
-private:
     double gamma_;
     arena::Rows known_, mixed_;
+
+private:
     arena::Buffer lack_;
 };
 
-class AsInThePaper final : public Choco {
+class AsInThePaper : public Choco {
 public:
     using Choco::Choco;
     void after_backward(Step& step) override {
@@ -62,6 +71,28 @@ public:
         }
         step.probe.averaged(step.x);
     }
+};
+
+class AdaGossip final : public AsInThePaper {
+public:
+    AdaGossip(const AlgorithmContext& context, double gamma, double beta)
+        : AsInThePaper(context, gamma), beta_(beta) {}
+
+    void declare(arena::StateTable& state) override {
+        AsInThePaper::declare(state);
+        squared_ = state.rows("algorithm/squared_distance");
+    }
+
+protected:
+    void approach(Step& step) override {
+        const TimedScope scope(step.timers, Time::exchange);
+        arena::approach_adaptively(step.layout, step.x, known_, mixed_, squared_, step.layout.all(),
+                                   {gamma_, beta_, step.t + 1});
+    }
+
+private:
+    double beta_;
+    arena::Rows squared_;
 };
 
 class Parallel final : public Choco {
@@ -91,6 +122,10 @@ std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& 
     return std::make_unique<Parallel>(context, gamma);
 }
 
+std::unique_ptr<Algorithm> make_adagossip(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<AdaGossip>(context, spec.at("gamma"), spec.at("beta"));
+}
+
 std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
                                            std::shared_ptr<const graphs::Schedule> graph,
                                            const graphs::RunFacts&) {
@@ -110,6 +145,16 @@ AlgorithmEntry choco_entry() {
             {.sequences = false, .compresses = true},
             {},
             schedule};
+}
+
+AlgorithmEntry adagossip_entry() {
+    return {{"adagossip",
+             "choco with a consensus step for each element (AdaGossip)",
+             {consensus_step_parameter("0.001"),
+              moment_parameter("beta", "0.999", "decay of the squared distances")}},
+            make_adagossip,
+            {.sequences = false, .compresses = true},
+            {.mean = MeanRule::none, .bias = Bias::none}};
 }
 
 }  // namespace dbench::algorithms

@@ -49,7 +49,7 @@ std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& 
 
 AlgorithmEntry cocod_sgd_entry() {
     return {{"cocod_sgd",
-             "local steps while the parameters of before are averaged (CoCoD-SGD)",
+             "local steps while the previous parameters are averaged (CoCoD-SGD)",
              {period_parameter("8")}},
             make,
             {},

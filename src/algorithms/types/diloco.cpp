@@ -1,65 +1,172 @@
 // DiLoCo (Douillard et al. 2023, arXiv 2311.08105, algorithm 1): H local steps from theta, then
 // Nesterov momentum on the mean change (as torch.optim.SGD has it):
 //
-//     D = theta - mean_j x_j;   v <- mu v + D;   theta <- theta - eta (D + mu v)
+//     D = theta - mean_j x_j;   v <- mu v + D;   theta <- theta - eta (D + mu v);   x <- theta
+//
+// Streaming DiLoCo (Douillard et al. 2025, arXiv 2501.18512, from memory of the paper; code:
+// meta-pytorch/torchft, local_sgd.py): F fragments of consecutive tensors take turns, one every H/F
+// iterations; with a delay of tau iterations, x_j is that of tau iterations ago, and its averaging
+// is hidden behind the local steps since; alpha keeps a share of them:
+//
+//     x <- (1 - alpha) theta + alpha x
 //
 // On a graph that is not complete, each replica has its own theta_i and v_i and W stands in the
-// mean's place, D_i = theta_i - sum_j w_ij x_j (our reading; with mu = 0, eta = 1 local_sgd). One
-// row per neighbour and exchange; keeps theta and v.
+// mean's place, D_i = theta_i - sum_j w_ij x_j (our reading; with mu = 0, eta = 1 local_sgd). A
+// fragment's columns per neighbour and exchange; keeps theta and v, and with a delay what was sent.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "algorithms/outer_steps.hpp"
+#include "algorithms/late_mix.hpp"
+#include "graphs/schedules/chosen.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-class DiLoCo final : public OuterSteps {
+/// Consecutive tensors, about the same number of elements in each part. Throws UserError if there
+/// are fewer tensors than parts.
+std::vector<arena::Columns> fragments_of(const arena::Layout& layout, int64_t parts) {
+    const auto& tensors = layout.tensors();
+    const auto count = static_cast<int64_t>(tensors.size());
+    if (parts > count) {
+        throw base::UserError("/algorithm/fragments: the model has only " + std::to_string(count) +
+                              " tensors, and a fragment is made of whole ones");
+    }
+    std::vector<arena::Columns> fragments;
+    int64_t next = 0, elements = 0;
+    for (int64_t f = 0; f < parts; ++f) {
+        const int64_t first = next, left = parts - 1 - f;
+        do {
+            elements += tensors[next++].numel;
+        } while (next < count - left && elements * parts < layout.numel() * (f + 1));
+        fragments.push_back(
+            {tensors[first].offset, left > 0 ? tensors[next].offset : layout.columns()});
+    }
+    return fragments;
+}
+
+class DiLoCo final : public Mixed {
 public:
-    DiLoCo(const graphs::Schedule* schedule, const base::Json& spec)
-        : OuterSteps(schedule, spec.at("period")),
+    DiLoCo(const base::Json& spec, const AlgorithmContext& context)
+        : Mixed(context.schedule),
+          layout_(*context.layout),
+          fragments_(fragments_of(layout_, spec.at("fragments"))),
+          every_(spec.at("period").get<int64_t>() / spec.at("fragments").get<int64_t>()),
+          delay_(spec.at("delay")),
           eta_(spec.at("outer_lr")),
-          mu_(spec.at("outer_momentum")) {}
+          mu_(spec.at("outer_momentum")),
+          alpha_(spec.at("alpha")),
+          late_(context.schedule, delay_) {}
 
     void declare(arena::StateTable& state) override {
-        OuterSteps::declare(state);
+        theta_ = state.rows("algorithm/anchor");
         v_ = state.rows("algorithm/outer_momentum");
+        if (delay_ > 0) sent_ = state.rows("algorithm/sent");
     }
-
-protected:
-    void outer(Step& step) override {
-        const arena::Rows x = step.x, theta = anchor_;
-        const arena::Columns all = step.layout.all();
-        step.probe.about_to_average(x);
-        step.mix(x, x);
-        step.probe.averaged(x);
-        step.combine(x, {{1, theta}, {-1, x}}, all);  // D
-        step.combine(v_, {{mu_, v_}, {1, x}}, all);
-        step.combine(theta, {{1, theta}, {-eta_, x}, {-eta_ * mu_, v_}}, all);
+    void before_forward(Step& step) override {
+        if (step.t == 0) step.copy(step.x, theta_, step.layout.all());
+    }
+    void ready(Step& step, arena::Columns columns) override {
+        step.update(step.x, step.x, step.x, columns);
+    }
+    void after_backward(Step& step) override {
+        const arena::Rows mixed = step.g;  // the gradient has been used
+        step.probe.about_to_average(step.x);
+        if (delay_ > 0 && sends(step.t)) {
+            step.copy(step.x, sent_, fragment(step.t));
+            late_.start(step, sent_, fragment(step.t));
+        }
+        const int64_t then = step.t - delay_;  // when that was sent which is used now
+        if (then < 0 || !sends(then)) return step.probe.averaged(step.x);
+        const arena::Columns columns = fragment(then);
+        const bool at_once = delay_ == 0 && fragments_.size() == 1;
+        if (delay_ == 0) late_.start(step, step.x, columns);
+        late_.finish(step, delay_ == 0 ? step.x : sent_, mixed, columns);
+        if (at_once) step.probe.averaged(mixed);
+        outer(step, mixed, columns);
+        if (!at_once) step.probe.averaged(step.x);
+    }
+    Sent sent(int64_t t, graphs::Round round) const override {
+        Sent all = rows_sent(round, 1);
+        if (fragments_.size() == 1 || !all.averaged) return all;
+        const double share = static_cast<double>(layout_.numel_in(fragment(t))) /
+                             static_cast<double>(layout_.numel());
+        all.rows *= share;
+        all.gathered *= share;
+        return all;
     }
 
 private:
-    double eta_, mu_;
-    arena::Rows v_;
+    bool sends(int64_t t) const { return (t + 1 + delay_) % every_ == 0; }
+    /// Whose turn it is in an iteration that sends.
+    arena::Columns fragment(int64_t t) const {
+        const int64_t turn = (t + 1 + delay_) / every_ - 1;
+        return fragments_[static_cast<size_t>(turn) % fragments_.size()];
+    }
+    void outer(Step& step, arena::Rows mixed, arena::Columns columns) {
+        step.combine(mixed, {{1, theta_}, {-1, mixed}}, columns);  // D
+        step.combine(v_, {{mu_, v_}, {1, mixed}}, columns);
+        step.combine(theta_, {{1, theta_}, {-eta_, mixed}, {-eta_ * mu_, v_}}, columns);
+        if (alpha_ == 0) return step.copy(theta_, step.x, columns);
+        step.combine(step.x, {{1 - alpha_, theta_}, {alpha_, step.x}}, columns);
+    }
+
+    const arena::Layout& layout_;
+    std::vector<arena::Columns> fragments_;
+    int64_t every_, delay_;
+    double eta_, mu_, alpha_;
+    LateMix late_;
+    arena::Rows theta_, v_, sent_;
 };
 
 std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
-    return std::make_unique<DiLoCo>(context.schedule, spec);
+    return std::make_unique<DiLoCo>(spec, context);
+}
+
+std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
+                                           std::shared_ptr<const graphs::Schedule> graph,
+                                           const graphs::RunFacts&) {
+    const int n = graph->size();
+    const int64_t every = spec.at("period").get<int64_t>() / spec.at("fragments").get<int64_t>();
+    return graphs::every_so_often(std::move(graph), graphs::no_exchange(n), every, 0,
+                                  spec.at("delay"));
+}
+
+void check_turns(base::Json& spec, const std::string& pointer) {
+    const int64_t period = spec.at("period"), parts = spec.at("fragments");
+    if (period % parts != 0) {
+        throw base::UserError(pointer +
+                              "/fragments: they take turns every period / fragments "
+                              "iterations, and " +
+                              std::to_string(period) + " / " + std::to_string(parts) +
+                              " is no whole number");
+    }
+    if (spec.at("delay").get<int64_t>() < period / parts) return;
+    throw base::UserError(
+        pointer + "/delay: must be below period / fragments = " + std::to_string(period / parts) +
+        ": an averaging ends before the next one begins");
 }
 
 }  // namespace
 
 AlgorithmEntry diloco_entry() {
     using P = base::Parameter;
-    return {{"diloco",
-             "local steps, then an outer Nesterov step on the mean change",
-             {period_parameter("50"), P::number("outer_lr", "0.7", "of the outer step").at_least(0),
-              P::number("outer_momentum", "0.9", "of the outer step").at_least(0).at_most(1)}},
-            make,
-            {},
-            {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
-            after_local_steps};
+    return {
+        {"diloco",
+         "local steps, then an outer Nesterov step on the mean change",
+         {period_parameter("50"),
+          P::number("outer_lr", "0.7", "learning rate of the outer step").at_least(0),
+          P::number("outer_momentum", "0.9", "momentum of the outer step").at_least(0).at_most(1),
+          P::integer("fragments", "1", "of the parameters, which take turns").at_least(1),
+          P::integer("delay", "0", "iterations that an averaging may take").at_least(0),
+          P::number("alpha", "0", "share of the local parameters that an outer step keeps")
+              .at_least(0)
+              .at_most(1)}},
+        make,
+        {},
+        {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
+        schedule,
+        check_turns};
 }
 
 }  // namespace dbench::algorithms

@@ -53,7 +53,7 @@ std::unique_ptr<Algorithm> make(const base::Json&, const AlgorithmContext& conte
 }  // namespace
 
 AlgorithmEntry ecd_entry() {
-    return {{"ecd", "compressed extrapolations, which err ever less (ECD-PSGD)", {}},
+    return {{"ecd", "compressed extrapolations, whose error shrinks with time (ECD-PSGD)", {}},
             make,
             {.sequences = false, .one_start = true, .compresses = true},
             {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false}};

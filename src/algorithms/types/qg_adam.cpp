@@ -77,19 +77,14 @@ std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& 
     return std::make_unique<QgAdam>(context.schedule, spec);
 }
 
-// Below 1, a moment that never changes would be divided by 0.
-base::Parameter rate(const char* name, const char* standard, const char* help) {
-    return base::Parameter::number(name, standard, help).at_least(0).at_most(1 - 1e-12);
-}
-
 }  // namespace
 
 AlgorithmEntry qg_adam_entry() {
     using P = base::Parameter;
     return {{"qg_adam",
              "Adam whose moments follow the averaged parameters (quasi-global)",
-             {rate("beta1", "0.9", "decay of the first moment"),
-              rate("beta2", "0.999", "decay of the second moment"),
+             {moment_parameter("beta1", "0.9", "decay of the first moment"),
+              moment_parameter("beta2", "0.999", "decay of the second moment"),
               P::number("eps", "1e-8", "added to the root of the second moment").at_least(0),
               P::number("norm_eps", "1e-8", "added to the norm of the change").greater_than(0)}},
             make,

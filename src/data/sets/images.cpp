@@ -113,9 +113,9 @@ DataSets make(const Json& spec, const DataContext&) {
 
 DataEntry images_data() {
     return {{"images",
-             "PNG, PPM or PGM pictures of one size; a folder for each class, named by it",
+             "PNG, PPM or PGM pictures of one size, in one folder per class, which names it",
              {Parameter::text("train", "", "the folder that holds the classes' folders"),
-              Parameter::text("test", "", "likewise; classes by the same names")}},
+              Parameter::text("test", "", "the same for testing, with the same class names")}},
             true,
             make,
             [](const std::string&) {

@@ -110,13 +110,14 @@ GraphEntry ada_entry() {
     using P = base::Parameter;
     return for_runs(graph_entry(
         "ada", "degree k(e) = max(k0 - floor(gamma_k e), k_min) in epoch e",
-        {P::integer("k0", "null", "at the start; null: 10, 112 for more than 96 replicas")
+        {P::integer("k0", "null", "degree at the start; null: 10, 112 for more than 96 replicas")
              .at_least(1)
              .or_null(),
-         P::number("gamma_k", "null", "decrease per epoch; null: 0.02, 1 above 96 replicas")
+         P::number("gamma_k", "null",
+                   "decrease of the degree per epoch; null: 0.02, 1 above 96 replicas")
              .at_least(0)
              .or_null(),
-         P::integer("k_min", "2", "never less").at_least(1), family_parameter(),
+         P::integer("k_min", "2", "smallest degree").at_least(1), family_parameter(),
          P::flag("reversed", "false", "the same graphs in the opposite order: a control")},
         make));
 }

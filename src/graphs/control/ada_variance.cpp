@@ -180,14 +180,14 @@ GraphEntry ada_variance_entry() {
                  {"type": "array", "items": {"type": "string"}, "minItems": 1}]})"),
          P::choice("aggregate", "\"mean\"", {"mean", "median", "max"}, "of the tensors' values"),
          P::flag("relative", "true", "as a share of the largest value so far"),
-         P::number("low", "0.25", "below: fewer neighbours").at_least(0),
-         P::number("high", "0.5", "above: more neighbours").at_least(0),
+         P::number("low", "0.25", "below this, fewer neighbours").at_least(0),
+         P::number("high", "0.5", "above this, more neighbours").at_least(0),
          P::integer("patience", "2", "checks in a row before k changes").at_least(1),
          P::integer("step", "1", "degrees of the family that k changes by").at_least(1),
          P::duration("every", R"({"iterations": 20})", "between checks").greater_than(0),
-         P::integer("k0", "null", "at the start; null: k_max").at_least(1).or_null(),
-         P::integer("k_min", "2", "never less").at_least(1),
-         P::integer("k_max", "10", "never more").at_least(1), family_parameter()},
+         P::integer("k0", "null", "degree at the start; null: k_max").at_least(1).or_null(),
+         P::integer("k_min", "2", "smallest degree").at_least(1),
+         P::integer("k_max", "10", "largest degree").at_least(1), family_parameter()},
         make));
 }
 

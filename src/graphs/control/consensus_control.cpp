@@ -158,8 +158,8 @@ GraphEntry consensus_control_entry() {
                                                     "averaging again, or more neighbours"));
     for (const P& own :
          {P::of("graphs", "graph", "\"ring\"", "rounds: the static graph that averages"),
-          family_parameter(), P::integer("k_min", "2", "degree: never less").at_least(1),
-          P::integer("k_max", "10", "degree: never more").at_least(1),
+          family_parameter(), P::integer("k_min", "2", "by degree: the smallest").at_least(1),
+          P::integer("k_max", "10", "by degree: the largest").at_least(1),
           P::number("slack", "0.5", "degree: fewer neighbours below slack * target")
               .at_least(0)
               .at_most(1)}) {

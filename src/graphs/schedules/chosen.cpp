@@ -107,15 +107,15 @@ std::unique_ptr<Schedule> averaged_globally(std::shared_ptr<const Schedule> grap
 
 std::unique_ptr<Schedule> every_so_often(std::shared_ptr<const Schedule> graph,
                                          std::shared_ptr<const Schedule> between, int64_t period,
-                                         int64_t from) {
-    DBENCH_EXPECT(period >= 1);
-    const Uses uses{period, from};
+                                         int64_t from, int64_t lead) {
+    DBENCH_EXPECT(period >= 1 && lead >= 0 && lead < period && (from == 0 || lead == 0));
+    const Uses uses{.period = period, .from = from, .lead = lead};
     const auto choose = [uses](int64_t t) -> size_t { return uses.in(t) ? 0 : 1; };
     std::shared_ptr<const Schedule> used = counted(std::move(graph), uses);
     const int64_t repeats = together(used->period(), between->period());
     const int64_t idle =
         is_identity(*between) ? std::numeric_limits<int64_t>::max() : between->first_exchange();
-    const int64_t first = from > 0 ? 0 : std::min(period - 1, idle);
+    const int64_t first = from > 0 ? 0 : std::min(period - 1 - lead, idle);
     return chosen({std::move(used), std::move(between)}, choose, repeats, first);
 }
 

@@ -24,10 +24,10 @@ std::unique_ptr<Schedule> node_average(int n, int64_t gpus_per_node);
 /// rounds and leave none out; W = I else.
 std::unique_ptr<Schedule> averaged_globally(std::shared_ptr<const Schedule> graph, Uses uses);
 
-/// The graph in iterations t with (t + 1) mod `period` = 0, or t < `from`, as `counted` has it;
-/// `between`, by iterations, else.
+/// The graph in iterations t with (t + 1 + `lead`) mod `period` = 0, or t < `from`, as `counted`
+/// has it; `between`, by iterations, else.
 std::unique_ptr<Schedule> every_so_often(std::shared_ptr<const Schedule> graph,
                                          std::shared_ptr<const Schedule> between, int64_t period,
-                                         int64_t from = 0);
+                                         int64_t from = 0, int64_t lead = 0);
 
 }  // namespace dbench::graphs

@@ -75,14 +75,15 @@ private:
 
 bool Uses::in(int64_t t) const {
     if (instead > 0 && (t + 1) % instead == 0) return false;
-    return t < from || (t + 1) % period == 0;
+    return t < from || (t + 1 + lead) % period == 0;
 }
 
 int64_t Uses::before(int64_t t) const {
-    DBENCH_EXPECT(period >= 1 && instead >= 0);
+    DBENCH_EXPECT(period >= 1 && instead >= 0 && lead >= 0 && lead < period);
+    DBENCH_EXPECT(lead == 0 || (from == 0 && instead == 0));
     const int64_t all = std::min(t, from);  // before `from`
     int64_t count = all;
-    if (t > from) count += t / period - from / period;
+    if (t > from) count += (t + lead) / period - from / period;
     if (instead == 0) return count;
     count -= all / instead;
     const int64_t both = together(period, instead);

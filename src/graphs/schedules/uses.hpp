@@ -8,12 +8,13 @@
 
 namespace dbench::graphs {
 
-/// Used in iterations t with (t + 1) mod `period` = 0 or t < `from`, but not where another matrix
-/// takes its place: (t + 1) mod `instead` = 0 (0: never).
+/// Used in iterations t with (t + 1 + `lead`) mod `period` = 0 or t < `from`, but not where another
+/// matrix takes its place: (t + 1) mod `instead` = 0 (0: never).
 struct Uses {
     int64_t period = 1;
     int64_t from = 0;
     int64_t instead = 0;
+    int64_t lead = 0;  ///< below `period`; with neither of the two before
 
     bool in(int64_t t) const;
     /// Uses in the iterations before t.

@@ -1,0 +1,79 @@
+// DADAM (Nazari, Tarzanagh and Michailidis 2019, arXiv 1901.09109; code: Tarzanagh/DADAM): Adam
+// beside averaging, whose second moment is never far below the largest so far,
+//
+//     m <- b1 m + (1 - b1) g;   v <- b2 v + (1 - b2) g^2;   m^, v^ corrected for their start at 0
+//     u <- b3 u + (1 - b3) max(u, v^);   x+ = W x - lr m^ / (sqrt(u) + eps)
+//
+// b3 = 0 is AMSGrad with corrected moments; b3 = 1 leaves u at 0. The code computes u and divides
+// by sqrt(v^) in one of its two forms; this is the other one, and the paper's. Each replica divides
+// by its own u: under heterogeneous data the error does not vanish with the learning rate. One row
+// per neighbour and iteration, during forward and backward; keeps m, v and u, and W x.
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/forms.hpp"
+#include "arena/adaptive.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class Dadam final : public Mixed {
+public:
+    Dadam(const graphs::Schedule* schedule, const base::Json& spec)
+        : Mixed(schedule),
+          beta1_(spec.at("beta1")),
+          beta2_(spec.at("beta2")),
+          beta3_(spec.at("beta3")),
+          eps_(spec.at("eps")) {}
+
+    void declare(arena::StateTable& state) override {
+        first_ = state.rows("algorithm/first_moment");
+        second_ = state.rows("algorithm/second_moment");
+        long_term_ = state.rows("algorithm/long_term_moment");
+        mixed_ = state.scratch();
+    }
+    void before_forward(Step& step) override {
+        step.probe.about_to_average(step.x);
+        exchange_.start(step, step.x);
+    }
+    void ready(Step& step, arena::Columns columns) override { step.decay(columns); }
+    void after_backward(Step& step) override {
+        exchange_.finish(step, mixed_.rows());
+        step.probe.averaged(mixed_.rows());
+        const TimedScope scope(step.timers, Time::update);
+        arena::dadam_update(step.layout, step.x, mixed_.rows(), step.g, first_, second_, long_term_,
+                            step.layout.all(),
+                            {step.numbers.lr, beta1_, beta2_, beta3_, eps_, step.numbers.step},
+                            step.probe.squared_update());
+    }
+    bool keeps_received_rows() const override { return true; }
+
+private:
+    double beta1_, beta2_, beta3_, eps_;
+    arena::Rows first_, second_, long_term_;
+    arena::Buffer mixed_;
+    TiledMix exchange_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<Dadam>(context.schedule, spec);
+}
+
+}  // namespace
+
+AlgorithmEntry dadam_entry() {
+    using P = base::Parameter;
+    return {
+        {"dadam",
+         "Adam with a long-term second moment, beside averaging (DADAM)",
+         {moment_parameter("beta1", "0.9", "decay of the first moment"),
+          moment_parameter("beta2", "0.999", "decay of the second moment"),
+          P::number("beta3", "0.9", "decay of the long-term second moment").at_least(0).at_most(1),
+          P::number("eps", "1e-4", "added to the root of the long-term moment").greater_than(0)}},
+        make,
+        {.optimizer = OptimizerNeed::plain_sgd},
+        {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false}};
+}
+
+}  // namespace dbench::algorithms

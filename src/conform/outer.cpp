@@ -121,7 +121,9 @@ public:
     }
 
     void step(const Iteration& it, Matrix& x) override {
-        if (it.t == 0) theta_ = x;
+        // Where all of x becomes theta, no row tells more than x does.
+        const bool same = alpha_ == 0 && fragments_ == 1 && it.t % every_ == 0;
+        if (it.t == 0 || same) theta_ = x;
         const Matrix u = it.lr * optimizer_->direction_at(it, x);
         it.updates(u);
         x -= u;

@@ -91,7 +91,7 @@ const std::map<std::string, std::vector<Form>>& forms() {
          {{R"({"period": 4})"},
           {R"({"period": 4})", "\"adamw\""},
           {R"({"period": 6, "fragments": 2})"},
-          {R"({"period": 3, "delay": 2, "alpha": 0.4})"},
+          {R"({"period": 7, "delay": 5, "alpha": 0.4})"},
           {R"({"period": 6, "fragments": 2, "delay": 1, "alpha": 0.5})", kMomentum}}},
         {"noloco", {{R"({"period": 4})"}, {R"({"period": 4, "gamma": 0.9})", "\"adam\""}}},
         {"gasloc",

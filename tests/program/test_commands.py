@@ -48,7 +48,7 @@ def test_list_spec_has_every_key_outside_the_families(dbench):
         key, default = pointer.split("/")[1:], listed[pointer]["default"]
         assert spec[key[0]][key[1]] == default
     text = dbench("list", "spec").stdout
-    assert "keep = 2   generations [at least 1" in text
+    assert "keep = 2   how many checkpoints are kept [at least 1" in text
 
 
 def test_list_of_one_key(dbench):

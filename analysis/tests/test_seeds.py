@@ -67,6 +67,7 @@ def test_the_mean_and_the_band_over_seeds():
 def test_curves_that_coincide_both_show():
     curve = np.linspace(0.1, 0.9, 9)
     assert style.widths([curve, curve + 0.001, curve[::-1]], 1.5) == [3.7, 1.5, 1.5]
+    assert style.widths([curve] * 11, 1.5)[::5] == pytest.approx([6.5, 4, 1.5])
 
 
 def test_tables_do_not_pool_graphs_of_one_name(swept, tmp_path, capsys):

@@ -11,7 +11,7 @@ from .adaptation import degrees
 from .convergence import curve, places
 from .thin import thin
 
-DECADES = 1.5  # of bytes between settings, from which on the axis is logarithmic
+DECADES = 1  # of bytes between settings, from which on the axis is logarithmic
 
 
 def cost(runs: list[Run], each: bool = False):

@@ -149,8 +149,9 @@ def widths(curves: list[np.ndarray], width: float) -> list[float]:
     def same(a, b):
         return len(a) == len(b) > 0 and np.mean(np.abs(a - b) <= near) > 0.7
 
-    return [width + 2.2 * sum(same(curve, later) for later in curves[i + 1 :])
-            for i, curve in enumerate(curves)]
+    above = [sum(same(curve, later) for later in curves[i + 1 :]) for i, curve in enumerate(curves)]
+    step = min(2.2, 5 / max([1, *above]))  # the lowest of many is no broader than 5 points more
+    return [width + step * count for count in above]
 
 
 def beside(axis, x, y) -> list:

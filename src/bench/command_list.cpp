@@ -76,9 +76,18 @@ Json parameters_json(const std::vector<Parameter>& parameters, bool ranges = fal
     return out;
 }
 
-void print_family(const Family& f) {
-    std::cout << f.plural << "\n";
+// All members, or the one with this name.
+std::vector<const base::Entry*> members(const Family& f, const std::string& name) {
+    std::vector<const base::Entry*> found;
     for (const base::Entry* entry : f.entries) {
+        if (name.empty() || entry->name == name) found.push_back(entry);
+    }
+    return found;
+}
+
+void print_family(const Family& f, const std::string& name) {
+    std::cout << f.plural << "\n";
+    for (const base::Entry* entry : members(f, name)) {
         std::cout << "  " << entry->name << "   " << entry->help << "\n";
         print_parameters(entry->parameters, "      ");
     }
@@ -144,20 +153,24 @@ int command_list(const std::string& asked, bool json) {
         return 0;
     }
     std::vector<std::string> names{"spec", "schema", "implementations"};
-    for (const Family& f : families()) names.push_back(f.plural);
+    for (const Family& f : families()) {
+        names.push_back(f.plural);
+        for (const base::Entry* entry : f.entries) names.push_back(entry->name);
+    }
     for (const Parameter& p : keys) names.push_back(p.name);
     bool found = wanted.empty();
     Json out = Json::object();
     for (const Family& f : families()) {
-        if (!wanted.empty() && wanted != f.plural) continue;
+        const std::string name = wanted == f.plural ? "" : wanted;
+        if (members(f, name).empty()) continue;
         found = true;
         if (json) {
-            for (const base::Entry* entry : f.entries) {
+            for (const base::Entry* entry : members(f, name)) {
                 out[f.plural][entry->name] = {{"help", entry->help},
                                               {"parameters", parameters_json(entry->parameters)}};
             }
         } else {
-            print_family(f);
+            print_family(f, name);
         }
     }
     if (wanted.empty() || wanted == "implementations") {
@@ -175,7 +188,7 @@ int command_list(const std::string& asked, bool json) {
         }
     }
     if (!found) {
-        throw base::UserError("list: no family or key '" + wanted + "'" +
+        throw base::UserError("list: no family, member or key '" + wanted + "'" +
                               base::nearest(wanted, names));
     }
     if (json) std::cout << out.dump(2) << "\n";

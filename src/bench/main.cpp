@@ -46,6 +46,7 @@ constexpr const char* kListExamples = R"(
 Examples:
   dbench list                         everything
   dbench list graphs
+  dbench list diloco                  one of a family
   dbench list evaluate                what stands at one key of a spec
   dbench list schema > spec.schema.json     a JSON Schema, for editors)";
 
@@ -196,8 +197,9 @@ int dispatch(int argc, char** argv) {
     std::string list_family;
     bool list_json = false;
     auto* list_command = app.add_subcommand("list", "print what a spec can contain, with defaults");
-    list_command->add_option("FAMILY", list_family,
-                             "spec, models, data, graphs, algorithms, ...; or a key of the spec");
+    list_command->add_option(
+        "NAME", list_family,
+        "spec, models, data, graphs, ...; one of these (ring); a key of the spec");
     list_command->add_flag("--json", list_json, "machine-readable output");
     list_command->footer(kListExamples);
 

@@ -5,6 +5,7 @@
 
 #include "base/duration.hpp"
 #include "conform/families.hpp"
+#include "conform/weights.hpp"
 
 namespace dbench::conform {
 namespace {
@@ -87,12 +88,7 @@ public:
             it.averages(x, w);
             x = w * x;
         } else if (is_due(it.t, period_)) {
-            for (Eigen::Index first = 0; first < x.rows(); first += block_) {
-                auto rows = x.middleRows(first, std::min<Eigen::Index>(block_, x.rows() - first));
-                const Eigen::RowVectorXd mean = rows.colwise().mean();
-                rows.rowwise() = mean;
-                it.sends(2 * static_cast<double>(rows.rows() - 1));
-            }
+            it.sends(average_blocks(x, block_));
         }
     }
     int64_t cycle() const override { return outer_period_; }

@@ -104,7 +104,8 @@ private:
 ///     D = theta - W x;  v+ = mu v + D;  theta+ = theta - eta (D + mu v+)
 /// with W = J/n in the paper; then x+ = (1 - alpha) theta+ + alpha x. One fragment in turn (here
 /// its tensors are one each, one after the other), every period / fragments iterations, with the x
-/// and the W of `delay` iterations before.
+/// and the W of `delay` iterations before. In iterations that do not exchange, the mean inside
+/// blocks of gpus_per_node consecutive replicas.
 class DiLoCo : public Reference {
 public:
     explicit DiLoCo(Parts parts)
@@ -115,6 +116,7 @@ public:
           eta_(parts.algorithm.at("outer_lr")),
           mu_(parts.algorithm.at("outer_momentum")),
           alpha_(parts.algorithm.at("alpha")),
+          node_(parts.algorithm.at("gpus_per_node")),
           sizes_(parts.context.tensors),
           v_(Matrix::Zero(parts.context.replicas, parts.context.parameters)) {
         if (sizes_.empty() || fragments_ == 1) sizes_ = {v_.cols()};
@@ -134,12 +136,14 @@ public:
             it.sends(rows_sent(w) * count / static_cast<double>(x.cols()));
             mixed_ = w * x;
         }
-        if ((it.t + 1) % every_ == 0) use(x);
+        if ((it.t + 1) % every_ == 0) return use(x);
+        if (node_ > 1) it.sends(average_blocks(x, node_));
     }
     std::vector<Matrix*> rows() override {
         return alpha_ > 0 ? std::vector<Matrix*>{&v_, &theta_} : std::vector<Matrix*>{&v_};
     }
     int64_t cycle() const override { return every_ * fragments_; }
+    bool knows_replicas() const override { return node_ > 1; }
 
 private:
     /// Of the fragment whose exchange is the last one.
@@ -160,6 +164,7 @@ private:
     std::unique_ptr<LocalOptimizer> optimizer_;
     int64_t fragments_, every_, delay_;
     double eta_, mu_, alpha_;
+    int64_t node_;
     std::vector<int64_t> sizes_;
     int64_t exchanges_ = 0;
     Matrix theta_, v_, mixed_;

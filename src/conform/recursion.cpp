@@ -23,7 +23,8 @@ void Recursion::step() {
 
 bool rests_between_exchanges(const base::Json& algorithm) {
     const auto type = algorithm.at("type").get<std::string>();
-    return type == "local_sgd" || type == "diloco" || type == "noloco" || type == "gasloc";
+    if (type == "diloco") return algorithm.at("gpus_per_node") == 1;  // else nodes average
+    return type == "local_sgd" || type == "noloco" || type == "gasloc";
 }
 
 std::unique_ptr<Reference> recursion_of(const base::Json& algorithm, int64_t replicas,

@@ -77,4 +77,15 @@ double rows_sent(const Weights& w) {
     return rows;
 }
 
+double average_blocks(Matrix& x, int64_t block) {
+    double sent = 0;
+    for (Eigen::Index first = 0; first < x.rows(); first += block) {
+        auto rows = x.middleRows(first, std::min<Eigen::Index>(block, x.rows() - first));
+        const Eigen::RowVectorXd mean = rows.colwise().mean();
+        rows.rowwise() = mean;
+        sent += 2 * static_cast<double>(rows.rows() - 1);
+    }
+    return sent;
+}
+
 }  // namespace dbench::conform

@@ -16,4 +16,7 @@ Weights mean_weights(int64_t n);
 /// of m replicas that average among themselves alone, with equal weights.
 double rows_sent(const Weights& w);
 
+/// x becomes its mean inside blocks of `block` consecutive replicas; the rows that this sends.
+double average_blocks(Matrix& x, int64_t block);
+
 }  // namespace dbench::conform

@@ -71,6 +71,8 @@ MUTANTS = [
        gone("        if (step.t == 0) step.copy(step.x, theta_, step.layout.all());\n")),
     of("diloco_sends_again_what_it_has_now", "diloco",
        ("late_.finish(step, delay_ == 0 ? step.x : sent_,", "late_.finish(step, step.x,")),
+    of("diloco_averages_nodes_of_the_iteration_before", "diloco",
+       gone("        step.copy(mixed, step.x, step.layout.all());\n")),
     of("diloco_keeps_a_share_of_the_mean", "diloco", ("{alpha_, step.x}", "{alpha_, mixed}")),
     of("outer_steps_without_first_copy", "noloco",
        gone("        if (step.t == 0) step.copy(step.x, anchor_, step.layout.all());\n"),

@@ -47,6 +47,7 @@ ALGORITHMS = {
     "diloco": {"algorithm": {"type": "diloco", "period": 3}},
     "diloco streaming": {"algorithm": {"type": "diloco", "period": 4, "fragments": 2, "delay": 1,
                                        "alpha": 0.5}},
+    "diloco nodes": {"algorithm": {"type": "diloco", "period": 3, "gpus_per_node": 4}},
     "noloco": {"algorithm": {"type": "noloco", "period": 3}, "graph": "random_matching"},
     "gasloc": {"algorithm": {"type": "gasloc", "period": 3, "gamma": 0.1}},
     "cocod_sgd": {"algorithm": {"type": "cocod_sgd", "period": 3}},
@@ -125,6 +126,8 @@ SENT = {
     "slowmo": [0, 0, GLOBAL, 0, 0, GLOBAL, 0], "slowmo qg": [2, 2, GLOBAL, 2, 2, GLOBAL, 2],
     # nodes of 4 and 2 replicas: 4 times 2 3/4 and 2 times 2 1/2 rows
     "hierarchical_averaging": [(4 * 1.5 + 2 * 1) / 6] * 2 + [2] + [(4 * 1.5 + 2 * 1) / 6] * 2
+    + [2, (4 * 1.5 + 2) / 6],
+    "diloco nodes": [(4 * 1.5 + 2 * 1) / 6] * 2 + [2] + [(4 * 1.5 + 2 * 1) / 6] * 2
     + [2, (4 * 1.5 + 2) / 6],
 }
 
@@ -259,6 +262,8 @@ REFUSED = {
                  "/algorithm/delay", "3"),
     "too many fragments": ({"algorithm": {"type": "diloco", "period": 99, "fragments": 99}},
                            "/algorithm/fragments", "tensors"),
+    "fragments in nodes": ({"algorithm": {"type": "diloco", "fragments": 2, "gpus_per_node": 2}},
+                           "/algorithm/gpus_per_node", "fragments"),
     "unlike starts": ({"algorithm": "dcd", "init": "independent"}, "/init", "same"),
     "misspelt": ({"algorithm": "gradient_traking"}, "/algorithm", "gradient_tracking"),
 }

@@ -65,6 +65,15 @@ def test_list_of_one_key(dbench):
     assert "graph" in dbench("list", "grph", expect=2).stderr
 
 
+def test_list_of_one_member(dbench):
+    told = json.loads(dbench("list", "diloco", "--json").stdout)
+    assert {family: list(found) for family, found in told.items()} == {"algorithms": ["diloco"]}
+    assert told["algorithms"]["diloco"]["parameters"]["outer_lr"]["default"] == 0.7
+    text = dbench("list", "torus").stdout
+    assert text.startswith("graphs\n  torus ") and "\n  ring " not in text
+    assert "diloco" in dbench("list", "dilco", expect=2).stderr
+
+
 def test_list_has_what_the_issue_names(dbench):
     listed = json.loads(dbench("list", "--json").stdout)
     for family, names in {"models": ["softmax_regression", "least_squares", "mlp", "cnn",

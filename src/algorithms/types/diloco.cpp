@@ -13,6 +13,9 @@
 // On a graph that is not complete, each replica has its own theta_i and v_i and W stands in the
 // mean's place, D_i = theta_i - sum_j w_ij x_j (our reading; with mu = 0, eta = 1 local_sgd). A
 // fragment's columns per neighbour and exchange; keeps theta and v, and with a delay what was sent.
+//
+// With G = gpus_per_node > 1 the replicas of a node, G in a row, average their parameters in all
+// other iterations, so that DiLoCo is between nodes and an all-reduce inside them.
 
 #include <nlohmann/json.hpp>
 
@@ -56,6 +59,7 @@ public:
           eta_(spec.at("outer_lr")),
           mu_(spec.at("outer_momentum")),
           alpha_(spec.at("alpha")),
+          nodes_(spec.at("gpus_per_node").get<int64_t>() > 1),
           late_(context.schedule, delay_) {}
 
     void declare(arena::StateTable& state) override {
@@ -72,6 +76,7 @@ public:
     void after_backward(Step& step) override {
         const arena::Rows mixed = step.g;  // the gradient has been used
         step.probe.about_to_average(step.x);
+        if (nodes_ && !sends(step.t)) return average_nodes(step, mixed);
         if (delay_ > 0 && sends(step.t)) {
             step.copy(step.x, sent_, fragment(step.t));
             late_.start(step, sent_, fragment(step.t));
@@ -103,6 +108,11 @@ private:
         const int64_t turn = (t + 1 + delay_) / every_ - 1;
         return fragments_[static_cast<size_t>(turn) % fragments_.size()];
     }
+    void average_nodes(Step& step, arena::Rows mixed) {
+        step.mix(step.x, mixed);
+        step.probe.averaged(mixed);
+        step.copy(mixed, step.x, step.layout.all());
+    }
     void outer(Step& step, arena::Rows mixed, arena::Columns columns) {
         step.combine(mixed, {{1, theta_}, {-1, mixed}}, columns);  // D
         step.combine(v_, {{mu_, v_}, {1, mixed}}, columns);
@@ -115,6 +125,7 @@ private:
     std::vector<arena::Columns> fragments_;
     int64_t every_, delay_;
     double eta_, mu_, alpha_;
+    bool nodes_;
     LateMix late_;
     arena::Rows theta_, v_, sent_;
 };
@@ -128,12 +139,19 @@ std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
                                            const graphs::RunFacts&) {
     const int n = graph->size();
     const int64_t every = spec.at("period").get<int64_t>() / spec.at("fragments").get<int64_t>();
-    return graphs::every_so_often(std::move(graph), graphs::no_exchange(n), every, 0,
-                                  spec.at("delay"));
+    const int64_t node = spec.at("gpus_per_node");
+    return graphs::every_so_often(std::move(graph),
+                                  node > 1 ? graphs::node_average(n, node) : graphs::no_exchange(n),
+                                  every, 0, spec.at("delay"));
 }
 
 void check_turns(base::Json& spec, const std::string& pointer) {
     const int64_t period = spec.at("period"), parts = spec.at("fragments");
+    if (spec.at("gpus_per_node") > 1 && (parts > 1 || spec.at("delay") > 0)) {
+        throw base::UserError(pointer +
+                              "/gpus_per_node: nodes average all parameters, and no averaging "
+                              "may be under way then: leave out fragments and delay");
+    }
     if (period % parts != 0) {
         throw base::UserError(pointer +
                               "/fragments: they take turns every period / fragments "
@@ -161,7 +179,10 @@ AlgorithmEntry diloco_entry() {
           P::integer("delay", "0", "iterations that an averaging may take").at_least(0),
           P::number("alpha", "0", "share of the local parameters that an outer step keeps")
               .at_least(0)
-              .at_most(1)}},
+              .at_most(1),
+          P::integer("gpus_per_node", "1",
+                     "replicas of a node, consecutive, which average in every other iteration")
+              .at_least(1)}},
         make,
         {},
         {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},

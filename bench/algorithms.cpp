@@ -62,6 +62,8 @@ const Subject kSubjects[] = {
      "update, (W, combine 3, copy) / 10"},
     {R"({"type": "overlap_local_sgd", "period": 10})", 3 + 0.1 * (2 + 3 + 4 + 3),
      "update, (W, combine 2, 3, 2) / 10"},
+    {R"({"type": "feddkd", "period": 10, "distill_steps": 5})", 3 + 0.1 * (2 + 5 * (3 + 2)),
+     "update, (W, 5 times combine 2, W) / 10"},
     {R"({"type": "sgp"})", 2 + 3 + 2 + 2, "copy, update, copy, W"},
     {R"({"type": "sgp", "order": "awc"})", 2 + 2 + 3 + 2, "copy, W, update, copy"},
     {R"({"type": "osgp"})", 2 + 2 + 3 + 3 + 2 + 3 + 2,
@@ -109,6 +111,7 @@ public:
             world_, placement_, layout_, algorithms::StepSpec{row, spec, sgd, run, kRate},
             std::move(schedule));
         stepper_->attach(table_, g_.rows());
+        stepper_->distil_by([](auto...) {});  // such a gradient is there, too
     }
 
     /// Seconds per step, of kSteps of them; the gradient is there.

@@ -1,5 +1,7 @@
 #include "algorithms/algorithm.hpp"
 
+#include "base/error.hpp"
+
 namespace dbench::algorithms {
 
 void Step::update(arena::Rows out, arena::Rows base, arena::Rows at, arena::Columns columns) {
@@ -73,6 +75,11 @@ void Step::finish_change(const comm::Token& token, arena::Rows out) {
 void Step::mix(arena::Rows rows, arena::Rows out) {
     const TimedScope scope(timers, Time::exchange);
     exchange.mix(round, rows, layout.all(), out);
+}
+
+void Step::distil(arena::Rows teacher, int64_t of, double temperature) {
+    DBENCH_EXPECT(distillation != nullptr);
+    distillation(x, teacher, of, temperature);
 }
 
 void Step::replace_parameters(arena::Buffer& next) {

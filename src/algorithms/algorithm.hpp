@@ -23,6 +23,13 @@ struct Scaled {
     arena::Rows rows;
 };
 
+/// The gradients of a second loss. Writes into g, for each local replica, the gradient at `student`
+/// of how far its outputs are from those at `teacher`, on the replica's own minibatch of iteration
+/// `of`: T^2 KL(softmax teacher / T || softmax student / T), T the temperature (Hinton et al. 2015,
+/// arXiv 1503.02531); of real outputs half the squared difference. Means over the minibatch.
+using Distillation =
+    std::function<void(arena::Rows student, arena::Rows teacher, int64_t of, double temperature)>;
+
 /// One iteration as an algorithm sees it. x and g are the local replicas' parameters and gradients;
 /// the round is the schedule's for this iteration.
 struct Step {
@@ -37,6 +44,7 @@ struct Step {
     Probe& probe;
     Control& control;
     arena::StateTable& state;
+    const Distillation& distillation;
     int more_rounds = 0;  ///< averagings beside the first, see mix_again
 
     /// out = base - lr d(g, at), in `columns`.
@@ -69,6 +77,9 @@ struct Step {
     /// schedule's controller asks for it.
     void mix_again(arena::Rows rows);
     bool may_mix_again() const { return control.may_repeat(t); }
+
+    /// g = the gradient at x of the loss against the teacher, see Distillation.
+    void distil(arena::Rows teacher, int64_t of, double temperature);
 
     /// What `next` holds are the parameters from now on, and it has those from before.
     void replace_parameters(arena::Buffer& next);
@@ -121,6 +132,7 @@ struct Promises {
     const char* tracker = nullptr;  ///< state whose mean over replicas is that of the gradients
     const char* tracked = nullptr;  ///< or of this state
     const char* weight = nullptr;   ///< a number by which a replica counts in the mean
+    bool distils = false;           ///< local minimisers teach it the common one, where W = J/n
 };
 
 /// Columns whose exchange is on its way; without a token nothing is exchanged.
@@ -151,6 +163,8 @@ public:
     virtual bool keeps_means() const { return false; }
     /// Whether whole received rows stay in memory while the gradient is taken (AWC).
     virtual bool keeps_received_rows() const { return false; }
+    /// At which it compares outputs, see Distillation; real ones know 1 only.
+    virtual double temperature() const { return 1; }
 };
 
 class Codec;

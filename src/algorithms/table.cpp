@@ -31,6 +31,7 @@ namespace dbench::algorithms {
     ROW(gasloc)                 \
     ROW(cocod_sgd)              \
     ROW(overlap_local_sgd)      \
+    ROW(feddkd)                 \
     ROW(sgp)                    \
     ROW(osgp)                   \
     ROW(quantized_push_sum)     \

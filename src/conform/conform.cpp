@@ -97,6 +97,12 @@ Report conform(comm::World& world, const Subject& subject, const Options& option
     if (plain && subject.promised && promises.plain_alone) {
         checks.push_back(below("n = 1", kit.alone(*quadratic), kRounding));
     }
+    if (plain && subject.promised && promises.distils) {
+        checks.push_back(below("distilled", kit.distilled(*quadratic, 200), kRounding,
+                               "from the common minimiser, taught by the local ones"));
+        checks.push_back(
+            {"averaged", kit.distilled(*quadratic, 0), 0.1, -kNone, "the same by averaging alone"});
+    }
     if (!plain || !subject.promised || !options.thorough) return report;
     const double lr = 0.02 * kit.rate_factor();
     if (promises.bias == Bias::vanishes) {

@@ -55,6 +55,14 @@ std::optional<Difference> Kit::reference(const Problem& problem, const Json& gra
         for (int64_t i = 0; i < n; ++i) g.row(i) = problem.gradient(i, at.row(i));
         return g;
     };
+    const auto distillation = [&](const Matrix& student, const Matrix& teacher,
+                                  double temperature) {
+        Matrix g(n, p);
+        for (int64_t i = 0; i < n; ++i) {
+            g.row(i) = problem.distillation(i, student.row(i), teacher.row(i), temperature);
+        }
+        return g;
+    };
     const Compressor compressor(training.message, p, training.seed);
     Matrix x = trainee.parameters();
     Difference largest;
@@ -63,9 +71,10 @@ std::optional<Difference> Kit::reference(const Problem& problem, const Json& gra
         const auto compress = [&](const Matrix& v, int part) {
             return compressor.compress(v, t, part);
         };
-        reference->step({t, moving_rate(t), w, mean_weights(n), gradient, &recorded, compress,
-                         compressor.share(), 8.0 / static_cast<double>(arena::size_of(type))},
-                        x);
+        reference->step(
+            {t, moving_rate(t), w, mean_weights(n), gradient, &recorded, compress,
+             compressor.share(), 8.0 / static_cast<double>(arena::size_of(type)), distillation},
+            x);
         if (diverges(x)) {
             largest.parameters = ran_away(largest.parameters, graph);
             break;
@@ -225,6 +234,20 @@ double Kit::error(const Problem& problem, double lr, int64_t iterations) {
     how.lr = constant_rate(lr);
     Trainee trainee(world_, problem, how, *subject_.row);
     for (int64_t t = 0; t < iterations; ++t) trainee.step();
+    const Eigen::RowVectorXd best = problem.minimiser().transpose();
+    return (trainee.parameters().rowwise() - best).rowwise().norm().maxCoeff();
+}
+
+double Kit::distilled(const Problem& problem, int64_t steps) {
+    constexpr int64_t kLocal = 400;  // local steps: enough to come to the local minimisers
+    Training how = training(kLocal);
+    how.graph = {{"type", "complete"}};
+    how.lr = constant_rate(0.5);
+    how.algorithm["period"] = kLocal;
+    how.algorithm["distill_steps"] = steps;
+    how.algorithm["distill_lr"] = 0.5;
+    Trainee trainee(world_, problem, how, *subject_.row);
+    for (int64_t t = 0; t < kLocal; ++t) trainee.step();
     const Eigen::RowVectorXd best = problem.minimiser().transpose();
     return (trainee.parameters().rowwise() - best).rowwise().norm().maxCoeff();
 }

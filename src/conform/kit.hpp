@@ -42,6 +42,9 @@ public:
     double alone(const Problem& problem);
     /// Largest distance of a replica from the minimiser after many steps of rate lr.
     double error(const Problem& problem, double lr, int64_t iterations);
+    /// Largest distance of a replica from the minimiser after one exchange on the complete graph
+    /// that the local minimisers, so many steps of distillation in it.
+    double distilled(const Problem& problem, int64_t steps);
     /// Mean squared distance of the replicas' mean from the minimiser under noise, homogeneous
     /// data.
     double noisy_error(int64_t replicas);

@@ -159,7 +159,46 @@ private:
     Matrix b_, z_;
 };
 
+/// FedDKD, as feddkd.cpp reads it: when due the teacher is x, x <- W x, and so many times
+/// x <- W (x - lr_d grad D(x; teacher)); lr_d null: the iteration's rate.
+class FedDkd : public Reference {
+public:
+    explicit FedDkd(Parts parts)
+        : optimizer_(std::move(parts.optimizer)),
+          period_(parts.algorithm.at("period")),
+          steps_(parts.algorithm.at("distill_steps")),
+          temperature_(parts.algorithm.at("temperature")),
+          rate_(parts.algorithm.at("distill_lr")) {}
+
+    void step(const Iteration& it, Matrix& x) override {
+        const Matrix u = it.lr * optimizer_->direction_at(it, x);
+        it.updates(u);
+        x -= u;
+        it.rests(x);
+        if (!is_due(it.t, period_)) return;
+        const Weights w = it.w(exchanges_++);
+        it.averages(x, w, static_cast<int>(1 + steps_));
+        const Matrix teacher = x;
+        x = w * x;
+        const double rate = rate_.is_null() ? it.lr : rate_.get<double>();
+        for (int64_t s = 0; s < steps_; ++s) {
+            x = w * (x - rate * it.distillation(x, teacher, temperature_));
+        }
+    }
+    int64_t cycle() const override { return period_; }
+
+private:
+    std::unique_ptr<LocalOptimizer> optimizer_;
+    int64_t period_, steps_, exchanges_ = 0;
+    double temperature_;
+    Json rate_;
+};
+
 }  // namespace
+
+std::unique_ptr<Reference> make_feddkd(Parts parts) {
+    return std::make_unique<FedDkd>(std::move(parts));
+}
 
 std::unique_ptr<Reference> make_local_sgd(Parts parts) {
     return std::make_unique<LocalSgd>(std::move(parts));

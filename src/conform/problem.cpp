@@ -40,6 +40,10 @@ public:
     VectorXd gradient(int64_t replica, const VectorXd& x) const override {
         return a_[replica] * (x - b_[replica]);
     }
+    VectorXd distillation(int64_t replica, const VectorXd& student, const VectorXd& teacher,
+                          double) const override {
+        return a_[replica] * (student - teacher);
+    }
     VectorXd minimiser() const override {
         MatrixXd a = MatrixXd::Zero(kSize, kSize);
         VectorXd right = VectorXd::Zero(kSize);
@@ -75,12 +79,16 @@ public:
     const char* name() const override { return "softmax regression"; }
     int64_t parameters() const override { return kFeatures * kClasses; }
     VectorXd gradient(int64_t replica, const VectorXd& x) const override {
-        const MatrixXd weights = x.reshaped(kFeatures, kClasses);
-        MatrixXd p = (features_[replica] * weights).array().exp();
-        for (int64_t s = 0; s < kSamples; ++s) p.row(s) /= p.row(s).sum();
-        const MatrixXd g =
-            features_[replica].transpose() * (p - labels_[replica]) / double(kSamples);
+        const MatrixXd error = shares(replica, x, 1) - labels_[replica];
+        const MatrixXd g = features_[replica].transpose() * error / double(kSamples);
         return g.reshaped() + kPenalty * x;
+    }
+    VectorXd distillation(int64_t replica, const VectorXd& student, const VectorXd& teacher,
+                          double temperature) const override {
+        const MatrixXd error =
+            shares(replica, student, temperature) - shares(replica, teacher, temperature);
+        const MatrixXd g = features_[replica].transpose() * error / double(kSamples);
+        return temperature * g.reshaped();
     }
     VectorXd minimiser() const override {
         VectorXd x = VectorXd::Zero(parameters());
@@ -97,6 +105,15 @@ public:
 private:
     static constexpr int64_t kSamples = 16, kFeatures = 5, kClasses = 3;
     static constexpr double kPenalty = 0.1;
+
+    // Softmax of logits over T, a row per sample.
+    MatrixXd shares(int64_t replica, const VectorXd& x, double temperature) const {
+        const MatrixXd weights = x.reshaped(kFeatures, kClasses);
+        MatrixXd p = (features_[replica] * weights / temperature).array().exp();
+        for (int64_t s = 0; s < kSamples; ++s) p.row(s) /= p.row(s).sum();
+        return p;
+    }
+
     std::vector<MatrixXd> features_, labels_;
 };
 

@@ -14,11 +14,17 @@ public:
     virtual const char* name() const = 0;
     virtual int64_t parameters() const = 0;  ///< P
     virtual Eigen::VectorXd gradient(int64_t replica, const Eigen::VectorXd& x) const = 0;
+    /// The gradient at `student` of D_i, how far its outputs are from those at `teacher` on the
+    /// replica's data: half the squared difference, or of classes T^2 KL(softmax teacher / T ||
+    /// softmax student / T), T the temperature.
+    virtual Eigen::VectorXd distillation(int64_t replica, const Eigen::VectorXd& student,
+                                         const Eigen::VectorXd& teacher,
+                                         double temperature) const = 0;
     virtual Eigen::VectorXd minimiser() const = 0;
 };
 
-/// f_i(x) = (x - b_i)' A_i (x - b_i) / 2 with eigenvalues of A_i in [0.5, 1.5]; the b_i lie
-/// `spread` apart.
+/// f_i(x) = (x - b_i)' A_i (x - b_i) / 2 (outputs: the root of A_i times x) with eigenvalues of A_i
+/// in [0.5, 1.5]; the b_i lie `spread` apart.
 std::unique_ptr<Problem> quadratics(int64_t replicas, double spread, uint64_t seed);
 
 /// Multinomial logistic regression with an L2 penalty on few generated samples; every replica sees

@@ -11,6 +11,9 @@ Recursion::Recursion(std::unique_ptr<Reference> reference, Rounds w, Weights mea
       iteration_{0, 1.0, std::move(w), std::move(mean),
                  [](const Matrix& x) { return Matrix(Matrix::Zero(x.rows(), x.cols())); }},
       x_(Matrix::Zero(iteration_.mean.rows(), columns)) {
+    iteration_.distillation = [](const Matrix& student, const Matrix&, double) {
+        return Matrix(Matrix::Zero(student.rows(), student.cols()));
+    };
     do {
         step();
     } while (iteration_.t % reference_->cycle() != 0);
@@ -24,7 +27,7 @@ void Recursion::step() {
 bool rests_between_exchanges(const base::Json& algorithm) {
     const auto type = algorithm.at("type").get<std::string>();
     if (type == "diloco") return algorithm.at("gpus_per_node") == 1;  // else nodes average
-    return type == "local_sgd" || type == "noloco" || type == "gasloc";
+    return type == "local_sgd" || type == "noloco" || type == "gasloc" || type == "feddkd";
 }
 
 std::unique_ptr<Reference> recursion_of(const base::Json& algorithm, int64_t replicas,

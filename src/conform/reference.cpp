@@ -36,6 +36,7 @@ namespace dbench::conform {
     ROW(gasloc)                 \
     ROW(cocod_sgd)              \
     ROW(overlap_local_sgd)      \
+    ROW(feddkd)                 \
     ROW(sgp)                    \
     ROW(osgp)                   \
     ROW(quantized_push_sum)     \

@@ -39,6 +39,9 @@ struct Iteration {
     std::function<Matrix(const Matrix& v, int part)> compress = {};
     double message_share = 1;
     double weight_share = 1;  ///< 8 bytes, as a share of a number of the run
+    /// Row i: the gradient at row i of `student` of D_i, see Problem::distillation.
+    std::function<Matrix(const Matrix& student, const Matrix& teacher, double temperature)>
+        distillation = {};
 
     /// What a reference tells of itself: the local update lr d; what it averages by W, sending so
     /// many rows over each link; what it has where it averages nothing.

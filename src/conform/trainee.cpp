@@ -116,6 +116,14 @@ struct Trainee::Impl {
         gradient = table->readable_scratch();
         drawn = table->scratch();
         stepper->attach(*table, gradient.rows());
+        stepper->distil_by([this](const arena::Rows& student, const arena::Rows& teacher, int64_t,
+                                  double temperature) {
+            for (int64_t i = 0; i < student.count; ++i) {
+                write(
+                    gradient.rows(), i,
+                    problem.distillation(who(i), read(student, i), read(teacher, i), temperature));
+            }
+        });
         for (int64_t i = 0; i < x().count; ++i) {
             write(x(), i, start_of(how.same_start ? 0 : who(i), p.parameters(), how.seed));
         }

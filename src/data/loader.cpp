@@ -27,6 +27,24 @@ int64_t default_queue(const Dataset& data, int64_t batch, const Loader::Options&
     return std::max<int64_t>(1, std::min(wanted, kMostBytes / std::max<int64_t>(1, bytes)));
 }
 
+/// Writes the batch at `position` of an epoch in which the replica takes its samples in `order`.
+/// False where `stop` ended it half-way (a full batch can take long).
+bool fill(BatchBuffer& buffer, const Dataset& data, const BatchPlan& plan,
+          const Loader::Options& options, const std::vector<int64_t>& order, int64_t epoch,
+          int64_t position, const std::atomic<bool>& stop) {
+    const int64_t count = plan.full ? static_cast<int64_t>(order.size()) : plan.batch_size;
+    const int64_t first = position * count;
+    DBENCH_EXPECT(first + count <= static_cast<int64_t>(order.size()));
+    buffer.start(data, count);
+    for (int64_t k = 0; k < count; ++k) {
+        if (stop.load(std::memory_order_relaxed)) return false;
+        const int64_t sample = order[first + k];
+        const uint64_t key = options.augment ? augment_key(options.augment_seed, epoch, sample) : 0;
+        buffer.put(k, data, sample, key);
+    }
+    return true;
+}
+
 }  // namespace
 
 struct Loader::Impl {
@@ -101,29 +119,15 @@ struct Loader::Impl {
             }
             for (const auto& order : orders) {
                 BatchBuffer* buffer = take_free();
-                if (buffer == nullptr || !fill(*buffer, order, epoch, t % plan.per_epoch)) return;
+                if (buffer == nullptr ||
+                    !fill(*buffer, *data, plan, options, order, epoch, t % plan.per_epoch, stop)) {
+                    return;
+                }
                 const std::lock_guard lock(mutex);
                 ready.push_back(buffer);
                 has_ready.notify_one();
             }
         }
-    }
-
-    // False where it was stopped half-way (a full batch can take long).
-    bool fill(BatchBuffer& buffer, const std::vector<int64_t>& order, int64_t epoch,
-              int64_t position) {
-        const int64_t count = plan.full ? static_cast<int64_t>(order.size()) : plan.batch_size;
-        const int64_t first = position * count;
-        DBENCH_EXPECT(first + count <= static_cast<int64_t>(order.size()));
-        buffer.start(*data, count);
-        for (int64_t k = 0; k < count; ++k) {
-            if (stop.load(std::memory_order_relaxed)) return false;
-            const int64_t sample = order[first + k];
-            const uint64_t key =
-                options.augment ? augment_key(options.augment_seed, epoch, sample) : 0;
-            buffer.put(k, *data, sample, key);
-        }
-        return true;
     }
 
     const Batch& next() {
@@ -150,5 +154,23 @@ Loader::Loader(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partit
 Loader::~Loader() = default;
 
 const Batch& Loader::next() { return impl_->next(); }
+
+Replay::Replay(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partition> partition,
+               const BatchPlan& plan, const Loader::Options& options)
+    : data_(std::move(data)),
+      partition_(std::move(partition)),
+      plan_(plan),
+      options_(options),
+      buffer_(options.type, options.order) {}
+
+const Batch& Replay::batch(int64_t t, int64_t replica) {
+    const int64_t epoch = t / plan_.per_epoch;
+    const auto [at, fresh] = orders_.try_emplace(replica);
+    Order& order = at->second;
+    if (fresh || order.epoch != epoch) order = {epoch, partition_->epoch(replica, epoch)};
+    const std::atomic<bool> stop{false};
+    fill(buffer_, *data_, plan_, options_, order.samples, epoch, t % plan_.per_epoch, stop);
+    return buffer_.batch();
+}
 
 }  // namespace dbench::data

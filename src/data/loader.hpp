@@ -2,6 +2,7 @@
 // Batches in the order in which they are consumed, made ahead by one thread with a bounded queue.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -77,6 +78,29 @@ public:
 private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
+};
+
+/// The batches that a Loader serves, once more: of any iteration and replica, made when asked for.
+class Replay {
+public:
+    /// `options`: those of the loader; its iterations and replicas do not matter.
+    Replay(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partition> partition,
+           const BatchPlan& plan, const Loader::Options& options);
+
+    /// That of iteration t and a replica; valid until the following call.
+    const Batch& batch(int64_t t, int64_t replica);
+
+private:
+    struct Order {
+        int64_t epoch;
+        std::vector<int64_t> samples;
+    };
+    std::shared_ptr<const Dataset> data_;
+    std::shared_ptr<const Partition> partition_;
+    BatchPlan plan_;
+    Loader::Options options_;
+    BatchBuffer buffer_;
+    std::map<int64_t, Order> orders_;  ///< of the epoch last asked for, by replica
 };
 
 /// Batches of consecutive samples, not augmented; for evaluation.

@@ -165,6 +165,30 @@ void Executor::gradients(arena::Rows x, data::Loader& loader, algorithms::Timers
     impl_->watch.finish();
 }
 
+void Executor::distil(arena::Rows x, arena::Rows teacher, const BatchOf& batch, double temperature,
+                      algorithms::Timers& timers) {
+    Impl::Bound& bound = impl_->bind(x);
+    const Model& model = impl_->model;
+    const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
+    for (int64_t i = 0; i < x.count; ++i) {
+        const data::Batch* data;
+        {
+            const algorithms::TimedScope waiting(timers, algorithms::Time::data);
+            data = &batch(i);
+        }
+        Weights student = bound.weights[static_cast<size_t>(i)];
+        for (torch::Tensor& buffer : student.buffers) buffer = buffer.clone();
+        torch::Tensor wanted;
+        {
+            const torch::NoGradGuard no_grad;
+            const Weights weights{views(impl_->replicas.layout(), teacher, i), student.buffers};
+            wanted = model.forward(weights, input_tensor(*data), true);
+        }
+        const torch::Tensor output = model.forward(student, input_tensor(*data), true);
+        impl_->backward(bound, static_cast<size_t>(i), model.distance(output, wanted, temperature));
+    }
+}
+
 double Executor::estimate_seconds(const data::Batch& batch) {
     const torch::NoGradGuard no_grad;
     Impl::Bound& bound = impl_->bind(impl_->replicas.x());

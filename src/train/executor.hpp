@@ -32,6 +32,14 @@ public:
                    const std::function<void(arena::Columns)>& ready, double* loss,
                    double* accuracy);
 
+    /// The minibatch of the local replica i; valid until the following call.
+    using BatchOf = std::function<const data::Batch&(int64_t i)>;
+    /// Gradients at x of how far the model's outputs are from those at `teacher` (same shape as x)
+    /// on `batch`, see algorithms::Distillation, for every local replica, into the replicas'
+    /// gradient rows. BatchNorm takes the minibatch's statistics, and its running ones stay.
+    void distil(arena::Rows x, arena::Rows teacher, const BatchOf& batch, double temperature,
+                algorithms::Timers& timers);
+
     /// Seconds that one replica's gradient takes, estimated from forward passes on `batch` that
     /// change nothing.
     double estimate_seconds(const data::Batch& batch);

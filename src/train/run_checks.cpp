@@ -33,6 +33,15 @@ void check_controller(const graphs::Staged& staged, const algorithms::Algorithm&
                     " cannot: choose \"by\": \"degree\", or the algorithm dsgd");
 }
 
+void check_temperature(const algorithms::Algorithm& algorithm, const std::string& name,
+                       int64_t classes) {
+    if (classes > 0 || algorithm.temperature() == 1) return;
+    throw UserError(
+        "/algorithm/temperature: divides the logits of classes, but the data have real "
+        "targets, whose outputs " +
+        name + " compares as they are: leave it out");
+}
+
 bool never_exchanges(const algorithms::Algorithm& algorithm, const graphs::Schedule& schedule,
                      int64_t iterations) {
     constexpr int64_t kLookedAt = 4096;

@@ -21,6 +21,11 @@ void check_rates(const algorithms::LearningRate& rates, const std::string& algor
 void check_controller(const graphs::Staged& staged, const algorithms::Algorithm& algorithm,
                       const std::string& name, int64_t iterations);
 
+/// Outputs for real targets have no temperature. `algorithm` is called `name`; `classes` is 0 for
+/// such targets. Throws UserError.
+void check_temperature(const algorithms::Algorithm& algorithm, const std::string& name,
+                       int64_t classes);
+
 /// Whether a run of so many iterations never exchanges anything. Looked at are the first
 /// iterations from which on that can be; one that exchanges after thousands of silent rounds,
 /// which no graph has, counts as one that exchanges.

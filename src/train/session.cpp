@@ -43,6 +43,7 @@ struct Session::Impl {
     std::unique_ptr<Executor> executor;
     std::unique_ptr<Evaluator> evaluator;
     std::unique_ptr<data::Loader> loader;
+    std::unique_ptr<data::Replay> replay;
 
     Impl(comm::World& w, const comm::Placement& p, const SessionOptions& o)
         : world(w), placement(p), options(o), spec(o.run) {
@@ -87,6 +88,7 @@ struct Session::Impl {
                                  plan.profile,
                                  {spec.message.codec, spec.seed.message}},
             std::move(schedule));
+        check_temperature(stepper->algorithm(), row.name, data.train->classes());
         if (const graphs::Staged* staged = stepper->staged()) {
             check_controller(*staged, stepper->algorithm(), row.name, plan.iterations);
         }
@@ -125,6 +127,14 @@ struct Session::Impl {
         loading.augment = data::DataSpec::section().read(options.spec.at("data")).augment;
         loading.augment_seed = spec.seed.augment;
         loader = std::make_unique<data::Loader>(data.train, partition, batches, loading);
+        replay = std::make_unique<data::Replay>(data.train, partition, batches, loading);
+        stepper->distil_by(
+            [this](arena::Rows x, arena::Rows teacher, int64_t t, double temperature) {
+                const auto batch = [&](int64_t i) -> const data::Batch& {
+                    return replay->batch(t, x.first + i);
+                };
+                executor->distil(x, teacher, batch, temperature, stepper->timers());
+            });
     }
 };
 

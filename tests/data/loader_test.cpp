@@ -82,6 +82,25 @@ TEST_CASE("the loader's batches are those of the definition, whatever the queue"
     CHECK_THROWS_AS(loader.next(), std::logic_error);
 }
 
+TEST_CASE("batches are served once more, in any order") {
+    const std::string size = GENERATE("6", "\"full\"");
+    const auto s =
+        setting(R"({"type": "shapes", "train": 70, "test": 1, "batch_size": )" + size + "}", 4);
+    Loader::Options options;
+    options.augment = true;
+    options.augment_seed = 9;
+    data::Replay replay(s.sets.train, s.partition, s.plan, options);
+    for (const int64_t t : {5, 4, 1, 5, 0, 2}) {
+        for (const int64_t replica : {3, 0, 2}) {
+            const data::Batch& batch = replay.batch(t, replica);
+            const Expected right = expected(s, t, replica, true, options.order);
+            REQUIRE(batch.count == static_cast<int64_t>(right.labels.size()));
+            CHECK(std::memcmp(batch.inputs, right.inputs.data(), right.inputs.size() * 4) == 0);
+            CHECK(std::equal(right.labels.begin(), right.labels.end(), batch.labels));
+        }
+    }
+}
+
 TEST_CASE("full batches are the whole partition") {
     const auto s = setting(R"({"type": "shapes", "train": 7, "test": 1, "batch_size": "full",
                                "partition": "contiguous"})",

@@ -52,6 +52,9 @@ ALGORITHMS = {
     "gasloc": {"algorithm": {"type": "gasloc", "period": 3, "gamma": 0.1}},
     "cocod_sgd": {"algorithm": {"type": "cocod_sgd", "period": 3}},
     "overlap_local_sgd": {"algorithm": {"type": "overlap_local_sgd", "period": 3}},
+    "feddkd": {"algorithm": {"type": "feddkd", "period": 3}},
+    "feddkd warm": {"algorithm": {"type": "feddkd", "period": 3, "distill_steps": 4,
+                                  "distill_lr": 0.1, "temperature": 3}},
     "sgp": {"algorithm": "sgp", "graph": {"type": "star", "weights": "column"}},
     "sgp awc": {"algorithm": {"type": "sgp", "order": "awc"},
                 "graph": {"type": "erdos_renyi", "p": 0.5, "weights": "column"}},
@@ -122,6 +125,7 @@ SENT = {
     "local_sgd": DUE, "local_sgd post": [2, 2, 2, 0, 0, 2, 0], "diloco": DUE, "gasloc": DUE,
     "cocod_sgd": DUE, "overlap_local_sgd": DUE,
     "noloco": [0, 0, 2, 0, 0, 2, 0],  # two rows to one peer
+    "feddkd": [0, 0, 12, 0, 0, 12, 0], "feddkd warm": [0, 0, 10, 0, 0, 10, 0],  # 1 + S averagings
     "gossip_pga": [2, 2, GLOBAL, 2, 2, GLOBAL, 2],
     "slowmo": [0, 0, GLOBAL, 0, 0, GLOBAL, 0], "slowmo qg": [2, 2, GLOBAL, 2, 2, GLOBAL, 2],
     # nodes of 4 and 2 replicas: 4 times 2 3/4 and 2 times 2 1/2 rows
@@ -220,6 +224,27 @@ def test_a_sequence_goes_on_with_every_exchange(dbench):
     assert list(used) == [-1, 0, -1, 1, -1, 0, -1, 1]
 
 
+def test_local_minimisers_teach_the_common_one(dbench):
+    """Least squares, other data on each replica: local steps end in other minimisers, whose mean is
+    not the common one."""
+    least_squares = {**CNN, "model": "least_squares", "graph": "complete", "precision": "float64",
+                     "data": {"type": "regression", "dimension": 6, "condition": 4,
+                              "batch_size": "full", "partition": "contiguous"},
+                     "optimizer": {"type": "sgd", "lr": 0.3},
+                     "profile": {"every": {"iterations": 100}}}
+
+    def loss(algorithm, iterations, **changes):
+        run = dbench.run(dbench.spec({**least_squares, "length": {"iterations": iterations},
+                                      "algorithm": algorithm, **changes}),
+                         "out.h5", "--overwrite", ranks=2)
+        return read(run, "iterations/train_loss")[-1].mean()
+    least = loss("centralized", 601, graph=None)
+    taught, averaged = (loss({"type": "feddkd", "period": 300, "distill_steps": steps}, 301)
+                        for steps in (300, 0))
+    assert taught == pytest.approx(least, rel=1e-9)
+    assert averaged > 1.01 * least
+
+
 def test_clip_norm_bounds_every_replicas_step(dbench):
     changes = {**CNN, "algorithm": "dsgd",
                "optimizer": {"type": "sgd", "lr": 0.1, "clip_norm": 0.2}}
@@ -264,6 +289,9 @@ REFUSED = {
                            "/algorithm/fragments", "tensors"),
     "fragments in nodes": ({"algorithm": {"type": "diloco", "fragments": 2, "gpus_per_node": 2}},
                            "/algorithm/gpus_per_node", "fragments"),
+    "no logits": ({"algorithm": {"type": "feddkd", "temperature": 2}, "model": "least_squares",
+                   "data": {"type": "regression", "batch_size": 8}},
+                  "/algorithm/temperature", "real targets"),
     "unlike starts": ({"algorithm": "dcd", "init": "independent"}, "/init", "same"),
     "misspelt": ({"algorithm": "gradient_traking"}, "/algorithm", "gradient_tracking"),
 }

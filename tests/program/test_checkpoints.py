@@ -32,6 +32,7 @@ STATES = {  # every kind of state
     "averaging under way": {"algorithm": {"type": "overlap_local_sgd", "period": 7}},
     "fragments under way": {"algorithm": {"type": "diloco", "period": 14, "fragments": 2,
                                           "delay": 5, "alpha": 0.5}},
+    "batches once more": {"algorithm": {"type": "feddkd", "period": 7}},
     "push-sum, sums in flight": {"algorithm": {"type": "osgp", "tau": 3},
                                  "graph": {"type": "star", "weights": "column"}},
     "public copies, keyed noise": {"algorithm": "beer", "message": {"type": "qsgd", "bits": 4}},

@@ -103,7 +103,8 @@ void Stepper::step(int64_t t, double lr, const Gradients& gradients, IterationRe
               .timers = timers_,
               .probe = probe_,
               .control = control_,
-              .state = *table_};
+              .state = *table_,
+              .distillation = distillation_};
     around(gradients, step);
     probe_.finish();
     control_.end(t, probe_);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/step/control.hpp"
@@ -71,6 +72,8 @@ public:
     /// their parameters (a step may move them to other rows); g are their gradients. Called once,
     /// before the first step.
     void attach(arena::StateTable& table, arena::Rows g);
+    /// What algorithms that distil take the gradients of their second loss from.
+    void distil_by(Distillation distillation) { distillation_ = std::move(distillation); }
     /// The run goes on at iteration t: graphs that began before it were reported.
     void go_on_at(int64_t t) { control_.go_on_at(t); }
 
@@ -104,6 +107,7 @@ private:
     Control control_;
     arena::StateTable* table_ = nullptr;
     arena::Rows g_;
+    Distillation distillation_;
 };
 
 }  // namespace dbench::algorithms

@@ -45,6 +45,14 @@ torch::Tensor Model::loss(const torch::Tensor& output, const data::Batch& batch)
     return torch::cross_entropy_loss(output, view(batch.labels, {batch.count}, torch::kInt64));
 }
 
+torch::Tensor Model::distance(const torch::Tensor& output, const torch::Tensor& teacher,
+                              double temperature) const {
+    const torch::Tensor student = torch::log_softmax(output / temperature, 1);
+    const torch::Tensor wanted = torch::log_softmax(teacher / temperature, 1);
+    const double scale = temperature * temperature / static_cast<double>(output.size(0));
+    return scale * torch::kl_div(student, wanted, at::Reduction::Sum, /*log_target=*/true);
+}
+
 double Model::correct(const torch::Tensor& output, const data::Batch& batch) const {
     if (batch.labels == nullptr) return std::numeric_limits<double>::quiet_NaN();
     const torch::Tensor logits = output.detach().to(torch::kCPU);

@@ -54,6 +54,10 @@ public:
                                   bool training) const = 0;
     /// Mean loss over the batch: cross-entropy of logits; real targets override it.
     virtual torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch) const;
+    /// Mean over the batch of how far `output` is from a teacher's, see algorithms::Distillation:
+    /// T^2 KL(softmax teacher / T || softmax output / T); real targets override it, without T.
+    virtual torch::Tensor distance(const torch::Tensor& output, const torch::Tensor& teacher,
+                                   double temperature) const;
     /// Number of right predictions (of equal logits the first class wins); NaN for real targets.
     virtual double correct(const torch::Tensor& output, const data::Batch& batch) const;
     virtual data::Order order() const { return data::Order::contiguous; }  ///< of image batches

@@ -1,0 +1,91 @@
+// Decentralized knowledge distillation (FedDKD: Li et al. 2022, arXiv 2205.00706). The authors'
+// text and code could not be had: this follows the abstract and third-party code, whose server
+// averages and then distils all clients' models into the average; the decentralised reading, W in
+// the server's place, is ours. After every H-th local step, with any local optimizer,
+//
+//     theta = x;   s <- W theta;   S times  s <- W (s - lr_d grad D(s));   x <- s
+//     D_i(s) = T^2 KL(softmax theta_i(a) / T || softmax s(a) / T)
+//
+// a: the replica's own minibatches of the H local steps, the last one first. On the complete graph
+// it is the server's form. S = 0 is local_sgd. 1 + S rows per neighbour and exchange; keeps theta
+// during an exchange.
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "algorithms/entries.hpp"
+#include "algorithms/forms.hpp"
+#include "algorithms/outer_steps.hpp"
+
+namespace dbench::algorithms {
+namespace {
+
+class FedDkd final : public AdaptThenCombine {
+public:
+    FedDkd(const base::Json& spec, const AlgorithmContext& context)
+        : AdaptThenCombine(context.schedule),
+          period_(spec.at("period")),
+          steps_(spec.at("distill_steps")),
+          temperature_(spec.at("temperature")) {
+        if (!spec.at("distill_lr").is_null()) rate_ = spec.at("distill_lr").get<double>();
+    }
+
+    void declare(arena::StateTable& state) override {
+        theta_ = steps_ > 0 ? state.readable_scratch() : state.message();
+    }
+    Sent sent(int64_t, graphs::Round round) const override {
+        Sent all = rows_sent(round, static_cast<int>(1 + steps_));
+        all.rounds *= 1 + steps_;
+        return all;
+    }
+    double temperature() const override { return temperature_; }
+
+protected:
+    void adapt(Step& step, arena::Columns columns) override {
+        step.update(message(step), step.x, step.x, columns);
+    }
+    arena::Rows message(Step& step) override {
+        return theta_.bytes() > 0 && averages(step.round) ? theta_.rows() : step.x;
+    }
+    arena::Rows result(Step& step) override { return step.x; }
+    void combined(Step& step) override {
+        if (!averages(step.round)) return;
+        const double rate = rate_.value_or(step.numbers.lr);
+        for (int64_t s = 0; s < steps_; ++s) {
+            step.distil(theta_.rows(), step.t - s % period_, temperature_);
+            step.combine(step.x, {{1, step.x}, {-rate, step.g}}, step.layout.all());
+            step.mix(step.x, step.x);
+        }
+    }
+
+private:
+    int64_t period_, steps_;
+    double temperature_;
+    std::optional<double> rate_;
+    arena::Buffer theta_;
+};
+
+std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+    return std::make_unique<FedDkd>(spec, context);
+}
+
+}  // namespace
+
+AlgorithmEntry feddkd_entry() {
+    using P = base::Parameter;
+    return {{"feddkd",
+             "local steps, an averaging, and steps of distillation from the local models",
+             {period_parameter("8"),
+              P::integer("distill_steps", "5", "S: each one averages again; 0 is local_sgd")
+                  .at_least(0),
+              P::number("distill_lr", "null", "their learning rate; null: the iteration's")
+                  .at_least(0)
+                  .or_null(),
+              P::number("temperature", "1", "T: both outputs are divided by it").greater_than(0)}},
+            make,
+            {},
+            {.mean = MeanRule::none, .bias = Bias::none, .distils = true},
+            after_local_steps};
+}
+
+}  // namespace dbench::algorithms

@@ -115,8 +115,8 @@ public:
           eta_(parts.algorithm.at("outer_lr")),
           mu_(parts.algorithm.at("outer_momentum")),
           alpha_(parts.algorithm.at("alpha")),
-          sizes_(parts.context.tensors),
           v_(Matrix::Zero(parts.context.replicas, parts.context.parameters)) {
+        for (const auto& shape : parts.context.tensors) sizes_.push_back(elements(shape));
         if (sizes_.empty() || fragments_ == 1) sizes_ = {v_.cols()};
     }
 

@@ -81,6 +81,9 @@ const Subject kSubjects[] = {
      "combine 5, copy, combine 3, update, twice combine 2, code, add"},
     {R"({"type": "motef"})", 3 + 6 + 2 + 4 + 3 + 2 * (3 + 2 + 4 * 3),
      "combine 2, combine 5, copy, combine 3, update, twice combine 2, code, add"},
+    {R"({"type": "moniqua"})", 3 + 1 + 2, "update, code, add to x once"},
+    // A row is read for each of two neighbours, and x changed for each.
+    {R"({"type": "powergossip"})", 3 + 2 + 2 * 2, "update, multiply twice, add twice"},
 };
 
 class Silent final : public algorithms::Observer {
@@ -129,7 +132,7 @@ private:
     static constexpr double kRate = 1e-3;
     static arena::Layout make_layout() {
         arena::Layout layout;
-        layout.add("weight", {kParameters}, arena::TensorKind::weight);
+        layout.add("weight", {1024, kParameters / 1024}, arena::TensorKind::weight);
         return layout;
     }
 

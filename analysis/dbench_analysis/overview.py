@@ -42,15 +42,17 @@ def what_ran(run: Run) -> list[tuple[str, str]]:
     ]
     if names.message(run) != "float32":
         rows.insert(4, ("messages", names.message(run)))
-    rows += [("controller", text) for text in never_acted(run)]
+    rows += last_words(run)
     if run.spec.get("notes"):
         rows.append(("notes", str(run.spec["notes"])))
     return rows
 
 
-def never_acted(run: Run) -> list[str]:
-    """Of a controller that was idle to the end, why, as the program said it then."""
-    return [event.text for event in run.last_events(3).itertuples() if event.kind == "controller"]
+def last_words(run: Run) -> list[tuple[str, str]]:
+    """What the program said at the run's end, and of what: of a controller that was idle until
+    then, of what the algorithm had seen."""
+    return [(event.kind, event.text) for event in run.last_events(3).itertuples()
+            if event.kind in ("controller", "algorithm")]
 
 
 def spectrum(run: Run) -> str:

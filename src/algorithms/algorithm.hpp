@@ -110,6 +110,7 @@ struct Accepts {
     bool one_start = false;      ///< all replicas must start alike
     bool codes_rows = true;      ///< its rows may travel in 16 bits
     bool compresses = false;     ///< its messages are /message's, whatever codec that is
+    bool own_messages = false;   ///< it makes its messages itself: no codec
 };
 
 /// How the mean over replicas moves, whatever doubly stochastic W is, for plain SGD; g is the mean
@@ -165,6 +166,9 @@ public:
     virtual bool keeps_received_rows() const { return false; }
     /// At which it compares outputs, see Distillation; real ones know 1 only.
     virtual double temperature() const { return 1; }
+    /// What there is to say at the end of a run, in a sentence of at most 512 bytes; "" where there
+    /// is nothing. Collective, the same on all ranks.
+    virtual std::string remark(comm::World&) const { return ""; }
 };
 
 class Codec;

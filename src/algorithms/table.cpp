@@ -41,7 +41,9 @@ namespace dbench::algorithms {
     ROW(ecd)                    \
     ROW(deepsqueeze)            \
     ROW(beer)                   \
-    ROW(motef)
+    ROW(motef)                  \
+    ROW(moniqua)                \
+    ROW(powergossip)
 
 #define ROW_DECLARED(name) AlgorithmEntry name##_entry();
 #define ROW_MADE(name) name##_entry(),

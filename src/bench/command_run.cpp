@@ -66,13 +66,18 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     return std::make_unique<profile::Recorder>(world, s.placement, std::move(o));
 }
 
-// Of a controller that has not acted: said, and kept in the result file.
-void note_idle(comm::World& world, profile::Recorder& recorder, const train::Session& session) {
+// Of a controller that has not acted, and what the algorithm has to tell: said, and kept in the
+// result file. Collective.
+void note_end(comm::World& world, profile::Recorder& recorder, const train::Session& session) {
     const graphs::Staged* staged = session.staged();
-    const std::string idle = staged ? staged->idle() : "";
-    if (idle.empty() || world.rank() != 0) return;
-    base::warn(idle);
-    recorder.event(session.plan().iterations - 1, "controller", idle);
+    const std::pair<const char*, std::string> notes[] = {
+        {"controller", staged ? staged->idle() : ""}, {"algorithm", session.remark()}};
+    if (world.rank() != 0) return;
+    for (const auto& [kind, text] : notes) {
+        if (text.empty()) continue;
+        base::warn(text);
+        recorder.event(session.plan().iterations - 1, kind, text);
+    }
 }
 
 void say(const comm::World& world, const std::string& warning) {
@@ -256,7 +261,7 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
         }
         signal = s.session->train(*recorder, checkpoints, clock);
         if (signal.empty()) {
-            note_idle(world, *recorder, *s.session);
+            note_end(world, *recorder, *s.session);
             recorder->finish("complete");
         } else {
             recorder->finish("preempted", "stopped by " + signal + "; --resume goes on");

@@ -154,6 +154,11 @@ void check_optimizer(const Json& algorithm, const Json& optimizer) {
 void check_codec(const Json& algorithm, const Json& message) {
     const auto name = algorithm.at("type").get<std::string>();
     const auto& accepts = base::find_entry(algorithms::algorithm_table(), name)->accepts;
+    if (accepts.own_messages && message != "float32") {
+        throw UserError("/message: " + name +
+                        " makes its messages itself, by keys of its own: leave /message out, or "
+                        "choose an algorithm that takes a codec, such as choco");
+    }
     if (!accepts.codes_rows && message != "float32") {
         throw UserError("/message: " + name +
                         " sends rows as they are (differences of rounded rows "

@@ -5,7 +5,7 @@
 namespace dbench::comm {
 
 Delivery::Delivery(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
-                   std::shared_ptr<const MixingPlan> plan, arena::Rows messages, int64_t bytes)
+                   std::shared_ptr<const DeliveryPlan> plan, arena::Rows messages, int64_t bytes)
     : plane_(plane),
       pool_(std::move(pool)),
       plan_(std::move(plan)),
@@ -14,37 +14,24 @@ Delivery::Delivery(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
 
 void Delivery::begin(int tag) {
     std::vector<Message> out, in;
-    for (const Parcel& parcel : plan_->send) {
-        for (const int64_t row : parcel.rows) {
-            out.push_back({parcel.rank, tag, messages_.at(row, 0), bytes_});
-        }
+    for (const auto& [rank, row, slot] : plan_->out) {
+        out.push_back({rank, tag, posted(row, slot), bytes_});
     }
-    received_ = pool_->take(plan_->slots * bytes_);
-    for (const Parcel& parcel : plan_->receive) {
-        for (const int64_t slot : parcel.rows) {
-            in.push_back({parcel.rank, tag, received_.get() + slot * bytes_, bytes_});
-        }
+    received_ = pool_->take(static_cast<int64_t>(plan_->in.size()) * bytes_);
+    for (size_t k = 0; k < plan_->in.size(); ++k) {
+        in.push_back(
+            {plan_->in[k], tag, received_.get() + static_cast<int64_t>(k) * bytes_, bytes_});
     }
     if (!out.empty() || !in.empty()) transfer_ = plane_.start(out, in);
 }
 
-std::vector<std::vector<Heard>> Delivery::heard(const Placement& placement, int rank) const {
-    std::vector<int64_t> replica(static_cast<size_t>(plan_->slots));
-    for (const Parcel& parcel : plan_->receive) {
-        for (const int64_t slot : parcel.rows) {
-            replica[slot] = placement.begin(parcel.rank) + plan_->slot_rows[slot];
-        }
-    }
-    std::vector<std::vector<Heard>> all(plan_->terms.size());
+std::vector<std::vector<Heard>> Delivery::heard() const {
+    std::vector<std::vector<Heard>> all(plan_->heard.size());
     for (size_t row = 0; row < all.size(); ++row) {
-        for (const Source& source : plan_->terms[row]) {
-            if (source.received) {
-                all[row].push_back({replica[source.index], source.weight,
-                                    received_.get() + source.index * bytes_});
-            } else {
-                all[row].push_back({placement.begin(rank) + source.index, source.weight,
-                                    messages_.at(source.index, 0)});
-            }
+        for (const DeliveryPlan::Source& source : plan_->heard[row]) {
+            all[row].push_back({source.replica, source.weight,
+                                source.received ? received_.get() + source.slot * bytes_
+                                                : posted(source.row, source.slot)});
         }
     }
     return all;

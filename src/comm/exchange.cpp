@@ -39,13 +39,14 @@ Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layo
           make_mean_plan(placement, world.rank(), contribution()))),
       repeating(kRepeatingPlans),
       others(kOtherPlans),
-      of_links(kRepeatingPlans) {
+      to_all(kRepeatingPlans),
+      to_each(kRepeatingPlans) {
     DBENCH_EXPECT(placement.ranks == world.size() && placement.replicas >= placement.ranks);
     DBENCH_EXPECT(!schedule || schedule->size() == placement.replicas);
 }
 
 std::shared_ptr<const MixingPlan> Exchange::Impl::plan(graphs::Round round) {
-    PlanCache& cache = round.repeats ? repeating : others;
+    auto& cache = round.repeats ? repeating : others;
     return cache.get(round.matrix, [&] {
         return make_mixing_plan(*schedule, round, placement, world.rank(), contribution());
     });
@@ -198,25 +199,33 @@ void Exchange::finish_all_reduce(const Token& token) {
     impl_->finish(operation, operation.rows());
 }
 
-Token Exchange::start_messages(graphs::Round round, arena::Rows messages, int64_t bytes) {
-    const auto plan = impl_->of_links.get(round.matrix, [&] {
-        return make_mixing_plan(*impl_->schedule, round, impl_->placement, impl_->world.rank(),
-                                Contribution::neighbours);
+Token Exchange::Impl::deliver(graphs::Round round, arena::Rows messages, int64_t bytes,
+                              Addressed addressed) {
+    auto& cache = addressed == Addressed::to_all ? to_all : to_each;
+    const auto plan = cache.get(round.matrix, [&] {
+        return make_delivery_plan(*schedule, round, placement, world.rank(), addressed);
     });
-    auto delivery =
-        std::make_shared<Delivery>(impl_->world.rows(), impl_->pool, plan, messages, bytes);
-    delivery->begin(impl_->world.next_exchange());
+    auto delivery = std::make_shared<Delivery>(world.rows(), pool, plan, messages, bytes);
+    delivery->begin(world.next_exchange());
     if (delivery->moves()) {
-        impl_->world.engine.start(delivery, true);
+        world.engine.start(delivery, true);
     } else {
-        impl_->world.engine.test(*delivery);
+        world.engine.test(*delivery);
     }
     return delivery;
 }
 
+Token Exchange::start_messages(graphs::Round round, arena::Rows messages, int64_t bytes) {
+    return impl_->deliver(round, messages, bytes, Addressed::to_all);
+}
+
+Token Exchange::start_link_messages(graphs::Round round, arena::Rows messages, int64_t bytes) {
+    return impl_->deliver(round, messages, bytes, Addressed::to_each);
+}
+
 std::vector<std::vector<Heard>> Exchange::finish_messages(const Token& token) {
     impl_->world.wait("an exchange of messages", *token);
-    return static_cast<const Delivery&>(*token).heard(impl_->placement, impl_->world.rank());
+    return static_cast<const Delivery&>(*token).heard();
 }
 
 bool Exchange::poll(const Token& token) { return impl_->world.engine.test(*token); }

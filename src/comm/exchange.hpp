@@ -98,8 +98,12 @@ public:
     /// them in the round, and must stay as they are until the token goes. In the order of all other
     /// exchanges.
     Token start_messages(graphs::Round round, arena::Rows messages, int64_t bytes);
-    /// What each local replica has heard, itself included where it has a weight: by W's row, itself
-    /// first, then by replica. What is pointed to stays until the token goes.
+    /// The same with a message for each link: a row begins with one for each who uses the replica,
+    /// itself left out, in the order of Schedule::out, `bytes` bytes each.
+    Token start_link_messages(graphs::Round round, arena::Rows messages, int64_t bytes);
+    /// What each local replica has heard: by W's row, itself first where it has a weight (and not
+    /// at all where links have messages), then by replica. What is pointed to stays until the token
+    /// goes.
     std::vector<std::vector<Heard>> finish_messages(const Token& token);
 
     /// Every row of x becomes the mean over all n replicas' rows, for `columns`, in place; x must

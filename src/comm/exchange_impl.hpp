@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "comm/delivery_plan.hpp"
 #include "comm/exchange.hpp"
 #include "comm/operation.hpp"
 #include "comm/plan_cache.hpp"
@@ -21,7 +22,8 @@ struct Exchange::Impl {
     arena::Codec codec;
     std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();
     std::shared_ptr<const MixingPlan> mean_plan;
-    PlanCache repeating, others, of_links;
+    PlanCache<MixingPlan> repeating, others;
+    PlanCache<DeliveryPlan> to_all, to_each;
     std::vector<std::shared_ptr<Operation>> lent;  ///< whose rows are yet to be reclaimed
 
     Impl(World& world, const Placement& placement, const arena::Layout& layout,
@@ -39,6 +41,7 @@ struct Exchange::Impl {
                 Operation::Result result = Operation::Result::average,
                 const Operation::Then& then = nullptr);
     void reclaim(Operation& operation);
+    Token deliver(graphs::Round round, arena::Rows messages, int64_t bytes, Addressed addressed);
     std::vector<std::shared_ptr<Operation>> in_flight();
 };
 

@@ -61,7 +61,6 @@ MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round roun
     const int64_t first = placement.begin(rank), count = placement.count(rank);
     std::vector<bool> grouped(static_cast<size_t>(count));
     for (const std::vector<int>& members : schedule.groups(round)) {
-        if (contribution == Contribution::neighbours) break;
         if (contribution == Contribution::rows && members.size() == 2) continue;
         GroupPlan group = make_group(members, placement, rank, contribution);
         if (group.me < 0) continue;

@@ -60,8 +60,7 @@ struct MixingPlan {
 
 /// What ranks contribute to groups: means of their subtrees, or, since a sum of rounded rows is not
 /// what its rounded parts would be, every row by itself; pairs are then no groups, but neighbours.
-/// Or there are no groups at all: everybody hears all neighbours one by one.
-enum class Contribution : uint8_t { subtrees, rows, neighbours };
+enum class Contribution : uint8_t { subtrees, rows };
 
 /// Row i of W is asked for, for local i only, and column j for local j only. A neighbour with
 /// weight 0 (only a replica itself can have it) is no summand.

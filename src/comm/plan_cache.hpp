@@ -6,22 +6,21 @@
 #include <memory>
 #include <unordered_map>
 
-#include "comm/mixing_plan.hpp"
-
 namespace dbench::comm {
 
 /// Keeps the `capacity` plans that were used last.
+template <class Plan>
 class PlanCache {
 public:
     explicit PlanCache(size_t capacity) : capacity_(capacity) {}
 
     template <class Make>
-    std::shared_ptr<const MixingPlan> get(uint64_t matrix, Make&& make) {
+    std::shared_ptr<const Plan> get(uint64_t matrix, Make&& make) {
         const auto known = index_.find(matrix);
         if (known != index_.end()) {
             entries_.splice(entries_.begin(), entries_, known->second);
         } else {
-            entries_.push_front({matrix, std::make_shared<const MixingPlan>(make())});
+            entries_.push_front({matrix, std::make_shared<const Plan>(make())});
             index_[matrix] = entries_.begin();
         }
         if (entries_.size() > capacity_) {
@@ -34,11 +33,11 @@ public:
 private:
     struct Entry {
         uint64_t matrix;
-        std::shared_ptr<const MixingPlan> plan;
+        std::shared_ptr<const Plan> plan;
     };
     size_t capacity_;
     std::list<Entry> entries_;  // the last used comes first
-    std::unordered_map<uint64_t, std::list<Entry>::iterator> index_;
+    std::unordered_map<uint64_t, typename std::list<Entry>::iterator> index_;
 };
 
 }  // namespace dbench::comm

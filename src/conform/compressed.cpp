@@ -1,8 +1,12 @@
 // Algorithms whose messages are compressed; Q is whatever the codec makes of a message.
 
+#include <Eigen/Dense>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
+#include "base/random.hpp"
 #include "conform/families.hpp"
 
 namespace dbench::conform {
@@ -183,6 +187,144 @@ private:
     Matrix h_, g_, v_, m_;
 };
 
+/// Moniqua, B = 2 theta / (1 - 2 delta), y mod B in [-B/2, B/2):
+///     q = floor(((h mod B)/B + 1/2) / delta + u) delta - 1/2;  e = q B - (h mod B)
+///     x_i+ = h_i + gamma sum_{j != i} w_ij (((q_j B - h_i) mod B) - e_i)
+/// One u for each element of a tensor and iteration, whoever sends.
+class Moniqua final : public Compressed {
+public:
+    explicit Moniqua(Parts parts)
+        : Compressed(parts),
+          bits_(parts.algorithm.at("bits")),
+          delta_(1 / (std::pow(2.0, static_cast<double>(bits_)) - 1)),
+          b_(2 * parts.algorithm.at("theta").get<double>() / (1 - 2 * delta_)),
+          gamma_(parts.algorithm.at("gamma")),
+          context_(std::move(parts.context)) {}
+
+    void step(const Iteration& it, Matrix& x) override {
+        const Weights w = it.w(it.t);
+        const Matrix update = it.lr * optimizer_->direction_at(it, x);
+        it.updates(update);
+        x -= update;
+        it.rests(x);
+        if (w.nonZeros() == w.rows()) return;  // nobody exchanges
+        const Eigen::RowVectorXd u = noise(it.t);
+        const Matrix h = x;
+        Matrix q(h.rows(), h.cols());
+        for (Eigen::Index c = 0; c < h.cols(); ++c) {
+            for (Eigen::Index i = 0; i < h.rows(); ++i) {
+                q(i, c) = std::floor((modulo(h(i, c)) / b_ + 0.5) / delta_ + u[c]) * delta_ - 0.5;
+            }
+        }
+        for (Eigen::Index i = 0; i < w.outerSize(); ++i) {
+            for (Weights::InnerIterator link(w, i); link; ++link) {
+                if (link.col() == i) continue;
+                for (Eigen::Index c = 0; c < h.cols(); ++c) {
+                    const double e = q(i, c) * b_ - modulo(h(i, c));
+                    const double heard = modulo(q(link.col(), c) * b_ - h(i, c));
+                    x(i, c) += gamma_ * link.value() * (heard - e);
+                }
+            }
+        }
+        int64_t bytes = 0;
+        for (const auto& shape : context_.tensors) bytes += (elements(shape) * bits_ + 7) / 8;
+        it.tells(w,
+                 static_cast<double>(bytes) / static_cast<double>(x.cols()) * it.weight_share / 8);
+    }
+
+private:
+    double modulo(double y) const { return y - b_ * std::floor(y / b_ + 0.5); }
+    Eigen::RowVectorXd noise(int64_t t) const {
+        Eigen::RowVectorXd u(context_.parameters);
+        Eigen::Index c = 0;
+        for (size_t k = 0; k < context_.tensors.size(); ++k) {
+            base::Random random(context_.seed, base::Purpose::message,
+                                {0, static_cast<uint64_t>(t), 0, k});
+            for (int64_t m = elements(context_.tensors[k]); m > 0; --m) u[c++] = random.uniform();
+        }
+        return u;
+    }
+
+    int64_t bits_;
+    double delta_, b_, gamma_;
+    ReferenceContext context_;
+};
+
+/// PowerGossip with rank 1: for both ends i < j of each link and every tensor that is a matrix
+///     odd t:  q /= ||q||, p = (H_i - H_j) q;   even t > 0:  p /= ||p||, q = (H_i - H_j)' p
+///     X_i -= w_ij p q';  X_j += w_ij p q'
+/// and x_i += w_ij (h_j - h_i) for the other tensors. A vector of zeros is drawn by a key of the
+/// link.
+class PowerGossip final : public Compressed {
+public:
+    explicit PowerGossip(Parts parts) : Compressed(parts), context_(std::move(parts.context)) {}
+
+    void step(const Iteration& it, Matrix& x) override {
+        const Weights w = it.w(it.t);
+        const Matrix update = it.lr * optimizer_->direction_at(it, x);
+        it.updates(update);
+        x -= update;
+        it.rests(x);
+        if (it.t == 0) return;
+        const Matrix h = x;
+        int64_t sent = 0;
+        for (size_t k = 0, begin = 0; k < context_.tensors.size(); ++k) {
+            const auto& shape = context_.tensors[k];
+            const int64_t numel = elements(shape);
+            const auto first = static_cast<Eigen::Index>(begin);
+            begin += static_cast<size_t>(numel);
+            sent += shape.size() == 1 ? numel : it.t % 2 == 1 ? shape[0] : numel / shape[0];
+            for (Eigen::Index i = 0; i < w.outerSize(); ++i) {
+                for (Weights::InnerIterator link(w, i); link; ++link) {
+                    const Eigen::Index j = link.col();
+                    if (j <= i) continue;
+                    Eigen::RowVectorXd d = (h.row(i) - h.row(j)).segment(first, numel);
+                    if (shape.size() > 1) d = approximated(d, shape[0], it.t, {i, j, k});
+                    x.row(i).segment(first, numel) -= link.value() * d;
+                    x.row(j).segment(first, numel) += link.value() * d;
+                }
+            }
+        }
+        it.tells(w, static_cast<double>(sent) / static_cast<double>(x.cols()));
+    }
+    bool knows_replicas() const override { return true; }  // by the keys of links
+    /// What is left of a difference is small beside what went, and becomes a vector of length 1.
+    double amplifies() const override { return 1e3; }
+
+private:
+    struct Pair {
+        Eigen::VectorXd p, q;
+    };
+    using Key = std::tuple<Eigen::Index, Eigen::Index, size_t>;  // i, j, tensor
+
+    Eigen::RowVectorXd approximated(const Eigen::RowVectorXd& d, int64_t rows, int64_t t,
+                                    const Key& key) {
+        const Eigen::MatrixXd matrix = d.reshaped<Eigen::RowMajor>(rows, d.size() / rows);
+        Pair& pair = pairs_[key];
+        if (pair.p.size() == 0) {
+            pair = {Eigen::VectorXd::Zero(matrix.rows()), Eigen::VectorXd::Zero(matrix.cols())};
+        }
+        Eigen::VectorXd& known = t % 2 == 1 ? pair.q : pair.p;
+        if (known.isZero(0)) {
+            const auto [i, j, tensor] = key;
+            base::Random random(context_.seed, base::Purpose::message,
+                                {static_cast<uint64_t>(i), static_cast<uint64_t>(j),
+                                 static_cast<uint64_t>(t), tensor});
+            for (double& value : known) value = random.normal();
+        }
+        known.normalize();
+        if (t % 2 == 1) {
+            pair.p = matrix * pair.q;
+        } else {
+            pair.q = matrix.transpose() * pair.p;
+        }
+        return (pair.p * pair.q.transpose()).reshaped<Eigen::RowMajor>().transpose();
+    }
+
+    ReferenceContext context_;
+    std::map<Key, Pair> pairs_;
+};
+
 }  // namespace
 
 std::unique_ptr<Reference> make_choco(Parts parts) {
@@ -201,6 +343,13 @@ std::unique_ptr<Reference> make_beer(Parts parts) {
 }
 std::unique_ptr<Reference> make_motef(Parts parts) {
     return std::make_unique<Beer>(std::move(parts));
+}
+
+std::unique_ptr<Reference> make_moniqua(Parts parts) {
+    return std::make_unique<Moniqua>(std::move(parts));
+}
+std::unique_ptr<Reference> make_powergossip(Parts parts) {
+    return std::make_unique<PowerGossip>(std::move(parts));
 }
 
 }  // namespace dbench::conform

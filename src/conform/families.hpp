@@ -1,7 +1,10 @@
 #pragma once
 // What the references share.
 
+#include <functional>
 #include <memory>
+#include <numeric>
+#include <vector>
 
 #include "base/json.hpp"
 #include "conform/local_optimizer.hpp"
@@ -17,6 +20,11 @@ struct Parts {
     std::unique_ptr<LocalOptimizer> optimizer;
     ReferenceContext context;
 };
+
+/// Of a tensor of this shape.
+inline int64_t elements(const std::vector<int64_t>& shape) {
+    return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
 
 /// Exchange in iterations t with (t + 1) mod period = 0.
 inline bool is_due(int64_t t, int64_t period) { return (t + 1) % period == 0; }

@@ -44,8 +44,11 @@ std::optional<Difference> Kit::reference(const Problem& problem, const Json& gra
     double lr_max = 0;
     for (int64_t t = 0; t < compared_; ++t) lr_max = std::max(lr_max, moving_rate(t));
     const Json algorithm = reference_of ? *reference_of : training.algorithm;
+    std::vector<std::vector<int64_t>> tensors;
+    const arena::Layout layout = layout_of(p);
+    for (const arena::Tensor& tensor : layout.tensors()) tensors.push_back(tensor.shape);
     const auto reference = make_reference(algorithm, training.optimizer,
-                                          {n, p, kPerEpoch, lr_max, {p - kBiases, kBiases}});
+                                          {n, p, kPerEpoch, lr_max, tensors, training.seed});
     if (!reference) return std::nullopt;
     Trainee trainee(world_, problem, training, *subject_.row);
     const auto schedule = graph_of(graph, n, compared_);
@@ -66,6 +69,7 @@ std::optional<Difference> Kit::reference(const Problem& problem, const Json& gra
     const Compressor compressor(training.message, p, training.seed);
     Matrix x = trainee.parameters();
     Difference largest;
+    largest.amplified = reference->amplifies();
     for (int64_t t = 0; t < compared_; ++t) {
         Recorded recorded;
         const auto compress = [&](const Matrix& v, int part) {

@@ -15,7 +15,8 @@ namespace dbench::conform {
 /// subject runs away though its recursion is stable on the graph.
 struct Difference {
     double parameters = 0;
-    double recorded = 0;  ///< of norms, update norms, variance and bytes
+    double recorded = 0;   ///< of norms, update norms, variance and bytes
+    double amplified = 1;  ///< by which rounding errors grow more than in others
 };
 
 class Kit {

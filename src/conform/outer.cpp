@@ -117,8 +117,8 @@ public:
           mu_(parts.algorithm.at("outer_momentum")),
           alpha_(parts.algorithm.at("alpha")),
           node_(parts.algorithm.at("gpus_per_node")),
-          sizes_(parts.context.tensors),
           v_(Matrix::Zero(parts.context.replicas, parts.context.parameters)) {
+        for (const auto& shape : parts.context.tensors) sizes_.push_back(elements(shape));
         if (sizes_.empty() || fragments_ == 1) sizes_ = {v_.cols()};
     }
 

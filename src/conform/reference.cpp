@@ -46,7 +46,9 @@ namespace dbench::conform {
     ROW(ecd)                    \
     ROW(deepsqueeze)            \
     ROW(beer)                   \
-    ROW(motef)
+    ROW(motef)                  \
+    ROW(moniqua)                \
+    ROW(powergossip)
 
 #define ROW_DECLARED(name) std::unique_ptr<Reference> make_##name(Parts parts);
 #define ROW_MADE(name) {#name, make_##name},

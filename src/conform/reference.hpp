@@ -49,7 +49,8 @@ struct Iteration {
     void averages(const Matrix& before, const Weights& w, int rows = 1) const;
     void rests(const Matrix& x) const;
     void sends(double rows) const;
-    void tells(const Weights& w) const;  ///< a compressed message over each link
+    void tells(const Weights& w) const;                ///< a compressed message over each link
+    void tells(const Weights& w, double share) const;  ///< one of this share of a row
 };
 
 class Reference {
@@ -64,6 +65,8 @@ public:
     virtual int64_t cycle() const { return 1; }
     /// Whether it acts on the replicas' rows one by one, not by W and the mean alone.
     virtual bool knows_replicas() const { return false; }
+    /// By how much more than others it makes rounding errors grow over the iterations compared.
+    virtual double amplifies() const { return 1; }
     /// Why it has no linear recursion of that kind; empty where it has one.
     virtual std::string not_linear() const { return ""; }
 };
@@ -71,9 +74,10 @@ public:
 /// What some of them know of the run.
 struct ReferenceContext {
     int64_t replicas, parameters;
-    int64_t per_epoch = 1;              ///< iterations
-    double lr_max = 1;                  ///< largest learning rate of the run
-    std::vector<int64_t> tensors = {};  ///< elements of each, where their borders matter
+    int64_t per_epoch = 1;                           ///< iterations
+    double lr_max = 1;                               ///< largest learning rate of the run
+    std::vector<std::vector<int64_t>> tensors = {};  ///< shape of each, where that matters
+    uint64_t seed = 1;                               ///< of the noise of messages
 };
 
 /// The reference of a resolved spec's `algorithm` with its `optimizer` (both with all defaults

@@ -142,6 +142,12 @@ const std::map<std::string, std::vector<Form>>& forms() {
           {"{}", kDecay, true, kQsgd}}},
         {"motef",
          {{R"({"gamma": 0.2})", "\"sgd\"", true, kTopK}, {R"({"lambda": 0.4, "gamma": 0.3})"}}},
+        // Replicas start far apart: with a theta that is too small all but the mean is as ever.
+        {"moniqua",
+         {{R"({"theta": 8})"},
+          {R"({"theta": 8, "bits": 11, "gamma": 1})", kMomentum},
+          {R"({"theta": 1, "bits": 2, "gamma": 0.2})", "\"sgd\"", false}}},
+        {"powergossip", {{"{}"}, {"{}", kNesterov}, {"{}", "\"adam\""}}},
     };
     return all;
 }

@@ -66,7 +66,8 @@ public:
 
 arena::Layout layout_of(int64_t parameters) {
     arena::Layout layout;
-    layout.add("weight", {parameters - kBiases}, arena::TensorKind::weight);
+    const int64_t weights = parameters - kBiases, rows = weights % 3 == 0 ? 3 : 1;
+    layout.add("weight", {rows, weights / rows}, arena::TensorKind::weight);
     layout.add("bias", {kBiases}, arena::TensorKind::bias);
     return layout;
 }

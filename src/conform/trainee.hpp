@@ -35,7 +35,7 @@ struct Training {
     base::Json message = "float32";                             ///< as a spec has it
 };
 
-/// Two tensors: weights, and the biases.
+/// Two tensors: weights, a matrix of three rows where their number admits that, and the biases.
 arena::Layout layout_of(int64_t parameters);
 
 /// What the last iteration recorded, of all replicas.

@@ -21,14 +21,15 @@ void Iteration::sends(double rows) const {
     if (recorded) recorded->rows += rows;
 }
 
-void Iteration::tells(const Weights& w) const {
+void Iteration::tells(const Weights& w) const { tells(w, message_share); }
+void Iteration::tells(const Weights& w, double share) const {
     double links = 0;
     for (Eigen::Index i = 0; i < w.outerSize(); ++i) {
         for (Weights::InnerIterator entry(w, i); entry; ++entry) {
             links += entry.row() != entry.col() && entry.value() != 0;
         }
     }
-    sends(links * message_share);
+    sends(links * share);
 }
 
 Weights weights_of(const graphs::Schedule& graph, graphs::Round round) {

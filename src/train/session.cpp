@@ -162,6 +162,7 @@ std::vector<std::string> Session::warnings(const Estimates& estimates) const {
     return train::warnings(impl_->estimated(), estimates);
 }
 
+std::string Session::remark() const { return impl_->stepper->algorithm().remark(impl_->world); }
 std::string Session::rows_on_host() const { return impl_->stepper->exchange().rows_on_host(); }
 void Session::prepare() { impl_->prepare(); }
 

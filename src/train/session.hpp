@@ -70,6 +70,8 @@ public:
     /// early, after a checkpoint; empty where it is complete.
     std::string train(algorithms::Observer& observer, Checkpoints& checkpoints,
                       const base::Stopwatch& clock);
+    /// What the algorithm has to say of the run at its end; "" where nothing. Collective.
+    std::string remark() const;
 
 private:
     struct Impl;

@@ -11,6 +11,9 @@ TEST_CASE("Messages reach all who use them, from one process to a rank for each 
                 const auto problems =
                     play(ranks, [&](World& world) { return check_messages(world, schedule); });
                 for (const std::string& problem : problems) CHECK(problem == "");
+                const auto of_links =
+                    play(ranks, [&](World& world) { return check_link_messages(world, schedule); });
+                for (const std::string& problem : of_links) CHECK(problem == "");
             }
         }
     }

@@ -29,6 +29,7 @@ TEST_CASE("Messages over MPI reach all who use them") {
     for (int n = world.size(); n <= 9; ++n) {
         for (const DenseSchedule& schedule : all_schedules(n)) {
             CHECK(check_messages(world, schedule) == "");
+            CHECK(check_link_messages(world, schedule) == "");
         }
     }
 }

@@ -1,6 +1,7 @@
 #include "comm/scratch.hpp"
 
 #include "catch.hpp"
+#include "comm/mixing_plan.hpp"
 #include "comm/plan_cache.hpp"
 
 namespace dbench::comm {
@@ -30,7 +31,7 @@ TEST_CASE("Scratch may outlive its pool") {
 }
 
 TEST_CASE("The plans that were used last are kept") {
-    PlanCache cache(2);
+    PlanCache<MixingPlan> cache(2);
     int made = 0;
     const auto get = [&](uint64_t matrix) {
         return cache.get(matrix, [&] {

@@ -76,6 +76,9 @@ ALGORITHMS = {
     "deepsqueeze": {"algorithm": "deepsqueeze", "message": {"type": "qsgd", "bits": 4}},
     "beer": {"algorithm": "beer", "message": {"type": "top_k", "ratio": 0.2}},
     "motef": {"algorithm": "motef", "message": {"type": "top_k", "ratio": 0.2}},
+    "moniqua": {"algorithm": "moniqua"},
+    "moniqua two bits": {"algorithm": {"type": "moniqua", "bits": 2, "theta": 0.5, "gamma": 0.1}},
+    "powergossip": {"algorithm": "powergossip"},
 }
 CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "implementation": None,
        "data": {"type": "shapes", "train": 240, "test": 48, "batch_size": 8},
@@ -169,6 +172,8 @@ MESSAGES = {
     "deepsqueeze": (lambda m: (5 * m + 7) // 8 + 4, [1] * 7),
     "beer": (lambda m: sparse(m, 0.2, 8), [1] + [2] * 6),
     "motef": (lambda m: sparse(m, 0.2, 8), [1] + [2] * 6),
+    "moniqua": (lambda m: (4 * m + 7) // 8, [1] * 7),
+    "moniqua two bits": (lambda m: (2 * m + 7) // 8, [1] * 7),
 }
 
 
@@ -180,6 +185,28 @@ def test_what_compressed_messages_occupy(dbench, name):
     links = 6 * 2 * np.array(counts)
     assert list(read(run, "iterations/bytes_sent")) == list(links * message)
     assert list(read(run, "iterations/messages")) == list(links)
+
+
+def test_powergossip_sends_a_vector_of_each_matrix_in_turn(dbench):
+    run = dbench.run(dbench.spec(CNN, model="softmax_regression", **ALGORITHMS["powergossip"]))
+    weights, biases = read(run, "tensors/numel")  # [classes, pixels], [classes]
+    p, q = biases + biases, weights // biases + biases
+    assert list(read(run, "iterations/messages")) == [0] + [12] * 6
+    assert list(read(run, "iterations/bytes_sent")) == [0] + [12 * 4 * p, 12 * 4 * q] * 3
+
+
+def test_moniqua_tells_of_differences_that_were_too_large(dbench):
+    """A bound of a millionth does not hold after the first iteration."""
+    told = []
+    for ranks in (1, 2):
+        spec = dbench.spec(CNN, algorithm={"type": "moniqua", "theta": 1e-6})
+        done = dbench("run", spec, "--output", f"{ranks}.h5", ranks=ranks)
+        assert "/algorithm/theta" in done.stderr
+        kinds = list(read(dbench.folder / f"{ranks}.h5", "events/kind"))
+        texts = list(read(dbench.folder / f"{ranks}.h5", "events/text"))
+        assert kinds == [b"algorithm"] and b"theta = 1e-06 or more apart" in texts[0]
+        told += texts
+    assert told[0] == told[1]
 
 
 def test_push_sum_sends_a_row_and_eight_bytes_over_each_link(dbench):
@@ -281,6 +308,12 @@ REFUSED = {
     "codec misspelt": ({"algorithm": "choco", "message": "top-k"}, "/message", "top_k"),
     "codec's range": ({"algorithm": "choco", "message": {"type": "top_k", "ratio": 2}},
                       "/message/ratio", "1"),
+    "codec and own bits": ({"algorithm": "moniqua", "message": "sign"}, "/message", "choco"),
+    "codec and own matrices": ({"algorithm": "powergossip", "message": "bfloat16"}, "/message",
+                               "choco"),
+    "one bit": ({"algorithm": {"type": "moniqua", "bits": 1}}, "/algorithm/bits", "2"),
+    "half a link": ({"algorithm": "powergossip", "graph": "one_way_ring", "allow_biased": True},
+                    "/graph", "ring"),
     "no whole turn": ({"algorithm": {"type": "diloco", "period": 9, "fragments": 2}},
                       "/algorithm/fragments", "whole number"),
     "too late": ({"algorithm": {"type": "diloco", "period": 6, "fragments": 2, "delay": 3}},

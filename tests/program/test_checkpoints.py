@@ -36,6 +36,7 @@ STATES = {  # every kind of state
     "push-sum, sums in flight": {"algorithm": {"type": "osgp", "tau": 3},
                                  "graph": {"type": "star", "weights": "column"}},
     "public copies, keyed noise": {"algorithm": "beer", "message": {"type": "qsgd", "bits": 4}},
+    "vectors of links": {"algorithm": "powergossip"},
     "batch norm": {"model": "resnet20", "replicas": 2, "length": {"iterations": 24},
                    "checkpoint": {"every": {"iterations": 2}}},
 }
@@ -277,6 +278,8 @@ def test_other_replicas_need_a_global_batch_and_no_messages(dbench, elastic):
     assert "/data/batch_size" in said and "global" in said, said
     said = refused({"algorithm": "relaysgd", "graph": "path"})
     assert "relaysgd" in said and "messages" in said, said
+    said = refused({"algorithm": "powergossip"})
+    assert "powergossip" in said and "messages" in said, said
     assert "/checkpoint/replicas" in refused(UNLIKE, "clone")
 
 

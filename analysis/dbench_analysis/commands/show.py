@@ -54,7 +54,7 @@ def several(runs: list[Run]) -> str:
     lines = [aligned(rows)]
     odd = [f"{r.path}: {r.state}{': ' * bool(r.error)}{r.error}"
            for r in runs if r.status != "complete"]
-    odd += [f"{r.path}: {text}" for r in runs for text in overview.never_acted(r)]
+    odd += [f"{r.path}: {text}" for r in runs for _, text in overview.last_words(r)]
     lines += ["", *odd] if odd else []
     found = differences.differences(runs)
     if found:

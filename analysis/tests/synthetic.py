@@ -120,6 +120,7 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
         "ranks/device": np.array([plan.device.encode()] * r),
         "ranks/cpus": np.full(r, plan.cpus, "i4"),
         "ranks/first_replica": np.array([i * n // r for i in range(r)], "i4"),
+        "ranks/slot": np.arange(r, dtype="i4"),
         "iterations/iteration": t.astype("i8"),
         "iterations/epoch": (t + 1) / plan.per_epoch,
         "iterations/lr": np.full(I, 0.1),

@@ -25,6 +25,8 @@ void set_log_identity(int rank, bool quiet) {
     log_quiet = quiet;
 }
 
+void set_log_rank(int rank) { log_rank = rank; }
+
 void notice(const std::string& text) {
     if (!log_quiet) line(": ", text);
 }

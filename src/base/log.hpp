@@ -8,6 +8,7 @@ namespace dbench::base {
 
 /// Which rank's name the lines of this process carry; `quiet` drops notices, never warnings.
 void set_log_identity(int rank, bool quiet);
+void set_log_rank(int rank);
 
 void notice(const std::string& text);
 void warn(const std::string& text);

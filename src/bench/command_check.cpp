@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "bench/commands.hpp"
+#include "bench/placing.hpp"
 #include "bench/recorded.hpp"
 #include "bench/stability.hpp"
 
@@ -53,6 +54,15 @@ Json json_of(const data::Heterogeneity& h) {
             {"total_variation", h.total_variation}};
 }
 
+Json json_of(const Placed& placed) {
+    const auto seconds = [](std::optional<double> value) {
+        return value ? Json(*value) : Json(nullptr);
+    };
+    return {{"slots", placed.slots},
+            {"seconds", seconds(placed.seconds)},
+            {"linear_seconds", seconds(placed.linear_seconds)}};
+}
+
 void print_text(const Setup& s, const train::Estimates& e) {
     const auto& layout = s.session->layout();
     std::cout << s.spec.resolved.dump(2) << "\n\n";
@@ -65,6 +75,7 @@ void print_text(const Setup& s, const train::Estimates& e) {
         std::to_string(e.iterations) + " (" + std::to_string(e.per_epoch) + " an epoch)");
     row("ranks", std::to_string(s.placement.ranks) + ", " + std::to_string(s.placement.count(0)) +
                      " replicas on the fullest");
+    if (s.placed) row("placement", placement_text(s));
     if (const auto h = s.session->heterogeneity()) row("labels per replica", text_of(*h));
     row("memory per rank",
         bytes_text(static_cast<double>(e.memory_bytes)) + " and activations and data" +
@@ -116,6 +127,7 @@ int command_check(comm::World& world, const RunArguments& arguments, bool json) 
         out["iterations"] = estimates.iterations;
         out["iterations_per_epoch"] = estimates.per_epoch;
         out["evaluation_share"] = estimates.evaluation_share;
+        out["placement"] = s.placed ? json_of(*s.placed) : Json(nullptr);
         const auto labels = s.session->heterogeneity();
         out["partition"] = labels ? json_of(*labels) : Json(nullptr);
         out["graph"] = s.certificate ? graphs::to_json(*s.certificate) : Json(nullptr);

@@ -3,12 +3,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "bench/commands.hpp"
 #include "bench/provenance.hpp"
+#include "bench/setup.hpp"
 #include "comm/host_memory.hpp"
 #include "comm/launcher.hpp"
 #include "comm/link.hpp"
@@ -82,6 +85,43 @@ int inspect_machine() {
     return 0;
 }
 
+/// Of every pair of ranks, into a file that a spec's placement reads.
+int write_links(const std::string& path) {
+    if (!comm::launched_by_mpi()) {
+        throw base::UserError(
+            "--links: one process has no links (they are measured between ranks): start "
+            "mpirun -n N dbench doctor --links " +
+            path);
+    }
+    comm::World world{comm::launch()};
+    std::optional<base::NewFile> file;
+    const auto on_first = [&](auto&& work) {
+        everywhere(world, [&] {
+            try {
+                if (world.rank() == 0) work();
+            } catch (const base::RunError& error) {
+                throw base::UserError(error.what());
+            }
+        });
+    };
+    try {
+        on_first([&] { file.emplace("--links:", path); });  // known before anything is measured
+        const std::vector<std::string> hosts = world.gather(world.host());
+        const graphs::Links links = comm::measure_links(world);
+        on_first([&] {
+            const std::string text = graphs::to_text(links, hosts);
+            file->add(text.data(), text.size());
+            file->close();
+            print("links", std::to_string(links.slots) + " slots, " + path);
+        });
+    } catch (const base::UserError& error) {
+        // Thrown on all ranks alike: one says it.
+        if (world.rank() == 0) base::report_error(error.what());
+        return base::kExitUser;
+    }
+    return 0;
+}
+
 int inspect_file(const std::string& path) {
     const profile::Inspection found = profile::inspect(path);
     std::fputs(profile::to_text(found).c_str(), stdout);
@@ -101,7 +141,8 @@ int inspect_file(const std::string& path) {
 
 }  // namespace
 
-int command_doctor(const std::string& path) {
+int command_doctor(const std::string& path, const std::string& links) {
+    if (!links.empty()) return write_links(links);
     if (path.empty()) return inspect_machine();
     if (std::filesystem::is_directory(path)) {
         const profile::FolderCheck check = profile::check_folder(path);

@@ -9,6 +9,7 @@
 #include "bench/commands.hpp"
 #include "bench/member_words.hpp"
 #include "bench/stability.hpp"
+#include "graphs/link_cost.hpp"
 #include "graphs/placement.hpp"
 #include "graphs/proof/certificate.hpp"
 #include "graphs/round_text.hpp"
@@ -57,11 +58,41 @@ struct Between {
     graphs::Placement slots;
 };
 
-Between between_nodes(const graphs::Schedule& schedule, const GraphArguments& a) {
-    const auto placed = graphs::placement_named(a.placement, schedule, a.gpus_per_node, a.seed);
+Between between_nodes(const graphs::Schedule& schedule, const GraphArguments& a,
+                      const graphs::Placement& placed) {
     const auto best = graphs::optimised_placement(schedule, a.gpus_per_node, a.seed);
     return {graphs::traffic(schedule, a.gpus_per_node, placed),
             graphs::traffic(schedule, a.gpus_per_node, best), best};
+}
+
+// The links between the slots of replicas, one replica a slot.
+graphs::Links links_of(const GraphArguments& a) {
+    if (a.model_bytes <= 0) {
+        throw UserError("graph: --links needs --model-bytes (seconds depend on how much is sent)");
+    }
+    const graphs::LinkTable table = graphs::read_links(a.links);
+    std::vector<std::string> hosts(static_cast<size_t>(a.n));
+    if (!table.hosts().empty()) {
+        const size_t gpus = static_cast<size_t>(a.gpus_per_node), known = table.hosts().size();
+        if (gpus == 0 || hosts.size() > known * gpus) {
+            throw UserError("graph: " + a.links + " has links between " + std::to_string(known) +
+                            " hosts, not slots: give --gpus-per-node, " +
+                            std::to_string((hosts.size() + known - 1) / known) + " or more for " +
+                            std::to_string(a.n) + " replicas");
+        }
+        for (size_t slot = 0; slot < hosts.size(); ++slot) hosts[slot] = table.hosts()[slot / gpus];
+    }
+    return table.between(hosts);
+}
+
+// Where a replica is: by the links, where they are known.
+graphs::Placement placement_of(const graphs::Schedule& schedule, const GraphArguments& a,
+                               const graphs::Placement& best_by_links) {
+    if (!a.links.empty() && a.placement == "optimised") return best_by_links;
+    if (a.placement == "node_major" && a.gpus_per_node == 0) {
+        throw UserError("graph: --placement node_major needs --gpus-per-node");
+    }
+    return graphs::placement_named(a.placement, schedule, a.gpus_per_node, a.seed);
 }
 
 Json to_json(const graphs::Traffic& traffic, double model_bytes) {
@@ -84,8 +115,22 @@ Looked look(const std::string& name, const Json& spec, const GraphArguments& a) 
         l.growth = stability_text(algorithm, growth);
     }
     if (a.model_bytes > 0) l.json["bytes_sent"] = l.certificate.models_sent * a.model_bytes;
+    graphs::Placement cheapest;
+    if (!a.links.empty()) {
+        const graphs::Links links = links_of(a);
+        const auto traffic = graphs::rank_traffic(*l.schedule, graphs::linear_placement(a.n));
+        const auto seconds = [&](const graphs::Placement& slots) {
+            return graphs::link_cost(traffic, links, a.model_bytes, slots);
+        };
+        cheapest = graphs::cheapest_placement(traffic, links, a.model_bytes, a.seed);
+        l.json["links"] = {{"placement", a.placement},
+                           {"seconds", seconds(placement_of(*l.schedule, a, cheapest))},
+                           {"linear_seconds", seconds(graphs::linear_placement(a.n))},
+                           {"best", {{"seconds", seconds(cheapest)}, {"slots", cheapest}}}};
+    }
     if (a.gpus_per_node > 0) {
-        const Between between = between_nodes(*l.schedule, a);
+        const Between between =
+            between_nodes(*l.schedule, a, placement_of(*l.schedule, a, cheapest));
         l.json["traffic"] = to_json(between.placed, a.model_bytes);
         l.json["traffic"]["gpus_per_node"] = a.gpus_per_node;
         l.json["traffic"]["placement"] = a.placement;
@@ -130,6 +175,15 @@ void print_text(const Looked& l) {
         line("placement " + traffic["placement"].get<std::string>(), traffic_text(traffic));
         line("best placement found", traffic_text(traffic["best"]));
     }
+    if (l.json.contains("links")) {
+        const Json& links = l.json["links"];
+        const auto seconds = [&](const Json& value) {
+            return "messages need " + number(value, "%.4g") + " s an iteration";
+        };
+        line("links, " + links["placement"].get<std::string>(), seconds(links["seconds"]));
+        line("links, linear", seconds(links["linear_seconds"]));
+        line("links, best found", seconds(links["best"]["seconds"]));
+    }
     if (l.json.contains("stages")) {
         std::cout << "graphs over the run, an iteration an epoch\n";
         for (const Json& stage : l.json["stages"]) {
@@ -150,6 +204,9 @@ void print_table(const std::vector<Looked>& all, const GraphArguments& a) {
             rows[0].push_back(name);
         }
     }
+    if (!a.links.empty()) {
+        for (const char* name : {"link s", "linear s", "best s"}) rows[0].push_back(name);
+    }
     for (const Looked& l : all) {
         const Json& c = l.json;
         rows.push_back({l.name, number(c["degree"]["mean"]),
@@ -159,10 +216,16 @@ void print_table(const std::vector<Looked>& all, const GraphArguments& a) {
                         number(c["effective_neighbours"]["value"], "%.4g"),
                         number(c["messages"], "%.4g"), number(c["models_sent"], "%.4g")});
         if (!a.algorithm.empty()) rows.back().push_back(number(c["growth"]));
-        if (!c.contains("traffic")) continue;
-        for (const Json& traffic : {c["traffic"], c["traffic"]["best"]}) {
-            rows.back().push_back(number(100 * traffic["share"].get<double>(), "%.1f") + " %");
-            rows.back().push_back(number(traffic["worst_node_models"]));
+        if (c.contains("traffic")) {
+            for (const Json& traffic : {c["traffic"], c["traffic"]["best"]}) {
+                rows.back().push_back(number(100 * traffic["share"].get<double>(), "%.1f") + " %");
+                rows.back().push_back(number(traffic["worst_node_models"]));
+            }
+        }
+        if (!c.contains("links")) continue;
+        for (const Json& seconds :
+             {c["links"]["seconds"], c["links"]["linear_seconds"], c["links"]["best"]["seconds"]}) {
+            rows.back().push_back(number(seconds, "%.4g"));
         }
     }
     std::cout << base::aligned(rows)
@@ -194,6 +257,7 @@ void print_round(const graphs::Schedule& schedule, int64_t t, const GraphArgumen
 }  // namespace
 
 int command_graph(const GraphArguments& a) {
+    graphs::check_placement_name(a.placement);
     if (!a.compare.empty()) {
         if (!a.parameters.empty()) {
             throw UserError("graph: --" + a.parameters[0].first +

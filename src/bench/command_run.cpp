@@ -10,6 +10,7 @@
 #include "bench/commands.hpp"
 #include "bench/crash_log.hpp"
 #include "bench/heartbeat.hpp"
+#include "bench/placing.hpp"
 #include "bench/progress.hpp"
 #include "bench/provenance.hpp"
 #include "bench/recorded.hpp"
@@ -115,7 +116,8 @@ void keep_earlier_file(const std::string& output, int64_t iteration) {
 
 // What two specs differ in that training or recording depends on; empty where in nothing.
 std::string difference(Json a, Json b, bool other_replicas) {
-    std::vector<const char*> all_free = {"checkpoint", "output", "notes", "name", "device"};
+    std::vector<const char*> all_free = {"checkpoint", "output", "notes",
+                                         "name",       "device", "placement"};
     if (other_replicas) all_free.push_back("replicas");
     for (const char* free : all_free) {
         a.erase(free);
@@ -207,6 +209,7 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     const auto estimates = s.session->estimate();
     if (world.rank() == 0) {
         for (const auto& warning : s.session->warnings(estimates)) base::warn(warning);
+        if (s.placed) base::notice(placement_text(s));
         const std::string rows = s.session->rows_on_host();
         if (rows.starts_with("as messages")) base::notice("ranks of a host exchange rows " + rows);
     }

@@ -26,6 +26,7 @@ struct GraphArguments {
     double gamma = 0.951;              ///< of the effective neighbours
     int gpus_per_node = 0;             ///< 0: traffic between nodes is not asked for
     std::string placement = "linear";  ///< of replicas on GPUs
+    std::string links;                 ///< a file of links; empty: costs are not asked for
     double model_bytes = 0;            ///< 0: not given, traffic is in models
     std::vector<std::string> compare;  ///< TYPE or TYPE:KEY=VALUE:..., instead of one type
 };
@@ -41,7 +42,8 @@ struct ConformArguments {
 int command_conform(comm::World& world, const ConformArguments& arguments);
 
 int command_list(const std::string& family, bool json);
-int command_doctor(const std::string& path);
+/// `links`: the file that links between ranks are measured for; empty: none.
+int command_doctor(const std::string& path, const std::string& links);
 int command_version();
 
 }  // namespace dbench::bench

@@ -33,6 +33,7 @@ Examples:
   dbench graph ring_lattice --n 96 --k 38 --json
   dbench graph one_peer_exponential --n 12 --edges --round 3
   dbench graph torus --n 96 --gpus-per-node 6 --placement optimised --model-bytes 102e6
+  dbench graph ring --n 8 --links links.txt --model-bytes 102e6 --placement optimised
   dbench graph torus --n 16 --algorithm gut:mu=0.9
   dbench graph --compare ring,torus,exponential,base_k:k=5 --n 96)";
 
@@ -54,6 +55,7 @@ constexpr const char* kDoctorExamples = R"(
 Examples:
   dbench doctor
   mpirun -n 2 dbench doctor           and how fast two hosts send, one way and both ways
+  mpirun -n 8 dbench doctor --links links.txt     latency and bandwidth of every pair of ranks
   dbench doctor results/ring.h5       whole, interrupted or damaged, and what can be done
   dbench doctor results               whether results and checkpoints are safe there)";
 
@@ -173,6 +175,10 @@ int dispatch(int argc, char** argv) {
         "--placement", graph.placement,
         "where replicas are placed: linear (default), node_major, random, optimised");
     graph_command
+        ->add_option("--links", graph.links,
+                     "a file of links between slots: print the seconds that messages need")
+        ->type_name("F");
+    graph_command
         ->add_option("--model-bytes", graph.model_bytes,
                      "size of a model's parameters, to print traffic in bytes")
         ->check(CLI::PositiveNumber);
@@ -203,11 +209,17 @@ int dispatch(int argc, char** argv) {
     list_command->add_flag("--json", list_json, "machine-readable output");
     list_command->footer(kListExamples);
 
-    std::string doctor_path;
+    std::string doctor_path, doctor_links;
     auto* doctor_command = app.add_subcommand(
         "doctor",
         "report on this build and machine, on a result file, or on a folder's file system");
-    doctor_command->add_option("PATH", doctor_path, "a result file or a folder");
+    auto* path_option =
+        doctor_command->add_option("PATH", doctor_path, "a result file or a folder");
+    doctor_command
+        ->add_option("--links", doctor_links,
+                     "measure latency and bandwidth between all ranks, and write them to this file")
+        ->type_name("F")
+        ->excludes(path_option);
     doctor_command->footer(kDoctorExamples);
     auto* version_command = app.add_subcommand("version", "print version, build and libraries");
 
@@ -236,7 +248,7 @@ int dispatch(int argc, char** argv) {
         return bench::command_graph(graph);
     }
     if (list_command->parsed()) return bench::command_list(list_family, list_json);
-    if (doctor_command->parsed()) return bench::command_doctor(doctor_path);
+    if (doctor_command->parsed()) return bench::command_doctor(doctor_path, doctor_links);
     if (version_command->parsed()) return bench::command_version();
     return base::kExitUser;
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "bench/placing.hpp"
 #include "bench/stability.hpp"
 
 namespace dbench::bench {
@@ -90,6 +91,12 @@ void certify(Setup& s) {
     }
 }
 
+// On a process that has become rank 0: what the first rank 0 has found, and accepted.
+void prove_again(Setup& s) {
+    s.certificate = graphs::certify(*s.graph, graphs::graph_title(s.spec.graph));
+    s.growth = conform::growth(s.spec.algorithm, *s.graph);
+}
+
 // Throws UserError, which names the file where there are several.
 Spec read(const std::string& path, const RunArguments& arguments) {
     const bool several = arguments.specs.size() > 1;
@@ -163,6 +170,8 @@ std::vector<Spec> read_everywhere(comm::World& world, const RunArguments& argume
 }
 
 Setup set_up(comm::World& world, Spec spec) {
+    world.renumber({});
+    base::set_log_rank(world.rank());
     Setup s;
     s.spec = std::move(spec);
     const int64_t n = s.spec.run.replicas;
@@ -198,6 +207,12 @@ Setup set_up(comm::World& world, Spec spec) {
     }
     everywhere(world,
                [&] { s.session = std::make_unique<train::Session>(world, s.placement, options); });
+    s.placed = place(world, s);
+    base::set_log_rank(world.rank());
+    everywhere(world, [&] {
+        if (world.rank() == 0 && s.graph && !s.certificate) prove_again(s);
+        s.session->connect();
+    });
     return s;
 }
 

@@ -12,6 +12,7 @@
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
 #include "conform/stability.hpp"
+#include "graphs/placement.hpp"
 #include "graphs/proof/certificate.hpp"
 #include "graphs/schedules/staged.hpp"
 #include "train/session.hpp"
@@ -34,16 +35,27 @@ struct RunArguments {
 /// all ranks.
 std::vector<Spec> read_everywhere(comm::World& world, const RunArguments& arguments);
 
+/// Where the spec's placement has put the ranks.
+struct Placed {
+    graphs::Placement slots;  ///< of each rank, as the launcher numbers processes
+    /// Of the messages of an iteration, by the links that the placement was found with, and what
+    /// they would need without it; nothing where it looks at no links.
+    std::optional<double> seconds, linear_seconds;
+};
+
 struct Setup {
     Spec spec;
     comm::Placement placement;
     std::shared_ptr<graphs::Schedule> graph;  ///< the spec's; null for algorithms without one
     std::optional<graphs::Certificate> certificate;  ///< of the first graph; rank 0 only
     std::optional<conform::Growth> growth;  ///< of the algorithm on the graphs; rank 0 only
+    std::optional<Placed> placed;           ///< nothing where ranks are as the launcher has them
     std::unique_ptr<train::Session> session;
 };
 
-/// Everything up to the replicas. Collective; throws UserError on all ranks, naming what is wrong.
+/// Everything up to the replicas. Gives the ranks of `world` the numbers that the spec's placement
+/// says: which process is rank 0 may change. Collective; throws UserError on all ranks, naming what
+/// is wrong.
 Setup set_up(comm::World& world, Spec spec);
 
 /// Runs `work` on every rank; where it throws on any, all ranks throw the lowest failing rank's

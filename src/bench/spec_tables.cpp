@@ -7,6 +7,7 @@
 #include "algorithms/optimizers/optimizer.hpp"
 #include "data/data_spec.hpp"
 #include "data/dataset.hpp"
+#include "graphs/placement_table.hpp"
 #include "graphs/schedule.hpp"
 #include "train/models/names.hpp"
 
@@ -21,6 +22,7 @@ const std::vector<Family>& families() {
         {"optimizers", "optimizer", "/optimizer", base::entries_of(algorithms::optimizer_table())},
         {"schedules", "schedule", "/schedule", base::entries_of(algorithms::schedule_table())},
         {"codecs", "codec", "/message", base::entries_of(algorithms::codec_table())},
+        {"placements", "placement", "/placement", base::entries_of(graphs::placement_table())},
         {"partitions", "partition", "/data/partition", base::entries_of(data::partition_table())},
     };
     return all;

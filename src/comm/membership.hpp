@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "comm/control_plane.hpp"
 #include "comm/row_plane.hpp"
@@ -15,8 +16,11 @@ struct Membership {
     int rank = 0, size = 1;
     int local_rank = 0, local_size = 1;  ///< among the ranks on this host
     std::string host;
+    std::vector<int> slots;  ///< of each rank its number at the transport; empty: the same
     std::unique_ptr<ControlPlane> control;  ///< leaves last
     std::unique_ptr<RowPlane> rows;
+
+    int slot() const { return slots.empty() ? rank : slots[static_cast<size_t>(rank)]; }
 };
 
 }  // namespace dbench::comm

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/framing.hpp"
 #include "base/log.hpp"
+#include "comm/renumbered.hpp"
 #include "comm/wait.hpp"
 #include "comm/world_impl.hpp"
 
@@ -70,7 +71,22 @@ int World::size() const { return impl_->size(); }
 int World::local_rank() const { return impl_->member.local_rank; }
 int World::local_size() const { return impl_->member.local_size; }
 const std::string& World::host() const { return impl_->member.host; }
+int World::slot() const { return impl_->member.slot(); }
 double World::deadline() const { return impl_->deadline; }
+
+void World::renumber(std::vector<int> slots) {
+    bool linear = true;
+    for (size_t rank = 0; rank < slots.size(); ++rank)
+        linear &= slots[rank] == static_cast<int>(rank);
+    if (linear) slots.clear();
+    if (slots == impl_->member.slots) return;
+    Membership member = std::move(impl_->member);
+    const uint64_t collectives = impl_->collectives, exchanges = impl_->exchanges;
+    impl_.reset();
+    impl_ = std::make_unique<Impl>(renumbered(std::move(member), std::move(slots)));
+    impl_->collectives = collectives;
+    impl_->exchanges = exchanges;
+}
 
 void World::barrier() { impl_->answer("a barrier", "", nothing); }
 

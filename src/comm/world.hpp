@@ -37,6 +37,12 @@ public:
     int local_rank() const;  ///< among the ranks on this host
     int local_size() const;
     const std::string& host() const;
+    int slot() const;  ///< this rank's number at the launcher: its rank, unless renumbered
+
+    /// Numbers the processes anew: rank r is the one that the launcher numbered slots[r], a
+    /// permutation; empty: as the launcher did. Collective, with the same slots on all ranks;
+    /// nothing else that was made with this world may still live.
+    void renumber(std::vector<int> slots);
 
     // Collectives for set-up and recording: every rank calls, in the same order. They wait through
     // `wait` below: deadline, failure channel, no busy core.

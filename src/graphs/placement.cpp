@@ -213,14 +213,20 @@ Placement optimised_placement(const Schedule& schedule, int gpus_per_node, uint6
     return best;
 }
 
+void check_placement_name(const std::string& name) {
+    const std::vector<std::string> names = {"linear", "node_major", "random", "optimised"};
+    if (std::find(names.begin(), names.end(), name) != names.end()) return;
+    throw base::UserError("--placement: unknown placement '" + name + "'" +
+                          base::nearest(name, names));
+}
+
 Placement placement_named(const std::string& name, const Schedule& schedule, int gpus_per_node,
                           uint64_t seed) {
     if (name == "linear") return linear_placement(schedule.size());
     if (name == "node_major") return node_major_placement(schedule.size(), gpus_per_node);
     if (name == "random") return random_placement(schedule.size(), seed);
-    if (name == "optimised") return optimised_placement(schedule, gpus_per_node, seed);
-    throw base::UserError("--placement: unknown placement '" + name + "'" +
-                          base::nearest(name, {"linear", "node_major", "random", "optimised"}));
+    check_placement_name(name);
+    return optimised_placement(schedule, gpus_per_node, seed);
 }
 
 }  // namespace dbench::graphs

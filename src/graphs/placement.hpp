@@ -31,6 +31,9 @@ Placement random_placement(int n, uint64_t seed);
 Placement optimised_placement(const Schedule& schedule, int gpus_per_node, uint64_t seed,
                               int sweeps = 20);
 
+/// Throws UserError where it is none of linear, node_major, random, optimised.
+void check_placement_name(const std::string& name);
+
 /// By name: linear, node_major, random, optimised. Throws UserError.
 Placement placement_named(const std::string& name, const Schedule& schedule, int gpus_per_node,
                           uint64_t seed);

@@ -41,11 +41,12 @@ std::string as_text(const base::Json& json) {
 }
 
 std::vector<RankInfo> gather_ranks(comm::World& world, const RecorderOptions& options) {
-    const base::Json mine = {world.host(), options.device, world.local_rank(), options.cpus};
+    const base::Json mine = {world.host(), options.device, world.local_rank(), options.cpus,
+                             world.slot()};
     std::vector<RankInfo> ranks;
     for (const std::string& text : world.gather(as_text(mine))) {
         const base::Json rank = base::Json::parse(text);
-        ranks.push_back({rank[0], rank[1], rank[2], rank[3]});
+        ranks.push_back({rank[0], rank[1], rank[2], rank[3], rank[4]});
     }
     return ranks;
 }

@@ -117,7 +117,7 @@ void RunFile::write_head(const RunHead& head) {
 
     const h5::Group tensors = make_group(file_, "tensors"), ranks = make_group(file_, "ranks");
     std::vector<std::string> names, kinds, hosts, devices;
-    std::vector<int64_t> numel, local_ranks, cpus;
+    std::vector<int64_t> numel, local_ranks, cpus, slots;
     for (const arena::Tensor& tensor : head.tensors) {
         names.push_back(tensor.name);
         numel.push_back(tensor.numel);
@@ -128,6 +128,7 @@ void RunFile::write_head(const RunHead& head) {
         local_ranks.push_back(rank.local_rank);
         devices.push_back(rank.device);
         cpus.push_back(rank.cpus);
+        slots.push_back(rank.slot);
     }
     const auto of_tensor = tensor_columns(), of_rank = rank_columns();
     write_texts(tensors, of_tensor[0], names);
@@ -138,6 +139,7 @@ void RunFile::write_head(const RunHead& head) {
     write_texts(ranks, of_rank[2], devices);
     write_integers(ranks, of_rank[3], cpus);
     write_integers(ranks, of_rank[4], head.first_replica);
+    write_integers(ranks, of_rank[5], slots);
 
     const h5::Group iteration_group = make_group(file_, "iterations"),
                     parameter_group = make_group(file_, "parameters"),

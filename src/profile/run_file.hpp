@@ -16,7 +16,7 @@ namespace dbench::profile {
 
 struct RankInfo {
     std::string host, device;
-    int64_t local_rank = 0, cpus = 1;
+    int64_t local_rank = 0, cpus = 1, slot = 0;
 };
 
 struct Earlier;

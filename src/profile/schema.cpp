@@ -70,6 +70,7 @@ std::vector<ColumnSpec> rank_columns() {
         {"device", Kind::text, "r", "", "device that computes"},
         {"cpus", Kind::int32, "r", "cores", "cores that the rank may use"},
         {"first_replica", Kind::int32, "r", "replica", "its replicas reach to the next rank's first"},
+        {"slot", Kind::int32, "r", "slot", "its number at the launcher: the rank, unless the spec places ranks otherwise"},
     };
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "graphs/placement_table.hpp"
 
 namespace dbench::train {
 namespace {
@@ -144,6 +145,9 @@ const base::Section<RunSpec>& RunSpec::section() {
                        "algorithms that compress, by any codec",
                        resolve_message),
          &R::message},
+        {Parameter::of("placements", "placement", "\"linear\"",
+                       "where ranks are put among the processes that the launcher has started",
+                       graphs::resolve_placement)},
         {Words<bool>("nonfinite", {{"record", false}, {"stop", true}}, false,
                      "what happens when a loss is not finite"),
          &R::stop_on_nonfinite},

@@ -22,7 +22,8 @@ const Row& entry_of(const std::vector<Row>& table, const Json& spec) {
 
 }  // namespace
 
-// Built in three stages: what a spec names (constructor), replicas (prepare), the run (train).
+// Built in stages: what a spec names (constructor), what exchanges (connect), replicas (prepare),
+// the run (train). Only the first is the same whichever rank this is.
 struct Session::Impl {
     comm::World& world;
     comm::Placement placement;
@@ -37,6 +38,8 @@ struct Session::Impl {
     TrainerPlan plan;
     EvaluationPlan evaluation;
     std::optional<algorithms::LearningRate> learning_rate;
+    graphs::RunFacts facts;
+    algorithms::RunSchedule schedule;
 
     std::unique_ptr<Replicas> replicas;
     std::unique_ptr<algorithms::Stepper> stepper;  // ends before the rows that it may be moving
@@ -65,16 +68,16 @@ struct Session::Impl {
         plan = plan_training(spec, run, data.train->size());
         evaluation = plan_evaluation(spec);
         const int64_t element = arena::size_of(spec.message.rows, spec.precision);
-        make_stepper({run, static_cast<double>(layout.numel() * element)});
-    }
-
-    void make_stepper(const graphs::RunFacts& facts) {
+        facts = {run, static_cast<double>(layout.numel() * element)};
         const auto& row = entry_of(algorithms::algorithm_table(), options.algorithm);
-        algorithms::RunSchedule schedule;
         if (options.graph) {
             schedule = algorithms::RunSchedule(options.graph(facts), row, options.algorithm, facts);
         }
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
+    }
+
+    void connect() {
+        const auto& row = entry_of(algorithms::algorithm_table(), options.algorithm);
         stepper = std::make_unique<algorithms::Stepper>(
             world, placement, layout,
             algorithms::StepSpec{row,
@@ -87,7 +90,7 @@ struct Session::Impl {
                                  spec.message.rows,
                                  plan.profile,
                                  {spec.message.codec, spec.seed.message}},
-            std::move(schedule));
+            schedule);
         check_temperature(stepper->algorithm(), row.name, data.train->classes());
         if (const graphs::Staged* staged = stepper->staged()) {
             check_controller(*staged, stepper->algorithm(), row.name, plan.iterations);
@@ -143,11 +146,14 @@ Session::Session(comm::World& world, const comm::Placement& placement,
     : impl_(std::make_unique<Impl>(world, placement, options)) {}
 Session::~Session() = default;
 
+void Session::connect() { impl_->connect(); }
+
 const arena::Layout& Session::layout() const { return impl_->layout; }
+double Session::row_bytes() const { return impl_->facts.row_bytes; }
 arena::DType Session::type() const { return impl_->spec.precision; }
 const TrainerPlan& Session::plan() const { return impl_->plan; }
-const graphs::Schedule* Session::schedule() const { return impl_->stepper->schedule(); }
-const graphs::Staged* Session::staged() const { return impl_->stepper->staged(); }
+const graphs::Schedule* Session::schedule() const { return impl_->schedule.schedule.get(); }
+const graphs::Staged* Session::staged() const { return impl_->schedule.staged(); }
 const std::vector<int64_t>& Session::evaluated() const { return impl_->evaluation.replicas; }
 bool Session::has_validation() const { return impl_->data.validation != nullptr; }
 const std::vector<std::pair<std::string, std::string>>& Session::data_checksums() const {

@@ -36,11 +36,17 @@ struct SessionOptions {
 
 class Session {
 public:
-    /// Reads the data and builds the model; no replica exists yet. Throws UserError.
+    /// Reads the data and builds the model; no replica exists yet, and which rank this is does not
+    /// matter yet. Throws UserError.
     Session(comm::World& world, const comm::Placement& placement, const SessionOptions& options);
     ~Session();
 
+    /// Makes what exchanges between ranks, by the numbers that they have now; first of all that
+    /// follows. Collective. Throws UserError.
+    void connect();
+
     const arena::Layout& layout() const;
+    double row_bytes() const;  ///< of one replica's parameters as a message
     arena::DType type() const;
     const TrainerPlan& plan() const;
     const graphs::Schedule* schedule() const;  ///< null for algorithms that take no graph

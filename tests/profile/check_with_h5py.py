@@ -13,6 +13,7 @@ COLUMNS = {
     "tensors/name": ((T,), text), "tensors/numel": ((T,), "i8"), "tensors/kind": ((T,), text),
     "ranks/host": ((1,), text), "ranks/local_rank": ((1,), "i4"), "ranks/device": ((1,), text),
     "ranks/cpus": ((1,), "i4"), "ranks/first_replica": ((1,), "i4"),
+    "ranks/slot": ((1,), "i4"),
     "iterations/iteration": ((I,), "i8"), "iterations/epoch": ((I,), "f8"),
     "iterations/lr": ((I,), "f8"),
     "iterations/train_loss": ((I, n), "f4"), "iterations/train_accuracy": ((I, n), "f8"),

@@ -47,6 +47,7 @@ TEST_CASE("Any number of ranks writes the same file") {
     for (int rank = 0; rank < world.size(); ++rank) {
         CHECK(file.numbers("/ranks/first_replica").at(rank) == placement.begin(rank));
         CHECK(file.numbers("/ranks/local_rank").at(rank) == rank);
+        CHECK(file.numbers("/ranks/slot").at(rank) == rank);
     }
     CHECK(file.shape("/graphs/offset") == std::vector<hsize_t>{4});
 }

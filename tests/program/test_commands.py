@@ -34,7 +34,7 @@ def leaves(keys, pointer=""):
 def test_list_spec_has_every_key_outside_the_families(dbench):
     listed = dict(leaves(json.loads(dbench("list", "spec", "--json").stdout)["spec"]))
     spec = json.loads(dbench("check", dbench.spec(), "--json").stdout)["spec"]
-    families = {"model", "data", "graph", "algorithm", "optimizer", "schedule"}
+    families = {"model", "data", "graph", "algorithm", "optimizer", "schedule", "placement"}
     assert set(spec) <= {pointer[1:] for pointer in listed if pointer.count("/") == 1}
     for section in ("evaluate", "profile", "checkpoint"):
         assert {f"/{section}/{key}" for key in spec[section]} <= set(listed)

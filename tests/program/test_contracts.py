@@ -41,7 +41,7 @@ def test_every_key_and_its_default(dbench):
     spec.write_text(json.dumps(minimal))
     resolved = json.loads(dbench("check", spec, "--json").stdout)["spec"]
     lines = {name: line for names, line in table_rows() for name in names}
-    families = {"model", "data", "optimizer", "schedule"}
+    families = {"model", "data", "optimizer", "schedule", "placement"}
     for key, value in leaves({k: v for k, v in resolved.items() if k not in families}, ""):
         assert key in lines, f"{key}: not in docs/spec.md"
         default = lines[key].split(" | ")[1].strip()
@@ -103,5 +103,8 @@ def test_every_key_of_check_and_graph_for_programs(dbench):
     assert described <= {*checked, "stages"}
     graph = json.loads(dbench("graph", "ring", "--n", 8, "--json", "--gpus-per-node", 4,
                               "--model-bytes", 8).stdout)
-    unknown = [k for k in {*graph, *graph["traffic"]} if f"`{k}`" not in COMMANDS + GRAPHS]
+    (dbench.folder / "links.txt").write_text("a a 0 1\na b 0 1\nb b 0 1")
+    links = json.loads(dbench("graph", "ring", "--n", 8, "--json", "--gpus-per-node", 4,
+                              "--model-bytes", 8, "--links", "links.txt").stdout)["links"]
+    unknown = [k for k in {*graph, *graph["traffic"], "links", *links} if f"`{k}`" not in COMMANDS + GRAPHS]
     assert not unknown

@@ -1,0 +1,86 @@
+#include "graphs/placement_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "graphs/table_file.hpp"
+
+namespace dbench::graphs {
+
+using base::Json;
+using base::Parameter;
+
+const std::vector<PlacementEntry>& placement_table() {
+    using Context = PlacementContext;
+    static const std::vector<PlacementEntry> all = {
+        {{"linear", "rank r on slot r, as the launcher numbers them", {}},
+         [](const Json&, const Context& c) { return linear_placement(c.traffic.ranks); }},
+        {{"node_major", "consecutive ranks on different hosts", {}},
+         [](const Json&, const Context& c) { return node_major_placement(c.hosts); }},
+        {{"random", "ranks on slots at random, by the seed of graphs", {}},
+         [](const Json&, const Context& c) { return random_placement(c.traffic.ranks, c.seed); }},
+        {{"optimised",
+          "the cheapest placement found for the graph, by the links between slots",
+          {Parameter::text("links", "\"measured\"",
+                           "a file of links (dbench doctor --links); measured: at the start")}},
+         [](const Json&, const Context& c) {
+             return cheapest_placement(c.traffic, *c.links, c.row_bytes, c.seed);
+         }},
+        {{"file",
+          "the slot of each rank from a file",
+          {Parameter::text("path", "", "whole numbers, the slots of ranks 0, 1, ...")}},
+         [](const Json& spec, const Context& c) {
+             return read_placement(spec.at("path"), c.traffic.ranks);
+         }},
+    };
+    return all;
+}
+
+Json resolve_placement(const Json& given, const std::string& pointer) {
+    return base::resolve_member(given, pointer, "placement", base::entries_of(placement_table()));
+}
+
+Placement node_major_placement(const std::vector<std::string>& hosts) {
+    std::map<std::string, int> number, seen;
+    std::vector<std::pair<int, int>> order;  // of a slot: which of its host, which host
+    for (const std::string& host : hosts) {
+        const int of_host = number.emplace(host, static_cast<int>(number.size())).first->second;
+        order.emplace_back(seen[host]++, of_host);
+    }
+    Placement slots = linear_placement(static_cast<int>(hosts.size()));
+    std::sort(slots.begin(), slots.end(), [&](int a, int b) { return order[a] < order[b]; });
+    return slots;
+}
+
+Placement read_placement(const std::string& path, int ranks) {
+    Placement slots;
+    std::vector<bool> taken(static_cast<size_t>(ranks), false);
+    for (const auto& row : read_numbers(path)) {
+        for (const double value : row) {
+            const std::string name = base::short_text(Json(value));
+            if (value != std::floor(value) || value < 0 || value >= ranks) {
+                throw base::UserError(path + ": " + name + " is no slot (they are 0 to " +
+                                      std::to_string(ranks - 1) + ", one for each of " +
+                                      std::to_string(ranks) + " ranks)");
+            }
+            const auto slot = static_cast<size_t>(value);
+            if (taken[slot]) {
+                throw base::UserError(path + ": slot " + std::to_string(slot) +
+                                      " stands twice: every rank needs one of its own");
+            }
+            taken[slot] = true;
+            slots.push_back(static_cast<int>(slot));
+        }
+    }
+    if (static_cast<int>(slots.size()) != ranks) {
+        throw base::UserError(path + ": has " + std::to_string(slots.size()) + " slots for " +
+                              std::to_string(ranks) +
+                              " ranks: write one for each rank, or start as many ranks");
+    }
+    return slots;
+}
+
+}  // namespace dbench::graphs

@@ -1,0 +1,136 @@
+// Ranks under other numbers than their transport's.
+
+#include "comm/renumbered.hpp"
+
+#include <array>
+
+#include "catch.hpp"
+#include "comm/collective_checks.hpp"
+#include "comm/link.hpp"
+#include "comm/mixing_checks.hpp"
+#include "comm/moment_checks.hpp"
+#include "comm/world_impl.hpp"
+
+namespace dbench::comm::tests {
+namespace {
+
+const std::vector<std::string> kFine3(3), kFine4(4), kFine5(5);
+
+}  // namespace
+
+TEST_CASE("A rank is the process that the placement names") {
+    CHECK(play(4, [](World& world) -> std::string {
+              const int launched = world.rank();
+              for (const std::vector<int>& slots : std::vector<std::vector<int>>{
+                       {2, 0, 3, 1}, {3, 2, 1, 0}, {0, 1, 2, 3}, {1, 0, 2, 3}, {}}) {
+                  world.renumber(slots);
+                  if (world.slot() != launched) return "another process";
+                  const int expected = slots.empty() ? world.rank() : slots[world.rank()];
+                  if (expected != launched) return "another rank";
+                  if (world.size() != 4) return "another size";
+                  const auto all = world.all_gather(std::to_string(launched));
+                  for (size_t rank = 0; rank < all.size(); ++rank) {
+                      if (!slots.empty() && all[rank] != std::to_string(slots[rank])) {
+                          return "a text of another process";
+                      }
+                  }
+              }
+              return "";
+          }) == kFine4);
+}
+
+TEST_CASE("Collectives of renumbered ranks are those of ranks") {
+    CHECK(play(5, [](World& world) {
+              world.renumber({3, 1, 4, 0, 2});
+              const std::string first = check_collectives(world);
+              world.renumber({4, 3, 2, 1, 0});
+              return first + check_collectives(world);
+          }) == kFine5);
+}
+
+TEST_CASE("Messages of renumbered ranks arrive where they should") {
+    CHECK(
+        play(3, [](World& world) -> std::string {
+            world.renumber({1, 2, 0});
+            World::Impl& impl = world.impl();
+            const int rank = world.rank(), next = (rank + 1) % 3, last = (rank + 2) % 3;
+            for (Plane* plane : std::array<Plane*, 2>{&impl.rows(), &impl.control()}) {
+                int mine = rank, theirs = -1;
+                const Message out{next, 7, &mine, sizeof mine}, in{last, 7, &theirs, sizeof theirs};
+                impl.move("a test", *plane, {&out, 1}, {&in, 1});
+                if (theirs != last) return "a message of " + std::to_string(theirs);
+            }
+            return "";
+        }) == kFine3);
+}
+
+TEST_CASE("Who owes a message, and who writes a letter, is told by rank") {
+    const auto group = local_group(3);
+    std::vector<Membership> members;
+    const std::vector<int> slots{2, 0, 1};
+    for (int slot = 0; slot < 3; ++slot) {
+        Membership member = renumbered(join_local(group, slot), slots);
+        CHECK(member.slot() == slot);
+        CHECK(slots[member.rank] == slot);
+        members.push_back(std::move(member));
+    }
+    Membership &zero = members[2], &one = members[0];
+    REQUIRE(zero.rank == 0);
+    REQUIRE(one.rank == 1);
+    char byte = 0;
+    const std::array<Message, 2> in{Message{2, 5, &byte, 1}, Message{1, 5, &byte, 1}};
+    const auto transfer = zero.rows->start({}, in);
+    CHECK_FALSE(transfer->test());
+    CHECK(transfer->owing() == std::vector<int>{1, 2});
+    const Message out{0, 5, &byte, 1};
+    const auto sent = one.rows->start({&out, 1}, {});
+    CHECK(sent->test());
+    CHECK_FALSE(transfer->test());
+    CHECK(transfer->owing() == std::vector<int>{2});
+    const std::string text = "help";
+    const auto posted = one.control->start_letter(0, text);
+    const auto letter = zero.control->letter();
+    REQUIRE(letter);
+    CHECK(letter->rank == 1);
+    CHECK(letter->text == text);
+    // Renumbering anew begins from the transport's numbers, and none gives those back.
+    const Membership plain = renumbered(renumbered(std::move(zero), {0, 2, 1}), {});
+    CHECK(plain.rank == 2);
+    CHECK(plain.slot() == 2);
+}
+
+TEST_CASE("Mixing and moments of renumbered ranks have the same bits") {
+    const arena::Layout layout = awkward_layout();
+    const int n = 9;
+    for (const DenseSchedule& schedule : all_schedules(n)) {
+        const arena::Buffer expected = mixed_alone(schedule, layout, arena::DType::float32);
+        CHECK(play(4, [&](World& world) {
+                  world.renumber({2, 0, 3, 1});
+                  return check_mixing(world, schedule, layout, arena::DType::float32, expected);
+              }) == kFine4);
+    }
+}
+
+TEST_CASE("Links are measured between all ranks") {
+    for (const int ranks : {2, 3, 4}) {
+        const auto problems = play(ranks, [&](World& world) -> std::string {
+            const graphs::Links links = measure_links(world);
+            if (world.rank() != 0) return links.slots == 0 ? "" : "links on another rank";
+            if (links.slots != ranks) return "another number of slots";
+            for (int from = 0; from < ranks; ++from) {
+                for (int to = 0; to < ranks; ++to) {
+                    const double seconds = links.latency[links.at(from, to)];
+                    const double rate = links.bandwidth[links.at(from, to)];
+                    if (from == to) continue;
+                    // 1 is what stands where nothing was measured.
+                    if (!(seconds > 0) || seconds == 1 || !std::isfinite(seconds)) return "latency";
+                    if (!(rate > 1) || !std::isfinite(rate)) return "bandwidth";
+                }
+            }
+            return "";
+        });
+        CHECK(problems == std::vector<std::string>(static_cast<size_t>(ranks)));
+    }
+}
+
+}  // namespace dbench::comm::tests

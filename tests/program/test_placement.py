@@ -1,0 +1,167 @@
+"""Placements of ranks: the same bits wherever a rank runs, and links from files and measured."""
+
+import json
+import math
+import signal
+
+import h5py
+import numpy as np
+import pytest
+from results import differences, read
+from test_checkpoints import CNN, interrupt
+from together import Together
+
+RUN = {"replicas": 6, "length": {"iterations": 4}, "profile": {"after": True}}
+METHODS = {"ring": {}, "C_complete": {"implementation": "C_complete"},
+           "local": {"implementation": None, "graph": "one_peer_exponential",
+                     "algorithm": {"type": "local_sgd", "period": 2}}}
+LINKS = [  # replica 0 of a star sends most: slot 3 is the quickest
+    "0 1 1 1e6", "0 2 1 1e6", "1 2 1 1e6", "0 3 1e-3 1e9", "1 3 1e-3 1e9", "2 3 1e-3 1e9"]
+
+
+def write(folder, name, text):
+    (folder / name).write_text(text)
+    return name
+
+
+@pytest.fixture(scope="module")
+def runs(shared):
+    """Every placement of every method in one start: ranks are numbered anew between runs."""
+    write(shared.folder, "links.txt", "\n".join(LINKS))
+    write(shared.folder, "slots-2.txt", "1 0")
+    write(shared.folder, "slots-4.txt", "2 0\n3 1")
+    placements = {
+        "linear": "linear", "random": "random", "node_major": "node_major",
+        "measured": "optimised", "optimised": {"type": "optimised", "links": "links.txt"},
+        "file-2": {"type": "file", "path": "slots-2.txt"},
+        "file-4": {"type": "file", "path": "slots-4.txt"}}
+    return {ranks: Together(shared, f"placed-{ranks}", {
+        f"{method} {name}": {**RUN, **METHODS[method], "placement": placement}
+        for method in METHODS for name, placement in placements.items()
+        if not name.startswith("file") or name == f"file-{ranks}"}) for ranks in (2, 4)}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_the_same_bits_under_each_placement(runs, dbench, method, ranks):
+    alone = dbench.run(dbench.spec({**RUN, **METHODS[method]}))
+    for name in ("linear", "random", "node_major", "measured", "optimised", f"file-{ranks}"):
+        run = runs[ranks].result(f"{method} {name}", ranks=ranks)
+        assert differences(alone, run) == [], name
+        slots = read(run, "ranks/slot")
+        assert sorted(slots) == list(range(ranks)), name
+        if name in ("linear", "node_major"):  # one host
+            assert list(slots) == list(range(ranks))
+        if name.startswith("file"):
+            assert list(slots) == ([1, 0] if ranks == 2 else [2, 0, 3, 1])
+            assert list(read(run, "ranks/local_rank")) == list(slots)
+    # The certificate is there, whichever process wrote the file.
+    with h5py.File(runs[ranks].result(f"{method} file-{ranks}", ranks=ranks)) as file:
+        assert ("certificate" in file["graphs"].attrs) == (method != "C_complete")
+
+
+def test_optimised_puts_the_busiest_rank_on_the_best_links(dbench):
+    write(dbench.folder, "links.txt", "\n".join(LINKS))
+    spec = dbench.spec(replicas=4, implementation=None, algorithm="dsgd", graph="star",
+                       placement={"type": "optimised", "links": "links.txt"})
+    found = json.loads(dbench("check", spec, "--json", ranks=4).stdout)["placement"]
+    bytes_ = 4 * json.loads(dbench("check", spec, "--json").stdout)["parameters"]
+    assert found["slots"][0] == 3
+    assert found["seconds"] == pytest.approx(3 * (1e-3 + bytes_ / 1e9))
+    assert found["linear_seconds"] == pytest.approx(2 * (1 + bytes_ / 1e6) + 1e-3 + bytes_ / 1e9)
+    text = dbench("check", spec, ranks=4).stdout
+    assert "optimised: ranks on slots 3" in text and "(linear" in text
+    assert json.loads(dbench("check", spec, "--json").stdout)["placement"] is None  # one rank
+    run = dbench.run(spec, ranks=4)
+    assert read(run, "ranks/slot")[0] == 3
+
+
+def test_a_run_goes_on_under_another_placement(dbench):
+    write(dbench.folder, "slots.txt", "1,0")
+    spec = dbench.spec(CNN)
+    straight = dbench.run(spec, "straight.h5")
+    path = str(dbench.folder / "out.h5")
+    status, errors = interrupt(dbench, spec, path, signal.SIGTERM, ranks=2)
+    assert status == 75, errors
+    dbench.run(dbench.spec(CNN, placement={"type": "file", "path": "slots.txt"}), path, "--resume",
+               ranks=2)
+    assert list(read(path, "ranks/slot")) == [1, 0]
+    assert differences(straight, path) == []
+
+
+BAD = {
+    "type": ({"type": "optimized"}, "/placement/type: unknown placement 'optimized'"),
+    "key": ({"type": "linear", "links": "x"}, "/placement/links: unknown key"),
+    "no path": ({"type": "file"}, "/placement/path: is missing"),
+    "no file": ({"type": "file", "path": "nowhere.txt"}, "nowhere.txt"),
+    "no links": ({"type": "optimised", "links": "nowhere.txt"}, "nowhere.txt"),
+    "slots": ({"type": "file", "path": "bad.txt"}, "bad.txt: slot 1 stands twice"),
+    "links": ({"type": "optimised", "links": "bad.txt"}, "bad.txt: line 1 has 2 words"),
+    "too few": ({"type": "optimised", "links": "few.txt"}, "few.txt: has no link between slot 0"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_with_a_placement_is_said_once(dbench, case):
+    placement, message = BAD[case]
+    write(dbench.folder, "bad.txt", "1 1")
+    write(dbench.folder, "few.txt", "1 2 0 1e9")
+    done = dbench("run", dbench.spec(placement=placement), "--output", "out.h5", ranks=2, expect=2)
+    assert done.stderr.count("error:") == 1 and message in done.stderr
+    assert not (dbench.folder / "out.h5").exists()
+
+
+def test_doctor_measures_links_that_a_placement_reads(dbench):
+    done = dbench("doctor", "--links", "links.txt", ranks=3)
+    assert "3 slots, links.txt" in done.stdout
+    table = np.loadtxt(dbench.folder / "links.txt")
+    assert sorted(map(tuple, table[:, :2])) == [(a, b) for a in range(3) for b in range(3)
+                                                if a != b]
+    assert all(math.isfinite(x) and x > 0 for x in table[:, 2:].ravel())
+    run = dbench.run(dbench.spec(placement={"type": "optimised", "links": "links.txt"}), ranks=3)
+    assert sorted(read(run, "ranks/slot")) == [0, 1, 2]
+    cost = json.loads(dbench("graph", "ring", "--n", 3, "--links", "links.txt", "--model-bytes",
+                             1e6, "--json").stdout)["links"]
+    assert 0 < cost["best"]["seconds"] <= cost["linear_seconds"] == cost["seconds"]
+
+
+def test_doctor_says_once_that_links_cannot_be_written(dbench):
+    done = dbench("doctor", "--links", "nowhere/links.txt", ranks=2, expect=2)
+    assert done.stderr.count("error:") == 1 and "nowhere/links.txt cannot be written" in done.stderr
+    alone = dbench("doctor", "--links", "links.txt", expect=2)
+    assert "one process has no links" in alone.stderr
+
+
+def test_graph_prints_what_placements_cost(dbench):
+    write(dbench.folder, "hosts.txt", "a a 0 1e9\nb b 0 1e9\na b 0.5 1e6\n")
+    words = ("graph", "one_way_ring", "--n", 4, "--links", "hosts.txt", "--model-bytes", 1e6)
+    near, far = 1e-3, 1.5
+
+    def links(*more):
+        return json.loads(dbench(*words, "--gpus-per-node", 2, "--json", *more).stdout)["links"]
+
+    for placement in ("linear", "node_major", "optimised"):
+        found = links("--placement", placement)
+        assert found["placement"] == placement
+        assert found["seconds"] == pytest.approx(far)  # whatever the order, somebody sends far
+        assert found["best"]["slots"] == [0, 1, 2, 3]
+    text = dbench(*words, "--gpus-per-node", 4).stdout
+    assert f"messages need {near:.4g} s an iteration" in text
+    table = dbench("graph", "--compare", "ring,complete", *words[2:], "--gpus-per-node", 2).stdout
+    assert "best s" in table.splitlines()[0] and table.splitlines()[1].split()[-1] == "1.501"
+
+
+def test_graph_refuses_what_it_cannot_use(dbench):
+    write(dbench.folder, "hosts.txt", "a b 0.5 1e6\n")
+    words = ("graph", "ring", "--n", 4, "--links", "hosts.txt")
+    for more, message in [
+            ((), "--links needs --model-bytes"),
+            (("--model-bytes", 1), "give --gpus-per-node, 2 or more for 4 replicas"),
+            (("--model-bytes", 1, "--gpus-per-node", 1), "give --gpus-per-node, 2 or more"),
+            (("--model-bytes", 1, "--gpus-per-node", 2), "no link between host a and host a"),
+            (("--model-bytes", 1, "--placement", "best"), "unknown placement 'best'")]:
+        assert message in dbench(*words, *more, expect=2).stderr
+    write(dbench.folder, "slots.txt", "\n".join(LINKS))
+    done = dbench("graph", "ring", "--n", 4, "--links", "slots.txt", "--model-bytes", 1,
+                  "--placement", "node_major", expect=2)
+    assert "node_major needs --gpus-per-node" in done.stderr

@@ -1,5 +1,8 @@
 """When measured times must not be compared between runs (rule 6 of the numerical rules)."""
 
+import numpy as np
+
+from . import series
 from .errors import AnalysisError
 from .run import Run
 from .textual import counted
@@ -39,12 +42,23 @@ def crowded(run: Run) -> str:
     return ""
 
 
+def mostly_delays(run: Run) -> bool:
+    """Whether /delays of the spec are more than half of the steps' time, which the machine then
+    changes little."""
+    if not run.spec.get("delays") or "time_delay" not in run.iterations:
+        return False
+    injected = run.iterations["time_delay"].rowwise(
+        lambda v: series.quiet(np.nanmax, v, axis=1))
+    return bool(np.nansum(injected) > 0.5 * np.nansum(series.step_times(run)))
+
+
 def caveats(run: Run) -> list[str]:
     """Reasons for which this run's times are no measurement; empty where they are."""
     reasons = []
-    if reproducible(run):
+    delayed = mostly_delays(run)
+    if reproducible(run) and not delayed:
         reasons.append("reproducible reductions")
-    if crowded(run):
+    if crowded(run) and not delayed:
         reasons.append(f"more ranks than cores ({crowded(run)})")
     if run.replicas > run.rank_count:
         reasons.append(f"{run.replicas} replicas on {counted(run.rank_count, 'rank')}")

@@ -25,6 +25,7 @@ ITERATIONS = {
     "bytes_sent": ("I", "bytes"),
     "step_time": ("Ir", "s"),
     **{f"time_{part}": ("Ir", "s") for part in TIME_PARTS},
+    "time_delay": ("Ir", "s"),
     "time_control": ("Ir", "s"),
     "control_bytes": ("I", "bytes"),
     "time_profile": ("Ir", "s"),
@@ -66,6 +67,6 @@ SPEC: dict[str, tuple] = {
     **dict.fromkeys(("model", "data", "optimizer", "algorithm", "schedule"), (str, dict)),
     **dict.fromkeys(("implementation", "precision", "reduction", "notes"), (str,)),
     **dict.fromkeys(("profile", "evaluate"), (dict,)),
-    "graph": (str, dict, list), "seed": (int, dict),
+    "graph": (str, dict, list), "seed": (int, dict), "delays": (list,),
 }
 CERTIFICATE: dict[str, tuple] = {"rho": (int, float), "degree": (int, float, dict)}

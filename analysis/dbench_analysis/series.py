@@ -260,6 +260,23 @@ def step_times(run: Run) -> np.ndarray:
 
 
 @of_a_run
+def step_seconds(run: Run, at: np.ndarray) -> np.ndarray:
+    """Seconds of steps until each of the iterations `at`, at which all ranks meet: from one to the
+    next those of the rank that takes longest. NaN beyond what is recorded."""
+    if "step_time" not in run.iterations:
+        return np.full(len(at), np.nan)
+    column = run.iterations["step_time"]
+    stops = np.unique(at[at <= len(column)])
+    spent = np.zeros((len(stops) + 1, *column.shape[1:]))  # of each rank, from stop to stop
+    for first, values in column.blocks():
+        slowest = quiet(np.nanmax, values, axis=1)[:, None]  # of ranks that were not there
+        between = np.searchsorted(stops, np.arange(first, first + len(values)), side="right")
+        np.add.at(spent, between, np.where(np.isnan(values), slowest, values))
+    reached = np.cumsum(np.nan_to_num(spent).max(axis=1))
+    return np.where(at <= len(column), reached[np.searchsorted(stops, at)], np.nan)
+
+
+@of_a_run
 def breakdown(run: Run) -> dict[str, float]:
     """Mean seconds per iteration and rank: data, gradient, update, exchange, rest, profile.
 

@@ -48,6 +48,7 @@ class Plan:
     spec: dict = field(default_factory=dict)
     seed: int = 1
     final: float | None = None  # last accuracy of the mean model
+    delay: float | None = None  # seconds that /delays add to each step of each rank
     spread: float | None = None  # how far the replicas lie apart, in place of the graph's
 
 
@@ -131,8 +132,9 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
         "iterations/degree": np.full(I, float(DEGREE[plan.graph](n))),
         "iterations/messages": np.full(I, n * DEGREE[plan.graph](n), "i8"),
         "iterations/bytes_sent": bytes_sent.astype("i8"),
-        "iterations/step_time": sum(times.values()) + 0.001,
+        "iterations/step_time": sum(times.values()) + 0.001 + (plan.delay or 0),
         **times,
+        "iterations/time_delay": np.full((I, r), plan.delay or 0.0),
         "iterations/time_profile": np.full((I, r), 0.004),
         "iterations/profile_bytes": np.full(I, 1000, "i8"),
     }
@@ -216,6 +218,8 @@ def spec(plan: Plan) -> dict:
                     "after": plan.after},
         "reduction": plan.reduction, "output": f"results/{plan.name}.h5",
     }
+    if plan.delay is not None:
+        found["delays"] = [{"replicas": "all", "seconds": plan.delay}]
     if plan.implementation:
         found["implementation"] = plan.implementation
     else:

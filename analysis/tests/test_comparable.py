@@ -17,6 +17,9 @@ FAIR = dict(replicas=4, ranks=4, cpus=4, reduction="library")
     (FAIR | {"cpus": 2}, ["more ranks than cores (4 ranks on 2 cores of node01)"]),
     (FAIR | {"cpus": 1, "bound": True}, []),
     (FAIR | {"ranks": 2}, ["4 replicas on 2 ranks"]),
+    (FAIR | {"reduction": "auto", "cpus": 2, "delay": 0.5}, []),
+    (FAIR | {"reduction": "auto", "delay": 0.01}, ["reproducible reductions"]),
+    (FAIR | {"ranks": 2, "delay": 0.5}, ["4 replicas on 2 ranks"]),
 ])
 def test_caveats(make, plan, reasons):
     with da.open(make(**plan)) as run:

@@ -101,6 +101,8 @@ def test_ranks_that_were_not_there_do_not_count(make):
         file["iterations/step_time"][:50, 1] = np.nan
     with da.open(path) as run:
         assert np.isfinite(series.step_times(run)).all()
+        there = run.iterations["step_time"][:50, 0].sum()
+        assert series.step_seconds(run, np.array([0, 50])) == pytest.approx([0, there])
 
 
 def test_thinned_bands_keep_their_extremes():

@@ -82,6 +82,15 @@ Json check_duration(const Json& given, const std::string& pointer, const Paramet
     return given;
 }
 
+Json check_list(const Json& given, const std::string& pointer, const Parameter& p) {
+    expect_type(given.is_array(), pointer, "a list of objects", given);
+    Json out = Json::array();
+    for (size_t k = 0; k < given.size(); ++k) {
+        out.push_back(resolve_object(given[k], pointer + "/" + std::to_string(k), p.members));
+    }
+    return out;
+}
+
 /// Every stage but the last says until when it lasts.
 Json check_stages(const Json& given, const std::string& pointer, const Parameter& p) {
     if (!given.is_array()) return check_duration(given, pointer, p);
@@ -146,6 +155,8 @@ Json check_kind(const Json& given, const std::string& pointer, const Parameter& 
             const bool word = given.is_string() && !p.shorthand.empty();
             return resolve_object(word ? Json{{p.shorthand, given}} : given, pointer, p.members);
         }
+        case Kind::list:
+            return check_list(given, pointer, p);
         case Kind::any:
             return given;
     }
@@ -197,6 +208,11 @@ Parameter Parameter::stages(std::string name, std::string standard, std::string 
 }
 Parameter Parameter::object(std::string name, std::vector<Parameter> members, std::string help) {
     Parameter p = make(Kind::object, std::move(name), "{}", std::move(help));
+    p.members = std::move(members);
+    return p;
+}
+Parameter Parameter::list(std::string name, std::vector<Parameter> members, std::string help) {
+    Parameter p = make(Kind::list, std::move(name), "[]", std::move(help));
     p.members = std::move(members);
     return p;
 }

@@ -14,7 +14,19 @@ namespace dbench::base {
 /// One key that a spec object may hold: its type, range, default and one line of help.
 /// Defaults are kept as JSON text, so that this header needs no JSON library.
 struct Parameter {
-    enum class Kind { integer, number, flag, text, choice, numbers, duration, stages, object, any };
+    enum class Kind {
+        integer,
+        number,
+        flag,
+        text,
+        choice,
+        numbers,
+        duration,
+        stages,
+        object,
+        list,
+        any
+    };
 
     std::string name;
     Kind kind = Kind::any;
@@ -26,10 +38,11 @@ struct Parameter {
     bool above_least = false;          ///< `least` itself is refused
     bool nullable = false;             ///< null is allowed (its meaning stands in `help`)
     std::vector<std::string> choices;  ///< choice: the words; duration and stages: the units
-    std::vector<Parameter> members;    ///< object: its keys; any: those of an object, if it is one
-    std::string shorthand;             ///< object: a string stands for one with this key
-    std::string family;  ///< any: the value is of this family, as `dbench list` names it
-    std::string shape;   ///< any: what else the value may be, as a JSON Schema; empty: anything
+    /// object: its keys; list: those of each entry; any: those of an object, if it is one
+    std::vector<Parameter> members;
+    std::string shorthand;  ///< object: a string stands for one with this key
+    std::string family;     ///< any: the value is of this family, as `dbench list` names it
+    std::string shape;      ///< any: what else the value may be, as a JSON Schema; empty: anything
     /// Checks and completes a value that suits the rest. Throws UserError.
     using Resolve = Json (*)(const Json& given, const std::string& pointer);
     Resolve resolve = nullptr;
@@ -47,6 +60,8 @@ struct Parameter {
     /// A duration, or a list [{"until": duration, "every": duration or null}, ..., {"every": ...}].
     static Parameter stages(std::string name, std::string standard, std::string help);
     static Parameter object(std::string name, std::vector<Parameter> members, std::string help);
+    /// A list of objects with the same keys; empty by default.
+    static Parameter list(std::string name, std::vector<Parameter> members, std::string help);
     /// Any JSON value; `resolve` checks and completes it, or whoever uses it where that is null.
     static Parameter any(std::string name, std::string standard, std::string help,
                          Resolve resolve = nullptr);

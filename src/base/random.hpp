@@ -24,6 +24,7 @@ enum class Purpose : uint32_t {
     placement = 9,
     participation = 10,
     message = 11,
+    delay = 12,
 };
 
 class Random {

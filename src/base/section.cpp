@@ -24,6 +24,10 @@ size_t index_of(const Json& word, const Parameter& choice) {
 
 const Json& member_of(const Json& object, const std::string& name) { return object.at(name); }
 
+void for_each(const Json& list, const std::function<void(const Json&)>& entry) {
+    for (const Json& each : list) entry(each);
+}
+
 std::string default_text(const std::string& word) { return Json(word).dump(); }
 
 }  // namespace dbench::base

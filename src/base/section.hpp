@@ -33,6 +33,8 @@ void take(const Json& value, std::optional<T>& out) {
 size_t index_of(const Json& word, const Parameter& choice);
 /// The member of an object.
 const Json& member_of(const Json& object, const std::string& name);
+/// Calls for every entry of a list.
+void for_each(const Json& list, const std::function<void(const Json&)>& entry);
 /// A word as a default's text.
 std::string default_text(const std::string& word);
 
@@ -86,6 +88,16 @@ public:
                   Parameter::object(std::move(name), T::section().parameters(), std::move(help))
                       .or_word(std::move(word))),
               set([member](S& s, const Json& value) { s.*member = T::section().read(value); }) {}
+        /// A list of objects whose keys are a section's.
+        template <class T>
+        Key(std::string name, std::vector<T> S::*member, std::string help)
+            : parameter(
+                  Parameter::list(std::move(name), T::section().parameters(), std::move(help))),
+              set([member](S& s, const Json& value) {
+                  for_each(value, [&](const Json& entry) {
+                      (s.*member).push_back(T::section().read(entry));
+                  });
+              }) {}
     };
 
     Section(std::initializer_list<Key> keys) : keys_(keys) {

@@ -63,6 +63,19 @@ Json json_of(const Placed& placed) {
             {"linear_seconds", seconds(placed.linear_seconds)}};
 }
 
+Json delays_json(const train::Estimates& e) {
+    return {{"replica", e.replica_delay}, {"rank", e.rank_delay}, {"slowest", e.slowest_delay}};
+}
+
+std::string delays_text(const train::Estimates& e) {
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  "mean seconds an iteration: %.3g of a replica, %.3g of the rank held up most, "
+                  "%.3g of the iteration's slowest rank",
+                  e.replica_delay, e.rank_delay, e.slowest_delay);
+    return text;
+}
+
 void print_text(const Setup& s, const train::Estimates& e) {
     const auto& layout = s.session->layout();
     std::cout << s.spec.resolved.dump(2) << "\n\n";
@@ -90,6 +103,7 @@ void print_text(const Setup& s, const train::Estimates& e) {
     char share[32];
     std::snprintf(share, sizeof share, "%.1f %%", 100 * e.evaluation_share);
     row("evaluation", std::string(share) + " of the run's work");
+    if (!s.spec.run.delays.empty()) row("delays", delays_text(e));
     row("result file", bytes_text(static_cast<double>(result_bytes(s))) + " before compression, " +
                            bytes_text(static_cast<double>(result_bytes(s) / e.iterations)) +
                            " an iteration");
@@ -128,6 +142,7 @@ int command_check(comm::World& world, const RunArguments& arguments, bool json) 
         out["iterations_per_epoch"] = estimates.per_epoch;
         out["evaluation_share"] = estimates.evaluation_share;
         out["placement"] = s.placed ? json_of(*s.placed) : Json(nullptr);
+        out["delays"] = s.spec.run.delays.empty() ? Json(nullptr) : delays_json(estimates);
         const auto labels = s.session->heterogeneity();
         out["partition"] = labels ? json_of(*labels) : Json(nullptr);
         out["graph"] = s.certificate ? graphs::to_json(*s.certificate) : Json(nullptr);

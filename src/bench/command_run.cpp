@@ -57,6 +57,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     if (o.schedule) o.certified = o.schedule->certified().matrix;
     o.graphs = s.spec.run.profile.graphs;
     o.iterations = plan.iterations;
+    if (world.size() > 1) o.apart = plan.apart;
     o.evaluate_every = plan.evaluate_every;
     o.samples_per_iteration = static_cast<double>(plan.samples_per_iteration);
     o.seconds_per_iteration = s.session->seconds_per_iteration();
@@ -116,8 +117,8 @@ void keep_earlier_file(const std::string& output, int64_t iteration) {
 
 // What two specs differ in that training or recording depends on; empty where in nothing.
 std::string difference(Json a, Json b, bool other_replicas) {
-    std::vector<const char*> all_free = {"checkpoint", "output", "notes",
-                                         "name",       "device", "placement"};
+    std::vector<const char*> all_free = {"checkpoint", "output",    "notes", "name",
+                                         "device",     "placement", "delays"};
     if (other_replicas) all_free.push_back("replicas");
     for (const char* free : all_free) {
         a.erase(free);

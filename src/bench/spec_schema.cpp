@@ -60,6 +60,14 @@ Json object_of(const Parameter& p) {
     return object;
 }
 
+Json list_entry_of(const Parameter& p) {
+    Json entry = closed(properties_of(p.members));
+    for (const Parameter& member : p.members) {
+        if (member.standard.empty()) entry["required"].push_back(member.name);
+    }
+    return entry;
+}
+
 Json any_of(const Parameter& p) {
     if (!p.family.empty()) return reference(p.family);
     if (p.shape.empty()) return Json::object();
@@ -87,6 +95,8 @@ Json value_of(const Parameter& p) {
             return stages_of(p);
         case Kind::object:
             return object_of(p);
+        case Kind::list:
+            return {{"type", "array"}, {"items", list_entry_of(p)}};
         case Kind::any:
             return any_of(p);
     }

@@ -106,4 +106,15 @@ void wait(const Wait& wait) {
     }
 }
 
+void pause(double seconds, const std::function<void()>& check_failures) {
+    constexpr double kLook = 0.01;  // seconds between two looks
+    const base::Stopwatch watch;
+    for (;;) {
+        check_failures();
+        const double left = seconds - watch.seconds();
+        if (left <= 0 || !base::noted_signal().empty()) return;
+        std::this_thread::sleep_for(std::chrono::duration<double>(std::min(left, kLook)));
+    }
+}
+
 }  // namespace dbench::comm

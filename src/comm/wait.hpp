@@ -56,4 +56,8 @@ struct Wait {
 /// do not answer within `stop_timeout`; and what `done`, `check_failures` and `ask` throw.
 void wait(const Wait& wait);
 
+/// Lets `seconds` pass, for nobody's sake; a signal ends that early. Throws what `check_failures`
+/// does, which is called now and then.
+void pause(double seconds, const std::function<void()>& check_failures);
+
 }  // namespace dbench::comm

@@ -130,6 +130,10 @@ void World::report_failure(const std::string& message) {
 
 void World::check_failures() { impl_->check_failures(); }
 
+void World::pause(double seconds) {
+    comm::pause(seconds, [this] { check_failures(); });
+}
+
 void World::abort(int status) {
     impl_->failed = true;
     impl_->control().abort(status);

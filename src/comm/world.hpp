@@ -65,6 +65,9 @@ public:
     void report_failure(const std::string& message);
     /// On rank 0: throws PeerFailure if a rank has reported. Cheap; called once an iteration.
     void check_failures();
+    /// Holds this rank up for `seconds`, as slow computation does: exchanges go on meanwhile. A
+    /// signal ends that early; throws as check_failures.
+    void pause(double seconds);
     /// Ends all ranks now with this exit status.
     [[noreturn]] void abort(int status);
 

@@ -60,6 +60,7 @@ struct Recorder::Impl {
           options(std::move(options_in)),
           local(placement.count(world.rank())),
           tensors(static_cast<int64_t>(options.tensors.size())),
+          interval(options.apart),
           pace(options.iterations, options.evaluate_every) {}
 
     RunHead head() const;
@@ -82,9 +83,9 @@ struct Recorder::Impl {
     const int64_t local, tensors;  ///< R and T
     const base::Stopwatch clock;
 
-    std::string packed;    ///< rows since the last flush
-    int64_t waiting = 0;   ///< their number
-    int64_t interval = 1;  ///< iterations between flushes, agreed
+    std::string packed;   ///< rows since the last flush
+    int64_t waiting = 0;  ///< their number
+    int64_t interval;     ///< iterations between flushes, agreed
     /// The last flush: its rows, on their way to rank 0, whose answer tells the next interval, or
     /// why the file cannot be written.
     std::unique_ptr<comm::Collection> flight;
@@ -167,8 +168,8 @@ int64_t Recorder::Impl::next_interval(double seconds) const {
     const int64_t row = packed_size(placement.replicas, tensors, options.norms) +
                         packed_size(0, 0, false) * placement.ranks;
     const int64_t most = std::min({interval * kGrowth, kMostIterations, kMostBytes / row});
-    if (wanted >= static_cast<double>(most)) return std::max<int64_t>(1, most);
-    return std::max<int64_t>(1, static_cast<int64_t>(wanted));
+    const double next = std::min(wanted, static_cast<double>(most));
+    return std::max(options.apart, static_cast<int64_t>(next));
 }
 
 // Nobody waits for a rank that is not a whole interval late: rows leave at one flush, and what

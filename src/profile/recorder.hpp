@@ -67,6 +67,7 @@ struct RecorderOptions {
     int64_t graphs = 256;  ///< matrices kept of a schedule that does not repeat
 
     int64_t iterations = 1;                         ///< of the whole run
+    int64_t apart = 1;                              ///< iterations between flushes, at least
     int64_t evaluate_every = 0;                     ///< iterations; for Progress
     double samples_per_iteration = 0;               ///< all replicas; for Progress
     double seconds_per_iteration = 0;               ///< estimate, sizes chunks; 0: not known

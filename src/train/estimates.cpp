@@ -66,11 +66,41 @@ double evaluation_share(const Estimated& run) {
     return forwards / (forwards + training);
 }
 
+void estimate_delays(const Estimated& run, Estimates& e) {
+    const comm::Placement& placement = run.placement;
+    for (int rank = 0; rank < placement.ranks && run.delays.any(); ++rank) {
+        double sum = 0;
+        for (int64_t i = placement.begin(rank); i < placement.begin(rank + 1); ++i) {
+            sum += run.delays.expected(i);
+        }
+        e.replica_delay += sum / static_cast<double>(placement.replicas);
+        e.rank_delay = std::max(e.rank_delay, sum);
+    }
+    e.slowest_delay = slowest_delay(run.delays, placement, run.plan.iterations);
+}
+
 std::string percent(double share) {
     return std::to_string(static_cast<int>(std::lround(100 * share))) + " %";
 }
 
 }  // namespace
+
+double slowest_delay(const algorithms::Delays& delays, const comm::Placement& placement,
+                     int64_t iterations) {
+    if (!delays.any()) return 0;
+    const int64_t affordable = std::clamp<int64_t>(1'000'000 / placement.replicas, 10, 1000);
+    const int64_t sample = std::min(iterations, affordable);
+    double sum = 0;
+    for (int64_t t = 0; t < sample; ++t) {
+        double slowest = 0;
+        for (int rank = 0; rank < placement.ranks; ++rank) {
+            slowest =
+                std::max(slowest, delays.seconds(placement.begin(rank), placement.count(rank), t));
+        }
+        sum += slowest;
+    }
+    return sum / static_cast<double>(sample);
+}
 
 Estimates estimate(const Estimated& run) {
     Estimates e;
@@ -84,6 +114,7 @@ Estimates estimate(const Estimated& run) {
     e.memory_bytes = local * element * elements + columns * (element + 8) + e.received_bytes;
     e.profile_bytes_per_step = variance_bytes_per_step(run);
     e.evaluation_share = evaluation_share(run);
+    estimate_delays(run, e);
     return e;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/step/delays.hpp"
 #include "algorithms/step/stepper.hpp"
 #include "arena/layout.hpp"
 #include "comm/placement.hpp"
@@ -21,6 +22,9 @@ struct Estimates {
     double bytes_per_step = 0;          ///< sent by all replicas for training
     double profile_bytes_per_step = 0;  ///< for exact variance, by all ranks
     double evaluation_share = 0;  ///< of the run's arithmetic, a forward being a third of a step
+    /// Seconds that the spec's /delays add to an iteration, on the mean: of a replica, of the rank
+    /// that they hold up most, and of whichever is the slowest in an iteration.
+    double replica_delay = 0, rank_delay = 0, slowest_delay = 0;
 };
 
 /// What they depend on.
@@ -30,10 +34,17 @@ struct Estimated {
     const data::BatchPlan& batches;
     const arena::Layout& layout;
     const algorithms::Stepper& stepper;
+    const algorithms::Delays& delays;
     int64_t buffer_columns;      ///< of a replica's BatchNorm statistics
     int64_t evaluated_models;    ///< local ones, and the mean
     int64_t evaluation_samples;  ///< of an evaluation, for each model
 };
+
+/// Mean over the run's iterations, or the first 1000 (10 with very many replicas), of the slowest
+/// rank's delay: what delays cost where all ranks wait for one another in every iteration. In
+/// seconds.
+double slowest_delay(const algorithms::Delays& delays, const comm::Placement& placement,
+                     int64_t iterations);
 
 /// Collective (exchange plans are made).
 Estimates estimate(const Estimated& run);

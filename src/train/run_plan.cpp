@@ -8,6 +8,8 @@ namespace dbench::train {
 namespace {
 
 constexpr int64_t kMostIterations = 1'000'000'000'000;
+// With delays: what is not part of the algorithm must not make quick ranks wait for slow ones.
+constexpr int64_t kApart = 16;
 
 int64_t interval(const std::optional<base::Duration>& every, const base::RunLength& run) {
     return every ? base::to_iterations(*every, run) : 0;
@@ -35,6 +37,7 @@ TrainerPlan plan_training(const RunSpec& spec, const base::RunLength& run, int64
     plan.train_samples = train_samples;
     plan.type = spec.precision;
     plan.stop_on_nonfinite = spec.stop_on_nonfinite;
+    if (!spec.delays.empty()) plan.apart = kApart;
     const ProfileSpec& profile = spec.profile;
     const auto rows = base::to_cadence(profile.every, "/profile/every", run);
     const auto exact = base::to_cadence(profile.variance.every, "/profile/variance/every", run);

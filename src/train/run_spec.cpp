@@ -44,9 +44,12 @@ std::vector<Parameter> seeds() {
     const auto seed = [](const char* name, const char* help) {
         return Parameter::any(name, "1", help, resolve_one_seed).shaped(kSeedShape);
     };
-    return {seed("init", "initial parameters"), seed("data", "partitions and generated data"),
-            seed("graph", "random graphs"), seed("augment", "augmentation"),
-            seed("message", "noise of compressed messages")};
+    return {seed("init", "initial parameters"),
+            seed("data", "partitions and generated data"),
+            seed("graph", "random graphs"),
+            seed("augment", "augmentation"),
+            seed("message", "noise of compressed messages"),
+            seed("delay", "delays of replicas")};
 }
 
 Json resolve_seed(const Json& given, const std::string& pointer) {
@@ -82,10 +85,10 @@ void take(const Json& value, MessageSpec& out) {
 void take(const Json& value, Seeds& out) {
     if (!value.is_object()) {
         const auto seed = value.get<uint64_t>();
-        out = {seed, seed, seed, seed, seed};
+        out = {seed, seed, seed, seed, seed, seed};
     } else {
-        out = {value.at("init"), value.at("data"), value.at("graph"), value.at("augment"),
-               value.at("message")};
+        out = {value.at("init"),    value.at("data"),    value.at("graph"),
+               value.at("augment"), value.at("message"), value.at("delay")};
     }
 }
 
@@ -105,7 +108,8 @@ const base::Section<RunSpec>& RunSpec::section() {
              .at_most(kMostReplicas, "a graph has at most 2^24 nodes"),
          &R::replicas},
         {Parameter::any("seed", "1",
-                        "one number, or a number each for init, data, graph, augment, message",
+                        "one number, or a number each for init, data, graph, augment, message, "
+                        "delay",
                         resolve_seed)
              .shaped(kSeedShape)
              .or_object(seeds()),
@@ -125,6 +129,7 @@ const base::Section<RunSpec>& RunSpec::section() {
              {{"same", Init::same}, {"independent", Init::independent}, {"zeros", Init::zeros}},
              Init::same, "initial parameters of the replicas"),
          &R::init},
+        {"delays", &R::delays, "seconds by which replicas are held up, to study stragglers"},
         {"evaluate", &R::evaluate, "accuracy on the test set"},
         {"profile", &R::profile, "what is recorded"},
         {Parameter::flag("allow_biased", "false",

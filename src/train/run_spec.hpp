@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "algorithms/codecs/codec.hpp"
+#include "algorithms/step/delays.hpp"
 #include "arena/codec.hpp"
 #include "arena/rows.hpp"
 #include "base/section.hpp"
@@ -18,7 +20,7 @@ namespace dbench::train {
 
 /// Of every kind of random number its own, or all the same.
 struct Seeds {
-    uint64_t init, data, graph, augment, message;
+    uint64_t init, data, graph, augment, message, delay;
 };
 void take(const base::Json& value, Seeds& out);
 
@@ -40,6 +42,7 @@ struct RunSpec {
     Device device;
     base::Duration length;
     Init init;
+    std::vector<algorithms::DelayRule> delays;
     EvaluateSpec evaluate;
     ProfileSpec profile;
     bool allow_biased;    ///< a graph that does not suit the algorithm is warned of, not refused

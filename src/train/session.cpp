@@ -40,6 +40,7 @@ struct Session::Impl {
     std::optional<algorithms::LearningRate> learning_rate;
     graphs::RunFacts facts;
     algorithms::RunSchedule schedule;
+    algorithms::Delays delays;
 
     std::unique_ptr<Replicas> replicas;
     std::unique_ptr<algorithms::Stepper> stepper;  // ends before the rows that it may be moving
@@ -49,7 +50,11 @@ struct Session::Impl {
     std::unique_ptr<data::Replay> replay;
 
     Impl(comm::World& w, const comm::Placement& p, const SessionOptions& o)
-        : world(w), placement(p), options(o), spec(o.run) {
+        : world(w),
+          placement(p),
+          options(o),
+          spec(o.run),
+          delays(spec.delays, placement.replicas, spec.seed.delay) {
         check_message(spec);
         data_context = {placement.replicas, spec.seed.data};
         const Json& data_spec = o.spec.at("data");
@@ -104,6 +109,7 @@ struct Session::Impl {
                 batches,
                 layout,
                 *stepper,
+                delays,
                 buffer_layout_of(*model).columns(),
                 static_cast<int64_t>(evaluation.replicas.size()) + 1,
                 data.test->size() + validation};
@@ -177,7 +183,8 @@ double Session::seconds_per_iteration() {
     const int64_t count = std::min(impl_->batches.batch_size, impl_->data.train->size());
     const data::Batch& batch = plain.fill(*impl_->data.train, 0, count);
     return impl_->executor->estimate_seconds(batch) *
-           static_cast<double>(impl_->replicas->x().count);
+               static_cast<double>(impl_->replicas->x().count) +
+           slowest_delay(impl_->delays, impl_->placement, impl_->plan.iterations);
 }
 
 std::string Session::cannot_change_replicas(const CheckpointHead& head) const {
@@ -230,8 +237,9 @@ std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoi
         head.controller = staged ? staged->save() : "";
         checkpoints.write(head, s.replicas->state());
     };
-    const TrainerParts parts{s.world,      *s.replicas,      *s.executor, *s.loader, *s.stepper,
-                             *s.evaluator, *s.learning_rate, observer,    clock,     checkpoint};
+    const TrainerParts parts{s.world,    *s.replicas,  *s.executor,      *s.loader,
+                             *s.stepper, *s.evaluator, *s.learning_rate, s.delays,
+                             observer,   clock,        checkpoint};
     return dbench::train::train(parts, s.plan);
 }
 

@@ -28,15 +28,16 @@ std::string sum_up(const std::vector<std::string>& texts) {
 bool StopWish::agreed(int64_t t, bool mine) {
     if (world_.size() == 1) return mine;
     if (t < next_) return false;
-    next_ = t + 1;
+    double wanted = 1;
     if (asking_) {
         const Json answer = Json::parse(asking_->answer());
         asking_.reset();
         if (answer[0].get<bool>()) return true;
         const double iterations = static_cast<double>(world_.size()) * static_cast<double>(timed_);
         const double each = answer[1].get<double>() / std::max(iterations, 1.0);
-        if (timed_ > 0) next_ = t + static_cast<int64_t>(std::clamp(kSeconds / each, 1.0, kMost));
+        if (timed_ > 0) wanted = std::min(kSeconds / each, kMost);
     }
+    next_ = t + static_cast<int64_t>(std::max(wanted, apart_));
     timed_ = asked_ < 0 ? 0 : t - asked_;
     asking_ = std::make_unique<comm::Collection>(world_, "the agreement on whether to stop",
                                                  Json{mine, watch_.seconds()}.dump(), sum_up);

@@ -15,8 +15,10 @@ namespace dbench::train {
 /// once.
 class StopWish {
 public:
-    /// `first`: iteration that is asked before first.
-    StopWish(comm::World& world, int64_t first) : world_(world), next_(first) {}
+    /// `first`: iteration that is asked before first. `apart`: iterations between two questions at
+    /// least.
+    StopWish(comm::World& world, int64_t first, int64_t apart = 1)
+        : world_(world), apart_(static_cast<double>(apart)), next_(first) {}
 
     /// Before iteration t, in order, with this rank's wish: whether all stop here. The same on all
     /// ranks.
@@ -26,6 +28,7 @@ public:
 
 private:
     comm::World& world_;
+    double apart_;           ///< iterations
     int64_t next_;           ///< when to ask
     int64_t asked_ = -1;     ///< when was asked last
     int64_t timed_ = 0;      ///< iterations before that which it has timed

@@ -35,6 +35,14 @@ private:
     bool stop_;
 };
 
+// What a slow replica's computation adds to the iteration, before its gradients come.
+void hold_up(const TrainerParts& p, double seconds) {
+    if (seconds <= 0) return;
+    const algorithms::TimedScope scope(p.stepper.timers(), algorithms::Time::gradient);
+    base::note_phase(algorithms::phase_name(algorithms::Time::delay));
+    p.world.pause(seconds);
+}
+
 }  // namespace
 
 std::string train(const TrainerParts& p, const TrainerPlan& plan) {
@@ -73,7 +81,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
 
     p.stepper.go_on_at(plan.first);
     if (plan.first == 0) evaluate(0);
-    StopWish stop(p.world, plan.first);
+    StopWish stop(p.world, plan.first, plan.apart);
     double recording = 0;  // seconds of the observer, charged to the next iteration's profiling
     for (int64_t t = plan.first; t < plan.iterations; ++t) {
         base::note_iteration(t);
@@ -88,11 +96,14 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         record.epoch = static_cast<double>(t + 1) * epochs_per_iteration;
         record.loss.resize(count);
         record.accuracy.resize(count);
+        const double delay = p.delays.seconds(first, count, t);
         const auto gradients = [&](const auto& ready) {
+            hold_up(p, delay);
             p.executor.gradients(p.replicas.x(), p.loader, p.stepper.timers(), ready,
                                  record.loss.data(), record.accuracy.data());
         };
         p.stepper.step(t, p.learning_rate.at(t), gradients, record, p.observer);
+        record.times[algorithms::Time::delay] = delay;
         record.times[algorithms::Time::profile] += recording;
         finite.look(t, record.loss);
 

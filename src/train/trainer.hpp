@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "algorithms/step/delays.hpp"
 #include "algorithms/step/observer.hpp"
 #include "algorithms/step/stepper.hpp"
 #include "base/clock.hpp"
@@ -25,6 +26,7 @@ struct TrainerPlan : base::RunLength {
     int64_t train_samples = 0;     ///< N
     arena::DType type = arena::DType::float32;
     bool stop_on_nonfinite = false;
+    int64_t apart = 1;  ///< iterations that ranks may be apart before recording or signals hold one
     algorithms::ProfilePlan profile;
 };
 
@@ -37,6 +39,7 @@ struct TrainerParts {
     algorithms::Stepper& stepper;
     Evaluator& evaluator;
     const algorithms::LearningRate& learning_rate;
+    const algorithms::Delays& delays;
     algorithms::Observer& observer;
     const base::Stopwatch& clock;  ///< of the run, over restarts
     /// Writes a checkpoint after so many iterations. Collective; throws RunError.

@@ -142,6 +142,20 @@ TEST_CASE("Stages end one after the other, the last with the run") {
     CHECK_THAT(refused(every, R"([{}])"), ContainsSubstring("/model/every/0/every: is missing"));
 }
 
+TEST_CASE("Every entry of a list is an object of its keys, completed with defaults") {
+    const Parameter list = Parameter::list(
+        "rules", {Parameter::number("rate", "", "share").at_least(0), kKeys[0]}, "");
+    CHECK(resolve_object(Json::object(), "", {list}).dump() == R"({"rules":[]})");
+    CHECK(resolved(list, R"([{"rate": 1}, {"rate": 0, "layers": 3}])").dump() ==
+          R"([{"rate":1,"layers":2},{"rate":0,"layers":3}])");
+    CHECK(refused(list, R"({"rate": 1})") ==
+          R"(/model/rules: must be a list of objects (found object {"rate":1}))");
+    CHECK(refused(list, R"([{"rate": 1}, {}])") == "/model/rules/1/rate: is missing (share)");
+    CHECK(refused(list, R"([{"rate": -1}])") ==
+          "/model/rules/0/rate: -1 is out of range (must be at least 0)");
+    CHECK_THAT(refused(list, "[3]"), ContainsSubstring("/model/rules/0: must be an object"));
+}
+
 TEST_CASE("A member is a name, or an object with a type, completed from its row") {
     const std::vector<Entry> table = {
         {"ring", "", {}},

@@ -30,6 +30,7 @@ struct Outer {
     std::optional<Duration> length;
     Colour colour;
     Inner inner;
+    std::vector<Inner> list;
     int64_t doubled;
     static const Section<Outer>& section() {
         static const Section<Outer> keys{
@@ -44,6 +45,7 @@ struct Outer {
                  Colour::red, ""),
              &Outer::colour},
             {"inner", &Outer::inner, ""},
+            {"list", &Outer::list, ""},
             {Parameter::any("doubled", "1", ""),
              [](Outer& out, const Json& value) { out.doubled = 2 * value.get<int64_t>(); }},
             {Parameter::any("row", "\"of a family\"", "")},
@@ -68,6 +70,7 @@ TEST_CASE("Defaults come from the declarations alone") {
     CHECK_FALSE(all.length);
     CHECK(all.colour == Colour::red);
     CHECK(all.doubled == 2);
+    CHECK(all.list.empty());
     CHECK(to_cadence(all.inner.every, "", {}).due(3));
     CHECK(Outer::section().parameters().at(5).standard == "\"crimson\"");
 }
@@ -83,6 +86,10 @@ TEST_CASE("Every value goes to its member") {
     CHECK(all.colour == Colour::green);
     CHECK(to_cadence(all.inner.every, "", {0, 10, 4}).count(9) == 5);
     CHECK(all.doubled == 8);
+    const Outer with_list = read(R"({"list": [{}, {"every": {"iterations": 2}}]})");
+    REQUIRE(with_list.list.size() == 2);
+    CHECK_FALSE(to_cadence(with_list.list[0].every, "", {}).due(2));
+    CHECK(to_cadence(with_list.list[1].every, "", {}).due(2));
     CHECK(read(R"({"colour": "red"})").colour == Colour::red);
     CHECK_THROWS_WITH(read(R"({"colour": "blue"})"),
                       "/colour: unknown value 'blue'; there are: crimson, red, green");

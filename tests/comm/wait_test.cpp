@@ -2,9 +2,12 @@
 
 #include <time.h>
 
+#include <csignal>
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/in_child.hpp"
+#include "base/signals.hpp"
 #include "catch.hpp"
 #include "comm/world.hpp"
 
@@ -49,6 +52,25 @@ TEST_CASE("A wait ends when a failure is heard of") {
     Wait waiting = wait_for([] { return false; }, 60);
     waiting.check_failures = [] { throw PeerFailure("rank 1 failed: it did"); };
     CHECK_THROWS_AS(wait(waiting), PeerFailure);
+}
+
+TEST_CASE("A pause lasts, and leaves the core to others") {
+    const double start = base::now(), cpu = cpu_seconds();
+    int looks = 0;
+    pause(0.3, [&] { ++looks; });
+    CHECK(base::now() - start >= 0.3);
+    CHECK(cpu_seconds() - cpu < 0.1);
+    CHECK(looks > 1);
+}
+
+TEST_CASE("A pause ends when a failure is heard of, and with a signal") {
+    CHECK_THROWS_AS(pause(1e9, [] { throw PeerFailure("rank 1 failed: it did"); }), PeerFailure);
+    const auto ended = base::in_child([] {
+        base::note_signals();
+        pause(1e9, [] { std::raise(SIGUSR1); });
+        return 7;
+    });
+    CHECK(ended.exit_status == 7);
 }
 
 }  // namespace dbench::comm

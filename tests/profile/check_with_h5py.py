@@ -23,6 +23,7 @@ COLUMNS = {
     "iterations/step_time": ((I, 1), "f8"), "iterations/time_data": ((I, 1), "f8"),
     "iterations/time_gradient": ((I, 1), "f8"), "iterations/time_update": ((I, 1), "f8"),
     "iterations/time_exchange": ((I, 1), "f8"), "iterations/time_control": ((I, 1), "f8"),
+    "iterations/time_delay": ((I, 1), "f8"),
     "iterations/control_bytes": ((I,), "i8"), "iterations/time_profile": ((I, 1), "f8"),
     "iterations/profile_bytes": ((I,), "i8"),
     "parameters/iteration": ((ANY,), "i8"), "parameters/norm": ((ANY, n, T), "f4"),

@@ -65,9 +65,9 @@ inline void compare_iterations(Differences& d, const SyntheticRun& run, int64_t 
     d.compare(in + "degree", rows, 1, [&](int64_t t, int64_t) { return averaged(t); });
     d.compare(in + "messages", rows, 1, [&](int64_t t, int64_t) { return averaged(t) * n; });
     d.compare(in + "bytes_sent", rows, 1, [&](int64_t t, int64_t) { return averaged(t) * n * 40; });
-    const char* parts[] = {"step_time",   "time_data",     "time_gradient",
-                           "time_update", "time_exchange", "time_profile"};
-    for (int part = 0; part < 6; ++part) {
+    const char* parts[] = {"step_time",     "time_data",    "time_gradient", "time_update",
+                           "time_exchange", "time_profile", "time_delay"};
+    for (int part = 0; part < 7; ++part) {
         d.compare(in + parts[part], rows, ranks, [&](int64_t t, int64_t rank) {
             return run.time(t, static_cast<int>(rank), part);
         });
@@ -137,7 +137,7 @@ inline std::string rows_differ(const SyntheticRun& run, const Reading& file, int
     for (const char* name :
          {"iteration", "train_loss", "step_time", "profile_bytes", "lr", "epoch", "train_accuracy",
           "rounds", "degree", "messages", "bytes_sent", "time_data", "time_gradient", "time_update",
-          "time_exchange", "time_profile"}) {
+          "time_exchange", "time_profile", "time_delay"}) {
         rows = std::min(rows, rows_of(file, std::string("/iterations/") + name));
     }
     compare_iterations(d, run, rows, ranks);

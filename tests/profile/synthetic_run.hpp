@@ -116,9 +116,9 @@ struct SyntheticRun {
         r.messages = r.averaged ? replicas : 0;
         r.bytes_sent = 40.0 * static_cast<double>(r.messages);
         using algorithms::Time;
-        const Time parts[] = {Time::step,   Time::data,     Time::gradient,
-                              Time::update, Time::exchange, Time::profile};
-        for (int part = 0; part < 6; ++part) r.times[parts[part]] = time(t, rank, part);
+        const Time parts[] = {Time::step,     Time::data,    Time::gradient, Time::update,
+                              Time::exchange, Time::profile, Time::delay};
+        for (int part = 0; part < 7; ++part) r.times[parts[part]] = time(t, rank, part);
         r.profile_bytes = 100.0 + static_cast<double>(t);
         r.profiled = norms && t % every == 0;
         for (int64_t i = first; i < first + count; ++i) {

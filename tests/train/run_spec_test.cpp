@@ -45,6 +45,7 @@ TEST_CASE("defaults") {
     CHECK(spec.evaluate.replicas == 8);
     CHECK_FALSE(spec.evaluate.recalibrate);
     CHECK(spec.evaluate.batch_size == 256);
+    CHECK(spec.delays.empty());
     CHECK(spec.profile.norms);
     CHECK(spec.profile.variance.exact);
     CHECK_FALSE(spec.profile.after);
@@ -75,6 +76,8 @@ TEST_CASE("every word and form") {
     CHECK(seeds.init == 1);
     CHECK(seeds.data == 7);
     CHECK(seeds.graph == 1);
+    CHECK(seeds.delay == 1);
+    CHECK(read(R"({"seed": {"delay": 5}})").seed.delay == 5);
     CHECK(seeds.augment == std::numeric_limits<uint64_t>::max());
 }
 
@@ -113,6 +116,8 @@ TEST_CASE("a plan is in iterations") {
     CHECK(plan.checkpoint_every == 7);
     CHECK(plan.train_samples == 330);
     CHECK(plan.stop_on_nonfinite);
+    CHECK(plan.apart == 1);
+    CHECK(plan_training(read(R"({"delays": [{"seconds": 1}]})"), run, 330).apart > 1);
     CHECK(plan.profile.rows.count(30) == 15);
     CHECK_FALSE(plan.profile.variance.ever());
     CHECK(plan_evaluation(spec).replicas == std::vector<int64_t>{0, 2});

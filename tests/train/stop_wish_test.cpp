@@ -13,16 +13,17 @@ constexpr int kRanks = 3;
 constexpr int64_t kLast = 200000, kTogether = 50;
 
 /// Before which iteration each rank stopped where rank 1 wishes to from iteration `wished` on, and
-/// the ranks take turns in being late; kLast where it went on to the end.
-std::vector<std::string> stops(int64_t wished) {
+/// the ranks take turns in being late, by `apart` iterations; kLast where it went on to the end.
+std::vector<std::string> stops(int64_t wished, int64_t apart = 1) {
     comm::tests::Turns turns(kRanks);
     return comm::tests::play(kRanks, [&](comm::World& world) -> std::string {
         const int me = world.rank();
-        StopWish stop(world, 7);
+        StopWish stop(world, 7, apart);
         int64_t t = 7;
         for (; t < kLast; ++t) {
-            const bool late = t % kRanks == me && t < kTogether;
-            if (late && !turns.others_passed(t, me)) return "they wait for " + std::to_string(me);
+            const bool late = t % apart == 0 && t / apart % kRanks == me && t < kTogether;
+            if (late && !turns.others_passed(t + apart - 1, me))
+                return "they wait for " + std::to_string(me);
             if (stop.agreed(t, me == 1 && t >= wished)) return std::to_string(t);
             turns.pass(t, me);
         }
@@ -37,6 +38,12 @@ TEST_CASE("All ranks stop before the same iteration, and nobody waits for a late
     const std::vector<std::string> found = stops(1000);
     CHECK(found == std::vector<std::string>(kRanks, found[0]));
     CHECK(std::stoll(found[0]) > 1000);
+    CHECK(std::stoll(found[0]) < kLast);
+}
+
+TEST_CASE("Nobody waits for a rank that is late by as many iterations as ranks may be apart") {
+    const std::vector<std::string> found = stops(1000, 16);
+    CHECK(found == std::vector<std::string>(kRanks, found[0]));
     CHECK(std::stoll(found[0]) < kLast);
 }
 

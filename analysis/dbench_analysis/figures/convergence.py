@@ -17,9 +17,11 @@ def places(run: Run, evaluated, x: str) -> np.ndarray:
     """Where the evaluations stand on the x axis; NaN for what is not recorded."""
     if x in ("iterations", "epochs"):
         return evaluated[X[x]].to_numpy(dtype=float)
-    steps = series.bytes_sent(run) / run.replicas / 1e6 if x == "bytes" else series.step_times(run)
-    reached = np.concatenate([[0.0], np.cumsum(np.nan_to_num(steps))])
     at = evaluated["iteration"].to_numpy(dtype=int)
+    if x == "seconds":
+        return series.step_seconds(run, at)
+    sent = series.bytes_sent(run) / run.replicas / 1e6
+    reached = np.concatenate([[0.0], np.cumsum(np.nan_to_num(sent))])
     return np.where(at < len(reached), np.take(reached, at, mode="clip"), np.nan)
 
 

@@ -11,13 +11,13 @@
 namespace dbench::algorithms {
 
 /// What a rank measures in an iteration: `step`, or a phase of it. `rest` is what no other
-/// explains.
-enum class Time : uint8_t { step, data, gradient, update, exchange, control, profile, rest };
+/// explains; `delay` is no phase but what the spec's /delays add to `gradient`.
+enum class Time : uint8_t { step, data, gradient, update, exchange, control, profile, rest, delay };
 
 /// A word for it, for people.
 inline const char* phase_name(Time time) {
-    constexpr const char* kNames[] = {"step",     "data",    "gradient", "update",
-                                      "exchange", "control", "profile",  "rest"};
+    constexpr const char* kNames[] = {"step",    "data",    "gradient", "update", "exchange",
+                                      "control", "profile", "rest",     "delay"};
     return kNames[static_cast<size_t>(time)];
 }
 
@@ -27,10 +27,11 @@ struct TimeColumn {
     const char* name;
     const char* help;
 };
-inline constexpr std::array<TimeColumn, 7> kTimeColumns{{
+inline constexpr std::array<TimeColumn, 8> kTimeColumns{{
     {Time::step, "step_time", "time of the iteration without profiling and evaluation"},
     {Time::data, "time_data", "part of step_time: waiting for data"},
     {Time::gradient, "time_gradient", "part of step_time: forward and backward"},
+    {Time::delay, "time_delay", "part of time_gradient: what /delays of the spec add"},
     {Time::update, "time_update", "part of step_time: optimizer"},
     {Time::exchange, "time_exchange", "part of step_time: what of the exchange was exposed"},
     {Time::control, "time_control", "part of step_time: measuring for a controller of the graph"},
@@ -44,7 +45,7 @@ public:
     double operator[](Time time) const { return seconds_[static_cast<size_t>(time)]; }
 
 private:
-    std::array<double, 8> seconds_{};
+    std::array<double, 9> seconds_{};
 };
 
 class Timers {

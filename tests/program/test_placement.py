@@ -57,7 +57,7 @@ def test_the_same_bits_under_each_placement(runs, dbench, method, ranks):
             assert list(read(run, "ranks/local_rank")) == list(slots)
     # The certificate is there, whichever process wrote the file.
     with h5py.File(runs[ranks].result(f"{method} file-{ranks}", ranks=ranks)) as file:
-        assert ("certificate" in file["graphs"].attrs) == (method != "C_complete")
+        assert (len(file["graphs"].attrs["certificate"]) > 0) == (method != "C_complete")
 
 
 def test_optimised_puts_the_busiest_rank_on_the_best_links(dbench):

@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 
+import h5py
+import numpy as np
 import pytest
 from conftest import ODD
 from dbench_analysis import figures
@@ -30,6 +32,19 @@ def test_show_several(five, capsys):
     out = capsys.readouterr().out
     assert "D_complete (all-reduce equivalent)" in out and "/implementation" in out
     assert "Times are not to be compared" in out
+
+
+def test_show_has_what_the_algorithm_said_at_the_end(make, capsys):
+    told = make(name="told")
+    with h5py.File(told, "a") as file:
+        for name, text in (("kind", "algorithm"), ("text", "seen 7 times: raise /algorithm/theta")):
+            del file[f"events/{name}"]
+            file[f"events/{name}"] = np.array([text.encode()])
+    assert main(["show", str(told)]) == 0
+    assert re.search(r"^  algorithm +seen 7 times: raise /algorithm/theta$",
+                     capsys.readouterr().out, re.M)
+    assert main(["show", str(told), str(make(name="silent"))]) == 0
+    assert f"{told}: seen 7 times: raise /algorithm/theta" in capsys.readouterr().out
 
 
 def test_table_markdown_and_csv(five, tmp_path, capsys):

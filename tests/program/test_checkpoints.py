@@ -37,6 +37,7 @@ STATES = {  # every kind of state
                                  "graph": {"type": "star", "weights": "column"}},
     "public copies, keyed noise": {"algorithm": "beer", "message": {"type": "qsgd", "bits": 4}},
     "vectors of links": {"algorithm": "powergossip"},
+    "a count that is told at the end": {"algorithm": {"type": "moniqua", "theta": 0.01}},
     "batch norm": {"model": "resnet20", "replicas": 2, "length": {"iterations": 24},
                    "checkpoint": {"every": {"iterations": 2}}},
 }
@@ -101,11 +102,12 @@ def test_goes_on_to_the_bit(dbench, state):
     assert differences(whole, path) == []
     with h5py.File(path) as file, h5py.File(whole) as reference:
         segments = {name: list(file["segments"][name][()]) for name in file["segments"]}
-        graphs = [[e["text"][k] for k in range(len(e["kind"])) if e["kind"][k] == b"graph"]
-                  for e in (file["events"], reference["events"])]
+        told = [[e["text"][k] for k in range(len(e["kind"]))
+                 if e["kind"][k] in (b"graph", b"algorithm")]
+                for e in (file["events"], reference["events"])]
     assert segments["reason"] == reasons + [b"complete"]
     assert segments["first_iteration"][1:] == [last + 1 for last in segments["last_iteration"][:-1]]
-    assert graphs[0] == graphs[1]
+    assert told[0] == told[1]
 
 
 def test_goes_on_with_other_ranks(dbench):

@@ -94,9 +94,10 @@ public:
         world.sum(count);
         if (count[0] == 0) return "";
         return "moniqua: parameters of neighbours were seen to be theta = " +
-               base::short_text(grid_.theta) + " or more apart " + base::short_text(count[0]) +
+               base::short_text(grid_.theta) + " or more apart " +
+               std::to_string(static_cast<int64_t>(count[0])) +
                " times (and may have been more often): they were taken for others, and the mean "
-               "over replicas moved with them: raise /algorithm/theta or /algorithm/gamma";
+               "over replicas moved with them: raise /algorithm/theta, or lower the learning rate";
     }
 
 private:

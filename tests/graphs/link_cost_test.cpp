@@ -244,7 +244,7 @@ TEST_CASE("no placement that is found costs more than linear", "[graphs]") {
     for (const auto* type :
          {"ring", "torus", "exponential", "one_peer_exponential", "star", "complete",
           "random_matching", R"({"type":"aer","gpus_per_node":4})"}) {
-        for (const int n : {1, 2, 8, 24}) {
+        for (const int n : {1, 4, 8, 24}) {
             const auto schedule = make(type, n);
             const auto traffic = rank_traffic(*schedule, one_each(n));
             const Links links = random_links(n, 11);
@@ -291,7 +291,7 @@ TEST_CASE("two stages hop by the matching whose slowest link is fastest", "[grap
     set(1, 3, 9);
     // All-reduces 2 x 0.5; there and back by 0-3 and 1-2.
     CHECK(stage_cost(links, {{0, 1}, {2, 3}}, 0, 0) == Approx(1 + 2 * 4));
-    CHECK(stage_cost(links, {{0, 1, 2, 3}}, 0, 0) == Approx(2 * (0.5 + 3 + 9)));
+    CHECK(stage_cost(links, {{0, 1, 2, 3}}, 0, 0) == Approx(2 * (0.25 + 4 + 9)));
 }
 
 TEST_CASE("the path through stages is the cheapest of all orders", "[graphs]") {

@@ -106,5 +106,6 @@ def test_every_key_of_check_and_graph_for_programs(dbench):
     (dbench.folder / "links.txt").write_text("a a 0 1\na b 0 1\nb b 0 1")
     links = json.loads(dbench("graph", "ring", "--n", 8, "--json", "--gpus-per-node", 4,
                               "--model-bytes", 8, "--links", "links.txt").stdout)["links"]
-    unknown = [k for k in {*graph, *graph["traffic"], "links", *links} if f"`{k}`" not in COMMANDS + GRAPHS]
+    unknown = [k for k in {*graph, *graph["traffic"], "links", *links}
+               if f"`{k}`" not in COMMANDS + GRAPHS]
     assert not unknown

@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+import time
 
 import h5py
 import numpy as np
@@ -104,6 +106,21 @@ def test_check_says_what_they_cost(dbench):
     assert delays["slowest"] == pytest.approx(0.5, abs=0.02)   # always the first one
     assert re.search(r"^delays +.*0\.2 of a replica, 0\.8 of", dbench("check", spec).stdout, re.M)
     assert json.loads(dbench("check", dbench.spec(), "--json").stdout)["delays"] is None
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_signal_ends_them(dbench, ranks):
+    spec = dbench.spec(delays=[{"seconds": 3600}], length={"iterations": 1000})
+    run = dbench.start("run", spec, "--output", "out.h5", ranks=ranks)
+    while not (dbench.folder / "out.h5").exists():
+        assert run.poll() is None
+        time.sleep(0.1)
+    time.sleep(1)   # it is asleep by then; if not, it stops before its first iteration
+    run.send_signal(signal.SIGUSR1)
+    _, errors = run.communicate(timeout=120)
+    assert run.returncode == 75, errors
+    delay = read(dbench.folder / "out.h5", "iterations/time_delay")
+    assert len(delay) < 1000 and (delay == 3600 * 4 / ranks).all()
 
 
 @pytest.mark.parametrize("rules, key", [

@@ -57,7 +57,8 @@ def test_the_same_bits_under_each_placement(runs, dbench, method, ranks):
             assert list(read(run, "ranks/local_rank")) == list(slots)
     # The certificate is there, whichever process wrote the file.
     with h5py.File(runs[ranks].result(f"{method} file-{ranks}", ranks=ranks)) as file:
-        assert ("certificate" in file["graphs"].attrs) == (method != "C_complete")
+        certificate = file["graphs"].attrs["certificate"]
+        assert (b"rho" in bytes(certificate)) == (method != "C_complete"), certificate
 
 
 def test_optimised_puts_the_busiest_rank_on_the_best_links(dbench):
@@ -81,7 +82,7 @@ def test_a_run_goes_on_under_another_placement(dbench):
     spec = dbench.spec(CNN)
     straight = dbench.run(spec, "straight.h5")
     path = str(dbench.folder / "out.h5")
-    status, errors = interrupt(dbench, spec, path, signal.SIGTERM, ranks=2)
+    status, errors = interrupt(dbench, spec, path, signal.SIGUSR1, ranks=2)
     assert status == 75, errors
     dbench.run(dbench.spec(CNN, placement={"type": "file", "path": "slots.txt"}), path, "--resume",
                ranks=2)
@@ -127,7 +128,7 @@ def test_doctor_measures_links_that_a_placement_reads(dbench):
 
 def test_doctor_says_once_that_links_cannot_be_written(dbench):
     done = dbench("doctor", "--links", "nowhere/links.txt", ranks=2, expect=2)
-    assert done.stderr.count("error:") == 1 and "nowhere/links.txt cannot be written" in done.stderr
+    assert done.stderr.count("error:") == 1 and "--links: nowhere/links.txt cannot" in done.stderr
     alone = dbench("doctor", "--links", "links.txt", expect=2)
     assert "one process has no links" in alone.stderr
 

@@ -78,7 +78,6 @@ BAD = [
     {"seed": {"inits": 1}},
     {"precision": "float8"},
     {"placement": "fastest"},
-    {"placement": {"type": "file"}},
     {"placement": {"type": "linear", "links": "links.txt"}},
     {"implementation": "D_star"},
     {"length": {"epochs": 1, "iterations": 3}},

@@ -57,7 +57,8 @@ def test_the_same_bits_under_each_placement(runs, dbench, method, ranks):
             assert list(read(run, "ranks/local_rank")) == list(slots)
     # The certificate is there, whichever process wrote the file.
     with h5py.File(runs[ranks].result(f"{method} file-{ranks}", ranks=ranks)) as file:
-        assert (len(file["graphs"].attrs["certificate"]) > 0) == (method != "C_complete")
+        certificate = file["graphs"].attrs["certificate"]
+        assert (b"rho" in bytes(certificate)) == (method != "C_complete"), certificate
 
 
 def test_optimised_puts_the_busiest_rank_on_the_best_links(dbench):
@@ -127,7 +128,7 @@ def test_doctor_measures_links_that_a_placement_reads(dbench):
 
 def test_doctor_says_once_that_links_cannot_be_written(dbench):
     done = dbench("doctor", "--links", "nowhere/links.txt", ranks=2, expect=2)
-    assert done.stderr.count("error:") == 1 and "nowhere/links.txt cannot be" in done.stderr
+    assert done.stderr.count("error:") == 1 and "--links: nowhere/links.txt cannot" in done.stderr
     alone = dbench("doctor", "--links", "links.txt", expect=2)
     assert "one process has no links" in alone.stderr
 

@@ -10,7 +10,7 @@
 
 namespace dbench::algorithms::tests {
 
-constexpr int64_t kReplicas = 8, kParameters = 1 << 16;
+constexpr int64_t kReplicas = 8, kParameters = 1 << 15;
 
 class Silent final : public Observer {
 public:

@@ -49,7 +49,7 @@ TEST_CASE("what a step's state will take is known before it is there") {
             CHECK(allocated() - before < 1e5);  // nothing was allocated for that
             run.stepper->attach(run.table, run.g.rows());
             const double bytes = 4.0 * static_cast<double>(kReplicas * foretold);
-            // Large buffers begin with some skipped pages.
+            // Room between buffers; none is so large that whole pages are left out.
             if (kCounted) CHECK(allocated() - before == Approx(bytes).epsilon(0.35).margin(1e5));
             CHECK(run.table.elements_per_replica() == foretold + 2 * run.layout.columns());
         }

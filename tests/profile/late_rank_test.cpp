@@ -12,7 +12,6 @@ namespace {
 int flushes_of(SyntheticRun& run, int64_t apart) {
     const Folder folder;
     run.path = folder / "run.h5";
-    run.iterations = 24;
     run.step = 2;  // seconds: rows leave as often as they may
     constexpr int kRanks = 3;
     comm::tests::Turns turns(kRanks);
@@ -50,6 +49,7 @@ int flushes_of(SyntheticRun& run, int64_t apart) {
 
 TEST_CASE("Nobody waits for a rank that is late for a flush") {
     SyntheticRun run;
+    run.iterations = 24;
     CHECK(flushes_of(run, 1) == run.iterations + 1);  // and the final evaluation
     CHECK(flushes_of(run, 8) == run.iterations / 8 + 1);
 }

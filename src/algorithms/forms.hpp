@@ -107,6 +107,23 @@ private:
     Lent lent_;
 };
 
+/// x - lr d is sent from rows of its own, where there are any, and W times it goes back to x.
+class AdaptAside : public AdaptThenCombine {
+public:
+    using AdaptThenCombine::AdaptThenCombine;
+
+protected:
+    void adapt(Step& step, arena::Columns columns) override {
+        step.update(message(step), step.x, step.x, columns);
+    }
+    arena::Rows message(Step& step) override {
+        return aside_.bytes() > 0 && averages(step.round) ? aside_.rows() : step.x;
+    }
+    arena::Rows result(Step& step) override { return step.x; }
+
+    arena::Buffer aside_;
+};
+
 /// Averaging of whole rows into others, by tiles: while one is added the next ones move.
 class TiledMix {
 public:

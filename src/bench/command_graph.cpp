@@ -180,7 +180,8 @@ void print_text(const Looked& l) {
         const auto seconds = [&](const Json& value) {
             return "messages need " + number(value, "%.4g") + " s an iteration";
         };
-        line("links, " + links["placement"].get<std::string>(), seconds(links["seconds"]));
+        const auto placement = links["placement"].get<std::string>();
+        if (placement != "linear") line("links, " + placement, seconds(links["seconds"]));
         line("links, linear", seconds(links["linear_seconds"]));
         line("links, best found", seconds(links["best"]["seconds"]));
     }

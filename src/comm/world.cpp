@@ -1,5 +1,6 @@
 #include "comm/world.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -75,10 +76,7 @@ int World::slot() const { return impl_->member.slot(); }
 double World::deadline() const { return impl_->deadline; }
 
 void World::renumber(std::vector<int> slots) {
-    bool linear = true;
-    for (size_t rank = 0; rank < slots.size(); ++rank)
-        linear &= slots[rank] == static_cast<int>(rank);
-    if (linear) slots.clear();
+    if (std::is_sorted(slots.begin(), slots.end())) slots.clear();
     if (slots == impl_->member.slots) return;
     Membership member = std::move(impl_->member);
     const uint64_t collectives = impl_->collectives, exchanges = impl_->exchanges;

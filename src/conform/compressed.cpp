@@ -39,10 +39,7 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         const Weights w = it.w(it.t);
-        const Matrix u = it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
-        x -= u;
-        it.rests(x);
+        optimizer_->step(it, x);
         known_ += it.compress(x - known_, 0);
         it.tells(w);
         const Matrix r = w * known_ - known_;
@@ -71,10 +68,7 @@ public:
         const Weights w = it.w(0);
         const bool due = is_due(it.t, period_), parallel_sends = !paper_ && due && it.t > 0;
         if (parallel_sends) known_ += it.compress(x - known_, 0);
-        const Matrix u = it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
-        x -= u;
-        it.rests(x);
+        optimizer_->step(it, x);
         if (parallel_sends) it.tells(w);
         if (!due) return;
         if (paper_) {
@@ -136,10 +130,7 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         const Weights w = it.w(it.t);
-        const Matrix u = it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
-        x -= u;
-        it.rests(x);
+        optimizer_->step(it, x);
         if (w.nonZeros() == w.rows()) return;  // nobody exchanges
         const Matrix v = x + e_, c = it.compress(v, 0);
         it.tells(w);
@@ -203,10 +194,7 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         const Weights w = it.w(it.t);
-        const Matrix update = it.lr * optimizer_->direction_at(it, x);
-        it.updates(update);
-        x -= update;
-        it.rests(x);
+        optimizer_->step(it, x);
         if (w.nonZeros() == w.rows()) return;  // nobody exchanges
         const Eigen::RowVectorXd u = noise(it.t);
         const Matrix h = x;
@@ -261,10 +249,7 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         const Weights w = it.w(it.t);
-        const Matrix update = it.lr * optimizer_->direction_at(it, x);
-        it.updates(update);
-        x -= update;
-        it.rests(x);
+        optimizer_->step(it, x);
         if (it.t == 0) return;
         const Matrix h = x;
         int64_t sent = 0;

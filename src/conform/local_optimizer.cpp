@@ -110,6 +110,13 @@ Matrix LocalOptimizer::gradient(const Iteration& iteration, const Matrix& point)
     return g;
 }
 
+void LocalOptimizer::step(const Iteration& iteration, Matrix& x) {
+    const Matrix u = iteration.lr * direction_at(iteration, x);
+    iteration.updates(u);
+    x -= u;
+    iteration.rests(x);
+}
+
 std::unique_ptr<LocalOptimizer> make_local_optimizer(const Json& optimizer) {
     const std::string type = optimizer.at("type").get<std::string>();
     if (type == "sgd") return std::make_unique<Sgd>(optimizer);

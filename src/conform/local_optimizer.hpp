@@ -26,6 +26,10 @@ public:
         return direction(point, gradient(iteration, point));
     }
 
+    /// The iteration's local update where nothing else happens before an exchange, told to whoever
+    /// records: x <- x - lr d(g(x)).
+    void step(const Iteration& iteration, Matrix& x);
+
 protected:
     /// g += wd x, where `decay` is "weights" without the biases.
     void add_decay(Matrix& g, const Matrix& point) const;

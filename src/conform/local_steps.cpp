@@ -26,10 +26,7 @@ public:
     }
 
     void step(const Iteration& it, Matrix& x) override {
-        const Matrix u = it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
-        x -= u;
-        it.rests(x);
+        optimizer_->step(it, x);
         if (it.t >= start_ && !is_due(it.t, period_)) return;
         const Weights w = it.w(exchanges_++);
         it.averages(x, w);
@@ -79,10 +76,7 @@ public:
           outer_period_(parts.algorithm.at("outer_period").get<int64_t>()) {}
 
     void step(const Iteration& it, Matrix& x) override {
-        const Matrix u = it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
-        x -= u;
-        it.rests(x);
+        optimizer_->step(it, x);
         if (is_due(it.t, outer_period_)) {
             const Weights w = it.w(exchanges_++);
             it.averages(x, w);
@@ -107,10 +101,7 @@ public:
         : optimizer_(std::move(parts.optimizer)), period_(parts.algorithm.at("period")) {}
 
     void step(const Iteration& it, Matrix& x) override {
-        const Matrix u = it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
-        x -= u;
-        it.rests(x);
+        optimizer_->step(it, x);
         if (!is_due(it.t, period_)) return;
         const Weights w = it.w(exchanges_++);
         it.averages(x, w);
@@ -139,10 +130,7 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         if (it.t == 0) z_ = x;
-        const Matrix u = it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
-        x -= u;
-        it.rests(x);
+        optimizer_->step(it, x);
         if (!is_due(it.t, period_)) return;
         const Weights w = it.w(exchanges_++);
         it.averages(x, w);
@@ -171,10 +159,7 @@ public:
           rate_(parts.algorithm.at("distill_lr")) {}
 
     void step(const Iteration& it, Matrix& x) override {
-        const Matrix u = it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
-        x -= u;
-        it.rests(x);
+        optimizer_->step(it, x);
         if (!is_due(it.t, period_)) return;
         const Weights w = it.w(exchanges_++);
         it.averages(x, w, static_cast<int>(1 + steps_));

@@ -77,10 +77,7 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         if (it.t % period_ == 0) slow_ = x;
-        const Matrix u = it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
-        x -= u;
-        it.rests(x);
+        optimizer_->step(it, x);
         if (!is_due(it.t, period_)) return;
         slow_ = outer(it, it.w(exchanges_++), slow_, x);
         x = slow_;
@@ -126,10 +123,7 @@ public:
         // Where all of x becomes theta, no row tells more than x does.
         const bool same = alpha_ == 0 && fragments_ == 1 && it.t % every_ == 0;
         if (it.t == 0 || same) theta_ = x;
-        const Matrix u = it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
-        x -= u;
-        it.rests(x);
+        optimizer_->step(it, x);
         if ((it.t + 1 + delay_) % every_ == 0) {
             const Weights w = it.w(exchanges_++);
             const auto count = static_cast<double>(columns().second);

@@ -94,9 +94,9 @@ MUTANTS = [
        gone("        if (step.t == 0) step.copy(step.x, anchor_, step.layout.all());\n")),
     of("gut_without_first_copy", "gut", ("if (step.t == 0) {", "if (step.t < 0) {")),
     of("feddkd_taught_by_the_average", "feddkd",
-       ("            step.distil(theta_.rows(),",
-        "            if (s == 0) step.copy(step.x, theta_.rows(), step.layout.all());\n"
-        "            step.distil(theta_.rows(),")),
+       ("            step.distil(theta,",
+        "            if (s == 0) step.copy(step.x, theta, step.layout.all());\n"
+        "            step.distil(theta,")),
     of("feddkd_averages_once_less", "feddkd",
        ("step.mix(step.x, step.x);", "if (s > 0) step.mix(step.x, step.x);")),
     of("feddkd_at_temperature_one", "feddkd", ("% period_, temperature_);", "% period_, 1);")),

@@ -17,24 +17,14 @@
 namespace dbench::algorithms {
 namespace {
 
-class Atc final : public AdaptThenCombine {
+class Atc final : public AdaptAside {
 public:
-    Atc(const graphs::Schedule* schedule, bool again) : AdaptThenCombine(schedule), again_(again) {}
+    Atc(const graphs::Schedule* schedule, bool again) : AdaptAside(schedule), again_(again) {}
     bool mixes_again() const override { return again_; }
-    void declare(arena::StateTable& state) override { message_ = state.message(); }
-
-protected:
-    void adapt(Step& step, arena::Columns columns) override {
-        step.update(message(step), step.x, step.x, columns);
-    }
-    arena::Rows message(Step& step) override {
-        return message_.bytes() > 0 && averages(step.round) ? message_.rows() : step.x;
-    }
-    arena::Rows result(Step& step) override { return step.x; }
+    void declare(arena::StateTable& state) override { aside_ = state.message(); }
 
 private:
     bool again_;
-    arena::Buffer message_;
 };
 
 class CombineWhileAdapt final : public Mixed {

@@ -20,10 +20,10 @@
 namespace dbench::algorithms {
 namespace {
 
-class FedDkd final : public AdaptThenCombine {
+class FedDkd final : public AdaptAside {
 public:
     FedDkd(const base::Json& spec, const AlgorithmContext& context)
-        : AdaptThenCombine(context.schedule),
+        : AdaptAside(context.schedule),
           period_(spec.at("period")),
           steps_(spec.at("distill_steps")),
           temperature_(spec.at("temperature")) {
@@ -31,7 +31,7 @@ public:
     }
 
     void declare(arena::StateTable& state) override {
-        theta_ = steps_ > 0 ? state.readable_scratch() : state.message();
+        aside_ = steps_ > 0 ? state.readable_scratch() : state.message();
     }
     Sent sent(int64_t, graphs::Round round) const override {
         Sent all = rows_sent(round, static_cast<int>(1 + steps_));
@@ -41,18 +41,12 @@ public:
     double temperature() const override { return temperature_; }
 
 protected:
-    void adapt(Step& step, arena::Columns columns) override {
-        step.update(message(step), step.x, step.x, columns);
-    }
-    arena::Rows message(Step& step) override {
-        return theta_.bytes() > 0 && averages(step.round) ? theta_.rows() : step.x;
-    }
-    arena::Rows result(Step& step) override { return step.x; }
     void combined(Step& step) override {
         if (!averages(step.round)) return;
+        const arena::Rows theta = aside_.rows();
         const double rate = rate_.value_or(step.numbers.lr);
         for (int64_t s = 0; s < steps_; ++s) {
-            step.distil(theta_.rows(), step.t - s % period_, temperature_);
+            step.distil(theta, step.t - s % period_, temperature_);
             step.combine(step.x, {{1, step.x}, {-rate, step.g}}, step.layout.all());
             step.mix(step.x, step.x);
         }
@@ -62,7 +56,6 @@ private:
     int64_t period_, steps_;
     double temperature_;
     std::optional<double> rate_;
-    arena::Buffer theta_;
 };
 
 std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {

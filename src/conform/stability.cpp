@@ -1,6 +1,5 @@
 #include "conform/stability.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -12,6 +11,7 @@
 #include "base/random.hpp"
 #include "conform/recursion.hpp"
 #include "conform/weights.hpp"
+#include "graphs/matrix/dense.hpp"
 #include "graphs/matrix/matrix.hpp"
 #include "graphs/schedules/staged.hpp"
 
@@ -177,9 +177,9 @@ std::optional<double> radius(const base::Json& algorithm, const Period& period, 
             m.middleRows(static_cast<Eigen::Index>(k) * block, block) =
                 recursion.part(k).middleRows(first, block);
         }
-        const Eigen::EigenSolver<Matrix> solver(m, false);
-        if (solver.info() != Eigen::Success) return std::nullopt;
-        largest = std::max(largest, solver.eigenvalues().cwiseAbs().maxCoeff());
+        const auto values = graphs::eigenvalues(m);
+        if (!values) return std::nullopt;
+        largest = std::max(largest, values->cwiseAbs().maxCoeff());
     }
     return std::exp((std::log(largest) + scale) / static_cast<double>(steps));
 }

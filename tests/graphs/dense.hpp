@@ -1,7 +1,7 @@
 #pragma once
 // Schedules as dense matrices, for tests only: small n, no cleverness.
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
@@ -37,9 +37,10 @@ inline double distance(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
     return (a - b).cwiseAbs().maxCoeff();
 }
 
-inline double norm2(const Eigen::MatrixXd& matrix) {
-    return Eigen::JacobiSVD<Eigen::MatrixXd>(matrix).singularValues()(0);
-}
+/// The largest singular value.
+double norm2(const Eigen::MatrixXd& matrix);
+/// Eigenvalues of a symmetric matrix, ascending.
+Eigen::VectorXd spectrum(const Eigen::MatrixXd& matrix);
 
 /// Asserts what every schedule must hold: sorted links with self, columns that are the transpose of
 /// the rows, and, where asked, row and column sums of 1 to 1e-12.

@@ -1,8 +1,8 @@
 #include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <cmath>
 
 #include "base/error.hpp"
+#include "graphs/matrix/dense.hpp"
 #include "graphs/matrix/weights.hpp"
 
 namespace dbench::graphs {
@@ -25,8 +25,7 @@ public:
     VectorXd solve(const VectorXd& w) {
         const auto m = static_cast<double>(edges_.size());
         VectorXd x(w.size() + 1);
-        Eigen::SelfAdjointEigenSolver<MatrixXd> solver(deviation(w), Eigen::EigenvaluesOnly);
-        x << w, solver.eigenvalues().cwiseAbs().maxCoeff() + 0.1;
+        x << w, symmetric_eigenvalues(deviation(w)).cwiseAbs().maxCoeff() + 0.1;
         for (double t = 10; (3 * n_ + m) / t > kTolerance; t *= 8) centre(x, t);
         return x.head(w.size());
     }

@@ -1,9 +1,8 @@
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.hpp"
-#include "graphs/matrix/sparse.hpp"
+#include "graphs/matrix/dense.hpp"
 #include "graphs/matrix/weights.hpp"
 
 namespace dbench::graphs {
@@ -35,8 +34,8 @@ std::pair<double, double> ends(const TopologyPtr& topology, const std::string& p
         laplacian(i, i) = topology->degree(i);
         for (const int j : topology->to(i)) laplacian(i, j) = -1;
     }
-    Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(laplacian, Eigen::EigenvaluesOnly);
-    return {solver.eigenvalues()(1), solver.eigenvalues()(n - 1)};
+    const Eigen::VectorXd values = symmetric_eigenvalues(laplacian);
+    return {values(1), values(n - 1)};
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 #include "graphs/matrix/spectral.hpp"
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 
+#include "graphs/matrix/dense.hpp"
 #include "graphs/matrix/lanczos.hpp"
 #include "graphs/matrix/long_chain.hpp"
 #include "graphs/matrix/sparse.hpp"
@@ -59,16 +58,11 @@ double largest(const std::vector<Complex>& values) {
 
 double dense_rho(const Deviation& deviation) {
     const Eigen::MatrixXd matrix = deviation.dense();
-    if (deviation.symmetric()) {
-        Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(matrix, Eigen::EigenvaluesOnly);
-        return solver.eigenvalues().cwiseAbs().maxCoeff();
-    }
+    if (deviation.symmetric()) return symmetric_eigenvalues(matrix).cwiseAbs().maxCoeff();
+    // The largest singular value keeps its digits when squared: the rounding of a product is small
+    // beside its own norm.
     const Eigen::MatrixXd gram = matrix.transpose() * matrix;
-    Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram, Eigen::EigenvaluesOnly);
-    const double rho = std::sqrt(std::max(0.0, solver.eigenvalues().maxCoeff()));
-    // The square halves the digits of a small value: those few pay for the slow way.
-    if (rho > 1e-4 || matrix.cwiseAbs().maxCoeff() < 1e-14) return rho > 1e-4 ? rho : 0.0;
-    return Eigen::BDCSVD<Eigen::MatrixXd>(matrix).singularValues()(0);
+    return std::sqrt(std::max(0.0, symmetric_eigenvalues(gram).maxCoeff()));
 }
 
 // rho of a symmetric W whose rows sum to 1, from its eigenvalues: all but the 1 of the mean.
@@ -116,9 +110,8 @@ std::optional<Contraction> numeric(const Deviation& deviation) {
 
 const std::vector<double>& Matrix::eigenvalues() const {
     std::call_once(spectrum_once_, [&] {
-        Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(Eigen::MatrixXd(sparse(*this)),
-                                                              Eigen::EigenvaluesOnly);
-        eigenvalues_.assign(solver.eigenvalues().begin(), solver.eigenvalues().end());
+        const Eigen::VectorXd values = symmetric_eigenvalues(Eigen::MatrixXd(sparse(*this)));
+        eigenvalues_.assign(values.begin(), values.end());
     });
     return eigenvalues_;
 }
@@ -184,8 +177,7 @@ std::optional<double> mean_square_rho(const std::vector<MatrixPtr>& matrices) {
         return value ? std::optional<double>(std::sqrt(std::abs(*value))) : std::nullopt;
     }
     const Eigen::MatrixXd dense = Eigen::MatrixXd(mean).array() - 1.0 / n;
-    Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(dense, Eigen::EigenvaluesOnly);
-    return std::sqrt(rounded(solver.eigenvalues().cwiseAbs().maxCoeff()).rho);
+    return std::sqrt(rounded(symmetric_eigenvalues(dense).cwiseAbs().maxCoeff()).rho);
 }
 
 }  // namespace dbench::graphs

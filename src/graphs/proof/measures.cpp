@@ -1,9 +1,9 @@
 #include "graphs/proof/measures.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
+#include "graphs/matrix/dense.hpp"
 #include "graphs/matrix/sparse.hpp"
 
 namespace dbench::graphs {
@@ -26,9 +26,9 @@ std::optional<std::vector<double>> squared_moduli(const MatrixPtr& matrix) {
         return squares;
     }
     if (n > kGeneralDense) return std::nullopt;
-    Eigen::EigenSolver<Eigen::MatrixXd> solver(Eigen::MatrixXd(sparse(*matrix)), false);
-    if (solver.info() != Eigen::Success) return std::nullopt;
-    for (const auto& value : solver.eigenvalues()) squares.push_back(std::norm(value));
+    const auto values = eigenvalues(Eigen::MatrixXd(sparse(*matrix)));
+    if (!values) return std::nullopt;
+    for (const auto& value : *values) squares.push_back(std::norm(value));
     return squares;
 }
 

@@ -6,12 +6,12 @@
 // p maximises the algebraic connectivity of the expected graph (equal p beyond 128 replicas), alpha
 // minimises ||E[W'W] - J/n||.
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/random.hpp"
+#include "graphs/matrix/dense.hpp"
 #include "graphs/types/families.hpp"
 
 namespace dbench::graphs {
@@ -76,12 +76,12 @@ VectorXd probabilities(const std::vector<std::vector<Edge>>& matchings, int n, d
     for (int step = 0; step < kSteps; ++step) {
         MatrixXd mean = MatrixXd::Zero(n, n);
         for (Eigen::Index m = 0; m < count; ++m) add_laplacian(mean, matchings[m], p(m));
-        Eigen::SelfAdjointEigenSolver<MatrixXd> solver(mean);
-        if (solver.eigenvalues()(1) > most + 1e-9) {
-            most = solver.eigenvalues()(1);
+        const auto [values, vectors] = symmetric_eigenpairs(mean);
+        if (values(1) > most + 1e-9) {
+            most = values(1);
             best = p;
         }
-        const VectorXd fiedler = solver.eigenvectors().col(1);
+        const VectorXd fiedler = vectors.col(1);
         VectorXd up = VectorXd::Zero(count);
         for (Eigen::Index m = 0; m < count; ++m) {
             for (const auto& [i, j] : matchings[m]) {
@@ -108,8 +108,7 @@ std::pair<double, double> best_alpha(const std::vector<std::vector<Edge>>& match
     const auto contraction = [&](double alpha) {
         MatrixXd w = MatrixXd::Identity(n, n) - 2 * alpha * mean + alpha * alpha * square;
         w.array() -= 1.0 / n;
-        Eigen::SelfAdjointEigenSolver<MatrixXd> solver(w, Eigen::EigenvaluesOnly);
-        return solver.eigenvalues().cwiseAbs().maxCoeff();
+        return symmetric_eigenvalues(w).cwiseAbs().maxCoeff();
     };
     // Golden section: convex, and from alpha = 1 on a single edge diverges.
     const double golden = (std::sqrt(5.0) - 1) / 2;

@@ -4,11 +4,12 @@ set(DBENCH_ROOMS "")
 find_program(DBENCH_PYTHON3 python3)
 mark_as_advanced(DBENCH_PYTHON3)
 
-# dbench_room(room [BESIDE room...] [ALONE]): the room's library, which sees the rooms declared before it
-# less those that it stands beside. A room without sources is an empty link. ALONE: each source is
-# compiled by itself, whatever DBENCH_UNITY says.
+# dbench_room(room [BESIDE room...] [ALONE] [OPTIMISE level]): the room's library, which sees the rooms declared
+# before it less those that it stands beside. A room without sources is an empty link. ALONE: each source is
+# compiled by itself, whatever DBENCH_UNITY says. OPTIMISE: instead of -O3 in a release, where no step spends its
+# time and the compiler would.
 function(dbench_room room)
-    cmake_parse_arguments(PARSE_ARGV 1 given "ALONE" "" "BESIDE")
+    cmake_parse_arguments(PARSE_ARGV 1 given "ALONE" "OPTIMISE" "BESIDE")
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${room}/*.cpp")
     list(REMOVE_ITEM sources "${CMAKE_SOURCE_DIR}/src/bench/main.cpp")
     if(DBENCH_UNITY AND DBENCH_PYTHON3 AND NOT given_ALONE)
@@ -27,6 +28,9 @@ function(dbench_room room)
         add_library(dbench_${room} STATIC EXCLUDE_FROM_ALL ${sources})
         target_include_directories(dbench_${room} PUBLIC "${CMAKE_SOURCE_DIR}/src")
         target_link_libraries(dbench_${room} PUBLIC ${above})
+        if(given_OPTIMISE)
+            target_compile_options(dbench_${room} PRIVATE $<$<CONFIG:Release>:${given_OPTIMISE}>)
+        endif()
     else()
         add_library(dbench_${room} INTERFACE)
         target_include_directories(dbench_${room} INTERFACE "${CMAKE_SOURCE_DIR}/src")

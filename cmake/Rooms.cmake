@@ -13,7 +13,7 @@ function(dbench_room room)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${room}/*.cpp")
     list(REMOVE_ITEM sources "${CMAKE_SOURCE_DIR}/src/bench/main.cpp")
     if(DBENCH_UNITY AND DBENCH_PYTHON3 AND NOT given_ALONE)
-        dbench_group(sources ${room})
+        dbench_group(sources ${room} "${CMAKE_SOURCE_DIR}/src")
     endif()
     if(DBENCH_CUDA)
         file(GLOB_RECURSE kernels CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${room}/*.cu")
@@ -39,10 +39,10 @@ function(dbench_room room)
     set(DBENCH_ROOMS ${DBENCH_ROOMS} ${room} PARENT_SCOPE)
 endfunction()
 
-# Replaces the sources in the list named by `variable` by few that include them (see unity.py), those that
-# read LibTorch's headers apart from the others. CMake runs again when one changes: names may have come that
+# Replaces the sources in the list named by `variable`, which lie below `root`, by few that include them (see
+# unity.py), those that read LibTorch's headers apart from the others. CMake runs again when one changes: names may have come that
 # do not go together.
-function(dbench_group variable room)
+function(dbench_group variable name root)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${${variable}} "${CMAKE_SOURCE_DIR}/cmake/unity.py")
     set(plain "")
     set(torch "")
@@ -59,8 +59,8 @@ function(dbench_group variable room)
     set(torch_lines 500)  # some 2 GB of memory
     foreach(kind plain torch)
         if(${kind})
-            execute_process(COMMAND "${DBENCH_PYTHON3}" "${CMAKE_SOURCE_DIR}/cmake/unity.py" "${CMAKE_SOURCE_DIR}/src"
-                "${CMAKE_BINARY_DIR}/unity" ${room}_${kind} ${${kind}_lines} ${${kind}} OUTPUT_VARIABLE grouped RESULT_VARIABLE failed
+            execute_process(COMMAND "${DBENCH_PYTHON3}" "${CMAKE_SOURCE_DIR}/cmake/unity.py" "${root}"
+                "${CMAKE_BINARY_DIR}/unity" ${name}_${kind} ${${kind}_lines} ${${kind}} OUTPUT_VARIABLE grouped RESULT_VARIABLE failed
                 OUTPUT_STRIP_TRAILING_WHITESPACE)
             if(failed)
                 message(FATAL_ERROR "cmake/unity.py failed (its message is above); -DDBENCH_UNITY=OFF does without it")

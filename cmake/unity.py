@@ -22,7 +22,7 @@ DECLARED = re.compile(r"(?:template\s*<.*>\s*)?"
                       r"(?:alignas\([^)]*\)\s*)?(\w+)")
 NAMED = re.compile(r"(\w+)\s*(?:\((?!\*)|=|\{|\[|;)|\(\*(\w+)")
 ENUMERATORS = re.compile(r"\benum\b(?! class)[^{;()]*\{([^}]*)\}")
-ALIAS = re.compile(r"namespace \w+ = |using (?:namespace )?[\w:]+;|static_assert")
+SKIPPED = re.compile(r"namespace \w+ = |using (?:namespace )?[\w:]+;|static_assert|[A-Z][A-Z_]+\(")
 
 
 def private_names(text):
@@ -35,7 +35,7 @@ def private_names(text):
         elif line.startswith("}  // namespace"):
             inside = False
         elif ((inside or line.startswith("static ")) and re.match(r"\w", line)
-              and not ALIAS.match(line)):
+              and not SKIPPED.match(line)):
             found = DECLARED.match(line) or NAMED.search(re.sub(r"<.*>", "", line))
             if found:
                 names.add(found.group(found.lastindex))
@@ -97,10 +97,18 @@ def groups(sources, most):
     return made
 
 
+def headers_of(root, source):
+    """Its #include lines, as they are written outside its folder."""
+    for line in re.findall(r"^#include .*", source.text, re.M):
+        beside = re.match(r'#include "(.*)"', line)
+        path = beside and Path(source.path).parent / beside.group(1)
+        yield f'#include "{path.relative_to(root)}"' if path and path.exists() else line
+
+
 def unit(root, group):
     """The text of one that includes the group's sources."""
     headers = dict.fromkeys(line for source in group if source.renamed
-                            for line in re.findall(r"^#include .*", source.text, re.M))
+                            for line in headers_of(root, source))
     text = "".join(line + "\n" for line in headers)
     for source in group:
         path = Path(source.path).relative_to(root)

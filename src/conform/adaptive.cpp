@@ -81,7 +81,7 @@ public:
         x = w * x;
         for (int64_t rounds = 1; rounds < max_rounds_ && distance(x) > target; ++rounds) {
             x = w * x;
-            it.sends(rows_sent(w));
+            if (it.recorded) it.sends(rows_sent(w));
         }
     }
 

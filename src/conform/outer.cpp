@@ -127,7 +127,7 @@ public:
         if ((it.t + 1 + delay_) % every_ == 0) {
             const Weights w = it.w(exchanges_++);
             const auto count = static_cast<double>(columns().second);
-            it.sends(rows_sent(w) * count / static_cast<double>(x.cols()));
+            if (it.recorded) it.sends(rows_sent(w) * count / static_cast<double>(x.cols()));
             mixed_ = w * x;
         }
         if ((it.t + 1) % every_ == 0) return use(x);

@@ -27,6 +27,7 @@ std::function<void(int)> adds(int x);
 double (*chosen(int x))(int);
 enum Colour { red, green = 2 };
 namespace fs = std::filesystem;
+TEST_CASE("a case") {}
 
 }  // namespace
 
@@ -37,8 +38,8 @@ int shown(int x) { return twice(x); }
 
 
 def test_private_names_are_those_of_unnamed_namespaces_and_static_ones():
-    assert unity.private_names(MAKER) == {"kTries", "Odd", "twice", "Sizes", "adds", "ends", "chosen",
-                                           "Colour", "red", "green"}
+    assert unity.private_names(MAKER) == {"kTries", "Odd", "twice", "Sizes", "adds", "ends",
+                                          "chosen", "Colour", "red", "green"}
     assert unity.private_names("static int once(int x) { return x; }\nint other();\n") == {"once"}
 
 

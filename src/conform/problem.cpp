@@ -1,7 +1,9 @@
 #include "conform/problem.hpp"
 
+#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <Eigen/QR>
+#include <cmath>
 #include <vector>
 
 #include "base/random.hpp"
@@ -43,6 +45,14 @@ public:
     VectorXd distillation(int64_t replica, const VectorXd& student, const VectorXd& teacher,
                           double) const override {
         return a_[replica] * (student - teacher);
+    }
+    Around around(int64_t replica, const VectorXd& x) const override {
+        const MatrixXd root = Eigen::SelfAdjointEigenSolver<MatrixXd>(a_[replica]).operatorSqrt();
+        const MatrixXd j = std::sqrt(double(kSize)) * root;
+        return {{j}, j * x, j * b_[replica], false};
+    }
+    double loss(int64_t replica, const VectorXd& x) const override {
+        return (x - b_[replica]).dot(gradient(replica, x)) / 2;
     }
     VectorXd minimiser() const override {
         MatrixXd a = MatrixXd::Zero(kSize, kSize);
@@ -89,6 +99,19 @@ public:
             shares(replica, student, temperature) - shares(replica, teacher, temperature);
         const MatrixXd g = features_[replica].transpose() * error / double(kSamples);
         return temperature * g.reshaped();
+    }
+    Around around(int64_t replica, const VectorXd& x) const override {
+        const MatrixXd& features = features_[replica];
+        Around out{{}, features * x.reshaped(kFeatures, kClasses), labels_[replica], true};
+        for (int64_t c = 0; c < kClasses; ++c) {
+            out.jacobian.push_back(MatrixXd::Zero(kSamples, parameters()));
+            out.jacobian.back().middleCols(c * kFeatures, kFeatures) = features;
+        }
+        return out;
+    }
+    double loss(int64_t replica, const VectorXd& x) const override {
+        const MatrixXd logarithms = shares(replica, x, 1).array().log();
+        return -labels_[replica].cwiseProduct(logarithms).sum() / double(kSamples);
     }
     VectorXd minimiser() const override {
         VectorXd x = VectorXd::Zero(parameters());

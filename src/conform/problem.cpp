@@ -1,9 +1,7 @@
 #include "conform/problem.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <Eigen/QR>
-#include <cmath>
 #include <vector>
 
 #include "base/random.hpp"
@@ -34,6 +32,8 @@ public:
             VectorXd values(kSize);
             for (int64_t k = 0; k < kSize; ++k) values[k] = 0.5 + random.uniform();
             a_.push_back(q * values.asDiagonal() * q.transpose());
+            const VectorXd roots = (double(kSize) * values).cwiseSqrt();
+            j_.push_back(q * roots.asDiagonal() * q.transpose());
             b_.push_back(VectorXd::Ones(kSize) + spread * normals(kSize, 1, random));
         }
     }
@@ -47,8 +47,7 @@ public:
         return a_[replica] * (student - teacher);
     }
     Around around(int64_t replica, const VectorXd& x) const override {
-        const MatrixXd root = Eigen::SelfAdjointEigenSolver<MatrixXd>(a_[replica]).operatorSqrt();
-        const MatrixXd j = std::sqrt(double(kSize)) * root;
+        const MatrixXd& j = j_[replica];
         return {{j}, j * x, j * b_[replica], false};
     }
     double loss(int64_t replica, const VectorXd& x) const override {
@@ -66,7 +65,7 @@ public:
 
 private:
     static constexpr int64_t kSize = 12;
-    std::vector<MatrixXd> a_;
+    std::vector<MatrixXd> a_, j_;  // j_' j_ = kSize a_
     std::vector<VectorXd> b_;
 };
 

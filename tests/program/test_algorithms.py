@@ -10,7 +10,7 @@ from together import Together
 
 # A name of its own: the algorithm, and what differs from the defaults. Every algorithm of the table
 # stands here.
-NTK = {"model": {"type": "mlp", "hidden": [4]}, "schedule": {"type": "exponential", "decay": 0.1},
+NTK = {"model": {"type": "mlp", "hidden": [8]}, "schedule": {"type": "exponential", "decay": 0.1},
        "length": {"iterations": 7}}  # no BatchNorm; several steps in each iteration
 ALGORITHMS = {
     "centralized": {"algorithm": "centralized", "graph": None},

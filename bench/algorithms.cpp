@@ -64,6 +64,9 @@ const Subject kSubjects[] = {
      "update, (W, combine 2, 3, 2) / 10"},
     {R"({"type": "feddkd", "period": 10, "distill_steps": 5})", 3 + 0.1 * (2 + 5 * (3 + 2)),
      "update, (W, 5 times combine 2, W) / 10"},
+    // Of three linearised models of one sample each each is written, multiplied and added once; wb.
+    {R"({"type": "ntk_dfl", "steps": 1, "candidates": 1})", 2 + 3 + 3 + 3 + 3,
+     "W, linearise 3, multiply 3, add 3, update"},
     {R"({"type": "sgp"})", 2 + 3 + 2 + 2, "copy, update, copy, W"},
     {R"({"type": "sgp", "order": "awc"})", 2 + 2 + 3 + 2, "copy, W, update, copy"},
     {R"({"type": "osgp"})", 2 + 2 + 3 + 3 + 2 + 3 + 2,
@@ -110,11 +113,18 @@ public:
             graphs::make_graph({{"type", "ring"}, {"lazy", 0.5}}, {kReplicas, 1, run}), row, spec,
             run);
         const Json sgd = algorithms::resolve_optimizer("sgd", "/optimizer");
-        stepper_ = std::make_unique<algorithms::Stepper>(
-            world_, placement_, layout_, algorithms::StepSpec{row, spec, sgd, run, kRate},
-            std::move(schedule));
+        algorithms::StepSpec step{row, spec, sgd, run, kRate};
+        step.minibatch = {1, 1, false};
+        stepper_ = std::make_unique<algorithms::Stepper>(world_, placement_, layout_, step,
+                                                         std::move(schedule));
         stepper_->attach(table_, g_.rows());
-        stepper_->distil_by([](auto...) {});  // such a gradient is there, too
+        // Such a gradient is there, too, and such a model.
+        stepper_->distil_by([](auto...) {});
+        stepper_->linearise_by(
+            {[](const char*, int64_t, int64_t, const algorithms::Linearised& out) {
+                 std::fill_n(out.jacobian<float>(0, 0), out.elements(), 1e-3f);
+             },
+             [](auto...) { return 0.0; }});
     }
 
     /// Seconds per step, of kSteps of them; the gradient is there.

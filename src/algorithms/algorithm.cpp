@@ -82,6 +82,16 @@ void Step::distil(arena::Rows teacher, int64_t of, double temperature) {
     distillation(x, teacher, of, temperature);
 }
 
+void Step::linearise(const char* weights, int64_t i, const Linearised& out) {
+    DBENCH_EXPECT(linearisation.around != nullptr);
+    linearisation.around(weights, i, t, out);
+}
+
+double Step::loss(const char* weights, int64_t i) {
+    DBENCH_EXPECT(linearisation.loss != nullptr);
+    return linearisation.loss(weights, i, t);
+}
+
 void Step::replace_parameters(arena::Buffer& next) {
     state.swap_parameters(next);
     x = state.parameters();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/linearisation.hpp"
 #include "algorithms/optimizers/optimizer.hpp"
 #include "algorithms/step/control.hpp"
 #include "algorithms/step/probe.hpp"
@@ -45,6 +46,7 @@ struct Step {
     Control& control;
     arena::StateTable& state;
     const Distillation& distillation;
+    const Linearisation& linearisation;
     int more_rounds = 0;  ///< averagings beside the first, see mix_again
 
     /// out = base - lr d(g, at), in `columns`.
@@ -80,6 +82,10 @@ struct Step {
 
     /// g = the gradient at x of the loss against the teacher, see Distillation.
     void distil(arena::Rows teacher, int64_t of, double temperature);
+    /// The model around anyone's row of parameters, and its loss there, on the minibatch that the
+    /// local replica i has in this iteration, see Linearisation.
+    void linearise(const char* weights, int64_t i, const Linearised& out);
+    double loss(const char* weights, int64_t i);
 
     /// What `next` holds are the parameters from now on, and it has those from before.
     void replace_parameters(arena::Buffer& next);
@@ -111,6 +117,7 @@ struct Accepts {
     bool codes_rows = true;      ///< its rows may travel in 16 bits
     bool compresses = false;     ///< its messages are /message's, whatever codec that is
     bool own_messages = false;   ///< it makes its messages itself: no codec
+    bool linearises = false;     ///< it asks for Linearised models instead of gradients
 };
 
 /// How the mean over replicas moves, whatever doubly stochastic W is, for plain SGD; g is the mean
@@ -164,6 +171,9 @@ public:
     virtual bool keeps_means() const { return false; }
     /// Whether whole received rows stay in memory while the gradient is taken (AWC).
     virtual bool keeps_received_rows() const { return false; }
+    /// Bytes of the largest message that it makes for a single neighbour, where an iteration keeps
+    /// all of them at once, made and received, and one of a replica's own; 0 where it keeps none.
+    virtual int64_t link_message_bytes() const { return 0; }
     /// At which it compares outputs, see Distillation; real ones know 1 only.
     virtual double temperature() const { return 1; }
     /// What there is to say at the end of a run, in a sentence of at most 512 bytes; "" where there
@@ -187,6 +197,7 @@ struct AlgorithmContext {
     const arena::Layout* layout = nullptr;  ///< of a row
     arena::DType type = arena::DType::float32;
     Compression compression = {};
+    Minibatch minibatch = {};  ///< where the algorithm linearises
 };
 
 /// What algorithms with local steps, or with several averagings, make of the spec's graph.

@@ -32,6 +32,7 @@ namespace dbench::algorithms {
     ROW(cocod_sgd)              \
     ROW(overlap_local_sgd)      \
     ROW(feddkd)                 \
+    ROW(ntk_dfl)                \
     ROW(sgp)                    \
     ROW(osgp)                   \
     ROW(quantized_push_sum)     \

@@ -93,8 +93,14 @@ void print_text(const Setup& s, const train::Estimates& e) {
     row("memory per rank",
         bytes_text(static_cast<double>(e.memory_bytes)) + " and activations and data" +
             (e.received_bytes > 0
-                 ? ", of it received rows " + bytes_text(static_cast<double>(e.received_bytes))
+                 ? ", of it " +
+                       std::string(e.link_message_bytes > 0 ? "messages" : "received rows") + " " +
+                       bytes_text(static_cast<double>(e.received_bytes))
                  : std::string()));
+    if (e.link_message_bytes > 0) {
+        row("largest message", bytes_text(static_cast<double>(e.link_message_bytes)) +
+                                   " over each link, in each direction");
+    }
     row("sent per step", bytes_text(e.bytes_per_step) + " by all replicas, if each had a rank");
     row("exact variance", e.profile_bytes_per_step > 0
                               ? bytes_text(e.profile_bytes_per_step) +
@@ -135,6 +141,7 @@ int command_check(comm::World& world, const RunArguments& arguments, bool json) 
         out["parameters"] = s.session->layout().numel();
         out["tensors"] = s.session->layout().tensors().size();
         out["memory_bytes_per_rank"] = estimates.memory_bytes;
+        out["link_message_bytes"] = estimates.link_message_bytes;
         out["bytes_per_step"] = estimates.bytes_per_step;
         out["profile_bytes_per_step"] = estimates.profile_bytes_per_step;
         out["result_bytes"] = result_bytes(s);

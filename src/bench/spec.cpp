@@ -133,6 +133,10 @@ void check_start(const Json& algorithm, const Json& init) {
 void check_optimizer(const Json& algorithm, const Json& optimizer) {
     const auto name = algorithm.at("type").get<std::string>();
     const auto* row = base::find_entry(algorithms::algorithm_table(), name);
+    if (row->accepts.linearises && !optimizer.at("clip_norm").is_null()) {
+        throw UserError("/optimizer/clip_norm: limits the gradient of the minibatch, which " +
+                        name + " does not use: leave it out");
+    }
     if (row->accepts.optimizer == algorithms::OptimizerNeed::any) return;
     const std::string type = optimizer.at("type");
     if (type != "sgd") {
@@ -144,7 +148,7 @@ void check_optimizer(const Json& algorithm, const Json& optimizer) {
         const bool own = algorithm.contains("beta");
         throw UserError("/optimizer/momentum: must be 0 with " + name + " (" +
                         (own ? "it has a momentum of its own"
-                             : "its correction is for gradients, not for momenta") +
+                             : "its own direction is made of gradients, not of momenta") +
                         "): " + (own ? "set /algorithm/beta instead" : "remove it") +
                         ", or choose an algorithm such as dsgd or qg_dsgdm");
     }

@@ -77,7 +77,9 @@ std::optional<Difference> Kit::reference(const Problem& problem, const Json& gra
         };
         reference->step(
             {t, moving_rate(t), w, mean_weights(n), gradient, &recorded, compress,
-             compressor.share(), 8.0 / static_cast<double>(arena::size_of(type)), distillation},
+             compressor.share(), 8.0 / static_cast<double>(arena::size_of(type)), distillation,
+             [&](int64_t i, const Eigen::VectorXd& at) { return problem.around(i, at); },
+             [&](int64_t i, const Eigen::VectorXd& at) { return problem.loss(i, at); }},
             x);
         if (diverges(x)) {
             largest.parameters = ran_away(largest.parameters, graph);

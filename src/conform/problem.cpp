@@ -32,6 +32,8 @@ public:
             VectorXd values(kSize);
             for (int64_t k = 0; k < kSize; ++k) values[k] = 0.5 + random.uniform();
             a_.push_back(q * values.asDiagonal() * q.transpose());
+            const VectorXd roots = (double(kSize) * values).cwiseSqrt();
+            j_.push_back(q * roots.asDiagonal() * q.transpose());
             b_.push_back(VectorXd::Ones(kSize) + spread * normals(kSize, 1, random));
         }
     }
@@ -43,6 +45,13 @@ public:
     VectorXd distillation(int64_t replica, const VectorXd& student, const VectorXd& teacher,
                           double) const override {
         return a_[replica] * (student - teacher);
+    }
+    Around around(int64_t replica, const VectorXd& x) const override {
+        const MatrixXd& j = j_[replica];
+        return {{j}, j * x, j * b_[replica], false};
+    }
+    double loss(int64_t replica, const VectorXd& x) const override {
+        return (x - b_[replica]).dot(gradient(replica, x)) / 2;
     }
     VectorXd minimiser() const override {
         MatrixXd a = MatrixXd::Zero(kSize, kSize);
@@ -56,7 +65,7 @@ public:
 
 private:
     static constexpr int64_t kSize = 12;
-    std::vector<MatrixXd> a_;
+    std::vector<MatrixXd> a_, j_;  // j_' j_ = kSize a_
     std::vector<VectorXd> b_;
 };
 
@@ -89,6 +98,19 @@ public:
             shares(replica, student, temperature) - shares(replica, teacher, temperature);
         const MatrixXd g = features_[replica].transpose() * error / double(kSamples);
         return temperature * g.reshaped();
+    }
+    Around around(int64_t replica, const VectorXd& x) const override {
+        const MatrixXd& features = features_[replica];
+        Around out{{}, features * x.reshaped(kFeatures, kClasses), labels_[replica], true};
+        for (int64_t c = 0; c < kClasses; ++c) {
+            out.jacobian.push_back(MatrixXd::Zero(kSamples, parameters()));
+            out.jacobian.back().middleCols(c * kFeatures, kFeatures) = features;
+        }
+        return out;
+    }
+    double loss(int64_t replica, const VectorXd& x) const override {
+        const MatrixXd logarithms = shares(replica, x, 1).array().log();
+        return -labels_[replica].cwiseProduct(logarithms).sum() / double(kSamples);
     }
     VectorXd minimiser() const override {
         VectorXd x = VectorXd::Zero(parameters());

@@ -4,8 +4,16 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace dbench::conform {
+
+/// A replica's model around x on its m samples: outputs f [m, C], their Jacobian, targets Y.
+struct Around {
+    std::vector<Eigen::MatrixXd> jacobian;  ///< of each output: [m, P]
+    Eigen::MatrixXd f, y;
+    bool classes;  ///< loss: cross-entropy of softmax f, or half the squared difference
+};
 
 /// minimise (1/n) sum_i f_i(x), x in R^P; f_i belongs to replica i.
 class Problem {
@@ -20,11 +28,14 @@ public:
     virtual Eigen::VectorXd distillation(int64_t replica, const Eigen::VectorXd& student,
                                          const Eigen::VectorXd& teacher,
                                          double temperature) const = 0;
+    virtual Around around(int64_t replica, const Eigen::VectorXd& x) const = 0;
+    /// Mean over the samples of the loss that Around names: f_i but for penalties.
+    virtual double loss(int64_t replica, const Eigen::VectorXd& x) const = 0;
     virtual Eigen::VectorXd minimiser() const = 0;
 };
 
-/// f_i(x) = (x - b_i)' A_i (x - b_i) / 2 (outputs: the root of A_i times x) with eigenvalues of A_i
-/// in [0.5, 1.5]; the b_i lie `spread` apart.
+/// f_i(x) = (x - b_i)' A_i (x - b_i) / 2 with eigenvalues of A_i in [0.5, 1.5]; the b_i lie
+/// `spread` apart. As a model: P samples of one output, which are together sqrt(P A_i) times x.
 std::unique_ptr<Problem> quadratics(int64_t replicas, double spread, uint64_t seed);
 
 /// Multinomial logistic regression with an L2 penalty on few generated samples; every replica sees

@@ -14,6 +14,11 @@ Recursion::Recursion(std::unique_ptr<Reference> reference, Rounds w, Weights mea
     iteration_.distillation = [](const Matrix& student, const Matrix&, double) {
         return Matrix(Matrix::Zero(student.rows(), student.cols()));
     };
+    iteration_.around = [](int64_t, const Eigen::VectorXd& x) {
+        const Matrix none = Matrix::Zero(1, 1);
+        return Around{{Matrix::Zero(1, x.size())}, none, none, false};
+    };
+    iteration_.loss = [](int64_t, const Eigen::VectorXd&) { return 0.0; };
     do {
         step();
     } while (iteration_.t % reference_->cycle() != 0);

@@ -9,7 +9,7 @@
 namespace dbench::conform {
 // Algorithms that have a reference; each, make_NAME(), is in the file of its kind: dsgd.cpp,
 // momentum.cpp, corrections.cpp (exact under heterogeneity), local_steps.cpp, outer.cpp (an outer
-// optimizer), compressed.cpp, push_sum.cpp, ...
+// optimizer), compressed.cpp, push_sum.cpp, kernel.cpp (a kernel of Jacobians), ...
 #define DBENCH_REFERENCES(ROW)  \
     ROW(dsgd)                   \
     ROW(centralized)            \
@@ -37,6 +37,7 @@ namespace dbench::conform {
     ROW(cocod_sgd)              \
     ROW(overlap_local_sgd)      \
     ROW(feddkd)                 \
+    ROW(ntk_dfl)                \
     ROW(sgp)                    \
     ROW(osgp)                   \
     ROW(quantized_push_sum)     \

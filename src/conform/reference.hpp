@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "conform/problem.hpp"
 
 namespace dbench::conform {
 
@@ -42,6 +43,9 @@ struct Iteration {
     /// Row i: the gradient at row i of `student` of D_i, see Problem::distillation.
     std::function<Matrix(const Matrix& student, const Matrix& teacher, double temperature)>
         distillation = {};
+    /// The model of a replica around x, and its loss there, see Problem.
+    std::function<Around(int64_t replica, const Eigen::VectorXd& x)> around = {};
+    std::function<double(int64_t replica, const Eigen::VectorXd& x)> loss = {};
 
     /// What a reference tells of itself: the local update lr d; what it averages by W, sending so
     /// many rows over each link; what it has where it averages nothing.

@@ -107,6 +107,8 @@ struct Trainee::Impl {
         spec.type = how.type;
         spec.optimizer_row = how.optimizer_row;
         spec.compression = {algorithms::make_codec(how.message), how.seed};
+        const Around samples = p.around(0, Eigen::VectorXd::Zero(p.parameters()));
+        spec.minibatch = {samples.f.rows(), samples.f.cols(), samples.classes};
         if (how.profiled) spec.profile = {base::Cadence(1), base::Cadence(1), false};
         stepper = std::make_unique<algorithms::Stepper>(
             world, placement, layout, spec,
@@ -125,6 +127,16 @@ struct Trainee::Impl {
                     problem.distillation(who(i), read(student, i), read(teacher, i), temperature));
             }
         });
+        const auto at = [this](const char* weights) {
+            return read({const_cast<char*>(weights), training.type, arena::Space::host, 0, 1}, 0);
+        };
+        stepper->linearise_by({[this, at](const char* weights, int64_t i, int64_t,
+                                          const algorithms::Linearised& out) {
+                                   write(out, problem.around(who(i), at(weights)));
+                               },
+                               [this, at](const char* weights, int64_t i, int64_t) {
+                                   return problem.loss(who(i), at(weights));
+                               }});
         for (int64_t i = 0; i < x().count; ++i) {
             write(x(), i, start_of(how.same_start ? 0 : who(i), p.parameters(), how.seed));
         }
@@ -157,6 +169,21 @@ struct Trainee::Impl {
         arena::with_type(rows.type, [&]<class T>() {
             for (int64_t p = 0; p < values.size(); ++p) {
                 rows.row<T>(local)[place(p)] = static_cast<T>(values[p]);
+            }
+        });
+    }
+
+    // Into a message, whose parameters are in the layout's order as the problem's are.
+    static void write(const algorithms::Linearised& out, const Around& from) {
+        arena::with_type(out.type, [&]<class T>() {
+            for (int64_t s = 0; s < out.samples; ++s) {
+                for (int64_t c = 0; c < out.outputs; ++c) {
+                    const Eigen::VectorXd row = from.jacobian[c].row(s);
+                    std::transform(row.begin(), row.end(), out.jacobian<T>(s, c),
+                                   [](double value) { return static_cast<T>(value); });
+                    out.f<T>()[s * out.outputs + c] = static_cast<T>(from.f(s, c));
+                    out.y<T>()[s * out.outputs + c] = static_cast<T>(from.y(s, c));
+                }
             }
         });
     }

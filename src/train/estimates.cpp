@@ -9,6 +9,20 @@
 namespace dbench::train {
 namespace {
 
+/// Messages that the first rank keeps in a round: one of each local replica's own, those made for
+/// its neighbours, and those received from other ranks.
+int64_t link_messages(const graphs::Schedule& schedule, graphs::Round round,
+                      const comm::Placement& placement) {
+    int64_t count = placement.count(0);
+    for (int i = 0; i < static_cast<int>(placement.count(0)); ++i) {
+        for (const graphs::Link& link : schedule.out(round, i)) count += link.peer != i;
+        for (const graphs::Link& link : schedule.in(round, i)) {
+            count += placement.rank_of(link.peer) != 0;
+        }
+    }
+    return count;
+}
+
 // What the rounds send in the long run, and the most that is received in one: of one period, or of
 // as many iterations all over the run.
 void estimate_exchange(const Estimated& run, Estimates& e) {
@@ -18,6 +32,7 @@ void estimate_exchange(const Estimated& run, Estimates& e) {
     const graphs::Schedule* schedule = run.stepper.schedule();
     const int64_t period = schedule ? schedule->period() : 1;
     const int64_t rounds = std::min(kSample, period > 0 ? period : iterations);
+    e.link_message_bytes = algorithm.link_message_bytes();
     for (int64_t k = 0; k < rounds; ++k) {
         const int64_t t = period > 0 ? k : k * iterations / rounds;
         const graphs::Round round = run.stepper.round(t);
@@ -27,6 +42,11 @@ void estimate_exchange(const Estimated& run, Estimates& e) {
         if (algorithm.keeps_received_rows()) {
             e.received_bytes = std::max(e.received_bytes,
                                         run.stepper.exchange().receive_bytes(round, run.plan.type));
+        }
+        if (e.link_message_bytes > 0) {
+            e.received_bytes =
+                std::max(e.received_bytes,
+                         e.link_message_bytes * link_messages(*schedule, round, run.placement));
         }
     }
 }

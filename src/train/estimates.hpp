@@ -18,7 +18,9 @@ struct Estimates {
     int64_t iterations = 0, per_epoch = 0;
     double left_out = 0;                ///< share of training samples no batch takes in an epoch
     int64_t memory_bytes = 0;           ///< of the rank with most replicas, without activations
-    int64_t received_bytes = 0;         ///< of that: received rows kept during the gradient (AWC)
+    int64_t received_bytes = 0;         ///< of that: received rows kept during the gradient (AWC),
+                                        ///< or messages for single neighbours, made and received
+    int64_t link_message_bytes = 0;     ///< Algorithm::link_message_bytes
     double bytes_per_step = 0;          ///< sent by all replicas for training
     double profile_bytes_per_step = 0;  ///< for exact variance, by all ranks
     double evaluation_share = 0;  ///< of the run's arithmetic, a forward being a third of a step

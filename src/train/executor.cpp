@@ -9,6 +9,7 @@
 #include <map>
 
 #include "arena/kernels.hpp"
+#include "base/error.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
@@ -95,6 +96,9 @@ struct Executor::Impl {
           replicas(r),
           watch(r.layout(), r.x().type),
           reached(r.layout().tensors().size()) {}
+
+    // A row of parameters that is anyone's, and the running statistics of the local replica i.
+    Weights around(const char* weights, int64_t i) const;
 
     // Leaf tensors over the rows of x whose gradients come into the arena's gradient rows.
     Bound& bind(const arena::Rows& x) {
@@ -187,6 +191,56 @@ void Executor::distil(arena::Rows x, arena::Rows teacher, const BatchOf& batch, 
         const torch::Tensor output = model.forward(student, input_tensor(*data), true);
         impl_->backward(bound, static_cast<size_t>(i), model.distance(output, wanted, temperature));
     }
+}
+
+Weights Executor::Impl::around(const char* weights, int64_t i) const {
+    const arena::Rows row{const_cast<char*>(weights), replicas.x().type, arena::Space::host, 0, 1};
+    return {views(replicas.layout(), row, 0),
+            views(replicas.buffer_layout(), replicas.buffers(), i)};
+}
+
+void Executor::linearise(const char* weights, int64_t i, const data::Batch& batch,
+                         const algorithms::Linearised& out, algorithms::Timers& timers) const {
+    const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
+    DBENCH_EXPECT(batch.count == out.samples);
+    Weights around = impl_->around(weights, i);
+    for (torch::Tensor& parameter : around.parameters) parameter.requires_grad_(true);
+    const torch::Tensor input = input_tensor(batch);
+    const torch::Tensor one_hot =
+        torch::eye(out.outputs, torch::TensorOptions(scalar_type(out.type)));
+    arena::with_type(out.type, [&]<class T>() {
+        const auto tensor_at = [&](T* data, at::IntArrayRef shape) {
+            return torch::from_blob(data, shape, scalar_type(out.type));
+        };
+        tensor_at(out.y<T>(), {out.samples, out.outputs})
+            .copy_(batch.labels ? one_hot.index({label_tensor(batch)})
+                                : target_tensor(batch).unsqueeze(1));
+        for (int64_t s = 0; s < out.samples; ++s) {
+            const torch::Tensor output =
+                impl_->model.forward(around, input.narrow(0, s, 1), false).view({out.outputs});
+            tensor_at(out.f<T>() + s * out.outputs, {out.outputs}).copy_(output.detach());
+            for (int64_t c = 0; c < out.outputs; ++c) {
+                T* next = out.jacobian<T>(s, c);
+                const auto gradients =
+                    torch::autograd::grad({output}, around.parameters, {one_hot[c]},
+                                          c + 1 < out.outputs, false, /*allow_unused=*/true);
+                for (size_t k = 0; k < gradients.size(); ++k) {
+                    torch::Tensor to = tensor_at(next, around.parameters[k].sizes());
+                    gradients[k].defined() ? to.copy_(gradients[k]) : to.zero_();
+                    next += to.numel();
+                }
+            }
+        }
+    });
+}
+
+double Executor::loss(const char* weights, int64_t i, const data::Batch& batch,
+                      algorithms::Timers& timers) const {
+    const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
+    const torch::NoGradGuard no_grad;
+    const torch::Tensor output =
+        impl_->model.forward(impl_->around(weights, i), input_tensor(batch), false);
+    return impl_->model.loss(output, batch).item<double>();
 }
 
 double Executor::estimate_seconds(const data::Batch& batch) {

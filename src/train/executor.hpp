@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "algorithms/linearisation.hpp"
 #include "algorithms/step/timers.hpp"
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
@@ -39,6 +40,15 @@ public:
     /// gradient rows. BatchNorm takes the minibatch's statistics, and its running ones stay.
     void distil(arena::Rows x, arena::Rows teacher, const BatchOf& batch, double temperature,
                 algorithms::Timers& timers);
+
+    /// The model around the parameters at `weights` (the memory of a row, anyone's) on `batch`,
+    /// into `out`: a backward pass for each output of each sample. No gradient row is touched;
+    /// BatchNorm would take the running statistics of the local replica i, which stay.
+    void linearise(const char* weights, int64_t i, const data::Batch& batch,
+                   const algorithms::Linearised& out, algorithms::Timers& timers) const;
+    /// Mean loss on `batch` at the same parameters.
+    double loss(const char* weights, int64_t i, const data::Batch& batch,
+                algorithms::Timers& timers) const;
 
     /// Seconds that one replica's gradient takes, estimated from forward passes on `batch` that
     /// change nothing.

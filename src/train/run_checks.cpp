@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "train/models/model.hpp"
 
 namespace dbench::train {
 
@@ -40,6 +41,21 @@ void check_temperature(const algorithms::Algorithm& algorithm, const std::string
         "/algorithm/temperature: divides the logits of classes, but the data have real "
         "targets, whose outputs " +
         name + " compares as they are: leave it out");
+}
+
+void check_linearised(const Model& model, const data::BatchPlan& batches,
+                      const std::string& algorithm) {
+    if (!model.declaration().buffers.empty()) {
+        throw UserError("/model: has BatchNorm, whose statistics are of a minibatch, but " +
+                        algorithm +
+                        " takes the Jacobian of each sample: choose a model without, such as mlp");
+    }
+    if (batches.full) {
+        throw UserError(
+            "/data/batch_size: \"full\" batches may differ in size, but the Jacobians "
+            "that " +
+            algorithm + " sends are of one size: give a number of samples, such as 50");
+    }
 }
 
 bool never_exchanges(const algorithms::Algorithm& algorithm, const graphs::Schedule& schedule,

@@ -6,10 +6,13 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/optimizers/optimizer.hpp"
+#include "data/loader.hpp"
 #include "graphs/schedules/staged.hpp"
 #include "train/run_spec.hpp"
 
 namespace dbench::train {
+
+class Model;
 
 /// Throws UserError where rows would travel in 16 bits that MPI's own sums do not know.
 void check_message(const RunSpec& spec);
@@ -25,6 +28,11 @@ void check_controller(const graphs::Staged& staged, const algorithms::Algorithm&
 /// such targets. Throws UserError.
 void check_temperature(const algorithms::Algorithm& algorithm, const std::string& name,
                        int64_t classes);
+
+/// BatchNorm has no Jacobian of a single sample, and messages are of one size only where
+/// minibatches are. `algorithm` names one that linearises the model. Throws UserError.
+void check_linearised(const Model& model, const data::BatchPlan& batches,
+                      const std::string& algorithm);
 
 /// Whether a run of so many iterations never exchanges anything. Looked at are the first
 /// iterations from which on that can be; one that exchanges after thousands of silent rounds,

@@ -79,6 +79,7 @@ struct Session::Impl {
             schedule = algorithms::RunSchedule(options.graph(facts), row, options.algorithm, facts);
         }
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
+        if (row.accepts.linearises) check_linearised(*model, batches, row.name);
     }
 
     void connect() {
@@ -94,12 +95,19 @@ struct Session::Impl {
                                  spec.reduction,
                                  spec.message.rows,
                                  plan.profile,
-                                 {spec.message.codec, spec.seed.message}},
+                                 {spec.message.codec, spec.seed.message},
+                                 nullptr,
+                                 minibatch()},
             schedule);
         check_temperature(stepper->algorithm(), row.name, data.train->classes());
         if (const graphs::Staged* staged = stepper->staged()) {
             check_controller(*staged, stepper->algorithm(), row.name, plan.iterations);
         }
+    }
+
+    algorithms::Minibatch minibatch() const {
+        const int64_t classes = data.train->classes();
+        return {batches.batch_size, std::max<int64_t>(1, classes), classes > 0};
     }
 
     Estimated estimated() const {
@@ -144,6 +152,17 @@ struct Session::Impl {
                 };
                 executor->distil(x, teacher, batch, temperature, stepper->timers());
             });
+        const auto batch_of = [this](int64_t i, int64_t t) -> const data::Batch& {
+            return replay->batch(t, placement.begin(world.rank()) + i);
+        };
+        stepper->linearise_by(
+            {[this, batch_of](const char* weights, int64_t i, int64_t t,
+                              const algorithms::Linearised& out) {
+                 executor->linearise(weights, i, batch_of(i, t), out, stepper->timers());
+             },
+             [this, batch_of](const char* weights, int64_t i, int64_t t) {
+                 return executor->loss(weights, i, batch_of(i, t), stepper->timers());
+             }});
     }
 };
 

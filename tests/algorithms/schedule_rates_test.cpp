@@ -59,6 +59,17 @@ TEST_CASE("cosine from the rate to lr_min") {
     CHECK(lr.at(99) == Approx(0.1 + 0.3 * (1 + std::cos(M_PI * 0.99)) / 2));
 }
 
+TEST_CASE("exponential falls by the same factor in every iteration after the warm-up") {
+    const auto lr = rate(R"({"type": "exponential", "decay": 0.02})");
+    CHECK(lr.at(0) == 0.4);
+    CHECK(lr.at(50) == Approx(0.4 * std::exp(-1.0)));
+    CHECK(rate(R"("exponential")").at(10) == Approx(0.4 * std::exp(-0.7)));
+    const auto warm = rate(R"({"type": "exponential", "warmup": {"epochs": 2}})");
+    CHECK(warm.at(9) == Approx(0.2));
+    CHECK(warm.at(20) == 0.4);
+    CHECK(warm.at(21) == Approx(0.4 * std::exp(-0.07)));
+}
+
 TEST_CASE("warm-up grows to the rate in U iterations, then the schedule runs") {
     const auto lr = rate(R"({"type": "cosine", "warmup": {"epochs": 2}})");
     CHECK(lr.at(0) == Approx(0.4 / 20));
@@ -109,6 +120,8 @@ TEST_CASE("the largest rate and the first that is 0 are those of a walk over the
              R"({"type": "cosine", "lr_min": 2})",
              R"({"type": "cosine", "lr_min": 2, "warmup": {"iterations": 17}})",
              R"({"type": "cosine", "warmup": {"epochs": 10}})",
+             R"({"type": "exponential", "decay": 0.5, "warmup": {"iterations": 7}})",
+             R"({"type": "exponential", "decay": 30})",
          }) {
         for (const double lr : {0.4, 0.0}) {
             CAPTURE(spec, lr);

@@ -35,7 +35,8 @@ struct Run {
     std::unique_ptr<Stepper> stepper;
 
     Run(comm::World& world, const AlgorithmEntry& row, const base::Json& algorithm,
-        const base::Json& optimizer, std::shared_ptr<graphs::Schedule> graph = nullptr)
+        const base::Json& optimizer, std::shared_ptr<graphs::Schedule> graph = nullptr,
+        Minibatch minibatch = {})
         : placement{kReplicas, world.size()},
           table(arena::DType::float32, placement.begin(world.rank()), placement.count(world.rank()),
                 layout.columns()) {
@@ -47,8 +48,9 @@ struct Run {
                                   : Json{{"type", "ring"}, {"lazy", 0.5}};
             graph = graphs::make_graph(spec, {kReplicas, 1, run});
         }
-        stepper = std::make_unique<Stepper>(world, placement, layout,
-                                            StepSpec{row, algorithm, optimizer, run, 0.1},
+        StepSpec spec{row, algorithm, optimizer, run, 0.1};
+        spec.minibatch = minibatch;
+        stepper = std::make_unique<Stepper>(world, placement, layout, spec,
                                             RunSchedule(graph, row, algorithm, run));
     }
 };

@@ -32,6 +32,8 @@ std::vector<Json> forms_of(const AlgorithmEntry& row) {
     if (row.name == "gradient_tracking") {
         forms.push_back({{"type", "gradient_tracking"}, {"form", "diging"}});
     }
+    // The rows of eight candidates would be so large that whole pages are left out.
+    if (row.name == "ntk_dfl") forms = {{{"type", "ntk_dfl"}, {"candidates", 2}}};
     return forms;
 }
 

@@ -100,6 +100,15 @@ MUTANTS = [
     of("feddkd_averages_once_less", "feddkd",
        ("step.mix(step.x, step.x);", "if (s > 0) step.mix(step.x, step.x);")),
     of("feddkd_at_temperature_one", "feddkd", ("% period_, temperature_);", "% period_, 1);")),
+    of("ntk_dfl_where_its_neighbours_are", "ntk_dfl",
+       ("step.linearise(wb, i, block(", "step.linearise((void(wb), step.x.at(i, 0)), i, block(")),
+    of("ntk_dfl_flows_before_it_adds", "ntk_dfl",
+       ("Outputs f = flow.start()", "Outputs f = flow.after(flow.start(), lr)")),
+    of("ntk_dfl_asks_its_neighbours_alone", "ntk_dfl",
+       gone("            losses(tried.at(i, 0), i, sum.data());\n")),
+    Mutant("ntk_dfl_sums_its_outputs", "ntk_dfl",
+           ["algorithms/kernel_flow.hpp", "algorithms/kernel_flow.cpp", f"{TYPES}ntk_dfl.cpp"],
+           [gone("            h[a * n + b] /= static_cast<double>(outputs);\n")]),
     # What is recorded.
     of("gradient_tracking_probed_after", "gradient_tracking",
        swapped(PROBE, "        for (const auto& token : parameters) "

@@ -10,6 +10,8 @@ from together import Together
 
 # A name of its own: the algorithm, and what differs from the defaults. Every algorithm of the table
 # stands here.
+NTK = {"model": {"type": "mlp", "hidden": [8]}, "schedule": {"type": "exponential", "decay": 0.1},
+       "length": {"iterations": 7}}  # no BatchNorm; several steps in each iteration
 ALGORITHMS = {
     "centralized": {"algorithm": "centralized", "graph": None},
     "dsgd": {"algorithm": "dsgd"},
@@ -55,6 +57,9 @@ ALGORITHMS = {
     "feddkd": {"algorithm": {"type": "feddkd", "period": 3}},
     "feddkd warm": {"algorithm": {"type": "feddkd", "period": 3, "distill_steps": 4,
                                   "distill_lr": 0.1, "temperature": 3}},
+    "ntk_dfl": {"algorithm": {"type": "ntk_dfl", "steps": 12, "candidates": 4}, **NTK},
+    "ntk_dfl new graphs": {"algorithm": {"type": "ntk_dfl", "steps": 3, "candidates": 1}, **NTK,
+                           "graph": {"type": "epidemic", "degree": 3}},
     "sgp": {"algorithm": "sgp", "graph": {"type": "star", "weights": "column"}},
     "sgp awc": {"algorithm": {"type": "sgp", "order": "awc"},
                 "graph": {"type": "erdos_renyi", "p": 0.5, "weights": "column"}},
@@ -195,6 +200,53 @@ def test_powergossip_sends_a_vector_of_each_matrix_in_turn(dbench):
     assert list(read(run, "iterations/bytes_sent")) == [0] + [12 * 4 * p, 12 * 4 * q] * 3
 
 
+NTK_RUN = {**CNN, **ALGORITHMS["ntk_dfl"], "data": {"type": "shapes", "train": 120, "test": 24,
+                                                    "batch_size": 5}, "length": {"iterations": 3}}
+
+
+def test_ntk_dfl_sends_linearised_models_and_candidates(dbench):
+    spec = dbench.spec(NTK_RUN)
+    run = dbench.run(spec)
+    p, classes = int(read(run, "tensors/numel").sum()), int(read(run, "tensors/numel")[-1])
+    block = 4 * 5 * classes * (p + 2)  # J, f and Y of a minibatch
+    links = 6 * 2
+    assert list(read(run, "iterations/messages")) == [5 * links] * 3
+    assert list(read(run, "iterations/rounds")) == [1] * 3
+    sent = links * (2 * 4 * p + block + 4 * (4 * p + 8))  # W x, wb; J; candidates and their losses
+    assert list(read(run, "iterations/bytes_sent")) == [sent] * 3
+    check = json.loads(dbench("check", spec, "--json").stdout)
+    assert check["link_message_bytes"] == block and check["bytes_per_step"] == sent
+    # Of each replica those for two neighbours and its own; on two ranks, also those that come.
+    assert check["memory_bytes_per_rank"] > 6 * 3 * block
+    two = json.loads(dbench("check", spec, "--json", ranks=2).stdout)
+    assert two["memory_bytes_per_rank"] > (3 * 3 + 2) * block
+    assert "largest message" in dbench("check", spec).stdout
+    plain = json.loads(dbench("check", dbench.spec({**NTK_RUN, "algorithm": "dsgd"}),
+                              "--json").stdout)
+    assert plain["link_message_bytes"] == 0
+
+
+def test_a_jacobian_of_an_image_model_is_hundreds_of_megabytes(dbench):
+    """784-100-10 and 50 samples: 159 MB; nothing of it is allocated to know that."""
+    data = os.environ.get("DBENCH_DATA")
+    if not data or not os.path.isdir(os.path.join(data, "fashion-mnist")):
+        pytest.skip("DBENCH_DATA has no Fashion-MNIST")
+    spec = {**NTK_RUN, "model": {"type": "mlp", "hidden": [100]},
+            "data": {"type": "fashion_mnist", "batch_size": 50}}
+    found = json.loads(dbench("check", dbench.spec(spec), "--json",
+                              env={"DBENCH_DATA": data}).stdout)
+    assert found["link_message_bytes"] == 4 * 50 * 10 * (79510 + 2)
+
+
+def test_ntk_dfl_with_one_step_on_the_complete_graph_is_centralized(dbench):
+    both = {**NTK_RUN, "precision": "float64", "schedule": "constant"}
+    step = {"type": "ntk_dfl", "steps": 1, "candidates": 1}
+    found = dbench.run(dbench.spec({**both, "algorithm": step, "graph": "complete"}), "ntk.h5")
+    expected = dbench.run(dbench.spec({**both, "algorithm": "centralized", "graph": None}), "c.h5")
+    for column in ("iterations/train_loss", "evaluations/mean_loss"):
+        np.testing.assert_allclose(read(found, column), read(expected, column), rtol=1e-9)
+
+
 def test_moniqua_tells_of_differences_that_were_too_large(dbench):
     """A bound of a millionth does not hold after the first iteration."""
     told = []
@@ -325,6 +377,17 @@ REFUSED = {
     "no logits": ({"algorithm": {"type": "feddkd", "temperature": 2}, "model": "least_squares",
                    "data": {"type": "regression", "batch_size": 8}},
                   "/algorithm/temperature", "real targets"),
+    "statistics of a minibatch": ({"algorithm": "ntk_dfl"}, "/model", "BatchNorm", "mlp"),
+    "Jacobians of any size": ({**NTK, "algorithm": "ntk_dfl",
+                               "data": {"type": "shapes", "train": 60, "batch_size": "full"}},
+                              "/data/batch_size", "50"),
+    "Jacobians half a link": ({**NTK, "algorithm": "ntk_dfl", "graph": "one_way_ring",
+                               "allow_biased": True}, "/graph", "epidemic"),
+    "uneven candidates": ({**NTK, "algorithm": {"type": "ntk_dfl", "steps": 12, "candidates": 5}},
+                          "/algorithm/candidates", "4"),
+    "nothing to clip": ({**NTK, "algorithm": "ntk_dfl",
+                         "optimizer": {"type": "sgd", "clip_norm": 1}}, "/optimizer/clip_norm"),
+    "codec of a kernel": ({**NTK, "algorithm": "ntk_dfl", "message": "float16"}, "/message"),
     "unlike starts": ({"algorithm": "dcd", "init": "independent"}, "/init", "same"),
     "misspelt": ({"algorithm": "gradient_traking"}, "/algorithm", "gradient_tracking"),
 }

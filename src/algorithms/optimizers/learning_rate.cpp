@@ -73,6 +73,8 @@ const std::vector<base::Entry>& schedule_table() {
         {"cosine", "half a cosine from lr to lr_min between warm-up and the end of the run",
          with_common(
              {Parameter::number("lr_min", "0", "rate at the end; not scaled").at_least(0)})},
+        {"exponential", "exp(-decay) times that of the iteration before, after the warm-up",
+         with_common({Parameter::number("decay", "0.07", "of an iteration").at_least(0)})},
     };
     return table;
 }
@@ -105,6 +107,9 @@ LearningRate::LearningRate(const base::Json& schedule, double lr, const base::Ru
     } else if (type == "cosine") {
         kind_ = Kind::cosine;
         lr_min_ = schedule.at("lr_min");
+    } else if (type == "exponential") {
+        kind_ = Kind::exponential;
+        decay_ = schedule.at("decay");
     }
 }
 
@@ -116,6 +121,8 @@ double LearningRate::at(int64_t t) const {
         const double passed =
             static_cast<double>(t - warmup_) / static_cast<double>(iterations_ - warmup_);
         lr = lr_min_ + (lr_ - lr_min_) * (1 + std::cos(std::numbers::pi * passed)) / 2;
+    } else if (kind_ == Kind::exponential) {
+        lr *= std::exp(-decay_ * static_cast<double>(t - warmup_));
     }
     if (kind_ == Kind::multistep) {
         const auto epoch = static_cast<double>(t / per_epoch_);

@@ -67,7 +67,7 @@ Stepper::Parts Stepper::make(const StepSpec& spec) const {
     if (!compression.codec) compression.codec = make_codec("float32");
     return {optimizer->make(spec.optimizer, layout_),
             spec.row.make(spec.algorithm, {placement_.replicas, schedule(), spec.run, spec.lr_max,
-                                           &layout_, spec.type, compression})};
+                                           &layout_, spec.type, compression, spec.minibatch})};
 }
 
 void Stepper::Parts::declare(arena::StateTable& table) {
@@ -104,7 +104,8 @@ void Stepper::step(int64_t t, double lr, const Gradients& gradients, IterationRe
               .probe = probe_,
               .control = control_,
               .state = *table_,
-              .distillation = distillation_};
+              .distillation = distillation_,
+              .linearisation = linearisation_};
     around(gradients, step);
     probe_.finish();
     control_.end(t, probe_);

@@ -42,6 +42,7 @@ struct StepSpec {
     ProfilePlan profile = {};
     Compression compression = {};                   ///< for algorithms that compress their messages
     const OptimizerEntry* optimizer_row = nullptr;  ///< null: that of the table
+    Minibatch minibatch = {};                       ///< for algorithms that linearise
 };
 
 /// Calls its argument for each range of columns, once, when the gradients are complete there.
@@ -74,6 +75,8 @@ public:
     void attach(arena::StateTable& table, arena::Rows g);
     /// What algorithms that distil take the gradients of their second loss from.
     void distil_by(Distillation distillation) { distillation_ = std::move(distillation); }
+    /// What algorithms that linearise take their models from.
+    void linearise_by(Linearisation linearisation) { linearisation_ = std::move(linearisation); }
     /// The run goes on at iteration t: graphs that began before it were reported.
     void go_on_at(int64_t t) { control_.go_on_at(t); }
 
@@ -108,6 +111,7 @@ private:
     arena::StateTable* table_ = nullptr;
     arena::Rows g_;
     Distillation distillation_;
+    Linearisation linearisation_;
 };
 
 }  // namespace dbench::algorithms

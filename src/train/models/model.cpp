@@ -42,7 +42,7 @@ int Declaration::buffer(BufferInfo info) {
 }
 
 torch::Tensor Model::loss(const torch::Tensor& output, const data::Batch& batch) const {
-    return torch::cross_entropy_loss(output, view(batch.labels, {batch.count}, torch::kInt64));
+    return torch::cross_entropy_loss(output, label_tensor(batch));
 }
 
 torch::Tensor Model::distance(const torch::Tensor& output, const torch::Tensor& teacher,
@@ -69,6 +69,10 @@ torch::Tensor input_tensor(const data::Batch& batch) {
     const int64_t channels = batch.shape[1], height = batch.shape[2], width = batch.shape[3];
     return torch::from_blob(batch.inputs, batch.shape,
                             {height * width * channels, 1, width * channels, channels}, type);
+}
+
+torch::Tensor label_tensor(const data::Batch& batch) {
+    return view(batch.labels, {batch.count}, torch::kInt64);
 }
 
 torch::Tensor target_tensor(const data::Batch& batch) {

@@ -70,6 +70,8 @@ protected:
 
 /// A batch's inputs as a tensor over its memory (no copy), logical shape.
 torch::Tensor input_tensor(const data::Batch& batch);
+/// A batch's labels as a tensor over its memory, [count].
+torch::Tensor label_tensor(const data::Batch& batch);
 /// A batch's real targets as a tensor over its memory, [count].
 torch::Tensor target_tensor(const data::Batch& batch);
 torch::ScalarType scalar_type(arena::DType type);

@@ -30,8 +30,8 @@ auto& link_of(Links& links, int rank) {
 Mailbox::Mailbox(World& world, int64_t bytes, const std::vector<int>& to,
                  const std::vector<int>& from)
     : Service(world, together(to, from)), bytes_(bytes) {
-    for (const int other : to) out_.push_back({other, {}});
-    for (const int other : from) in_.push_back({other, {}});
+    for (const int other : to) out_.push_back({other});
+    for (const int other : from) in_.push_back({other});
 }
 
 void Mailbox::publish(const void* row, int64_t stamp) {
@@ -49,9 +49,22 @@ Mailbox::Mail Mailbox::last(size_t k) const {
     return in_[k].last;
 }
 
-int64_t Mailbox::sent() const {
+void Mailbox::wait_for(int64_t stamp) {
+    {
+        const std::lock_guard lock(mutex_);
+        awaited_ = stamp;
+    }
+    wait_until("the neighbours' first rows", [&] { return without(stamp).empty(); });
     const std::lock_guard lock(mutex_);
-    return sent_;
+    awaited_.reset();
+}
+
+std::vector<int64_t> Mailbox::take_sent(int64_t first, int64_t count) {
+    const std::lock_guard lock(mutex_);
+    std::vector<int64_t> counts;
+    for (int64_t stamp = first; stamp < first + count; ++stamp) counts.push_back(sent_[stamp]);
+    sent_.clear();
+    return counts;
 }
 
 void Mailbox::heard(int from, Kind kind, int64_t value) {
@@ -83,11 +96,20 @@ void Mailbox::serve() {
         char* const row = const_cast<char*>(link.mail.row.get());  // only read, being sent
         const Message out{link.rank, row_tag(), row, bytes_};
         link.transfer = world().rows().start({&out, 1}, {});
-        ++sent_;
+        ++sent_[link.mail.stamp];
     }
 }
 
 bool Mailbox::asks() const { return !awaited().empty(); }
+
+/// Those of whom no row with this stamp or a later one has come.
+std::vector<int> Mailbox::without(int64_t stamp) const {
+    std::vector<int> ranks;
+    for (const Incoming& link : in_) {
+        if (!link.last.row || link.last.stamp < stamp) ranks.push_back(link.rank);
+    }
+    return ranks;
+}
 
 bool Mailbox::serves() const {
     return std::any_of(in_.begin(), in_.end(),
@@ -95,6 +117,7 @@ bool Mailbox::serves() const {
 }
 
 std::vector<int> Mailbox::awaited() const {
+    if (awaited_) return without(*awaited_);
     std::vector<int> ranks;
     for (const Outgoing& link : out_) {
         if (link.transfer || !link.taken || link.next.row) ranks.push_back(link.rank);

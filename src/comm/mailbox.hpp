@@ -10,7 +10,9 @@
 // last has arrived.
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "comm/scratch.hpp"
@@ -33,20 +35,23 @@ public:
     void publish(const void* row, int64_t stamp);
     /// The last that has come of from[k].
     Mail last(size_t k) const;
-    /// Rows that have left for others.
-    int64_t sent() const;
+    /// Waits until a row with this stamp or a later one has come of each.
+    void wait_for(int64_t stamp);
+    /// Rows that have left for others with each of the stamps first .. first + count - 1; forgets
+    /// them.
+    std::vector<int64_t> take_sent(int64_t first, int64_t count);
 
 private:
     struct Outgoing {
         int rank;
-        Mail next;  ///< waits until the link is free
+        Mail next = {};  ///< waits until the link is free
         Mail mail = {};
         std::unique_ptr<Transfer> transfer = nullptr;
         bool taken = true;  ///< the receiver has the one before
     };
     struct Incoming {
         int rank;
-        Mail last;
+        Mail last = {};
         std::shared_ptr<char> row = nullptr;  ///< arrives
         int64_t stamp = 0;
         std::unique_ptr<Transfer> transfer = nullptr;
@@ -57,12 +62,14 @@ private:
     bool asks() const override;
     bool serves() const override;
     std::vector<int> awaited() const override;
+    std::vector<int> without(int64_t stamp) const;
 
     const int64_t bytes_;
     ScratchPool pool_;
     std::vector<Outgoing> out_;
     std::vector<Incoming> in_;
-    int64_t sent_ = 0;
+    std::map<int64_t, int64_t> sent_;  ///< by stamp
+    std::optional<int64_t> awaited_;   ///< a stamp that this rank waits for
 };
 
 }  // namespace dbench::comm

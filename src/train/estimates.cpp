@@ -79,6 +79,12 @@ void estimate_delays(const Estimated& run, Estimates& e) {
     e.slowest_delay = slowest_delay(run.delays, placement, run.plan.iterations);
 }
 
+bool barriers_in_every_iteration(const TrainerPlan& plan) {
+    const algorithms::ProfilePlan& profile = plan.profile;
+    return profile.rows.mean_interval(plan.iterations) == 1 ||
+           profile.variance.mean_interval(plan.iterations) == 1;
+}
+
 std::string percent(double share) {
     return std::to_string(static_cast<int>(std::lround(100 * share))) + " %";
 }
@@ -137,6 +143,13 @@ std::vector<std::string> warnings(const Estimated& run, const Estimates& e) {
         never_exchanges(run.stepper.algorithm(), *schedule, run.plan.iterations)) {
         out.push_back("/algorithm/period: nothing is exchanged in the run's " + iterations +
                       " (a shorter period, or a longer /length, would change that)");
+    }
+    if (run.stepper.algorithm().asynchronous() && run.plan.iterations > 1 &&
+        barriers_in_every_iteration(run.plan)) {
+        out.push_back(
+            "/profile/every: replicas wait for one another before every iteration that is "
+            "profiled, and here all are (longer /profile/every and /profile/variance/every would "
+            "let them run apart)");
     }
     if (const graphs::Staged* staged = run.stepper.staged()) {
         for (const auto& text : staged->warnings()) out.push_back(text);

@@ -4,6 +4,7 @@
 
 #include "algorithms/optimizers/optimizer_spec.hpp"
 #include "base/error.hpp"
+#include "train/asynchronous_trainer.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
 #include "train/run_checks.hpp"
@@ -94,11 +95,16 @@ struct Session::Impl {
                                  spec.reduction,
                                  spec.message.rows,
                                  plan.profile,
-                                 {spec.message.codec, spec.seed.message}},
+                                 {spec.message.codec, spec.seed.message},
+                                 nullptr,
+                                 spec.seed.graph},
             schedule);
         check_temperature(stepper->algorithm(), row.name, data.train->classes());
         if (const graphs::Staged* staged = stepper->staged()) {
             check_controller(*staged, stepper->algorithm(), row.name, plan.iterations);
+        }
+        if (stepper->algorithm().asynchronous()) {
+            check_asynchronous(world, spec, stepper->staged(), row.name);
         }
     }
 
@@ -125,6 +131,12 @@ struct Session::Impl {
                                                 stepper->exchange(), data, evaluation);
     }
 
+    /// Of an asynchronous algorithm's gradients.
+    algorithms::ComputeTimes compute_times() const {
+        return algorithms::ComputeTimes(stepper->algorithm().asynchronous()->pace(),
+                                        spec.seed.delay, delays);
+    }
+
     void make_loader() {
         data::Loader::Options loading;
         loading.first_iteration = plan.first;
@@ -135,6 +147,9 @@ struct Session::Impl {
         loading.order = model->order();
         loading.augment = data::DataSpec::section().read(options.spec.at("data")).augment;
         loading.augment_seed = spec.seed.augment;
+        if (stepper->algorithm().asynchronous()) {
+            loading.asks = asks_of(plan, compute_times(), placement.replicas);
+        }
         loader = std::make_unique<data::Loader>(data.train, partition, batches, loading);
         replay = std::make_unique<data::Replay>(data.train, partition, batches, loading);
         stepper->distil_by(
@@ -160,6 +175,7 @@ arena::DType Session::type() const { return impl_->spec.precision; }
 const TrainerPlan& Session::plan() const { return impl_->plan; }
 const graphs::Schedule* Session::schedule() const { return impl_->schedule.schedule.get(); }
 const graphs::Staged* Session::staged() const { return impl_->schedule.staged(); }
+bool Session::asynchronous() const { return impl_->stepper->algorithm().asynchronous(); }
 const std::vector<int64_t>& Session::evaluated() const { return impl_->evaluation.replicas; }
 bool Session::has_validation() const { return impl_->data.validation != nullptr; }
 const std::vector<std::pair<std::string, std::string>>& Session::data_checksums() const {
@@ -184,7 +200,9 @@ double Session::seconds_per_iteration() {
     const data::Batch& batch = plain.fill(*impl_->data.train, 0, count);
     return impl_->executor->estimate_seconds(batch) *
                static_cast<double>(impl_->replicas->x().count) +
-           slowest_delay(impl_->delays, impl_->placement, impl_->plan.iterations);
+           (asynchronous()
+                ? 0
+                : slowest_delay(impl_->delays, impl_->placement, impl_->plan.iterations));
 }
 
 std::string Session::cannot_change_replicas(const CheckpointHead& head) const {
@@ -240,6 +258,9 @@ std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoi
     const TrainerParts parts{s.world,    *s.replicas,  *s.executor,      *s.loader,
                              *s.stepper, *s.evaluator, *s.learning_rate, s.delays,
                              observer,   clock,        checkpoint};
+    if (s.stepper->algorithm().asynchronous()) {
+        return train_asynchronously(parts, s.plan, s.compute_times());
+    }
     return dbench::train::train(parts, s.plan);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/step/timeline.hpp"
 #include "algorithms/step/control.hpp"
 #include "algorithms/step/observer.hpp"
 #include "algorithms/step/probe.hpp"
@@ -42,10 +43,22 @@ struct StepSpec {
     ProfilePlan profile = {};
     Compression compression = {};                   ///< for algorithms that compress their messages
     const OptimizerEntry* optimizer_row = nullptr;  ///< null: that of the table
+    uint64_t seed = 1;                              ///< of neighbours that the algorithm draws
 };
 
 /// Calls its argument for each range of columns, once, when the gradients are complete there.
 using Gradients = std::function<void(const std::function<void(arena::Columns)>& ready)>;
+
+/// Iterations [begin, end) of an asynchronous algorithm in virtual time: all replicas wait for each
+/// other at both ends.
+struct Span {
+    int64_t begin, end;
+    const ComputeTimes& times;
+    std::function<double(int64_t t)> lr;
+    /// Writes the gradient of a turn at the snapshots' row into that of g, and its loss and
+    /// accuracy into the record of its iteration, [R] each.
+    std::function<void(const Turn&, arena::Rows snapshots, IterationRecord&)> gradient;
+};
 
 class Stepper {
 public:
@@ -82,6 +95,9 @@ public:
     /// begins here. Collective.
     void step(int64_t t, double lr, const Gradients& gradients, IterationRecord& record,
               Observer& observer);
+    /// The same for an asynchronous algorithm, whose replicas are all local: a record for each
+    /// iteration of the span. What is due in iteration `begin` is measured as it stands there.
+    std::vector<IterationRecord> advance(const Span& span);
 
 private:
     struct Parts {
@@ -91,6 +107,8 @@ private:
     };
     Parts make(const StepSpec& spec) const;
     void around(const Gradients& gradients, Step& step);
+    void apply(const Turn& turn, double lr, bool measured);
+    void tell(const Sent& sent, int64_t times, IterationRecord& record) const;
 
     const comm::Placement& placement_;
     const arena::Layout& layout_;

@@ -22,6 +22,8 @@ namespace dbench::comm {
 
 class Mailbox : public Service {
 public:
+    static constexpr size_t kRowsIn = 3, kRowsOut = 2;  ///< of scratch, for each link
+
     /// The last row that came, and what its sender has stamped it with; no row before the first.
     struct Mail {
         std::shared_ptr<const char> row;

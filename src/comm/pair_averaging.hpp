@@ -27,6 +27,8 @@ namespace dbench::comm {
 
 class PairAveraging : public Service {
 public:
+    static constexpr int64_t kRows = 1;  ///< of scratch
+
     /// x: this rank's one row, which others change from now on, but only while a segment lasts.
     /// `peers` as for Service. Collective.
     PairAveraging(World& world, arena::Rows x, const std::vector<int>& peers);

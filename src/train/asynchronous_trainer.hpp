@@ -24,4 +24,8 @@ data::Asks asks_of(const TrainerPlan& plan, const algorithms::ComputeTimes& time
 std::string train_asynchronously(const TrainerParts& parts, const TrainerPlan& plan,
                                  const algorithms::ComputeTimes& times);
 
+/// The same with a rank for each replica, in real time; a signal ends the run where all ranks agree
+/// to. Collective.
+std::string train_on_ranks(const TrainerParts& parts, const TrainerPlan& plan);
+
 }  // namespace dbench::train

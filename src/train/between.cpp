@@ -17,6 +17,16 @@ void Between::check(int64_t t) {
     parts_.world.check_failures();
 }
 
+double Between::hold_up(int64_t t) {
+    const arena::Rows x = parts_.replicas.x();
+    const double seconds = parts_.delays.seconds(x.first, x.count, t);
+    if (seconds <= 0) return seconds;
+    const algorithms::TimedScope scope(parts_.stepper.timers(), algorithms::Time::gradient);
+    base::note_phase(algorithms::phase_name(algorithms::Time::delay));
+    parts_.world.pause(seconds);
+    return seconds;
+}
+
 double Between::epoch(int64_t completed) const {
     const double per_iteration =
         static_cast<double>(plan_.samples_per_iteration) / static_cast<double>(plan_.train_samples);

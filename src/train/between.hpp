@@ -15,6 +15,9 @@ public:
 
     /// Before iteration t: throws where a peer has failed.
     void check(int64_t t);
+    /// What slow replicas' computation adds to iteration t, in seconds, before their gradients
+    /// come: waits so long.
+    double hold_up(int64_t t);
     /// The state after so many iterations is evaluated.
     void evaluate(int64_t completed);
     /// After so many iterations: evaluates and saves where that is due.

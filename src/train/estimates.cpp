@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/asynchronous/rank_peers.hpp"
 #include "arena/tree.hpp"
 #include "train/run_checks.hpp"
 
@@ -29,6 +30,14 @@ void estimate_exchange(const Estimated& run, Estimates& e) {
                                         run.stepper.exchange().receive_bytes(round, run.plan.type));
         }
     }
+}
+
+// What a rank keeps for those that do not wait for it.
+int64_t peers_bytes(const Estimated& run) {
+    const algorithms::Asynchronous* algorithm = run.stepper.algorithm().asynchronous();
+    if (!algorithm || run.placement.ranks == 1) return 0;
+    return algorithms::rows_of_rank_peers(*algorithm, *run.stepper.schedule()) *
+           run.layout.columns() * arena::size_of(run.plan.type);
 }
 
 // Each rank sends its maximal subtrees' float64 means, or the rows that they are, to the owners of
@@ -114,6 +123,7 @@ Estimates estimate(const Estimated& run) {
     e.per_epoch = run.plan.per_epoch;
     e.left_out = run.batches.left_out;
     estimate_exchange(run, e);
+    e.received_bytes += peers_bytes(run);
     const int64_t element = arena::size_of(run.plan.type), local = run.placement.count(0);
     const int64_t columns = run.layout.columns();
     const int64_t elements = 2 * columns + run.buffer_columns + run.stepper.state_elements();

@@ -33,13 +33,13 @@ void check_controller(const graphs::Staged& staged, const algorithms::Algorithm&
                     " cannot: choose \"by\": \"degree\", or the algorithm dsgd");
 }
 
-void check_asynchronous(const comm::World& world, const RunSpec& spec, const graphs::Staged* staged,
-                        const std::string& name) {
-    if (world.size() > 1) {
-        throw UserError("/algorithm: " + name +
-                        " has all its replicas in one process, and there "
-                        "are " +
-                        std::to_string(world.size()) + ": start one, or choose the algorithm dsgd");
+void check_asynchronous(const comm::World& world, int64_t replicas, const RunSpec& spec,
+                        const graphs::Staged* staged, const std::string& name) {
+    if (world.size() > 1 && world.size() != replicas) {
+        throw UserError("/algorithm: " + name + " has its replicas in one process or each on a " +
+                        "rank of its own, and there are " + std::to_string(world.size()) +
+                        " ranks for " + std::to_string(replicas) + " replicas: start 1 or " +
+                        std::to_string(replicas) + ", or choose the algorithm dsgd");
     }
     if (staged) {
         throw UserError("/graph: goes from graph to graph by the run's iterations, but with " +

@@ -24,8 +24,8 @@ void check_controller(const graphs::Staged& staged, const algorithms::Algorithm&
 
 /// What does not go together with an asynchronous algorithm, called `name`; `staged` is what in its
 /// graph goes from graph to graph, or null. Throws UserError.
-void check_asynchronous(const comm::World& world, const RunSpec& spec, const graphs::Staged* staged,
-                        const std::string& name);
+void check_asynchronous(const comm::World& world, int64_t replicas, const RunSpec& spec,
+                        const graphs::Staged* staged, const std::string& name);
 
 /// Outputs for real targets have no temperature. `algorithm` is called `name`; `classes` is 0 for
 /// such targets. Throws UserError.

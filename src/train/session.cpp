@@ -104,7 +104,7 @@ struct Session::Impl {
             check_controller(*staged, stepper->algorithm(), row.name, plan.iterations);
         }
         if (stepper->algorithm().asynchronous()) {
-            check_asynchronous(world, spec, stepper->staged(), row.name);
+            check_asynchronous(world, placement.replicas, spec, stepper->staged(), row.name);
         }
     }
 
@@ -147,7 +147,7 @@ struct Session::Impl {
         loading.order = model->order();
         loading.augment = data::DataSpec::section().read(options.spec.at("data")).augment;
         loading.augment_seed = spec.seed.augment;
-        if (stepper->algorithm().asynchronous()) {
+        if (stepper->algorithm().asynchronous() && world.size() == 1) {
             loading.asks = asks_of(plan, compute_times(), placement.replicas);
         }
         loader = std::make_unique<data::Loader>(data.train, partition, batches, loading);
@@ -191,7 +191,11 @@ std::vector<std::string> Session::warnings(const Estimates& estimates) const {
 }
 
 std::string Session::remark() const { return impl_->stepper->algorithm().remark(impl_->world); }
-std::string Session::rows_on_host() const { return impl_->stepper->exchange().rows_on_host(); }
+std::string Session::rows_on_host() const {
+    std::string how = impl_->stepper->exchange().rows_on_host();
+    if (asynchronous() && !how.empty()) how = "as messages (replicas do not wait for one another)";
+    return how;
+}
 void Session::prepare() { impl_->prepare(); }
 
 double Session::seconds_per_iteration() {
@@ -200,7 +204,7 @@ double Session::seconds_per_iteration() {
     const data::Batch& batch = plain.fill(*impl_->data.train, 0, count);
     return impl_->executor->estimate_seconds(batch) *
                static_cast<double>(impl_->replicas->x().count) +
-           (asynchronous()
+           (asynchronous() && impl_->world.size() == 1
                 ? 0
                 : slowest_delay(impl_->delays, impl_->placement, impl_->plan.iterations));
 }
@@ -259,7 +263,8 @@ std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoi
                              *s.stepper, *s.evaluator, *s.learning_rate, s.delays,
                              observer,   clock,        checkpoint};
     if (s.stepper->algorithm().asynchronous()) {
-        return train_asynchronously(parts, s.plan, s.compute_times());
+        return s.world.size() == 1 ? train_asynchronously(parts, s.plan, s.compute_times())
+                                   : train_on_ranks(parts, s.plan);
     }
     return dbench::train::train(parts, s.plan);
 }

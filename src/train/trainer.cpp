@@ -1,25 +1,13 @@
 #include "train/trainer.hpp"
 
 #include "base/signals.hpp"
-#include "base/whereabouts.hpp"
 #include "train/between.hpp"
 #include "train/stop_wish.hpp"
 
 namespace dbench::train {
-namespace {
-
-// What a slow replica's computation adds to the iteration, before its gradients come.
-void hold_up(const TrainerParts& p, double seconds) {
-    if (seconds <= 0) return;
-    const algorithms::TimedScope scope(p.stepper.timers(), algorithms::Time::gradient);
-    base::note_phase(algorithms::phase_name(algorithms::Time::delay));
-    p.world.pause(seconds);
-}
-
-}  // namespace
 
 std::string train(const TrainerParts& p, const TrainerPlan& plan) {
-    const int64_t first = p.replicas.x().first, count = p.replicas.x().count;
+    const int64_t count = p.replicas.x().count;
     Between between(p, plan);
     p.stepper.go_on_at(plan.first);
     if (plan.first == 0) between.evaluate(0);
@@ -31,9 +19,9 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         record.epoch = between.epoch(t + 1);
         record.loss.resize(count);
         record.accuracy.resize(count);
-        const double delay = p.delays.seconds(first, count, t);
+        double delay = 0;
         const auto gradients = [&](const auto& ready) {
-            hold_up(p, delay);
+            delay = between.hold_up(t);
             p.executor.gradients(p.replicas.x(), p.loader, p.stepper.timers(), ready,
                                  record.loss.data(), record.accuracy.data());
         };

@@ -13,19 +13,7 @@ std::vector<IterationRecord> Stepper::advance(const Span& span) {
     Asynchronous& algorithm = *parts_.algorithm->asynchronous();
     const arena::Rows x = table_->parameters(), snapshots = algorithm.snapshots();
     DBENCH_EXPECT(x.first == 0 && x.count == placement_.replicas && !staged_);
-    std::vector<IterationRecord> records(static_cast<size_t>(span.end - span.begin));
-    for (int64_t t = span.begin; t < span.end; ++t) {
-        IterationRecord& record = records[static_cast<size_t>(t - span.begin)];
-        record.iteration = t;
-        record.lr = span.lr(t);
-        record.round = round(t);
-        record.asynchronous = true;
-        tell(sent(t), 1, record);
-        for (auto* values :
-             {&record.loss, &record.accuracy, &record.staleness, &record.replica_time}) {
-            values->resize(static_cast<size_t>(x.count));
-        }
-    }
+    std::vector<IterationRecord> records = begin_records(span.begin, span.end, span.lr);
 
     timers_.start();
     probe_.begin(span.begin, records.front());
@@ -71,10 +59,29 @@ std::vector<IterationRecord> Stepper::advance(const Span& span) {
     return records;
 }
 
+/// What is known of the iterations before they begin.
+std::vector<IterationRecord> Stepper::begin_records(
+    int64_t begin, int64_t end, const std::function<double(int64_t)>& lr) const {
+    std::vector<IterationRecord> records(static_cast<size_t>(end - begin));
+    for (int64_t t = begin; t < end; ++t) {
+        IterationRecord& record = records[static_cast<size_t>(t - begin)];
+        record.iteration = t;
+        record.lr = lr(t);
+        record.round = round(t);
+        record.asynchronous = true;
+        tell(sent(t), 1, record);
+        for (auto* values :
+             {&record.loss, &record.accuracy, &record.staleness, &record.replica_time}) {
+            values->resize(static_cast<size_t>(g_.count));
+        }
+    }
+    return records;
+}
+
 // x_i <- x_i - lr d(g_i), the gradient taken at the snapshot.
 void Stepper::apply(const Turn& turn, double lr, bool measured) {
     const TimedScope scope(timers_, Time::update);
-    const int64_t i = turn.replica;
+    const int64_t i = turn.replica - g_.first;
     const arena::Rows x = table_->parameters().only(i), g = g_.only(i);
     if (clip_norm_) clip(layout_, g, *clip_norm_);
     parts_.optimizer->step(x, x, parts_.algorithm->asynchronous()->snapshots().only(i), g,

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "algorithms/algorithm.hpp"
-#include "algorithms/step/timeline.hpp"
 #include "algorithms/step/control.hpp"
 #include "algorithms/step/observer.hpp"
 #include "algorithms/step/probe.hpp"
+#include "algorithms/step/timeline.hpp"
 #include "algorithms/step/timers.hpp"
 #include "base/json.hpp"
 
@@ -60,6 +60,26 @@ struct Span {
     std::function<void(const Turn&, arena::Rows snapshots, IterationRecord&)> gradient;
 };
 
+/// Iterations [begin, end) of an asynchronous algorithm, each replica on a rank of its own and in
+/// real time.
+struct RankSpan {
+    int64_t begin = 0, end = 0;
+    std::function<double(int64_t t)> lr;
+    /// As for Span, of this rank's replica.
+    std::function<void(const Turn&, arena::Rows snapshots, IterationRecord&)> gradient;
+    std::function<bool()> wish;     ///< whether this rank wishes to stop
+    std::function<double()> clock;  ///< seconds since the run's start
+};
+
+/// What has become of one: all ranks have ended as many iterations as there are records, which may
+/// be fewer than were meant where one has wished to stop.
+struct RankSpanEnd {
+    std::vector<IterationRecord> records;
+    bool stop;
+};
+
+class RankPeers;
+
 class Stepper {
 public:
     /// Collective (the exchange is made); keeps references to world, placement and layout. Throws
@@ -98,6 +118,8 @@ public:
     /// The same for an asynchronous algorithm, whose replicas are all local: a record for each
     /// iteration of the span. What is due in iteration `begin` is measured as it stands there.
     std::vector<IterationRecord> advance(const Span& span);
+    /// The same where each replica has a rank to itself. Collective.
+    RankSpanEnd advance(const RankSpan& span, RankPeers& peers);
 
 private:
     struct Parts {
@@ -107,6 +129,8 @@ private:
     };
     Parts make(const StepSpec& spec) const;
     void around(const Gradients& gradients, Step& step);
+    std::vector<IterationRecord> begin_records(int64_t begin, int64_t end,
+                                               const std::function<double(int64_t)>& lr) const;
     void apply(const Turn& turn, double lr, bool measured);
     void tell(const Sent& sent, int64_t times, IterationRecord& record) const;
 

@@ -105,7 +105,7 @@ struct Accepts {
     GraphNeed graph = GraphNeed::doubly_stochastic;
     OptimizerNeed optimizer = OptimizerNeed::any;
     bool sequences = true;       ///< graphs that change from round to round
-    bool one_process = false;    ///< all its replicas must be in one process
+    bool one_process = false;    ///< only there its numbers follow from the spec
     bool staged = true;          ///< graphs that go from graph to graph by the run's iterations
     double lambda_min = -1;      ///< smallest eigenvalue of W must be above
     bool divides_by_lr = false;  ///< no learning rate of the run may be 0

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "algorithms/asynchronous/rank_peers.hpp"
 #include "base/signals.hpp"
 #include "train/asynchronous_trainer.hpp"
@@ -9,6 +11,12 @@ using algorithms::IterationRecord;
 using algorithms::Time;
 using algorithms::TimedScope;
 using algorithms::Turn;
+
+namespace {
+
+constexpr int64_t kMostApart = 1 << 16;  // iterations whose records wait in memory
+
+}  // namespace
 
 std::string train_on_ranks(const TrainerParts& p, const TrainerPlan& plan) {
     Between between(p, plan);
@@ -34,7 +42,7 @@ std::string train_on_ranks(const TrainerParts& p, const TrainerPlan& plan) {
     span.clock = [&] { return p.clock.seconds(); };
     bool stopped = false;
     for (span.begin = plan.first; span.begin < plan.iterations && !stopped;) {
-        span.end = next_barrier(plan, span.begin);
+        span.end = std::min(next_barrier(plan, span.begin), span.begin + kMostApart);
         auto [records, wished] = p.stepper.advance(span, *peers);
         for (IterationRecord& record : records) {
             record.epoch = between.epoch(record.iteration + 1);

@@ -100,7 +100,7 @@ def test_profiling_each_iteration_makes_all_wait_and_says_so(dbench, name):
 
 
 REFUSED = {
-    "ranks": ({}, "/algorithm", "start one"),
+    "ranks": ({}, "/algorithm", "start 1 or 6"),
     "list of graphs": ({"graph": [{"type": "ring", "until": {"iterations": 3}}, "complete"]},
                        "/graph", "single graph"),
     "controller": ({"graph": {"type": "consensus_control", "family": "ring_lattice"}}, "/graph",

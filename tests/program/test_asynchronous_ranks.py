@@ -152,7 +152,3 @@ def test_a_killed_rank_takes_the_others_with_it(dbench):
     _, errors = run.communicate(timeout=20)
     assert run.returncode != 0 and re.search(r"rank 1 .*signal 9", errors), errors
 
-
-def test_other_numbers_of_ranks_are_refused(dbench):
-    errors = dbench("run", dbench.spec({**RUN, "algorithm": "swift"}), ranks=2, expect=2).stderr
-    assert "/algorithm" in errors and "start 1 or 4" in errors

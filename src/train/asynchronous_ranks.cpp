@@ -16,6 +16,16 @@ namespace {
 
 constexpr int64_t kMostApart = 1 << 16;  // iterations whose records wait in memory
 
+/// What this rank's clock of the run is behind that of rank 0: they have begun at different
+/// moments.
+double behind(comm::World& world, const base::Stopwatch& clock) {
+    world.barrier();
+    const double now = clock.seconds();
+    std::vector<double> first{world.rank() == 0 ? now : 0};
+    world.sum(first);
+    return first[0] - now;
+}
+
 }  // namespace
 
 std::string train_on_ranks(const TrainerParts& p, const TrainerPlan& plan) {
@@ -39,7 +49,7 @@ std::string train_on_ranks(const TrainerParts& p, const TrainerPlan& plan) {
     span.lr = [&](int64_t t) { return p.learning_rate.at(t); };
     span.gradient = gradient;
     span.wish = [] { return !base::noted_signal().empty(); };
-    span.clock = [&] { return p.clock.seconds(); };
+    span.clock = [&, late = behind(p.world, p.clock)] { return p.clock.seconds() + late; };
     bool stopped = false;
     for (span.begin = plan.first; span.begin < plan.iterations && !stopped;) {
         span.end = std::min(next_barrier(plan, span.begin), span.begin + kMostApart);

@@ -87,6 +87,9 @@ const Subject kSubjects[] = {
     {R"({"type": "moniqua"})", 3 + 1 + 2, "update, code, add to x once"},
     // A row is read for each of two neighbours, and x changed for each.
     {R"({"type": "powergossip"})", 3 + 2 + 2 * 2, "update, multiply twice, add twice"},
+    // Half as many pairs as replicas.
+    {R"({"type": "ad_psgd"})", 0.5 * (3 + 2) + 3 + 2, "(combine 2, copy) / 2, update, copy"},
+    {R"({"type": "swift"})", 4 + 3 + 2, "combine 3, update, copy"},
 };
 
 class Silent final : public algorithms::Observer {
@@ -130,6 +133,13 @@ public:
     /// Seconds per step, of kSteps of them; the gradient is there.
     double seconds() {
         const double start = base::now();
+        if (const auto* asynchronous = stepper_->algorithm().asynchronous()) {
+            const algorithms::ComputeTimes times(asynchronous->pace());
+            stepper_->advance({t_, t_ + kSteps, times, [](int64_t) { return kRate; },
+                               [](const auto&, const auto&, auto&) {}});
+            t_ += kSteps;
+            return (base::now() - start) / kSteps;
+        }
         for (int k = 0; k < kSteps; ++k, ++t_) {
             algorithms::IterationRecord record;
             stepper_->step(

@@ -259,10 +259,20 @@ def step_times(run: Run) -> np.ndarray:
     return run.iterations["step_time"].rowwise(lambda v: quiet(np.nanmax, v, axis=1))
 
 
+def virtual(run: Run) -> bool:
+    """Whether the replicas' time is virtual: asynchronous ones, all in one process."""
+    return run.rank_count == 1 and "replica_time" in run.iterations
+
+
 @of_a_run
 def step_seconds(run: Run, at: np.ndarray) -> np.ndarray:
     """Seconds of steps until each of the iterations `at`, at which all ranks meet: from one to the
-    next those of the rank that takes longest. NaN beyond what is recorded."""
+    next those of the rank that takes longest. Virtual ones where time is. NaN beyond what is
+    recorded."""
+    if virtual(run):
+        ends = run.iterations["replica_time"].rowwise(lambda v: v.max(axis=1))
+        return np.where(at <= len(ends), np.concatenate([[0.0], ends])[np.minimum(at, len(ends))],
+                        np.nan)
     if "step_time" not in run.iterations:
         return np.full(len(at), np.nan)
     column = run.iterations["step_time"]

@@ -1,6 +1,7 @@
 """Figures over many runs: which lines there are, what correlations are printed, what is refused."""
 
 import dbench_analysis as da
+import h5py
 import numpy as np
 import pytest
 from dbench_analysis import differences, figures
@@ -65,6 +66,17 @@ def test_convergence_over_bytes_and_seconds(make):
             np.cumsum(epochs.sum(axis=1).max(axis=1)))
         assert list(convergence.figure([run],
                                        "epochs").axes[0].lines[0].get_xdata()) == [0, 1, 2, 3, 4, 5]
+
+
+def test_virtual_seconds_are_those_of_the_last_replica(make):
+    runs = []
+    for name in ("a", "b"):
+        runs.append(make(name=name, replicas=4, ranks=1))  # whose real times do not compare
+        with h5py.File(runs[-1], "r+") as file:
+            file["iterations/replica_time"] = np.arange(400).reshape(100, 4) / 8
+    opened = [da.open(run) for run in runs]
+    line = convergence.figure(opened, "seconds").axes[0].lines[0]
+    assert list(line.get_xdata()) == [0] + [(80 * epoch - 1) / 8 for epoch in range(1, 6)]
 
 
 def test_seconds_that_do_not_compare_are_refused(five, tmp_path, capsys):

@@ -111,6 +111,8 @@ struct Accepts {
     GraphNeed graph = GraphNeed::doubly_stochastic;
     OptimizerNeed optimizer = OptimizerNeed::any;
     bool sequences = true;       ///< graphs that change from round to round
+    bool one_process = false;    ///< only there its numbers follow from the spec
+    bool staged = true;          ///< graphs that go from graph to graph by the run's iterations
     double lambda_min = -1;      ///< smallest eigenvalue of W must be above
     bool divides_by_lr = false;  ///< no learning rate of the run may be 0
     bool one_start = false;      ///< all replicas must start alike
@@ -149,9 +151,17 @@ struct Bucket {
     arena::Columns columns;
 };
 
+class Asynchronous;
+
 class Algorithm {
 public:
     virtual ~Algorithm() = default;
+    /// This algorithm where its replicas do not wait for each other; null for others. It has
+    /// turns of single replicas in place of what follows.
+    virtual Asynchronous* asynchronous() { return nullptr; }
+    const Asynchronous* asynchronous() const {
+        return const_cast<Algorithm*>(this)->asynchronous();
+    }
     /// Declares its state; called once, before the first step.
     virtual void declare(arena::StateTable&) {}
     /// Before the gradient is taken at x.
@@ -198,6 +208,7 @@ struct AlgorithmContext {
     arena::DType type = arena::DType::float32;
     Compression compression = {};
     Minibatch minibatch = {};  ///< where the algorithm linearises
+    uint64_t seed = 1;  ///< of neighbours that it draws itself
 };
 
 /// What algorithms with local steps, or with several averagings, make of the spec's graph.

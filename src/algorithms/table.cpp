@@ -44,7 +44,9 @@ namespace dbench::algorithms {
     ROW(beer)                   \
     ROW(motef)                  \
     ROW(moniqua)                \
-    ROW(powergossip)
+    ROW(powergossip)            \
+    ROW(ad_psgd)                \
+    ROW(swift)
 
 #define ROW_DECLARED(name) AlgorithmEntry name##_entry();
 #define ROW_MADE(name) name##_entry(),

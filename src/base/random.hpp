@@ -25,6 +25,8 @@ enum class Purpose : uint32_t {
     participation = 10,
     message = 11,
     delay = 12,
+    compute_time = 13,
+    neighbour = 14,
 };
 
 class Random {

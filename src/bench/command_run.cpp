@@ -51,6 +51,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.norms = features.norms;
     o.variance = features.variance;
     o.after = features.after;
+    o.asynchronous = features.asynchronous;
     o.every = plan.profile.rows.mean_interval(plan.iterations);
     o.variance_every = plan.profile.variance.mean_interval(plan.iterations);
     o.schedule = s.session->schedule();
@@ -115,10 +116,19 @@ void keep_earlier_file(const std::string& output, int64_t iteration) {
     base::notice(output + " until iteration " + std::to_string(iteration) + " is kept as " + kept);
 }
 
+// Whether delays change more than times: in virtual time they say who averages when.
+bool delays_order(const Json& spec) {
+    if (!spec.contains("algorithm")) return false;
+    const std::string type = spec.at("algorithm").at("type");
+    const auto* row = base::find_entry(algorithms::algorithm_table(), type);
+    return row && row->accepts.one_process;
+}
+
 // What two specs differ in that training or recording depends on; empty where in nothing.
 std::string difference(Json a, Json b, bool other_replicas) {
-    std::vector<const char*> all_free = {"checkpoint", "output",    "notes", "name",
-                                         "device",     "placement", "delays"};
+    std::vector<const char*> all_free = {"checkpoint", "output", "notes",
+                                         "name",       "device", "placement"};
+    if (!delays_order(a)) all_free.push_back("delays");
     if (other_replicas) all_free.push_back("replicas");
     for (const char* free : all_free) {
         a.erase(free);

@@ -9,7 +9,7 @@ namespace dbench::bench {
 profile::Features features_of(const train::Session& session) {
     const train::TrainerPlan& plan = session.plan();
     return {plan.profile.rows.ever(), plan.profile.variance.ever(), plan.profile.after,
-            session.has_validation()};
+            session.has_validation(), session.asynchronous()};
 }
 
 int64_t result_bytes(const Setup& s) {
@@ -28,7 +28,7 @@ int64_t result_bytes(const Setup& s) {
         return static_cast<double>(rows) * static_cast<double>(bytes(columns));
     };
     const double total =
-        all(plan.iterations, profile::iteration_columns()) +
+        all(plan.iterations, profile::iteration_columns(features)) +
         all(plan.profile.rows.count(plan.iterations), profile::profile_columns(features)) +
         all(plan.profile.variance.count(plan.iterations), profile::variance_columns(features)) +
         all(evaluations, profile::evaluation_columns(features));

@@ -165,7 +165,7 @@ void Collective::tell() {
 
 std::shared_ptr<Collective> World::Impl::collective(Collective::Way way, std::string text,
                                                     Collective::Answer answer) {
-    const Collective::Place place{control(), rank(), size(), tag(control(), collectives++)};
+    const Collective::Place place{control(), rank(), size(), tag(collectives++, control().tags())};
     return std::make_shared<Collective>(place, way, std::move(text), std::move(answer));
 }
 

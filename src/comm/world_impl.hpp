@@ -32,7 +32,9 @@ struct World::Impl {
     RowPlane& rows() { return *member.rows; }
     ControlPlane& control() { return *member.control; }
     /// The tag of the next exchange of rows; all ranks start theirs in the same order.
-    int next_exchange() { return tag(rows(), exchanges++); }
+    int next_exchange() { return tag(exchanges++, rows().tags() - kServiceTags); }
+    /// A tag of rows that no exchange uses: 0 .. kServiceTags - 1.
+    int service_tag(int k) { return rows().tags() - kServiceTags + k; }
 
     void check_failures();
     /// The wait of this room; `seconds` 0: the run's deadline.
@@ -58,8 +60,9 @@ struct World::Impl {
                        double seconds = 0);
 
 private:
-    static int tag(const Plane& plane, uint64_t number) {
-        return static_cast<int>(number % static_cast<uint64_t>(plane.tags()));
+    static constexpr int kServiceTags = 2;
+    static int tag(uint64_t number, int tags) {
+        return static_cast<int>(number % static_cast<uint64_t>(tags));
     }
 };
 

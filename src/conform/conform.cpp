@@ -46,7 +46,7 @@ Report conform(comm::World& world, const Subject& subject, const Options& option
     }
     if (subject.message != Json("float32")) report.title += ", message " + words(subject.message);
     report.graph = words(graph);
-    report.skipped = unsuitable(subject.row->accepts, graph, n);
+    report.skipped = unsuitable(subject.row->accepts, graph, n, world.size());
     if (!report.skipped.empty()) return report;
 
     Kit kit(world, subject, graph, options);
@@ -142,17 +142,19 @@ Report conform(comm::World& world, const Equality& equality, const Options& opti
     }
     report.graph = words(graph);
     for (const Subject* side : {&left, &right}) {
-        report.skipped = unsuitable(side->row->accepts, graph, options.replicas);
+        report.skipped = unsuitable(side->row->accepts, graph, options.replicas, world.size());
         if (!report.skipped.empty()) return report;
     }
     const auto problem = softmax_regression(options.replicas, 1);
     const int64_t steps = compared(world);
-    Trainee a(world, *problem, training_of(left, graph, options.replicas, steps), *left.row);
+    Training training = training_of(left, graph, options.replicas, steps);
+    if (left.row->accepts.one_process) training.span = 5;
+    Trainee a(world, *problem, training, *left.row);
     Trainee b(world, *problem, training_of(right, graph, options.replicas, steps), *right.row);
     double largest = 0;
-    for (int64_t t = 0; t < steps; ++t) {
+    for (int64_t t = 0; t < steps; t += training.span) {
         a.step();
-        b.step();
+        for (int64_t k = 0; k < training.span; ++k) b.step();
         const Matrix x = a.parameters();
         if (diverges(x)) largest = std::numeric_limits<double>::infinity();
         largest = std::max(largest, difference(x, b.parameters()));

@@ -50,6 +50,7 @@ std::optional<Difference> Kit::reference(const Problem& problem, const Json& gra
     const auto reference = make_reference(algorithm, training.optimizer,
                                           {n, p, kPerEpoch, lr_max, tensors, training.seed});
     if (!reference) return std::nullopt;
+    training.span = reference->span();
     Trainee trainee(world_, problem, training, *subject_.row);
     const auto schedule = graph_of(graph, n, compared_);
     const auto w = [&](int64_t k) { return weights_of(*schedule, schedule->at(k)); };
@@ -70,7 +71,7 @@ std::optional<Difference> Kit::reference(const Problem& problem, const Json& gra
     Matrix x = trainee.parameters();
     Difference largest;
     largest.amplified = reference->amplifies();
-    for (int64_t t = 0; t < compared_; ++t) {
+    for (int64_t t = 0; t < compared_; t += training.span) {
         Recorded recorded;
         const auto compress = [&](const Matrix& v, int part) {
             return compressor.compress(v, t, part);
@@ -79,7 +80,8 @@ std::optional<Difference> Kit::reference(const Problem& problem, const Json& gra
             {t, moving_rate(t), w, mean_weights(n), gradient, &recorded, compress,
              compressor.share(), 8.0 / static_cast<double>(arena::size_of(type)), distillation,
              [&](int64_t i, const Eigen::VectorXd& at) { return problem.around(i, at); },
-             [&](int64_t i, const Eigen::VectorXd& at) { return problem.loss(i, at); }},
+             [&](int64_t i, const Eigen::VectorXd& at) { return problem.loss(i, at); },
+             training.span, moving_rate},
             x);
         if (diverges(x)) {
             largest.parameters = ran_away(largest.parameters, graph);

@@ -49,7 +49,9 @@ namespace dbench::conform {
     ROW(beer)                   \
     ROW(motef)                  \
     ROW(moniqua)                \
-    ROW(powergossip)
+    ROW(powergossip)            \
+    ROW(ad_psgd)                \
+    ROW(swift)
 
 #define ROW_DECLARED(name) std::unique_ptr<Reference> make_##name(Parts parts);
 #define ROW_MADE(name) {#name, make_##name},

@@ -24,6 +24,7 @@ struct Recorded {
     Matrix before;    ///< parameters just before they are averaged; after the update where not
     Matrix update;    ///< lr d
     double rows = 0;  ///< sent by all replicas, as docs/numerics.md counts
+    Matrix staleness = {};  ///< [iterations of a span, n], of asynchronous algorithms
 };
 
 /// One iteration, from x_t to x_{t+1}.
@@ -46,6 +47,10 @@ struct Iteration {
     /// The model of a replica around x, and its loss there, see Problem.
     std::function<Around(int64_t replica, const Eigen::VectorXd& x)> around = {};
     std::function<double(int64_t replica, const Eigen::VectorXd& x)> loss = {};
+    /// Of asynchronous algorithms, whose step goes to the next barrier: iterations until then, and
+    /// the learning rate of each.
+    int64_t span = 1;
+    std::function<double(int64_t t)> rate = {};
 
     /// What a reference tells of itself: the local update lr d; what it averages by W, sending so
     /// many rows over each link; what it has where it averages nothing.
@@ -67,6 +72,8 @@ public:
     virtual std::vector<Matrix*> rows() { return {}; }
     /// Iterations after which what it does repeats, beside the graph.
     virtual int64_t cycle() const { return 1; }
+    /// Iterations of a step: more than one where replicas do not wait for each other meanwhile.
+    virtual int64_t span() const { return 1; }
     /// Whether it acts on the replicas' rows one by one, not by W and the mean alone.
     virtual bool knows_replicas() const { return false; }
     /// By how much more than others it makes rounding errors grow over the iterations compared.

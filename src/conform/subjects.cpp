@@ -152,6 +152,8 @@ const std::map<std::string, std::vector<Form>>& forms() {
           {R"({"theta": 8, "bits": 11, "gamma": 1})", kMomentum},
           {R"({"theta": 1, "bits": 2, "gamma": 0.2})", "\"sgd\"", false}}},
         {"powergossip", {{"{}"}, {"{}", kNesterov}, {"{}", "\"adam\""}}},
+        {"ad_psgd", {{"{}"}, {R"({"jitter": 0})", kMomentum}, {R"({"jitter": 0.9})", "\"adam\""}}},
+        {"swift", {{"{}"}, {R"({"jitter": 0})", kMomentum}, {R"({"jitter": 0.9})", "\"adam\""}}},
     };
     return all;
 }
@@ -271,6 +273,13 @@ const std::vector<Equality>& equalities() {
              R"({"type": "deepsqueeze", "gamma": 1})", R"({"type": "dsgd"})"),
         make("motef with lambda = 1 is beer", R"({"type": "motef", "lambda": 1})",
              R"({"type": "beer"})"),
+        make("ad_psgd, where all are equally quick and paired, is dsgd combining while adapting",
+             R"({"type": "ad_psgd", "jitter": 0})",
+             R"({"type": "dsgd", "order": "combine_while_adapt"})", "random_matching", kMomentum,
+             kMomentum),
+        make("swift, where all are equally quick, is dsgd in the order combine_while_adapt",
+             R"({"type": "swift", "jitter": 0})",
+             R"({"type": "dsgd", "order": "combine_while_adapt"})", "", "\"adam\"", "\"adam\""),
         make("accum_adam with window 1 is adam", R"({"type": "dsgd"})", R"({"type": "dsgd"})", "",
              R"({"type": "accum_adam", "window": 1})", "\"adam\""),
         make("accum_adamw with window 1 is adamw", R"({"type": "dsgd"})", R"({"type": "dsgd"})", "",

@@ -83,7 +83,8 @@ struct Trainee::Impl {
     arena::Buffer gradient;
     arena::Buffer drawn;  // the gradients of the last iteration: algorithms write into theirs
     Silent observer;
-    algorithms::IterationRecord record;  // of the last iteration
+    algorithms::IterationRecord record;  // of the last iteration, or of the first one of its span
+    MatrixXd staleness;
     int64_t t = 0;
 
     Impl(comm::World& w, const Problem& p, const Training& how,
@@ -109,6 +110,7 @@ struct Trainee::Impl {
         spec.compression = {algorithms::make_codec(how.message), how.seed};
         const Around samples = p.around(0, Eigen::VectorXd::Zero(p.parameters()));
         spec.minibatch = {samples.f.rows(), samples.f.cols(), samples.classes};
+        spec.seed = how.seed;
         if (how.profiled) spec.profile = {base::Cadence(1), base::Cadence(1), false};
         stepper = std::make_unique<algorithms::Stepper>(
             world, placement, layout, spec,
@@ -220,17 +222,40 @@ struct Trainee::Impl {
     }
 
     void fill_gradients() {
-        for (int64_t i = 0; i < x().count; ++i) {
-            Eigen::VectorXd g = problem.gradient(who(i), read(x(), i));
-            if (training.noise > 0) {
-                g += training.noise * gradient_noise(t, who(i), g.size(), training.seed);
-            }
-            write(gradient.rows(), i, g);
+        for (int64_t i = 0; i < x().count; ++i) fill_gradient(x(), i, t);
+    }
+
+    void fill_gradient(const arena::Rows& at, int64_t i, int64_t iteration) {
+        Eigen::VectorXd g = problem.gradient(who(i), read(at, i));
+        if (training.noise > 0) {
+            g += training.noise * gradient_noise(iteration, who(i), g.size(), training.seed);
         }
-        arena::copy(gradient.rows(), drawn.rows(), layout.all());
+        write(gradient.rows(), i, g);
+        arena::copy(gradient.rows().only(i), drawn.rows().only(i), layout.all());
+    }
+
+    void advance(const algorithms::Asynchronous& algorithm) {
+        const algorithms::ComputeTimes times(algorithm.pace(), training.seed);
+        const auto gradient_of = [&](const algorithms::Turn& turn, const arena::Rows& at,
+                                     algorithms::IterationRecord&) {
+            fill_gradient(at, turn.replica, turn.iteration);
+        };
+        const auto records =
+            stepper->advance({t, t + training.span, times, training.lr, gradient_of});
+        record = records.front();
+        staleness.resize(training.span, training.replicas);
+        for (int64_t k = 0; k < training.span; ++k) {
+            for (int64_t i = 0; i < training.replicas; ++i) {
+                staleness(k, i) = records[static_cast<size_t>(k)].staleness[static_cast<size_t>(i)];
+            }
+        }
+        t += training.span;
     }
 
     void step() {
+        if (const auto* asynchronous = stepper->algorithm().asynchronous()) {
+            return advance(*asynchronous);
+        }
         record = {};
         const auto gradients = [&](const auto& ready) {
             fill_gradients();
@@ -264,6 +289,7 @@ Record Trainee::last_record() {
     out.variance = Eigen::Map<const Eigen::VectorXd>(
         mine.variance.data(), static_cast<Eigen::Index>(mine.variance.size()));
     out.bytes = mine.bytes_sent;
+    out.staleness = impl_->staleness;
     return out;
 }
 
@@ -280,6 +306,7 @@ Record record_of(const Recorded& recorded, double bytes) {
     out.variance << spread.leftCols(weights).squaredNorm() / (n * static_cast<double>(weights)),
         spread.rightCols(kBiases).squaredNorm() / (n * kBiases);
     out.bytes = recorded.rows * static_cast<double>(x.cols()) * bytes;
+    out.staleness = recorded.staleness;
     return out;
 }
 

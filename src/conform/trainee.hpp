@@ -33,6 +33,7 @@ struct Training {
                                     ///< graph of replica who[i]; empty: its own
     const algorithms::OptimizerEntry* optimizer_row = nullptr;  ///< null: that of the table
     base::Json message = "float32";                             ///< as a spec has it
+    int64_t span = 1;  ///< iterations of a step, of asynchronous algorithms
 };
 
 /// Two tensors: weights, a matrix of three rows where their number admits that, and the biases.
@@ -44,6 +45,7 @@ struct Record {
     Eigen::VectorXd update_norm;  ///< [n]
     Eigen::VectorXd variance;     ///< [T] just before averaging
     double bytes = 0;
+    Matrix staleness;  ///< [iterations of the step, n], of asynchronous algorithms
 };
 
 /// The same, computed from what a reference tells. Rows of numbers of `bytes` each.
@@ -57,7 +59,7 @@ public:
             const algorithms::AlgorithmEntry& row);
     ~Trainee();
 
-    void step();                       ///< the next iteration; collective
+    void step();                       ///< the next iteration, or span of them; collective
     Eigen::MatrixXd parameters();      ///< [n, P] of all replicas, on all ranks; collective
     Eigen::MatrixXd last_gradients();  ///< as drawn in the last iteration; collective
     Record last_record();              ///< where training is profiled; empty where the algorithm

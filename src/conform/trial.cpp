@@ -33,9 +33,11 @@ double difference(const Matrix& a, const Matrix& b) {
 
 double difference(const Record& a, const Record& b) {
     if (a.norm.size() != b.norm.size() || a.update_norm.size() != b.update_norm.size() ||
-        a.variance.size() != b.variance.size()) {
+        a.variance.size() != b.variance.size() || a.staleness.size() != b.staleness.size()) {
         return std::numeric_limits<double>::infinity();
     }
+    // Whole numbers: those of other iterations are no less different.
+    if (a.staleness.size() > 0 && a.staleness != b.staleness) return 1;
     return std::max({difference(a.norm, b.norm), difference(a.update_norm, b.update_norm),
                      difference(a.variance, b.variance),
                      std::abs(a.bytes - b.bytes) / std::max(1.0, b.bytes)});
@@ -78,7 +80,8 @@ std::unique_ptr<graphs::Schedule> graph_of(const Json& graph, int64_t replicas,
                               "--graph");
 }
 
-std::string unsuitable(const Accepts& accepts, const Json& graph, int64_t replicas) {
+std::string unsuitable(const Accepts& accepts, const Json& graph, int64_t replicas, int ranks) {
+    if (accepts.one_process && ranks > 1) return "on several ranks its numbers depend on timing";
     if (accepts.graph == algorithms::GraphNeed::none) return "";
     const auto schedule = graph_of(graph, replicas, 1);
     const graphs::Sums sums = graphs::sums(*schedule);
@@ -87,6 +90,7 @@ std::string unsuitable(const Accepts& accepts, const Json& graph, int64_t replic
     } else if (!sums.rows || !sums.columns) {
         return "the graph is not doubly stochastic";
     }
+    if (!accepts.staged && schedule->staged()) return "the graph goes from graph to graph";
     if (!accepts.sequences && schedule->period() != 1) return "the graph is not static";
     if (accepts.graph == algorithms::GraphNeed::tree && !graphs::is_tree(*schedule)) {
         return "the graph is not a tree";

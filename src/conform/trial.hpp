@@ -40,9 +40,9 @@ Training training_of(const Subject& subject, const base::Json& graph, int64_t re
 
 std::unique_ptr<graphs::Schedule> graph_of(const base::Json& graph, int64_t replicas,
                                            int64_t iterations);
-/// Empty where the graph suits, else why not.
+/// Empty where the graph suits, and so many ranks do; else why not.
 std::string unsuitable(const algorithms::Accepts& accepts, const base::Json& graph,
-                       int64_t replicas);
+                       int64_t replicas, int ranks = 1);
 /// The graph asked for, or the nearest one of its kind that the algorithm takes.
 base::Json suitable_graph(const algorithms::Accepts& accepts, const base::Json& asked,
                           int64_t replicas);

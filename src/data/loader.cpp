@@ -45,11 +45,29 @@ bool fill(BatchBuffer& buffer, const Dataset& data, const BatchPlan& plan,
     return true;
 }
 
+/// Iterations in turn, and in each the replicas.
+Asks in_turn(const Loader::Options& options) {
+    Ask next{options.first_iteration, options.begin};
+    return [next, begin = options.begin, end = options.end,
+            last = options.last_iteration]() mutable -> std::optional<Ask> {
+        if (next.iteration >= last || begin >= end) return std::nullopt;
+        const Ask now = next;
+        if (++next.replica == end) next = {now.iteration + 1, begin};
+        return now;
+    };
+}
+
 }  // namespace
+
+const std::vector<int64_t>& EpochOrders::of(int64_t replica, int64_t epoch) {
+    Order& order = orders_[replica];
+    if (order.epoch != epoch) order = {epoch, partition_->epoch(replica, epoch)};
+    return order.samples;
+}
 
 struct Loader::Impl {
     std::shared_ptr<const Dataset> data;
-    std::shared_ptr<const Partition> partition;
+    EpochOrders orders;
     BatchPlan plan;
     Options options;
 
@@ -67,7 +85,7 @@ struct Loader::Impl {
 
     Impl(std::shared_ptr<const Dataset> d, std::shared_ptr<const Partition> p, const BatchPlan& pl,
          const Options& o)
-        : data(std::move(d)), partition(std::move(p)), plan(pl), options(o) {
+        : data(std::move(d)), orders(std::move(p)), plan(pl), options(o) {
         const int64_t queue =
             options.queue > 0 ? options.queue : default_queue(*data, plan.batch_size, options);
         // One more is in the consumer's hands; the one being filled counts as part of the queue.
@@ -108,25 +126,18 @@ struct Loader::Impl {
     }
 
     void make_batches() {
-        int64_t epoch = -1;
-        std::vector<std::vector<int64_t>> orders(options.end - options.begin);
-        for (int64_t t = options.first_iteration; t < options.last_iteration; ++t) {
-            if (t / plan.per_epoch != epoch) {
-                epoch = t / plan.per_epoch;
-                for (int64_t i = options.begin; i < options.end; ++i) {
-                    orders[i - options.begin] = partition->epoch(i, epoch);
-                }
+        const Asks asks = options.asks ? options.asks : in_turn(options);
+        while (const std::optional<Ask> ask = asks()) {
+            const int64_t epoch = ask->iteration / plan.per_epoch;
+            const std::vector<int64_t>& order = orders.of(ask->replica, epoch);
+            BatchBuffer* buffer = take_free();
+            if (buffer == nullptr || !fill(*buffer, *data, plan, options, order, epoch,
+                                           ask->iteration % plan.per_epoch, stop)) {
+                return;
             }
-            for (const auto& order : orders) {
-                BatchBuffer* buffer = take_free();
-                if (buffer == nullptr ||
-                    !fill(*buffer, *data, plan, options, order, epoch, t % plan.per_epoch, stop)) {
-                    return;
-                }
-                const std::lock_guard lock(mutex);
-                ready.push_back(buffer);
-                has_ready.notify_one();
-            }
+            const std::lock_guard lock(mutex);
+            ready.push_back(buffer);
+            has_ready.notify_one();
         }
     }
 
@@ -158,18 +169,16 @@ const Batch& Loader::next() { return impl_->next(); }
 Replay::Replay(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partition> partition,
                const BatchPlan& plan, const Loader::Options& options)
     : data_(std::move(data)),
-      partition_(std::move(partition)),
+      orders_(std::move(partition)),
       plan_(plan),
       options_(options),
       buffer_(options.type, options.order) {}
 
 const Batch& Replay::batch(int64_t t, int64_t replica) {
     const int64_t epoch = t / plan_.per_epoch;
-    const auto [at, fresh] = orders_.try_emplace(replica);
-    Order& order = at->second;
-    if (fresh || order.epoch != epoch) order = {epoch, partition_->epoch(replica, epoch)};
     const std::atomic<bool> stop{false};
-    fill(buffer_, *data_, plan_, options_, order.samples, epoch, t % plan_.per_epoch, stop);
+    fill(buffer_, *data_, plan_, options_, orders_.of(replica, epoch), epoch, t % plan_.per_epoch,
+         stop);
     return buffer_.batch();
 }
 

@@ -2,8 +2,10 @@
 // Batches in the order in which they are consumed, made ahead by one thread with a bounded queue.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "arena/rows.hpp"
@@ -55,7 +57,31 @@ private:
 /// The key of a sample's augmentation in an epoch: never 0, the same whoever makes the batch.
 uint64_t augment_key(uint64_t augment_seed, int64_t epoch, int64_t sample);
 
-/// Serves batches of iterations first, first + 1, ... and in each of local replicas begin .. end-1.
+/// A replica's batch of its own iteration.
+struct Ask {
+    int64_t iteration, replica;
+};
+/// Names what is consumed next; nothing at the end.
+using Asks = std::function<std::optional<Ask>()>;
+
+/// In what order a replica takes its samples, kept for as long as an epoch lasts.
+class EpochOrders {
+public:
+    explicit EpochOrders(std::shared_ptr<const Partition> partition)
+        : partition_(std::move(partition)) {}
+    const std::vector<int64_t>& of(int64_t replica, int64_t epoch);
+
+private:
+    struct Order {
+        int64_t epoch = -1;
+        std::vector<int64_t> samples;
+    };
+    std::shared_ptr<const Partition> partition_;
+    std::map<int64_t, Order> orders_;  ///< of the epoch last asked for, by replica
+};
+
+/// Serves batches of iterations first, first + 1, ... and in each of local replicas begin .. end-1,
+/// or in another order.
 class Loader {
 public:
     struct Options {
@@ -66,6 +92,7 @@ public:
         bool augment = false;
         uint64_t augment_seed = 0;
         int queue = 0;  ///< batches made ahead; 0: two rounds of the local replicas, in bounds
+        Asks asks = nullptr;  ///< the order where it is another; called by the loader's thread
     };
     Loader(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partition> partition,
            const BatchPlan& plan, const Options& options);
@@ -91,16 +118,11 @@ public:
     const Batch& batch(int64_t t, int64_t replica);
 
 private:
-    struct Order {
-        int64_t epoch;
-        std::vector<int64_t> samples;
-    };
     std::shared_ptr<const Dataset> data_;
-    std::shared_ptr<const Partition> partition_;
+    EpochOrders orders_;
     BatchPlan plan_;
     Loader::Options options_;
     BatchBuffer buffer_;
-    std::map<int64_t, Order> orders_;  ///< of the epoch last asked for, by replica
 };
 
 /// Batches of consecutive samples, not augmented; for evaluation.

@@ -34,6 +34,10 @@ void pack(const algorithms::IterationRecord& r, int64_t replicas, int64_t tensor
     put(scalars, bytes);
     put_sized(r.loss, replicas, bytes);
     put_sized(r.accuracy, replicas, bytes);
+    if (r.asynchronous) {
+        put_sized(r.staleness, replicas, bytes);
+        put_sized(r.replica_time, replicas, bytes);
+    }
     if (!r.profiled) return;
     put_sized(r.norm, replicas * tensors, bytes);
     put_sized(r.update_norm, replicas, bytes);
@@ -41,7 +45,7 @@ void pack(const algorithms::IterationRecord& r, int64_t replicas, int64_t tensor
 }
 
 int64_t packed_size(int64_t replicas, int64_t tensors, bool profiled) {
-    const int64_t numbers = kScalars + 2 * replicas + (profiled ? replicas * (tensors + 2) : 0);
+    const int64_t numbers = kScalars + 4 * replicas + (profiled ? replicas * (tensors + 2) : 0);
     return numbers * static_cast<int64_t>(sizeof(double));
 }
 
@@ -58,13 +62,17 @@ std::span<const double> Unpacker::take(int64_t count) {
     return values;
 }
 
-RankRow Unpacker::next(bool profiled) {
+RankRow Unpacker::next(bool profiled, bool asynchronous) {
     const std::span<const double> scalars = take(kScalars);
     RankRow row{};
     for (size_t k = 0; k < kTimes; ++k) row.times[kTimeColumns[k].time] = scalars[k];
     row.profile_bytes = scalars[kTimes];
     row.loss = take(replicas_);
     row.accuracy = take(replicas_);
+    if (asynchronous) {
+        row.staleness = take(replicas_);
+        row.replica_time = take(replicas_);
+    }
     if (!profiled) return row;
     row.norm = take(replicas_ * tensors_);
     row.update_norm = take(replicas_);

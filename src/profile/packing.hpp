@@ -15,6 +15,7 @@ struct RankRow {
     algorithms::Times times;
     double profile_bytes;
     std::span<const double> loss, accuracy;              ///< [R]
+    std::span<const double> staleness, replica_time;     ///< [R], empty if not asynchronous
     std::span<const double> norm;                        ///< [R, T], empty if not profiled
     std::span<const double> update_norm, gradient_norm;  ///< [R], empty if not profiled
 };
@@ -31,7 +32,7 @@ class Unpacker {
 public:
     Unpacker(const std::string& bytes, int64_t replicas, int64_t tensors);
     /// Throws RunError where the bytes end early.
-    RankRow next(bool profiled);
+    RankRow next(bool profiled, bool asynchronous = false);
     bool at_end() const { return left_.empty(); }
 
 private:

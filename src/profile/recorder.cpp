@@ -119,7 +119,8 @@ RunHead Recorder::Impl::head() const {
     }
     head.evaluated = evaluated_replicas(placement.replicas, options.evaluated);
     head.axes = {placement.replicas, placement.ranks, tensors, options.evaluated};
-    head.features = {options.norms, options.variance, options.after, options.validation};
+    head.features = {options.norms, options.variance, options.after, options.validation,
+                     options.asynchronous};
     head.planned = options.iterations;
     head.every = options.every;
     head.variance_every = options.variance_every;
@@ -261,7 +262,7 @@ void Recorder::Impl::note_scores(const std::vector<std::string>& all) {
         Unpacker unpacker(all[static_cast<size_t>(rank)], placement.count(rank), tensors);
         RankRow row{};
         for (const algorithms::IterationRecord& record : flying)
-            row = unpacker.next(record.profiled);
+            row = unpacker.next(record.profiled, record.asynchronous);
         for (const double value : row.loss) loss += value;
         for (const double value : row.accuracy) accuracy += value;
     }
@@ -290,6 +291,7 @@ void Recorder::iteration(const algorithms::IterationRecord& record) {
         m.records.push_back(record);
         algorithms::IterationRecord& kept = m.records.back();  // without what is packed
         kept.loss = kept.accuracy = kept.norm = kept.update_norm = kept.gradient_norm = {};
+        kept.staleness = kept.replica_time = {};
     }
     ++m.waiting;
     const bool last = record.iteration + 1 == m.options.iterations;

@@ -151,7 +151,7 @@ void RunFile::write_head(const RunHead& head) {
                            const Chunking& chunks) {
         return Table(group, columns, head.axes, head.precision, chunks);
     };
-    iterations = table(iteration_group, iteration_columns(), chunking(head, 1));
+    iterations = table(iteration_group, iteration_columns(head.features), chunking(head, 1));
     h5::write_attribute(iteration_group, "planned", head.planned);
     profile = table(parameter_group, profile_columns(head.features), chunking(head, head.every));
     variance = table(parameter_group, variance_columns(head.features),

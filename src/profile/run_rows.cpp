@@ -38,6 +38,10 @@ void append_iteration(Table& table, const algorithms::IterationRecord& record, i
         for (const RankRow& rank : ranks) column.add(rank.times[measured.time]);
         column.complete_row();  // a run that goes on may have had more ranks
     }
+    if (record.asynchronous) {
+        add_parts(table["staleness"], ranks, &RankRow::staleness);
+        add_parts(table["replica_time"], ranks, &RankRow::replica_time);
+    }
     table["iteration"].add(record.iteration);
 }
 
@@ -111,7 +115,8 @@ void append_rows(RunFile& file, GraphLog& graphs, const comm::Placement& placeme
     std::vector<RankRow> ranks;
     for (const algorithms::IterationRecord& record : records) {
         ranks.clear();
-        for (Unpacker& unpacker : unpackers) ranks.push_back(unpacker.next(record.profiled));
+        for (Unpacker& unpacker : unpackers)
+            ranks.push_back(unpacker.next(record.profiled, record.asynchronous));
         const int64_t graph = record.averaged ? graphs.row(record.round, file) : -1;
         append_iteration(file.iterations, record, graph, ranks);
         if (record.profiled && file.profile.find("norm")) {

@@ -74,7 +74,7 @@ std::vector<ColumnSpec> rank_columns() {
     };
 }
 
-std::vector<ColumnSpec> iteration_columns() {
+std::vector<ColumnSpec> iteration_columns(const Features& features) {
     std::vector<ColumnSpec> columns = {
         {"epoch", Kind::float64, "I", "epochs", "samples consumed by all replicas at the end of the iteration, over the training set's size"},
         {"lr", Kind::float64, "I", "1", "learning rate"},
@@ -90,6 +90,12 @@ std::vector<ColumnSpec> iteration_columns() {
     };
     for (const algorithms::TimeColumn& measured : algorithms::kTimeColumns) {
         columns.push_back({measured.name, Kind::float64, "I,r", "s", measured.help});
+    }
+    if (features.asynchronous) {
+        add(columns, {
+            {"staleness", Kind::float64, "I,n", "1", "what the gradient did not know of when it was applied: averagings (ad_psgd), iterations (swift)"},
+            {"replica_time", Kind::float64, "I,n", "s", "when the replica ended its iteration of this number, since the run's start; virtual where all replicas are in one process"},
+        });
     }
     // Last: a row is there when its number is.
     columns.push_back({"iteration", Kind::int64, "I", "iteration", "number of the iteration, from 0"});

@@ -33,7 +33,7 @@ struct ColumnSpec {
 
 /// What a run records beside what every run does.
 struct Features {
-    bool norms = true, variance = true, after = false, validation = false;
+    bool norms = true, variance = true, after = false, validation = false, asynchronous = false;
 };
 
 /// Extent of an axis that does not grow, by its letter; 2 for pairs ("K,2").
@@ -44,7 +44,7 @@ int64_t row_bytes(const std::vector<ColumnSpec>& columns, const Axes& axes, int6
 
 std::vector<ColumnSpec> tensor_columns();
 std::vector<ColumnSpec> rank_columns();
-std::vector<ColumnSpec> iteration_columns();
+std::vector<ColumnSpec> iteration_columns(const Features& features);
 std::vector<ColumnSpec> profile_columns(const Features& features);  ///< rows of profiled iterations
 std::vector<ColumnSpec> variance_columns(const Features& features);  ///< rows with variance
 std::vector<ColumnSpec> evaluation_columns(const Features& features);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/asynchronous/rank_peers.hpp"
 #include "arena/tree.hpp"
 #include "train/run_checks.hpp"
 
@@ -49,6 +50,14 @@ void estimate_exchange(const Estimated& run, Estimates& e) {
                          e.link_message_bytes * link_messages(*schedule, round, run.placement));
         }
     }
+}
+
+// What a rank keeps for those that do not wait for it.
+int64_t peers_bytes(const Estimated& run) {
+    const algorithms::Asynchronous* algorithm = run.stepper.algorithm().asynchronous();
+    if (!algorithm || run.placement.ranks == 1) return 0;
+    return algorithms::rows_of_rank_peers(*algorithm, *run.stepper.schedule()) *
+           run.layout.columns() * arena::size_of(run.plan.type);
 }
 
 // Each rank sends its maximal subtrees' float64 means, or the rows that they are, to the owners of
@@ -99,6 +108,12 @@ void estimate_delays(const Estimated& run, Estimates& e) {
     e.slowest_delay = slowest_delay(run.delays, placement, run.plan.iterations);
 }
 
+bool barriers_in_every_iteration(const TrainerPlan& plan) {
+    const algorithms::ProfilePlan& profile = plan.profile;
+    return profile.rows.mean_interval(plan.iterations) == 1 ||
+           profile.variance.mean_interval(plan.iterations) == 1;
+}
+
 std::string percent(double share) {
     return std::to_string(static_cast<int>(std::lround(100 * share))) + " %";
 }
@@ -128,6 +143,7 @@ Estimates estimate(const Estimated& run) {
     e.per_epoch = run.plan.per_epoch;
     e.left_out = run.batches.left_out;
     estimate_exchange(run, e);
+    e.received_bytes += peers_bytes(run);
     const int64_t element = arena::size_of(run.plan.type), local = run.placement.count(0);
     const int64_t columns = run.layout.columns();
     const int64_t elements = 2 * columns + run.buffer_columns + run.stepper.state_elements();
@@ -157,6 +173,13 @@ std::vector<std::string> warnings(const Estimated& run, const Estimates& e) {
         never_exchanges(run.stepper.algorithm(), *schedule, run.plan.iterations)) {
         out.push_back("/algorithm/period: nothing is exchanged in the run's " + iterations +
                       " (a shorter period, or a longer /length, would change that)");
+    }
+    if (run.stepper.algorithm().asynchronous() && run.plan.iterations > 1 &&
+        barriers_in_every_iteration(run.plan)) {
+        out.push_back(
+            "/profile/every: replicas wait for one another before every iteration that is "
+            "profiled, and here all are (longer /profile/every and /profile/variance/every would "
+            "let them run apart)");
     }
     if (const graphs::Staged* staged = run.stepper.staged()) {
         for (const auto& text : staged->warnings()) out.push_back(text);

@@ -133,6 +133,15 @@ struct Executor::Impl {
         b.accumulators.push_back(std::move(node));
     }
 
+    // The mean minibatch loss as a graph to go back through, and the score.
+    std::pair<torch::Tensor, Score> forward(Bound& b, size_t i, const data::Batch& batch) {
+        const torch::Tensor output = model.forward(b.weights[i], input_tensor(batch), true);
+        torch::Tensor loss = model.loss(output, batch);
+        const Score score{loss.item<double>(),
+                          model.correct(output.detach(), batch) / static_cast<double>(batch.count)};
+        return {std::move(loss), score};
+    }
+
     void backward(Bound& b, size_t i, const torch::Tensor& loss) {
         std::fill(reached.begin(), reached.end(), false);
         loss.backward();
@@ -157,16 +166,22 @@ void Executor::gradients(arena::Rows x, data::Loader& loader, algorithms::Timers
             const algorithms::TimedScope waiting(timers, algorithms::Time::data);
             batch = &loader.next();
         }
-        const torch::Tensor output =
-            impl_->model.forward(bound.weights[i], input_tensor(*batch), true);
-        const torch::Tensor mean_loss = impl_->model.loss(output, *batch);
-        loss[i] = mean_loss.item<double>();
-        accuracy[i] =
-            impl_->model.correct(output.detach(), *batch) / static_cast<double>(batch->count);
+        const auto [mean_loss, score] = impl_->forward(bound, static_cast<size_t>(i), *batch);
+        loss[i] = score.loss;
+        accuracy[i] = score.accuracy;
         if (i + 1 == x.count) impl_->watch.start(&ready);
         impl_->backward(bound, static_cast<size_t>(i), mean_loss);
     }
     impl_->watch.finish();
+}
+
+Executor::Score Executor::gradient(arena::Rows x, int64_t i, const data::Batch& batch,
+                                   algorithms::Timers& timers) {
+    Impl::Bound& bound = impl_->bind(x);
+    const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
+    const auto [mean_loss, score] = impl_->forward(bound, static_cast<size_t>(i), batch);
+    impl_->backward(bound, static_cast<size_t>(i), mean_loss);
+    return score;
 }
 
 void Executor::distil(arena::Rows x, arena::Rows teacher, const BatchOf& batch, double temperature,

@@ -33,6 +33,13 @@ public:
                    const std::function<void(arena::Columns)>& ready, double* loss,
                    double* accuracy);
 
+    /// The gradient of the local replica i alone, at row i of x, on `batch`, into its gradient row;
+    /// the minibatch's loss and accuracy.
+    struct Score {
+        double loss, accuracy;
+    };
+    Score gradient(arena::Rows x, int64_t i, const data::Batch& batch, algorithms::Timers& timers);
+
     /// The minibatch of the local replica i; valid until the following call.
     using BatchOf = std::function<const data::Batch&(int64_t i)>;
     /// Gradients at x of how far the model's outputs are from those at `teacher` (same shape as x)

@@ -34,6 +34,27 @@ void check_controller(const graphs::Staged& staged, const algorithms::Algorithm&
                     " cannot: choose \"by\": \"degree\", or the algorithm dsgd");
 }
 
+void check_asynchronous(const comm::World& world, int64_t replicas, const RunSpec& spec,
+                        const graphs::Staged* staged, const std::string& name) {
+    if (world.size() > 1 && world.size() != replicas) {
+        throw UserError("/algorithm: " + name + " has its replicas in one process or each on a " +
+                        "rank of its own, and there are " + std::to_string(world.size()) +
+                        " ranks for " + std::to_string(replicas) + " replicas: start 1 or " +
+                        std::to_string(replicas) + ", or choose the algorithm dsgd");
+    }
+    if (staged) {
+        throw UserError("/graph: goes from graph to graph by the run's iterations, but with " +
+                        name +
+                        " each replica has its own: choose a single graph, or the "
+                        "algorithm dsgd");
+    }
+    if (spec.profile.after) {
+        throw UserError("/profile/after: with " + name +
+                        " there is no moment when all replicas "
+                        "have just averaged: leave it out, or choose the algorithm dsgd");
+    }
+}
+
 void check_temperature(const algorithms::Algorithm& algorithm, const std::string& name,
                        int64_t classes) {
     if (classes > 0 || algorithm.temperature() == 1) return;

@@ -6,6 +6,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/optimizers/optimizer.hpp"
+#include "comm/world.hpp"
 #include "data/loader.hpp"
 #include "graphs/schedules/staged.hpp"
 #include "train/run_spec.hpp"
@@ -23,6 +24,11 @@ void check_rates(const algorithms::LearningRate& rates, const std::string& algor
 /// A controller may average again only where the algorithm, called `name`, can. Throws UserError.
 void check_controller(const graphs::Staged& staged, const algorithms::Algorithm& algorithm,
                       const std::string& name, int64_t iterations);
+
+/// What does not go together with an asynchronous algorithm, called `name`; `staged` is what in its
+/// graph goes from graph to graph, or null. Throws UserError.
+void check_asynchronous(const comm::World& world, int64_t replicas, const RunSpec& spec,
+                        const graphs::Staged* staged, const std::string& name);
 
 /// Outputs for real targets have no temperature. `algorithm` is called `name`; `classes` is 0 for
 /// such targets. Throws UserError.

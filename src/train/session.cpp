@@ -4,6 +4,7 @@
 
 #include "algorithms/optimizers/optimizer_spec.hpp"
 #include "base/error.hpp"
+#include "train/asynchronous_trainer.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
 #include "train/run_checks.hpp"
@@ -97,11 +98,15 @@ struct Session::Impl {
                                  plan.profile,
                                  {spec.message.codec, spec.seed.message},
                                  nullptr,
-                                 minibatch()},
+                                 minibatch(),
+                                 spec.seed.graph},
             schedule);
         check_temperature(stepper->algorithm(), row.name, data.train->classes());
         if (const graphs::Staged* staged = stepper->staged()) {
             check_controller(*staged, stepper->algorithm(), row.name, plan.iterations);
+        }
+        if (stepper->algorithm().asynchronous()) {
+            check_asynchronous(world, placement.replicas, spec, stepper->staged(), row.name);
         }
     }
 
@@ -133,6 +138,12 @@ struct Session::Impl {
                                                 stepper->exchange(), data, evaluation);
     }
 
+    /// Of an asynchronous algorithm's gradients.
+    algorithms::ComputeTimes compute_times() const {
+        return algorithms::ComputeTimes(stepper->algorithm().asynchronous()->pace(),
+                                        spec.seed.delay, delays);
+    }
+
     void make_loader() {
         data::Loader::Options loading;
         loading.first_iteration = plan.first;
@@ -143,6 +154,9 @@ struct Session::Impl {
         loading.order = model->order();
         loading.augment = data::DataSpec::section().read(options.spec.at("data")).augment;
         loading.augment_seed = spec.seed.augment;
+        if (stepper->algorithm().asynchronous() && world.size() == 1) {
+            loading.asks = asks_of(plan, compute_times(), placement.replicas);
+        }
         loader = std::make_unique<data::Loader>(data.train, partition, batches, loading);
         replay = std::make_unique<data::Replay>(data.train, partition, batches, loading);
         stepper->distil_by(
@@ -179,6 +193,7 @@ arena::DType Session::type() const { return impl_->spec.precision; }
 const TrainerPlan& Session::plan() const { return impl_->plan; }
 const graphs::Schedule* Session::schedule() const { return impl_->schedule.schedule.get(); }
 const graphs::Staged* Session::staged() const { return impl_->schedule.staged(); }
+bool Session::asynchronous() const { return impl_->stepper->algorithm().asynchronous(); }
 const std::vector<int64_t>& Session::evaluated() const { return impl_->evaluation.replicas; }
 bool Session::has_validation() const { return impl_->data.validation != nullptr; }
 const std::vector<std::pair<std::string, std::string>>& Session::data_checksums() const {
@@ -194,7 +209,11 @@ std::vector<std::string> Session::warnings(const Estimates& estimates) const {
 }
 
 std::string Session::remark() const { return impl_->stepper->algorithm().remark(impl_->world); }
-std::string Session::rows_on_host() const { return impl_->stepper->exchange().rows_on_host(); }
+std::string Session::rows_on_host() const {
+    std::string how = impl_->stepper->exchange().rows_on_host();
+    if (asynchronous() && !how.empty()) how = "as messages (replicas do not wait for one another)";
+    return how;
+}
 void Session::prepare() { impl_->prepare(); }
 
 double Session::seconds_per_iteration() {
@@ -203,7 +222,9 @@ double Session::seconds_per_iteration() {
     const data::Batch& batch = plain.fill(*impl_->data.train, 0, count);
     return impl_->executor->estimate_seconds(batch) *
                static_cast<double>(impl_->replicas->x().count) +
-           slowest_delay(impl_->delays, impl_->placement, impl_->plan.iterations);
+           (asynchronous() && impl_->world.size() == 1
+                ? 0
+                : slowest_delay(impl_->delays, impl_->placement, impl_->plan.iterations));
 }
 
 std::string Session::cannot_change_replicas(const CheckpointHead& head) const {
@@ -259,6 +280,10 @@ std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoi
     const TrainerParts parts{s.world,    *s.replicas,  *s.executor,      *s.loader,
                              *s.stepper, *s.evaluator, *s.learning_rate, s.delays,
                              observer,   clock,        checkpoint};
+    if (s.stepper->algorithm().asynchronous()) {
+        return s.world.size() == 1 ? train_asynchronously(parts, s.plan, s.compute_times())
+                                   : train_on_ranks(parts, s.plan);
+    }
     return dbench::train::train(parts, s.plan);
 }
 

@@ -51,6 +51,7 @@ public:
     const TrainerPlan& plan() const;
     const graphs::Schedule* schedule() const;  ///< null for algorithms that take no graph
     const graphs::Staged* staged() const;      ///< what in it goes from graph to graph, or null
+    bool asynchronous() const;                 ///< replicas do not wait for each other
     const std::vector<int64_t>& evaluated() const;  ///< replicas whose local models are evaluated
     bool has_validation() const;
     const std::vector<std::pair<std::string, std::string>>& data_checksums() const;

@@ -26,6 +26,7 @@ TEST_CASE("every algorithm agrees with its reference and keeps its promises") {
     comm::World world{comm::launch()};
     for (const int64_t n : {7}) {
         for (const auto& subject : conform::subjects("")) {
+            if (subject.row->accepts.one_process && world.size() > 1) continue;
             const auto report =
                 conform::conform(world, subject, {.replicas = n, .thorough = false});
             check(report);
@@ -39,6 +40,8 @@ TEST_CASE("every algorithm agrees with its reference and keeps its promises") {
 TEST_CASE("known equalities hold") {
     comm::World world{comm::launch()};
     for (const auto& equality : conform::equalities()) {
-        check(conform::conform(world, equality, {}));
+        const auto report = conform::conform(world, equality, {});
+        if (world.size() > 1 && report.skipped == "on several ranks its numbers depend on timing") continue;
+        check(report);
     }
 }

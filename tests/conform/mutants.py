@@ -74,6 +74,19 @@ MUTANTS = [
     of("powergossip_starts_at_once", "powergossip", ("if (step.t > 0 && degree_", "if (degree_")),
     of("powergossip_of_a_difference_from_oneself", "powergossip",
        ("const bool first = step.x.first + i < heard[k].replica;", "const bool first = true;")),
+    # Asynchronous.
+    of("ad_psgd_asks_both_ways", "ad_psgd", ("return j > turn.replica ? j : -1;", "return j;")),
+    of("ad_psgd_counts_one_averaging_less", "ad_psgd",
+       ("return peers.averagings(turn.replica);", "return peers.averagings(turn.replica) - 1;")),
+    of("ad_psgd_draws_itself", "ad_psgd", ("            if (link.peer == i) continue;\n", "")),
+    of("ad_psgd_draws_once_for_all", "ad_psgd",
+       ("{static_cast<uint64_t>(turn.replica), static_cast<uint64_t>(turn.iteration)}",
+        "{uint64_t{0}, static_cast<uint64_t>(turn.iteration)}")),
+    of("swift_staleness_off_by_one", "swift",
+       ("return turn.iteration - peers", "return turn.iteration + 1 - peers")),
+    of("swift_takes_its_own_place_in_another_row", "swift",
+       ("schedule().in(round, static_cast<int>(turn.replica))",
+        "schedule().in(round, static_cast<int>((turn.replica + 1) % replicas()))")),
     # Iteration 0 and what lies before it.
     of("d2_without_correction", "d2",
        gone("        step.combine(correction_, {{1, correction_}, {share_, change_.rows()}}, "

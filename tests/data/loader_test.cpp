@@ -54,6 +54,24 @@ Expected expected(const Setting& s, int64_t t, int64_t replica, bool augment, Or
 
 }  // namespace
 
+TEST_CASE("the loader serves any order that is asked for, replicas in different epochs too") {
+    const auto s = setting(R"({"type": "shapes", "train": 70, "test": 1, "batch_size": 6})", 4);
+    const std::vector<data::Ask> order = {{3, 2}, {0, 1}, {5, 2}, {1, 1}, {2, 3}, {2, 1}};
+    Loader::Options options;
+    options.asks = [&order, k = size_t{0}]() mutable -> std::optional<data::Ask> {
+        if (k == order.size()) return std::nullopt;
+        return order[k++];
+    };
+    Loader loader(s.sets.train, s.partition, s.plan, options);
+    for (const data::Ask& ask : order) {
+        const Expected right = expected(s, ask.iteration, ask.replica, false, Order::contiguous);
+        const data::Batch& batch = loader.next();
+        CHECK(std::memcmp(batch.inputs, right.inputs.data(), right.inputs.size() * 4) == 0);
+        CHECK(std::equal(right.labels.begin(), right.labels.end(), batch.labels));
+    }
+    CHECK_THROWS_AS(loader.next(), std::logic_error);
+}
+
 TEST_CASE("the loader's batches are those of the definition, whatever the queue") {
     const auto s = setting(R"({"type": "shapes", "train": 70, "test": 1, "batch_size": 6})", 4);
     REQUIRE(s.plan.per_epoch == 2);

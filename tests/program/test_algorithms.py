@@ -85,6 +85,9 @@ ALGORITHMS = {
     "moniqua two bits": {"algorithm": {"type": "moniqua", "bits": 2, "theta": 0.5, "gamma": 0.1}},
     "powergossip": {"algorithm": "powergossip"},
 }
+# All their replicas are in one process: test_asynchronous.py has the rest of their tests.
+ASYNCHRONOUS = {"ad_psgd": {"algorithm": "ad_psgd", "graph": "random_matching"},
+                "swift": {"algorithm": "swift"}}
 CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "implementation": None,
        "data": {"type": "shapes", "train": 240, "test": 48, "batch_size": 8},
        "optimizer": {"type": "sgd", "lr": 0.05}, "length": {"iterations": 7},
@@ -94,7 +97,7 @@ CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "im
 def test_every_algorithm_is_tried(dbench):
     listed = json.loads(dbench("list", "algorithms", "--json").stdout)
     names = set(listed["algorithms"] if "algorithms" in listed else listed)
-    assert {name.split()[0] for name in ALGORITHMS} == names
+    assert {name.split()[0] for name in ALGORITHMS} | set(ASYNCHRONOUS) == names
 
 
 IMAGES = {**CNN, "replicas": 4, "length": {"iterations": 80},
@@ -102,7 +105,7 @@ IMAGES = {**CNN, "replicas": 4, "length": {"iterations": 80},
           "data": {"type": "fashion_mnist", "batch_size": 16,
                    "limit": {"train": 4000, "test": 500}},
           "profile": {"variance": "off"}, "evaluate": {"every": None, "replicas": 2}}
-DEFAULTS = [name for name in ALGORITHMS if " " not in name]
+DEFAULTS = [name for name in ALGORITHMS if " " not in name] + list(ASYNCHRONOUS)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +113,8 @@ def on_images(shared):
     data = os.environ.get("DBENCH_DATA")
     if not data or not os.path.isdir(os.path.join(data, "fashion-mnist")):
         pytest.skip("DBENCH_DATA has no Fashion-MNIST")
-    return Together(shared, "images", {name: {**IMAGES, **ALGORITHMS[name]} for name in DEFAULTS},
+    return Together(shared, "images", {name: {**IMAGES, **(ALGORITHMS | ASYNCHRONOUS)[name]}
+                                      for name in DEFAULTS},
                     env={"DBENCH_DATA": data})
 
 

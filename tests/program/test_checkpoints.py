@@ -41,6 +41,9 @@ STATES = {  # every kind of state
                         "graph": {"type": "epidemic", "degree": 2}},
     "vectors of links": {"algorithm": "powergossip"},
     "a count that is told at the end": {"algorithm": {"type": "moniqua", "theta": 0.01}},
+    "virtual time": {"algorithm": "ad_psgd", "graph": "random_matching",
+                     "optimizer": {"type": "adam", "lr": 0.002},
+                     "profile": {"every": {"iterations": 16}, "variance": "off"}},
     "batch norm": {"model": "resnet20", "replicas": 2, "length": {"iterations": 24},
                    "checkpoint": {"every": {"iterations": 2}}},
 }

@@ -29,7 +29,8 @@ def figure(runs: list[Run], x: str = "iterations", each: bool = False):
     """Accuracy and loss of the mean model. Seconds of several runs are refused where they do not
     compare."""
     if x == "seconds":
-        refuse_times(["seconds"], ["; ".join(caveats(run)) for run in runs], "--x")
+        notes = ["" if series.virtual(run) else "; ".join(caveats(run)) for run in runs]
+        refuse_times(["seconds"], notes, "--x")
     drawing, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
     settings = style.settings(runs, each)
     for axis, what in ((left, "accuracy"), (right, "loss")):

@@ -25,6 +25,12 @@ struct IterationRecord {
 
     std::vector<double> loss, accuracy;  ///< [R] minibatch, where the gradient was taken
 
+    // Where replicas do not wait for each other (else empty): each has its own iteration of this
+    // number.
+    bool asynchronous = false;
+    std::vector<double> staleness;     ///< [R] Asynchronous::staleness
+    std::vector<double> replica_time;  ///< [R] when it ended, in seconds from the run's start
+
     Times times;  ///< of this rank
     double profile_bytes = 0;
     double control_bytes = 0;  ///< for a controller, all replicas, as if each had a rank

@@ -55,10 +55,10 @@ void Probe::finish() {
     }
 }
 
-void Probe::gradient(arena::Rows g, arena::Columns columns) {
+void Probe::gradient(arena::Rows g, arena::Columns columns, int64_t first) {
     if (!profiled_) return;
     const TimedScope scope(timers_, Time::profile);
-    arena::squares(layout_, g, columns, gradient_.data());
+    arena::squares(layout_, g, columns, gradient_.data() + cell(first));
 }
 
 void Probe::about_to_average(arena::Rows x) {

@@ -37,10 +37,13 @@ public:
     void begin(int64_t t, IterationRecord& record, Needs needs = {});
     void finish();
 
-    /// Gradients of `columns`, complete and not yet reduced.
-    void gradient(arena::Rows g, arena::Columns columns);
-    /// Where optimizers leave ||lr d||^2 per row and segment; null where not asked for.
-    double* squared_update() { return profiled_ ? update_.data() : nullptr; }
+    /// Gradients of `columns`, complete and not yet reduced, from local row `first` on.
+    void gradient(arena::Rows g, arena::Columns columns, int64_t first = 0);
+    /// Where optimizers leave ||lr d||^2 per row and segment, from local row `first` on; null where
+    /// not asked for.
+    double* squared_update(int64_t first = 0) {
+        return profiled_ ? update_.data() + cell(first) : nullptr;
+    }
     /// The whole of x as it is just before averaging, or after the update where there is none.
     /// Collective where variance is due.
     void about_to_average(arena::Rows x);
@@ -60,6 +63,9 @@ public:
     bool wants_after() const { return variance_due_ && plan_.after; }
 
 private:
+    int64_t cell(int64_t local) const {
+        return local * static_cast<int64_t>(layout_.segments().size());
+    }
     /// Returns the bytes that this rank sent for it.
     uint64_t spread(arena::Rows x, std::vector<double>& variance, double& consensus_distance);
 

@@ -66,8 +66,9 @@ Stepper::Parts Stepper::make(const StepSpec& spec) const {
     Compression compression = spec.compression;
     if (!compression.codec) compression.codec = make_codec("float32");
     return {optimizer->make(spec.optimizer, layout_),
-            spec.row.make(spec.algorithm, {placement_.replicas, schedule(), spec.run, spec.lr_max,
-                                           &layout_, spec.type, compression, spec.minibatch})};
+            spec.row.make(spec.algorithm,
+                          {placement_.replicas, schedule(), spec.run, spec.lr_max, &layout_,
+                           spec.type, compression, spec.minibatch, spec.seed})};
 }
 
 void Stepper::Parts::declare(arena::StateTable& table) {
@@ -111,15 +112,18 @@ void Stepper::step(int64_t t, double lr, const Gradients& gradients, IterationRe
     control_.end(t, probe_);
 
     const Sent sent = parts_.algorithm->sent(t, record.round);
-    const int64_t times = 1 + step.more_rounds;
+    tell(sent, 1 + step.more_rounds, record);
+    record.control_bytes = control_.bytes();
+    timers_.stop();
+    record.times = timers_.all();
+}
+
+void Stepper::tell(const Sent& sent, int64_t times, IterationRecord& record) const {
     record.averaged = sent.averaged;
     record.rounds = sent.rounds * times;
     record.degree = sent.degree;
     record.messages = sent.messages * times;
     record.bytes_sent = bytes_of(sent) * static_cast<double>(times);
-    record.control_bytes = control_.bytes();
-    timers_.stop();
-    record.times = timers_.all();
 }
 
 double Stepper::bytes_of(const Sent& sent) const {

@@ -11,6 +11,7 @@
 #include "algorithms/step/control.hpp"
 #include "algorithms/step/observer.hpp"
 #include "algorithms/step/probe.hpp"
+#include "algorithms/step/timeline.hpp"
 #include "algorithms/step/timers.hpp"
 #include "base/json.hpp"
 
@@ -43,10 +44,42 @@ struct StepSpec {
     Compression compression = {};                   ///< for algorithms that compress their messages
     const OptimizerEntry* optimizer_row = nullptr;  ///< null: that of the table
     Minibatch minibatch = {};                       ///< for algorithms that linearise
+    uint64_t seed = 1;                              ///< of neighbours that the algorithm draws
 };
 
 /// Calls its argument for each range of columns, once, when the gradients are complete there.
 using Gradients = std::function<void(const std::function<void(arena::Columns)>& ready)>;
+
+/// Iterations [begin, end) of an asynchronous algorithm in virtual time: all replicas wait for each
+/// other at both ends.
+struct Span {
+    int64_t begin, end;
+    const ComputeTimes& times;
+    std::function<double(int64_t t)> lr;
+    /// Writes the gradient of a turn at the snapshots' row into that of g, and its loss and
+    /// accuracy into the record of its iteration, [R] each.
+    std::function<void(const Turn&, arena::Rows snapshots, IterationRecord&)> gradient;
+};
+
+/// Iterations [begin, end) of an asynchronous algorithm, each replica on a rank of its own and in
+/// real time.
+struct RankSpan {
+    int64_t begin = 0, end = 0;
+    std::function<double(int64_t t)> lr;
+    /// As for Span, of this rank's replica.
+    std::function<void(const Turn&, arena::Rows snapshots, IterationRecord&)> gradient;
+    std::function<bool()> wish;     ///< whether this rank wishes to stop
+    std::function<double()> clock;  ///< seconds since the run's start
+};
+
+/// What has become of one: all ranks have ended as many iterations as there are records, which may
+/// be fewer than were meant where one has wished to stop.
+struct RankSpanEnd {
+    std::vector<IterationRecord> records;
+    bool stop;
+};
+
+class RankPeers;
 
 class Stepper {
 public:
@@ -85,6 +118,11 @@ public:
     /// begins here. Collective.
     void step(int64_t t, double lr, const Gradients& gradients, IterationRecord& record,
               Observer& observer);
+    /// The same for an asynchronous algorithm, whose replicas are all local: a record for each
+    /// iteration of the span. What is due in iteration `begin` is measured as it stands there.
+    std::vector<IterationRecord> advance(const Span& span);
+    /// The same where each replica has a rank to itself. Collective.
+    RankSpanEnd advance(const RankSpan& span, RankPeers& peers);
 
 private:
     struct Parts {
@@ -94,6 +132,10 @@ private:
     };
     Parts make(const StepSpec& spec) const;
     void around(const Gradients& gradients, Step& step);
+    std::vector<IterationRecord> begin_records(int64_t begin, int64_t end,
+                                               const std::function<double(int64_t)>& lr) const;
+    void apply(const Turn& turn, double lr, bool measured);
+    void tell(const Sent& sent, int64_t times, IterationRecord& record) const;
 
     const comm::Placement& placement_;
     const arena::Layout& layout_;

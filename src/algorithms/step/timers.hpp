@@ -43,6 +43,10 @@ class Times {
 public:
     double& operator[](Time time) { return seconds_[static_cast<size_t>(time)]; }
     double operator[](Time time) const { return seconds_[static_cast<size_t>(time)]; }
+    /// Adds a share of all that another has measured.
+    void add(const Times& other, double share) {
+        for (size_t k = 0; k < seconds_.size(); ++k) seconds_[k] += share * other.seconds_[k];
+    }
 
 private:
     std::array<double, 9> seconds_{};

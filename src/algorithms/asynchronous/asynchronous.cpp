@@ -1,0 +1,31 @@
+#include "algorithms/asynchronous/asynchronous.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace dbench::algorithms {
+
+using base::Parameter;
+
+std::vector<Parameter> pace_parameters() {
+    return {Parameter::number("gradient_seconds", "1",
+                              "virtual seconds that a gradient takes on the mean; /delays come on "
+                              "top")
+                .greater_than(0),
+            Parameter::number("jitter", "0.1",
+                              "a gradient takes between 1 - jitter and 1 + jitter of that, drawn "
+                              "for each replica and iteration")
+                .at_least(0)
+                .at_most(1)};
+}
+
+Asynchronous::Asynchronous(const base::Json& spec, const AlgorithmContext& context)
+    : schedule_(context.schedule),
+      replicas_(context.replicas),
+      pace_{spec.at("gradient_seconds"), spec.at("jitter")} {}
+
+void Asynchronous::declare(arena::StateTable& state) {
+    snapshots_ = state.scratch();
+    state.value("algorithm/clock", clock_);
+}
+
+}  // namespace dbench::algorithms

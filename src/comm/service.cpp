@@ -183,6 +183,11 @@ bool Service::may_begin(int64_t t, bool wish) {
     return begins;
 }
 
+bool Service::stopping() const {
+    const std::lock_guard lock(mutex_);
+    return stopping_;
+}
+
 Service::Reached Service::rest() {
     const std::string what = "the end of asynchronous iterations";
     wait_until(what, [this] { return !asks(); });

@@ -43,6 +43,8 @@ public:
     /// Before iteration t, in order, with this rank's wish to stop: whether it belongs to the
     /// segment.
     bool may_begin(int64_t t, bool wish);
+    /// Whether all have agreed to stop before the segment's end.
+    bool stopping() const;
     /// Serves until all ranks have finished their iterations. Collective. A rank that is merely
     /// slow is waited for as long as it goes on.
     Reached rest();

@@ -35,7 +35,9 @@ std::string train_on_ranks(const TrainerParts& p, const TrainerPlan& plan) {
                                                    *p.stepper.schedule(), p.replicas.x());
     const auto gradient = [&](const Turn& turn, arena::Rows snapshots, IterationRecord& record) {
         between.check(turn.iteration);
-        record.times[Time::delay] = between.hold_up(turn.iteration);
+        if (!peers->service().stopping()) {  // else the others wait for those behind
+            record.times[Time::delay] = between.hold_up(turn.iteration);
+        }
         const data::Batch* batch;
         {
             const TimedScope waiting(p.stepper.timers(), Time::data);

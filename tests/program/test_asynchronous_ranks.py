@@ -100,7 +100,7 @@ def test_a_slow_rank_holds_up_nobody(runs, name):
 
 def test_a_signal_to_one_rank_stops_all_at_one_iteration(dbench):
     changes = {**LONG, "replicas": 2, "graph": "complete", "algorithm": "ad_psgd",
-               "delays": [{"replicas": [0], "seconds": 0.01}]}
+               "delays": [{"replicas": [0], "seconds": 0.001}]}
     path = dbench.folder / "out.h5"
     run = dbench.start("run", dbench.spec(changes), "--output", path, ranks=2)
     while not path.exists():

@@ -34,6 +34,7 @@ struct ColumnSpec {
 /// What a run records beside what every run does.
 struct Features {
     bool norms = true, variance = true, after = false, validation = false;
+    bool perplexity = false;
 };
 
 /// Extent of an axis that does not grow, by its letter; 2 for pairs ("K,2").

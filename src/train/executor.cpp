@@ -9,6 +9,7 @@
 #include <map>
 
 #include "arena/kernels.hpp"
+#include "base/random.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
@@ -86,13 +87,15 @@ struct Executor::Impl {
 
     const Model& model;
     Replicas& replicas;
+    uint64_t dropout_seed;
     BucketWatch watch;
     std::map<const void*, Bound> bound;  // by the memory of x
     std::vector<bool> reached;           // tensors whose gradient this backward has written
 
-    Impl(const Model& m, Replicas& r)
+    Impl(const Model& m, Replicas& r, uint64_t seed)
         : model(m),
           replicas(r),
+          dropout_seed(seed),
           watch(r.layout(), r.x().type),
           reached(r.layout().tensors().size()) {}
 
@@ -103,7 +106,8 @@ struct Executor::Impl {
         for (int64_t i = 0; i < x.count; ++i) {
             Weights w{views(replicas.layout(), x, i),
                       views(replicas.buffer_layout(), replicas.buffers(), i),
-                      views(replicas.layout(), replicas.g(), i)};
+                      views(replicas.layout(), replicas.g(), i),
+                      views(replicas.carried_layout(), replicas.carried(), i)};
             for (torch::Tensor& parameter : w.parameters) parameter.requires_grad_(true);
             b.weights.push_back(std::move(w));
             const size_t tensors = b.weights.back().parameters.size();
@@ -129,6 +133,21 @@ struct Executor::Impl {
         b.accumulators.push_back(std::move(node));
     }
 
+    /// In training, whichever rank holds local replica i.
+    torch::Tensor forward(const Weights& weights, const data::Batch& batch, int64_t t, int64_t i) {
+        if (model.declaration().draws) {
+            const auto replica = static_cast<uint64_t>(replicas.x().first + i);
+            torch::manual_seed(base::Random(dropout_seed, base::Purpose::dropout,
+                                            {replica, static_cast<uint64_t>(t)})
+                                   .bits64() >>
+                               1);
+        }
+        if (!batch.continues) {
+            for (torch::Tensor each : weights.carried) each.zero_();
+        }
+        return model.forward(weights, input_tensor(batch), true);
+    }
+
     void backward(Bound& b, size_t i, const torch::Tensor& loss) {
         std::fill(reached.begin(), reached.end(), false);
         loss.backward();
@@ -138,11 +157,11 @@ struct Executor::Impl {
     }
 };
 
-Executor::Executor(const Model& model, Replicas& replicas)
-    : impl_(std::make_unique<Impl>(model, replicas)) {}
+Executor::Executor(const Model& model, Replicas& replicas, uint64_t dropout_seed)
+    : impl_(std::make_unique<Impl>(model, replicas, dropout_seed)) {}
 Executor::~Executor() = default;
 
-void Executor::gradients(arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
+void Executor::gradients(int64_t t, arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
                          const std::function<void(arena::Columns)>& ready, double* loss,
                          double* accuracy) {
     Impl::Bound& bound = impl_->bind(x);
@@ -153,20 +172,19 @@ void Executor::gradients(arena::Rows x, data::Loader& loader, algorithms::Timers
             const algorithms::TimedScope waiting(timers, algorithms::Time::data);
             batch = &loader.next();
         }
-        const torch::Tensor output =
-            impl_->model.forward(bound.weights[i], input_tensor(*batch), true);
+        const torch::Tensor output = impl_->forward(bound.weights[i], *batch, t, i);
         const torch::Tensor mean_loss = impl_->model.loss(output, *batch);
         loss[i] = mean_loss.item<double>();
         accuracy[i] =
-            impl_->model.correct(output.detach(), *batch) / static_cast<double>(batch->count);
+            impl_->model.correct(output.detach(), *batch) / static_cast<double>(batch->terms);
         if (i + 1 == x.count) impl_->watch.start(&ready);
         impl_->backward(bound, static_cast<size_t>(i), mean_loss);
     }
     impl_->watch.finish();
 }
 
-void Executor::distil(arena::Rows x, arena::Rows teacher, const BatchOf& batch, double temperature,
-                      algorithms::Timers& timers) {
+void Executor::distil(int64_t t, arena::Rows x, arena::Rows teacher, const BatchOf& batch,
+                      double temperature, algorithms::Timers& timers) {
     Impl::Bound& bound = impl_->bind(x);
     const Model& model = impl_->model;
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
@@ -178,13 +196,14 @@ void Executor::distil(arena::Rows x, arena::Rows teacher, const BatchOf& batch, 
         }
         Weights student = bound.weights[static_cast<size_t>(i)];
         for (torch::Tensor& buffer : student.buffers) buffer = buffer.clone();
+        student.carried.clear();
         torch::Tensor wanted;
         {
             const torch::NoGradGuard no_grad;
             const Weights weights{views(impl_->replicas.layout(), teacher, i), student.buffers};
-            wanted = model.forward(weights, input_tensor(*data), true);
+            wanted = impl_->forward(weights, *data, t, i);
         }
-        const torch::Tensor output = model.forward(student, input_tensor(*data), true);
+        const torch::Tensor output = impl_->forward(student, *data, t, i);
         impl_->backward(bound, static_cast<size_t>(i), model.distance(output, wanted, temperature));
     }
 }

@@ -53,6 +53,7 @@ public:
     const graphs::Staged* staged() const;      ///< what in it goes from graph to graph, or null
     const std::vector<int64_t>& evaluated() const;  ///< replicas whose local models are evaluated
     bool has_validation() const;
+    bool has_tokens() const;  ///< evaluations have a perplexity
     const std::vector<std::pair<std::string, std::string>>& data_checksums() const;
     /// How unlike the replicas' labels are; nothing where the data has none.
     std::optional<data::Heterogeneity> heterogeneity() const;

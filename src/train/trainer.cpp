@@ -99,7 +99,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         const double delay = p.delays.seconds(first, count, t);
         const auto gradients = [&](const auto& ready) {
             hold_up(p, delay);
-            p.executor.gradients(p.replicas.x(), p.loader, p.stepper.timers(), ready,
+            p.executor.gradients(t, p.replicas.x(), p.loader, p.stepper.timers(), ready,
                                  record.loss.data(), record.accuracy.data());
         };
         p.stepper.step(t, p.learning_rate.at(t), gradients, record, p.observer);

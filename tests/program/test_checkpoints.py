@@ -12,6 +12,7 @@ import time
 import h5py
 import numpy as np
 import pytest
+from conftest import ROOT
 from results import differences, read
 
 CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "implementation": None,
@@ -38,6 +39,11 @@ STATES = {  # every kind of state
     "public copies, keyed noise": {"algorithm": "beer", "message": {"type": "qsgd", "bits": 4}},
     "vectors of links": {"algorithm": "powergossip"},
     "a count that is told at the end": {"algorithm": {"type": "moniqua", "theta": 0.01}},
+    "texts that go on, dropout": {
+        "model": {"type": "lstm", "hidden": 12, "layers": 2, "dropout": 0.3},
+        "data": {"type": "text", "path": str(ROOT / "README.md"), "sequence": 8, "batch_size": 2,
+                 "partition": "stream", "limit": {"train": 200, "test": 16}},
+        "optimizer": {"type": "sgd", "lr": 0.5, "clip_norm": 1}},
     "batch norm": {"model": "resnet20", "replicas": 2, "length": {"iterations": 24},
                    "checkpoint": {"every": {"iterations": 2}}},
 }

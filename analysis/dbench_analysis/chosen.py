@@ -50,7 +50,8 @@ class Runs(Sequence[Run]):
 
     def frame(self) -> pd.DataFrame:
         """What `show` prints of each run, as text with units."""
-        columns = [field for field in fields.chosen(None) if field.key != "name"]
+        columns = [field for field in fields.chosen(None, fields.default(self._runs))
+                   if field.key != "name"]
         return pd.DataFrame({field.title: [field.show(field.value(run)) for run in self]
                              for field in columns}, index=pd.Index(self.labels, name="run"))
 

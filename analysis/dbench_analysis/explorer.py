@@ -37,7 +37,7 @@ def table(runs: list[Run], labels: list[str]) -> str:
     """The filter, and a row for each run that bears all its facts. What all runs share is said
     once, above."""
     columns, shared = [], []
-    for key in ("status", "seed", "lr", *fields.DEFAULT):
+    for key in ("status", "seed", "lr", *fields.default(runs)):
         if key in ("name", "implementation"):  # the run's label tells it
             continue
         column = fields.COLUMNS[key]
@@ -85,8 +85,9 @@ def curves(runs: list[Run], labels: list[str]) -> str:
         '<span><svg viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4H28" stroke-width="3" '
         f"{line}/></svg>{text(label)}</span>"
         for label, line in dict.fromkeys((one.look.label, stroke(one.look)) for one in told))
+    less = series.less_is_better(runs)
     wanted = [("accuracy of the mean model", "accuracy", percent),
-              ("loss of the mean model", "loss", number),
+              (f"{less} of the mean model", less, number),
               ("consensus distance", "consensus", number)]
     pictures = []
     for title, what, show in wanted:

@@ -208,7 +208,8 @@ def _table() -> list[Field]:
         Field("bytes", "sent", "bytes sent by all replicas, whole run",
               lambda r: total(r, "bytes_sent"), bytes_, better="low"),
     ]
-    for what, show, better in (("accuracy", percent, "high"), ("loss", number, "low")):
+    for what, show, better in (("accuracy", percent, "high"), ("loss", number, "low"),
+                               ("perplexity", number, "low")):
         for column in ("min", "median", "max"):
             columns.append(Field(f"{what}_{column}", f"local {what} {column}",
                                  f"final {what}, {column} over the evaluated replicas",
@@ -224,9 +225,15 @@ def _table() -> list[Field]:
               lambda r: best(r, "accuracy", "median", np.nanmax), percent, better="high"),
         Field("loss_best", "lowest loss", "lowest loss of the averaged parameters",
               lambda r: best(r, "loss", "mean", np.nanmin), better="low"),
+        Field("perplexity_best", "lowest perplexity",
+              "lowest perplexity of the averaged parameters",
+              lambda r: best(r, "perplexity", "mean", np.nanmin), better="low"),
         Field("validation_accuracy", "validation",
               "final validation accuracy of the averaged parameters",
                  lambda r: last(r, "accuracy", "mean", "validation_"), percent, better="high"),
+        Field("validation_perplexity", "validation perplexity",
+              "final validation perplexity of the averaged parameters",
+              lambda r: last(r, "perplexity", "mean", "validation_"), better="low"),
         Field("variance", "variance", "variance over replicas at the end, mean over parameters",
               lambda r: final_spread(r, "variance"), short),
         Field("variance_early", "early variance",
@@ -261,15 +268,23 @@ DEFAULT = (
 )
 
 
+def default(runs: list[Run]) -> tuple[str, ...]:
+    """DEFAULT, and the perplexity of runs that have one."""
+    if not any(map(series.has_perplexity, runs)):
+        return DEFAULT
+    after = DEFAULT.index("accuracy_mean_model") + 1
+    return (*DEFAULT[:after], "perplexity_mean_model", *DEFAULT[after:])
+
+
 COLLECTED = (
     "name", "status", "implementation", "algorithm", "graph", "graph_label", "replicas",
     "evaluated", "ranks", "seed", "model", "data", "partition",
     "precision", "optimizer", "lr", "momentum", "weight_decay", "schedule", "batch_size", "batch",
     "iterations", "epochs", "degree", "rho", "bytes",
-    *(f"{what}_{c}" for what in ("accuracy", "loss")
+    *(f"{what}_{c}" for what in ("accuracy", "loss", "perplexity")
       for c in ("min", "median", "max", "mean_model")),
-    "accuracy_best", "accuracy_local_best", "loss_best", "validation_accuracy", "variance_early",
-    "variance_early_after", "variance", "consensus",
+    "accuracy_best", "accuracy_local_best", "loss_best", "perplexity_best", "validation_accuracy",
+    "validation_perplexity", "variance_early", "variance_early_after", "variance", "consensus",
     "elapsed", "started", "error", "time_note", "file", "spec",
 )
 # said of a run in a collected table only

@@ -28,7 +28,7 @@ from .textual import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CURVES = ("accuracy", "loss", "train_accuracy", "train_loss", "variance", *MEASURES)
+CURVES = ("accuracy", "loss", "perplexity", "train_accuracy", "train_loss", "variance", *MEASURES)
 
 
 def runs(*what: What, where: str | Sequence[str] = ()) -> Runs:
@@ -58,8 +58,9 @@ def curves(*what: What, kind: str = "accuracy",
            where: str | Sequence[str] = ()) -> pd.DataFrame:
     """A curve of each run, one below the other: rows by run and iteration.
 
-    accuracy, loss                epoch; min, median, max over the evaluated replicas; mean: of the
-                                  averaged parameters. Iterations completed. Fractions
+    accuracy, loss, perplexity    epoch; min, median, max over the evaluated replicas; mean: of the
+                                  averaged parameters. Iterations completed. Fractions; perplexity
+                                  where the data are tokens
     train_accuracy, train_loss    epoch; min, median, max over the replicas' minibatches
     variance                      epoch, variance (mean over parameters), consensus (distance);
                                   variance_after, consensus_after where they were recorded

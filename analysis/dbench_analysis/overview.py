@@ -67,7 +67,7 @@ def spectrum(run: Run) -> str:
 def accuracies(run: Run) -> list[tuple[str, str]]:
     rows = []
     for prefix, of in (("", "test"), ("validation_", "validation")):
-        for what, show in (("accuracy", percent), ("loss", number)):
+        for what, show in (("accuracy", percent), ("loss", number), ("perplexity", number)):
             if f"{prefix}mean_{what}" not in run.evaluations:
                 continue
             found = series.evaluations(run, what, prefix)

@@ -13,7 +13,7 @@ from .select import natural
 from .textual import counted, percent
 
 LOCAL = ("accuracy_min", "accuracy_median", "accuracy_max", "loss_min", "loss_median", "loss_max",
-         "accuracy_local_best")
+         "perplexity_min", "perplexity_median", "perplexity_max", "accuracy_local_best")
 EVALUATED = "/evaluate/replicas"  # over which the worst, median and best local model are taken
 
 

@@ -51,7 +51,10 @@ class Row(Run):
             "evaluations/iteration": [self._number("iterations", 0)],
             "evaluations/epoch": [self._number("epochs")],
         }
-        for what in ("accuracy", "loss"):
+        kinds = ["accuracy", "loss"]
+        if not np.isnan(self._number("perplexity_mean_model")):
+            kinds.append("perplexity")
+        for what in kinds:
             found[f"evaluations/local_{what}"] = [[self._number(f"{what}_{edge}")
                                                    for edge in ("min", "median", "max")]]
             found[f"evaluations/mean_{what}"] = [self._number(f"{what}_mean_model")]

@@ -57,6 +57,8 @@ for _set in ("", "validation_"):
         f"{_set}local_loss": ("Em", "1"),
         f"{_set}mean_accuracy": ("E", "fraction"),
         f"{_set}mean_loss": ("E", "1"),
+        f"{_set}local_perplexity": ("Em", "1"),
+        f"{_set}mean_perplexity": ("E", "1"),
     }
 
 TABLES = {"iterations": ITERATIONS, "parameters": PARAMETERS, "evaluations": EVALUATIONS}

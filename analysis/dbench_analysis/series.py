@@ -45,7 +45,8 @@ def over_seeds(frames: list[pd.DataFrame], by: str = "iteration") -> pd.DataFram
 
 @of_a_run
 def evaluations(run: Run, what: str, prefix: str = "") -> pd.DataFrame:
-    """`what` (accuracy or loss) at each evaluation: iteration, epoch, local min/median/max, mean.
+    """`what` (accuracy, loss, perplexity) at each evaluation: iteration, epoch, local
+    min/median/max, mean.
 
     `mean` is of the averaged parameters; `prefix` "validation_" chooses that set.
     """
@@ -58,6 +59,17 @@ def evaluations(run: Run, what: str, prefix: str = "") -> pd.DataFrame:
         empty = values.shape[1] == 0
         frame[name] = np.full(rows, np.nan) if empty else quiet(reduce, values, axis=1)
     return pd.DataFrame({**frame, "mean": mean[:rows]})
+
+
+@of_a_run
+def has_perplexity(run: Run) -> bool:
+    """Whether the run's loss is a mean over tokens."""
+    return "mean_perplexity" in run.evaluations
+
+
+def less_is_better(runs: list[Run]) -> str:
+    """The measure by which evaluations of all runs are compared beside accuracy."""
+    return "perplexity" if runs and all(map(has_perplexity, runs)) else "loss"
 
 
 @of_a_run

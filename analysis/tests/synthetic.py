@@ -38,6 +38,7 @@ class Plan:
     after: bool = False
     validation: bool = False
     accuracy: bool = True
+    tokens: bool = False  # evaluations have a perplexity
     bad_from: int | None = None  # losses are NaN from this iteration on
     status: str = "complete"
     device: str = "cpu"
@@ -174,6 +175,10 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
             f"evaluations/{prefix}mean_accuracy": mean,
             f"evaluations/{prefix}mean_loss": (2.3 * np.exp(-epoch / 2)).astype(f),
         }
+        if plan.tokens:
+            out |= {f"evaluations/{prefix}{of}_perplexity":
+                    np.exp(out[f"evaluations/{prefix}{of}_loss"].astype("f8"))
+                    for of in ("local", "mean")}
     out |= {
         "evaluations/iteration": (np.arange(E) * plan.per_epoch).astype("i8"),
         "evaluations/epoch": epoch,

@@ -1,12 +1,13 @@
-#include <functional>
-#include <numeric>
-
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "data/loader.hpp"
 
 namespace dbench::data {
 namespace {
+
+// Memory as wide as a token.
+constexpr arena::DType kTokenBytes = arena::DType::float64;
+static_assert(sizeof(int64_t) == sizeof(double));
 
 // Grows only: a short last batch keeps the memory of the long ones.
 void reserve(arena::Buffer& buffer, arena::DType type, int64_t count) {
@@ -20,16 +21,20 @@ BatchBuffer::BatchBuffer(arena::DType type, Order order) {
     batch_.order = order;
 }
 
-void BatchBuffer::start(const Dataset& data, int64_t count) {
+void BatchBuffer::start(const Dataset& data, int64_t count, bool continues) {
     const std::vector<int64_t> shape = data.shape();
-    numel_ = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+    numel_ = numel(shape);
+    labels_of_ = numel(data.label_shape());
     batch_.count = count;
+    batch_.tokens = data.tokens();
+    batch_.terms = count * labels_of_;
+    batch_.continues = continues;
     batch_.shape.assign(1, count);
     batch_.shape.insert(batch_.shape.end(), shape.begin(), shape.end());
-    reserve(inputs_, batch_.type, count * numel_);
+    reserve(inputs_, batch_.tokens ? kTokenBytes : batch_.type, count * numel_);
     batch_.inputs = inputs_.rows().data;
     if (data.classes() > 0) {
-        labels_.resize(static_cast<size_t>(count));
+        labels_.resize(static_cast<size_t>(batch_.terms));
         batch_.labels = labels_.data();
         batch_.targets = nullptr;
     } else {
@@ -44,7 +49,7 @@ void BatchBuffer::put(int64_t position, const Dataset& data, int64_t index, uint
     data.input(index, batch_.type, batch_.order, augment_key,
                inputs_.rows().at(0, position * numel_));
     if (batch_.labels != nullptr) {
-        labels_[position] = data.label(index);
+        data.labels(index, labels_.data() + position * labels_of_);
     } else if (batch_.type == arena::DType::float32) {
         targets_.rows().row<float>(0)[position] = static_cast<float>(data.target(index));
     } else {

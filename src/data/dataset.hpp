@@ -20,15 +20,29 @@ class Dataset {
 public:
     virtual ~Dataset() = default;
     virtual int64_t size() const = 0;
-    virtual std::vector<int64_t> shape() const = 0;  ///< of one input: {C, H, W} or {features}
-    virtual int64_t classes() const = 0;             ///< 0: real-valued targets (one per sample)
-    /// Writes input `index`, normalised, to `out` (numel(shape) elements of `type`), images in
-    /// memory order `order`. `augment_key` not 0: random crop and flip drawn from it.
+    /// Of one input: {C, H, W}, {features}, or {length} of tokens.
+    virtual std::vector<int64_t> shape() const = 0;
+    /// Whether inputs are tokens, int64 numbers from 0 to below classes(), and not reals.
+    virtual bool tokens() const { return false; }
+    virtual int64_t classes() const = 0;  ///< 0: real-valued targets (one per sample)
+    /// Of one sample's labels: {} one for all of it, {length} one for each position.
+    virtual std::vector<int64_t> label_shape() const { return {}; }
+    /// Writes input `index`, normalised, to `out` (numel(shape) elements of `type`, or tokens),
+    /// images in memory order `order`. `augment_key` not 0: random crop and flip drawn from it.
     virtual void input(int64_t index, arena::DType type, Order order, uint64_t augment_key,
                        void* out) const = 0;
-    virtual int64_t label(int64_t index) const = 0;  ///< class; only where classes() > 0
+    /// Class of a whole sample; only where classes() > 0 and label_shape() is {}.
+    virtual int64_t label(int64_t index) const = 0;
+    /// Writes the classes of a sample, numel(label_shape) of them; only where classes() > 0.
+    virtual void labels(int64_t index, int64_t* out) const { *out = label(index); }
     virtual double target(int64_t index) const = 0;  ///< real target; only where classes() == 0
 };
+
+/// Whether the set has one class a sample, by which samples can be sorted.
+bool has_sample_labels(const Dataset& data);
+
+/// The product of the lengths; 1 of none.
+int64_t numel(const std::vector<int64_t>& shape);
 
 struct DataSets {
     std::shared_ptr<const Dataset> train, test;
@@ -72,6 +86,9 @@ class Partition {
 public:
     virtual ~Partition() = default;
     virtual int64_t size(int64_t replica) const = 0;  ///< m_i
+    /// Whether samples follow each other in an epoch, so that a batch goes on where the one before
+    /// has ended: each of its samples is from a part of the epoch's order of its own.
+    virtual bool stream() const { return false; }
     /// Sample numbers of a replica's epoch, in the order they are taken.
     virtual std::vector<int64_t> epoch(int64_t replica, int64_t epoch) const = 0;
 };

@@ -43,10 +43,10 @@ DataFile read_data_file(const std::string& path, int64_t limit, const std::strin
     if (!gz) unreadable(path, std::strerror(errno != 0 ? errno : ENOMEM), source);
     gzbuffer(gz.get(), 1U << 18);
 
-    DataFile file{path, std::vector<uint8_t>(static_cast<size_t>(limit) + 1), 0};
-    const auto wanted = static_cast<int64_t>(file.bytes.size());
-    while (file.size < wanted) {
-        const auto piece = static_cast<unsigned>(std::min<int64_t>(wanted - file.size, 1 << 24));
+    DataFile file{path, {}, 0};
+    while (file.size <= limit) {
+        const auto piece = static_cast<unsigned>(std::min<int64_t>(limit + 1 - file.size, 1 << 24));
+        file.bytes.resize(static_cast<size_t>(file.size) + piece);
         const int got = gzread(gz.get(), file.bytes.data() + file.size, piece);
         int code = Z_OK;
         const char* reason = gzerror(gz.get(), &code);

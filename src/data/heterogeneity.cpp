@@ -26,7 +26,7 @@ double total_variation(const Counts& a, int64_t a_total, const Counts& b, int64_
 
 std::optional<Heterogeneity> heterogeneity(const Dataset& train, const Partition& partition,
                                            int64_t replicas) {
-    if (train.classes() == 0) return std::nullopt;
+    if (!has_sample_labels(train)) return std::nullopt;
     const auto classes = static_cast<size_t>(train.classes());
     Counts whole(classes);
     for (int64_t k = 0; k < train.size(); ++k) ++whole[train.label(k)];

@@ -5,9 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <mutex>
-#include <numeric>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -20,9 +18,8 @@ namespace {
 // Two rounds of the local replicas hide any unevenness; beyond these bounds memory is only wasted.
 int64_t default_queue(const Dataset& data, int64_t batch, const Loader::Options& options) {
     constexpr int64_t kMost = 64, kMostBytes = int64_t{256} << 20;
-    const std::vector<int64_t> shape = data.shape();
-    const int64_t bytes = std::accumulate(shape.begin(), shape.end(), batch * size_of(options.type),
-                                          std::multiplies<>());
+    const int64_t element = data.tokens() ? sizeof(int64_t) : size_of(options.type);
+    const int64_t bytes = batch * element * numel(data.shape());
     const int64_t wanted = std::min(kMost, 2 * (options.end - options.begin));
     return std::max<int64_t>(1, std::min(wanted, kMostBytes / std::max<int64_t>(1, bytes)));
 }
@@ -33,12 +30,14 @@ bool fill(BatchBuffer& buffer, const Dataset& data, const BatchPlan& plan,
           const Loader::Options& options, const std::vector<int64_t>& order, int64_t epoch,
           int64_t position, const std::atomic<bool>& stop) {
     const int64_t count = plan.full ? static_cast<int64_t>(order.size()) : plan.batch_size;
-    const int64_t first = position * count;
-    DBENCH_EXPECT(first + count <= static_cast<int64_t>(order.size()));
-    buffer.start(data, count);
+    DBENCH_EXPECT((position + 1) * count <= static_cast<int64_t>(order.size()));
+    // Of a stream, sample k comes from the k-th of `count` parts that lie one after another.
+    const int64_t first = plan.stream ? position : position * count;
+    const int64_t apart = plan.stream ? plan.per_epoch : 1;
+    buffer.start(data, count, plan.stream && position > 0);
     for (int64_t k = 0; k < count; ++k) {
         if (stop.load(std::memory_order_relaxed)) return false;
-        const int64_t sample = order[first + k];
+        const int64_t sample = order[first + k * apart];
         const uint64_t key = options.augment ? augment_key(options.augment_seed, epoch, sample) : 0;
         buffer.put(k, data, sample, key);
     }

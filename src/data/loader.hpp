@@ -17,11 +17,15 @@ namespace dbench::data {
 /// One replica's minibatch in host memory.
 struct Batch {
     int64_t count = 0;
-    std::vector<int64_t> shape;  ///< logical: {count, C, H, W} or {count, features}
+    /// Logical: {count, C, H, W}, {count, features} or {count, length}.
+    std::vector<int64_t> shape;
     Order order = Order::contiguous;
     arena::DType type = arena::DType::float32;
+    bool tokens = false;     ///< inputs are int64, whatever `type`
+    int64_t terms = 0;       ///< of which loss and accuracy are means: samples, or their positions
+    bool continues = false;  ///< sample k follows sample k of the replica's batch before
     void* inputs = nullptr;
-    const int64_t* labels = nullptr;  ///< [count]; null for real targets
+    const int64_t* labels = nullptr;  ///< [terms]; null for real targets
     const void* targets = nullptr;    ///< [count] of `type`; null for classes
 };
 
@@ -32,6 +36,7 @@ struct BatchPlan {
     int64_t per_epoch;   ///< L
     double left_out;     ///< share of samples left out each epoch
     int64_t samples_per_iteration;  ///< of all replicas
+    bool stream = false;            ///< see Partition::stream
 };
 /// Throws UserError where a batch is larger than the smallest partition or a global batch cannot be
 /// dealt to n replicas.
@@ -42,14 +47,15 @@ class BatchBuffer {
 public:
     BatchBuffer(arena::DType type, Order order);
     /// Makes room for `count` samples of `data`; earlier contents are lost.
-    void start(const Dataset& data, int64_t count);
+    void start(const Dataset& data, int64_t count, bool continues = false);
     /// Writes sample `index` at `position`; `augment_key` as for Dataset::input.
     void put(int64_t position, const Dataset& data, int64_t index, uint64_t augment_key);
     const Batch& batch() const { return batch_; }
 
 private:
     Batch batch_;
-    int64_t numel_ = 0;  ///< elements of one input
+    int64_t numel_ = 0;      ///< elements of one input
+    int64_t labels_of_ = 0;  ///< labels of one sample
     arena::Buffer inputs_, targets_;
     std::vector<int64_t> labels_;
 };

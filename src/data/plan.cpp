@@ -39,7 +39,8 @@ BatchPlan plan_batches(const BatchSize& batch_size, const Partition& partition, 
                         " gets no training samples (" + std::to_string(total) + " for " +
                         std::to_string(replicas) + " replicas): use fewer replicas or more data");
     }
-    if (batch_size.of == BatchSize::Of::partition) return {smallest, true, 1, 0.0, total};
+    if (batch_size.of == BatchSize::Of::partition)
+        return {smallest, true, 1, 0.0, total, partition.stream()};
 
     const int64_t batch = per_replica(batch_size, replicas);
     if (batch > smallest) {
@@ -50,7 +51,12 @@ BatchPlan plan_batches(const BatchSize& batch_size, const Partition& partition, 
     }
     const int64_t epoch = smallest / batch;
     const double used = static_cast<double>(epoch * batch * replicas);
-    return {batch, false, epoch, 1.0 - used / static_cast<double>(total), batch * replicas};
+    return {batch,
+            false,
+            epoch,
+            1.0 - used / static_cast<double>(total),
+            batch * replicas,
+            partition.stream()};
 }
 
 }  // namespace dbench::data

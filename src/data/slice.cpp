@@ -16,13 +16,16 @@ public:
 
     int64_t size() const override { return count_; }
     std::vector<int64_t> shape() const override { return whole_->shape(); }
+    bool tokens() const override { return whole_->tokens(); }
     int64_t classes() const override { return whole_->classes(); }
+    std::vector<int64_t> label_shape() const override { return whole_->label_shape(); }
     void input(int64_t index, arena::DType type, Order order, uint64_t augment_key,
                void* out) const override {
         DBENCH_EXPECT(index >= 0 && index < count_);
         whole_->input(first_ + index, type, order, augment_key, out);
     }
     int64_t label(int64_t index) const override { return whole_->label(first_ + index); }
+    void labels(int64_t index, int64_t* out) const override { whole_->labels(first_ + index, out); }
     double target(int64_t index) const override { return whole_->target(first_ + index); }
 
 private:

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -16,6 +17,8 @@ namespace dbench::data {
     ROW(cifar10)              \
     ROW(mnist)                \
     ROW(fashion_mnist)        \
+    ROW(wikitext2)            \
+    ROW(text)                 \
     ROW(npz)                  \
     ROW(images)
 
@@ -80,6 +83,14 @@ DataSets load_data(const Json& spec, const DataContext& context) {
     apply_limit(sets.train, common.limit.train, "train");
     apply_limit(sets.test, common.limit.test, "test");
     const int64_t held_out = common.validation;
+    if (sets.validation) {
+        if (held_out > 0) {
+            throw UserError("/data/validation: " + row->name +
+                            " has a validation set of its own: leave it 0");
+        }
+        const int64_t all = sets.validation->size();
+        sets.validation = slice(sets.validation, 0, std::min(common.limit.test.value_or(all), all));
+    }
     if (held_out == 0) return sets;
     const int64_t rest = sets.train->size() - held_out;
     if (rest < 1) {

@@ -119,8 +119,8 @@ RunHead Recorder::Impl::head() const {
     }
     head.evaluated = evaluated_replicas(placement.replicas, options.evaluated);
     head.axes = {placement.replicas, placement.ranks, tensors, options.evaluated};
-    head.features = {options.norms, options.variance, options.after, options.validation,
-                     options.asynchronous};
+    head.features = {options.norms,      options.variance,     options.after,
+                     options.validation, options.asynchronous, options.perplexity};
     head.planned = options.iterations;
     head.every = options.every;
     head.variance_every = options.variance_every;

@@ -55,6 +55,7 @@ struct RecorderOptions {
 
     int64_t evaluated = 0;  ///< m: the evaluated replicas are floor(j n / m)
     bool validation = false;
+    bool perplexity = false;                ///< of evaluations
     bool norms = true;                      ///< rows of /parameters
     bool variance = true;                   ///< exact variance
     bool after = false;                     ///< variance after averaging too

@@ -145,12 +145,24 @@ std::vector<ColumnSpec> evaluation_columns(const Features& features) {
         {"mean_accuracy", Kind::float64, "E", "fraction", "test accuracy of the averaged parameters"},
         {"mean_loss", Kind::real, "E", "1", "test loss of the averaged parameters"},
     };
+    if (features.perplexity) {
+        add(columns, {
+            {"local_perplexity", Kind::float64, "E,m", "1", "exp(test loss), a mean over tokens, of single replicas"},
+            {"mean_perplexity", Kind::float64, "E", "1", "exp(test loss), a mean over tokens, of the averaged parameters"},
+        });
+    }
     if (features.validation) {
         add(columns, {
             {"validation_local_accuracy", Kind::float64, "E,m", "fraction", "validation accuracy of single replicas"},
             {"validation_local_loss", Kind::real, "E,m", "1", "validation loss of single replicas"},
             {"validation_mean_accuracy", Kind::float64, "E", "fraction", "validation accuracy of the averaged parameters"},
             {"validation_mean_loss", Kind::real, "E", "1", "validation loss of the averaged parameters"},
+        });
+    }
+    if (features.validation && features.perplexity) {
+        add(columns, {
+            {"validation_local_perplexity", Kind::float64, "E,m", "1", "exp(validation loss) of single replicas"},
+            {"validation_mean_perplexity", Kind::float64, "E", "1", "exp(validation loss) of the averaged parameters"},
         });
     }
     columns.push_back({"iteration", Kind::int64, "E", "iteration", "iterations completed"});

@@ -33,7 +33,8 @@ struct ColumnSpec {
 
 /// What a run records beside what every run does.
 struct Features {
-    bool norms = true, variance = true, after = false, validation = false, asynchronous = false;
+    bool norms = true, variance = true, after = false, validation = false;
+    bool asynchronous = false, perplexity = false;
 };
 
 /// Extent of an axis that does not grow, by its letter; 2 for pairs ("K,2").

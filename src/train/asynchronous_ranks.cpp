@@ -43,7 +43,8 @@ std::string train_on_ranks(const TrainerParts& p, const TrainerPlan& plan) {
             const TimedScope waiting(p.stepper.timers(), Time::data);
             batch = &p.loader.next();
         }
-        const auto score = p.executor.gradient(snapshots, 0, *batch, p.stepper.timers());
+        const auto score =
+            p.executor.gradient(turn.iteration, snapshots, 0, *batch, p.stepper.timers());
         record.loss[0] = score.loss;
         record.accuracy[0] = score.accuracy;
     };

@@ -61,7 +61,8 @@ std::string train_asynchronously(const TrainerParts& p, const TrainerPlan& plan,
             const algorithms::TimedScope waiting(p.stepper.timers(), algorithms::Time::data);
             batch = &p.loader.next();
         }
-        const auto score = p.executor.gradient(snapshots, turn.replica, *batch, p.stepper.timers());
+        const auto score = p.executor.gradient(turn.iteration, snapshots, turn.replica, *batch,
+                                               p.stepper.timers());
         record.loss[static_cast<size_t>(turn.replica)] = score.loss;
         record.accuracy[static_cast<size_t>(turn.replica)] = score.accuracy;
     };

@@ -37,7 +37,7 @@ struct Estimated {
     const arena::Layout& layout;
     const algorithms::Stepper& stepper;
     const algorithms::Delays& delays;
-    int64_t buffer_columns;      ///< of a replica's BatchNorm statistics
+    int64_t buffer_columns;      ///< of a replica's BatchNorm statistics and carried state
     int64_t evaluated_models;    ///< local ones, and the mean
     int64_t evaluation_samples;  ///< of an evaluation, for each model
 };

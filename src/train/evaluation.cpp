@@ -1,6 +1,7 @@
 #include "train/evaluation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "arena/kernels.hpp"
@@ -13,12 +14,12 @@ namespace dbench::train {
 namespace {
 
 struct BatchScore {
-    double loss = 0, correct = 0;  ///< sums over the batch's samples
+    double loss = 0, correct = 0;  ///< sums over the batch's terms
 };
 
 BatchScore score(const Model& model, const Weights& weights, const data::Batch& batch) {
     const torch::Tensor output = model.forward(weights, input_tensor(batch), false);
-    return {model.loss(output, batch).item<double>() * static_cast<double>(batch.count),
+    return {model.loss(output, batch).item<double>() * static_cast<double>(batch.terms),
             model.correct(output, batch)};
 }
 
@@ -99,7 +100,7 @@ struct Evaluator::Impl {
 
     void scores(const arena::Rows& x, const Weights& mean_weights, const data::Dataset& set,
                 algorithms::Scores& out) {
-        const auto size = static_cast<double>(set.size());
+        const auto size = static_cast<double>(set.size() * data::numel(set.label_shape()));
         for (const BatchScore& s : local_scores(x, set)) {
             out.local_loss.push_back(s.loss / size);
             out.local_accuracy.push_back(s.correct / size);
@@ -107,6 +108,9 @@ struct Evaluator::Impl {
         const BatchScore mean_sum = mean_score(mean_weights, set);
         out.mean_loss = mean_sum.loss / size;
         out.mean_accuracy = mean_sum.correct / size;
+        if (!set.tokens()) return;
+        for (const double loss : out.local_loss) out.local_perplexity.push_back(std::exp(loss));
+        out.mean_perplexity = std::exp(out.mean_loss);
     }
 };
 

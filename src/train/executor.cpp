@@ -10,6 +10,7 @@
 
 #include "arena/kernels.hpp"
 #include "base/error.hpp"
+#include "base/random.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
@@ -87,13 +88,15 @@ struct Executor::Impl {
 
     const Model& model;
     Replicas& replicas;
+    uint64_t dropout_seed;
     BucketWatch watch;
     std::map<const void*, Bound> bound;  // by the memory of x
     std::vector<bool> reached;           // tensors whose gradient this backward has written
 
-    Impl(const Model& m, Replicas& r)
+    Impl(const Model& m, Replicas& r, uint64_t seed)
         : model(m),
           replicas(r),
+          dropout_seed(seed),
           watch(r.layout(), r.x().type),
           reached(r.layout().tensors().size()) {}
 
@@ -107,7 +110,8 @@ struct Executor::Impl {
         for (int64_t i = 0; i < x.count; ++i) {
             Weights w{views(replicas.layout(), x, i),
                       views(replicas.buffer_layout(), replicas.buffers(), i),
-                      views(replicas.layout(), replicas.g(), i)};
+                      views(replicas.layout(), replicas.g(), i),
+                      views(replicas.carried_layout(), replicas.carried(), i)};
             for (torch::Tensor& parameter : w.parameters) parameter.requires_grad_(true);
             b.weights.push_back(std::move(w));
             const size_t tensors = b.weights.back().parameters.size();
@@ -133,12 +137,28 @@ struct Executor::Impl {
         b.accumulators.push_back(std::move(node));
     }
 
+    /// In training iteration t of the local replica i, whichever rank holds it.
+    torch::Tensor forward(const Weights& weights, const data::Batch& batch, int64_t t, int64_t i) {
+        if (model.declaration().draws) {
+            const auto replica = static_cast<uint64_t>(replicas.x().first + i);
+            torch::manual_seed(base::Random(dropout_seed, base::Purpose::dropout,
+                                            {replica, static_cast<uint64_t>(t)})
+                                   .bits64() >>
+                               1);
+        }
+        if (!batch.continues) {
+            for (torch::Tensor each : weights.carried) each.zero_();
+        }
+        return model.forward(weights, input_tensor(batch), true);
+    }
+
     // The mean minibatch loss as a graph to go back through, and the score.
-    std::pair<torch::Tensor, Score> forward(Bound& b, size_t i, const data::Batch& batch) {
-        const torch::Tensor output = model.forward(b.weights[i], input_tensor(batch), true);
+    std::pair<torch::Tensor, Score> scored(Bound& b, const data::Batch& batch, int64_t t,
+                                           int64_t i) {
+        const torch::Tensor output = forward(b.weights[static_cast<size_t>(i)], batch, t, i);
         torch::Tensor loss = model.loss(output, batch);
         const Score score{loss.item<double>(),
-                          model.correct(output.detach(), batch) / static_cast<double>(batch.count)};
+                          model.correct(output.detach(), batch) / static_cast<double>(batch.terms)};
         return {std::move(loss), score};
     }
 
@@ -151,11 +171,11 @@ struct Executor::Impl {
     }
 };
 
-Executor::Executor(const Model& model, Replicas& replicas)
-    : impl_(std::make_unique<Impl>(model, replicas)) {}
+Executor::Executor(const Model& model, Replicas& replicas, uint64_t dropout_seed)
+    : impl_(std::make_unique<Impl>(model, replicas, dropout_seed)) {}
 Executor::~Executor() = default;
 
-void Executor::gradients(arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
+void Executor::gradients(int64_t t, arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
                          const std::function<void(arena::Columns)>& ready, double* loss,
                          double* accuracy) {
     Impl::Bound& bound = impl_->bind(x);
@@ -166,7 +186,7 @@ void Executor::gradients(arena::Rows x, data::Loader& loader, algorithms::Timers
             const algorithms::TimedScope waiting(timers, algorithms::Time::data);
             batch = &loader.next();
         }
-        const auto [mean_loss, score] = impl_->forward(bound, static_cast<size_t>(i), *batch);
+        const auto [mean_loss, score] = impl_->scored(bound, *batch, t, i);
         loss[i] = score.loss;
         accuracy[i] = score.accuracy;
         if (i + 1 == x.count) impl_->watch.start(&ready);
@@ -175,17 +195,17 @@ void Executor::gradients(arena::Rows x, data::Loader& loader, algorithms::Timers
     impl_->watch.finish();
 }
 
-Executor::Score Executor::gradient(arena::Rows x, int64_t i, const data::Batch& batch,
+Executor::Score Executor::gradient(int64_t t, arena::Rows x, int64_t i, const data::Batch& batch,
                                    algorithms::Timers& timers) {
     Impl::Bound& bound = impl_->bind(x);
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
-    const auto [mean_loss, score] = impl_->forward(bound, static_cast<size_t>(i), batch);
+    const auto [mean_loss, score] = impl_->scored(bound, batch, t, i);
     impl_->backward(bound, static_cast<size_t>(i), mean_loss);
     return score;
 }
 
-void Executor::distil(arena::Rows x, arena::Rows teacher, const BatchOf& batch, double temperature,
-                      algorithms::Timers& timers) {
+void Executor::distil(int64_t t, arena::Rows x, arena::Rows teacher, const BatchOf& batch,
+                      double temperature, algorithms::Timers& timers) {
     Impl::Bound& bound = impl_->bind(x);
     const Model& model = impl_->model;
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
@@ -197,13 +217,14 @@ void Executor::distil(arena::Rows x, arena::Rows teacher, const BatchOf& batch, 
         }
         Weights student = bound.weights[static_cast<size_t>(i)];
         for (torch::Tensor& buffer : student.buffers) buffer = buffer.clone();
+        student.carried.clear();
         torch::Tensor wanted;
         {
             const torch::NoGradGuard no_grad;
             const Weights weights{views(impl_->replicas.layout(), teacher, i), student.buffers};
-            wanted = model.forward(weights, input_tensor(*data), true);
+            wanted = impl_->forward(weights, *data, t, i);
         }
-        const torch::Tensor output = model.forward(student, input_tensor(*data), true);
+        const torch::Tensor output = impl_->forward(student, *data, t, i);
         impl_->backward(bound, static_cast<size_t>(i), model.distance(output, wanted, temperature));
     }
 }

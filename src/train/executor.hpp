@@ -22,31 +22,35 @@ std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena:
 
 class Executor {
 public:
-    Executor(const Model& model, Replicas& replicas);
+    /// `dropout_seed`: where the model draws random numbers, they are keyed by it, the replica and
+    /// the iteration.
+    Executor(const Model& model, Replicas& replicas, uint64_t dropout_seed = 0);
     ~Executor();
 
-    /// Gradients of the mean minibatch loss at x, for every local replica, into the replicas'
-    /// gradient rows. Calls `ready` once for each bucket, in order, when its columns are complete
-    /// on all local replicas: inside the last one's backward. Losses and accuracies go to loss[R],
-    /// accuracy[R].
-    void gradients(arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
+    /// Gradients of the mean minibatch loss at x in iteration t, for every local replica, into the
+    /// replicas' gradient rows. Calls `ready` once for each bucket, in order, when its columns are
+    /// complete on all local replicas: inside the last one's backward. Losses and accuracies go to
+    /// loss[R], accuracy[R].
+    void gradients(int64_t t, arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
                    const std::function<void(arena::Columns)>& ready, double* loss,
                    double* accuracy);
 
-    /// The gradient of the local replica i alone, at row i of x, on `batch`, into its gradient row;
-    /// the minibatch's loss and accuracy.
+    /// The gradient of the local replica i alone, in its iteration t, at row i of x, on `batch`,
+    /// into its gradient row; the minibatch's loss and accuracy.
     struct Score {
         double loss, accuracy;
     };
-    Score gradient(arena::Rows x, int64_t i, const data::Batch& batch, algorithms::Timers& timers);
+    Score gradient(int64_t t, arena::Rows x, int64_t i, const data::Batch& batch,
+                   algorithms::Timers& timers);
 
     /// The minibatch of the local replica i; valid until the following call.
     using BatchOf = std::function<const data::Batch&(int64_t i)>;
     /// Gradients at x of how far the model's outputs are from those at `teacher` (same shape as x)
     /// on `batch`, see algorithms::Distillation, for every local replica, into the replicas'
-    /// gradient rows. BatchNorm takes the minibatch's statistics, and its running ones stay.
-    void distil(arena::Rows x, arena::Rows teacher, const BatchOf& batch, double temperature,
-                algorithms::Timers& timers);
+    /// gradient rows. BatchNorm takes the minibatch's statistics, and its running ones stay; texts
+    /// begin, and both models drop what training in iteration t drops.
+    void distil(int64_t t, arena::Rows x, arena::Rows teacher, const BatchOf& batch,
+                double temperature, algorithms::Timers& timers);
 
     /// The model around the parameters at `weights` (the memory of a row, anyone's) on `batch`,
     /// into `out`: a backward pass for each output of each sample. No gradient row is touched;

@@ -37,19 +37,29 @@ arena::Layout buffer_layout_of(const Model& model) {
     return layout;
 }
 
+arena::Layout carried_layout_of(const Model& model) {
+    arena::Layout layout;
+    for (const auto& each : model.declaration().carried) {
+        layout.add(each.name, each.shape, arena::TensorKind::weight);
+    }
+    return layout;
+}
+
 Replicas::Replicas(const Model& model, const comm::Placement& placement, int rank,
                    arena::DType type, Init init, uint64_t seed, arena::Memory readable)
     : layout_(layout_of(model.declaration())),
       buffer_layout_(buffer_layout_of(model)),
+      carried_layout_(carried_layout_of(model)),
       state_(type, placement.begin(rank), placement.count(rank), layout_.columns(),
              std::move(readable)) {
     const arena::Rows x = state_.declare_parameters();
     gradient_ = state_.readable_scratch();
-    if (buffer_layout_.columns() > 0) {
-        buffers_ = state_.rows("buffers", buffer_layout_.columns());
-    } else {
-        buffers_ = arena::Rows{nullptr, type, arena::Space::host, x.first, x.count, 0};
-    }
+    const auto rows_of = [&](const char* name, const arena::Layout& layout) {
+        if (layout.columns() > 0) return state_.rows(name, layout.columns());
+        return arena::Rows{nullptr, type, arena::Space::host, x.first, x.count, 0};
+    };
+    buffers_ = rows_of("buffers", buffer_layout_);
+    carried_ = rows_of("carried", carried_layout_);
     const torch::NoGradGuard no_grad;
     const auto& buffers = model.declaration().buffers;
     for (int64_t i = 0; i < x.count; ++i) {

@@ -1,6 +1,6 @@
 #pragma once
-// The local replicas of a run: their parameters, gradients and BatchNorm buffers as rows, and the
-// table of everything that a run would have to restore.
+// The local replicas of a run: their parameters, gradients, BatchNorm buffers and carried state as
+// rows, and the table of everything that a run would have to restore.
 
 #include <cstdint>
 #include <string>
@@ -28,16 +28,20 @@ public:
     arena::Rows x() const { return state_.parameters(); }  ///< a step may move them
     arena::Rows g() const { return gradient_.rows(); }
     arena::Rows buffers() const { return buffers_; }
+    const arena::Layout& carried_layout() const { return carried_layout_; }
+    arena::Rows carried() const { return carried_; }
     arena::StateTable& state() { return state_; }
 
 private:
-    arena::Layout layout_, buffer_layout_;
+    arena::Layout layout_, buffer_layout_, carried_layout_;
     arena::StateTable state_;
-    arena::Rows buffers_;
+    arena::Rows buffers_, carried_;
     arena::Buffer gradient_;
 };
 
 /// The layout of a model's BatchNorm buffers.
 arena::Layout buffer_layout_of(const Model& model);
+/// The layout of what it carries from batch to batch.
+arena::Layout carried_layout_of(const Model& model);
 
 }  // namespace dbench::train

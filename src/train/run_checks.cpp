@@ -64,12 +64,17 @@ void check_temperature(const algorithms::Algorithm& algorithm, const std::string
         name + " compares as they are: leave it out");
 }
 
-void check_linearised(const Model& model, const data::BatchPlan& batches,
-                      const std::string& algorithm) {
+void check_linearised(const Model& model, const data::Dataset& train,
+                      const data::BatchPlan& batches, const std::string& algorithm) {
     if (!model.declaration().buffers.empty()) {
         throw UserError("/model: has BatchNorm, whose statistics are of a minibatch, but " +
                         algorithm +
                         " takes the Jacobian of each sample: choose a model without, such as mlp");
+    }
+    if (train.tokens()) {
+        throw UserError("/data: has a label for each position of a text, but " + algorithm +
+                        " takes Jacobians of one output a sample: choose a set such as "
+                        "fashion_mnist");
     }
     if (batches.full) {
         throw UserError(

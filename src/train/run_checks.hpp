@@ -37,8 +37,8 @@ void check_temperature(const algorithms::Algorithm& algorithm, const std::string
 
 /// BatchNorm has no Jacobian of a single sample, and messages are of one size only where
 /// minibatches are. `algorithm` names one that linearises the model. Throws UserError.
-void check_linearised(const Model& model, const data::BatchPlan& batches,
-                      const std::string& algorithm);
+void check_linearised(const Model& model, const data::Dataset& train,
+                      const data::BatchPlan& batches, const std::string& algorithm);
 
 /// Whether a run of so many iterations never exchanges anything. Looked at are the first
 /// iterations from which on that can be; one that exchanges after thousands of silent rounds,

@@ -49,7 +49,8 @@ std::vector<Parameter> seeds() {
             seed("graph", "random graphs"),
             seed("augment", "augmentation"),
             seed("message", "noise of compressed messages"),
-            seed("delay", "delays of replicas")};
+            seed("delay", "delays of replicas"),
+            seed("dropout", "dropout")};
 }
 
 Json resolve_seed(const Json& given, const std::string& pointer) {
@@ -85,10 +86,10 @@ void take(const Json& value, MessageSpec& out) {
 void take(const Json& value, Seeds& out) {
     if (!value.is_object()) {
         const auto seed = value.get<uint64_t>();
-        out = {seed, seed, seed, seed, seed, seed};
+        out = {seed, seed, seed, seed, seed, seed, seed};
     } else {
-        out = {value.at("init"),    value.at("data"),    value.at("graph"),
-               value.at("augment"), value.at("message"), value.at("delay")};
+        out = {value.at("init"),    value.at("data"),  value.at("graph"),  value.at("augment"),
+               value.at("message"), value.at("delay"), value.at("dropout")};
     }
 }
 
@@ -109,7 +110,7 @@ const base::Section<RunSpec>& RunSpec::section() {
          &R::replicas},
         {Parameter::any("seed", "1",
                         "one number, or a number each for init, data, graph, augment, message, "
-                        "delay",
+                        "delay, dropout",
                         resolve_seed)
              .shaped(kSeedShape)
              .or_object(seeds()),

@@ -20,7 +20,7 @@ namespace dbench::train {
 
 /// Of every kind of random number its own, or all the same.
 struct Seeds {
-    uint64_t init, data, graph, augment, message, delay;
+    uint64_t init, data, graph, augment, message, delay, dropout;
 };
 void take(const base::Json& value, Seeds& out);
 

@@ -66,7 +66,9 @@ struct Session::Impl {
                                      *partition, placement.replicas);
         const base::RunLength run = run_length(spec, batches);
         model = entry_of(model_table(), o.spec.at("model"))
-                    .make(o.spec.at("model"), {data.train->shape(), data.train->classes()});
+                    .make(o.spec.at("model"),
+                          {data.train->shape(), data.train->classes(), data.train->tokens(),
+                           batches.stream && !batches.full ? batches.batch_size : 0});
         layout = layout_of(model->declaration());
         const Json& optimizer_spec = o.spec.at("optimizer");
         const auto common = algorithms::OptimizerSpec::section().read(optimizer_spec);
@@ -80,7 +82,7 @@ struct Session::Impl {
             schedule = algorithms::RunSchedule(options.graph(facts), row, options.algorithm, facts);
         }
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
-        if (row.accepts.linearises) check_linearised(*model, batches, row.name);
+        if (row.accepts.linearises) check_linearised(*model, *data.train, batches, row.name);
     }
 
     void connect() {
@@ -123,7 +125,7 @@ struct Session::Impl {
                 layout,
                 *stepper,
                 delays,
-                buffer_layout_of(*model).columns(),
+                buffer_layout_of(*model).columns() + carried_layout_of(*model).columns(),
                 static_cast<int64_t>(evaluation.replicas.size()) + 1,
                 data.test->size() + validation};
     }
@@ -133,7 +135,7 @@ struct Session::Impl {
             std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision, spec.init,
                                        spec.seed.init, stepper->exchange().readable());
         stepper->attach(replicas->state(), replicas->g());
-        executor = std::make_unique<Executor>(*model, *replicas);
+        executor = std::make_unique<Executor>(*model, *replicas, spec.seed.dropout);
         evaluator = std::make_unique<Evaluator>(world, placement, *model, *replicas,
                                                 stepper->exchange(), data, evaluation);
     }
@@ -164,7 +166,7 @@ struct Session::Impl {
                 const auto batch = [&](int64_t i) -> const data::Batch& {
                     return replay->batch(t, x.first + i);
                 };
-                executor->distil(x, teacher, batch, temperature, stepper->timers());
+                executor->distil(t, x, teacher, batch, temperature, stepper->timers());
             });
         const auto batch_of = [this](int64_t i, int64_t t) -> const data::Batch& {
             return replay->batch(t, placement.begin(world.rank()) + i);
@@ -203,6 +205,8 @@ std::optional<data::Heterogeneity> Session::heterogeneity() const {
     return data::heterogeneity(*impl_->data.train, *impl_->partition, impl_->placement.replicas);
 }
 Estimates Session::estimate() { return train::estimate(impl_->estimated()); }
+
+bool Session::has_tokens() const { return impl_->data.train->tokens(); }
 
 std::vector<std::string> Session::warnings(const Estimates& estimates) const {
     return train::warnings(impl_->estimated(), estimates);
@@ -245,6 +249,11 @@ std::string Session::cannot_change_replicas(const CheckpointHead& head) const {
                ", whose correction rests on means over replicas, which uneven copies change for "
                "good: choose a multiple or a divisor of " +
                std::to_string(head.replicas) + ", such as " + std::to_string(2 * head.replicas);
+    }
+    if (!s.model->declaration().carried.empty()) {
+        return "/replicas: " + change +
+               " where a text goes on from batch to batch, each replica's at its place: set it "
+               "back";
     }
     const Json then = Json::parse(head.spec).at("data").at("batch_size");
     if (!then.is_object() || then != s.options.spec.at("data").at("batch_size")) {

@@ -22,7 +22,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         double delay = 0;
         const auto gradients = [&](const auto& ready) {
             delay = between.hold_up(t);
-            p.executor.gradients(p.replicas.x(), p.loader, p.stepper.timers(), ready,
+            p.executor.gradients(t, p.replicas.x(), p.loader, p.stepper.timers(), ready,
                                  record.loss.data(), record.accuracy.data());
         };
         p.stepper.step(t, p.learning_rate.at(t), gradients, record, p.observer);

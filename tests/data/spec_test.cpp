@@ -21,6 +21,7 @@ TEST_CASE("resolving twice changes nothing") {
         Json given = {{"type", row.name}};
         if (row.name == "npz" || row.name == "images")
             given.update({{"train", "a"}, {"test", "b"}});
+        if (row.name == "text") given["path"] = "a";
         const Json once = data_spec(given.dump());
         CHECK(data::resolve_data(once, "/data") == once);
     }
@@ -103,7 +104,7 @@ TEST_CASE("status has a line for each set") {
     REQUIRE(all.size() == data::data_table().size());
     for (const auto& each : all) {
         const bool generated = each.name == "shapes" || each.name == "regression";
-        const bool own = each.name == "npz" || each.name == "images";  // named in the spec
+        const bool own = each.name == "npz" || each.name == "images" || each.name == "text";
         CHECK(each.present == (generated || own));
         CHECK_FALSE(each.detail.empty());
         CHECK(each.detail.find('\n') == std::string::npos);

@@ -12,6 +12,7 @@ import time
 import h5py
 import numpy as np
 import pytest
+from conftest import ROOT
 from results import differences, read
 
 CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "implementation": None,
@@ -45,6 +46,11 @@ STATES = {  # every kind of state
     "virtual time": {"algorithm": "ad_psgd", "graph": "random_matching",
                      "optimizer": {"type": "adam", "lr": 0.002},
                      "profile": {"every": {"iterations": 16}, "variance": "off"}},
+    "texts that go on, dropout": {
+        "model": {"type": "lstm", "hidden": 12, "layers": 2, "dropout": 0.3},
+        "data": {"type": "text", "path": str(ROOT / "README.md"), "sequence": 8, "batch_size": 2,
+                 "partition": "stream", "limit": {"train": 200, "test": 16}},
+        "optimizer": {"type": "sgd", "lr": 0.5, "clip_norm": 1}},
     "batch norm": {"model": "resnet20", "replicas": 2, "length": {"iterations": 24},
                    "checkpoint": {"every": {"iterations": 2}}},
 }

@@ -14,9 +14,13 @@ CASES = [
     ({"type": "cnn", "width": 5}, [1, 13, 10], 4),
     ({"type": "resnet20"}, [3, 32, 32], 10),
     ({"type": "resnet20"}, [1, 28, 28], 10),
+    ({"type": "lstm", "hidden": 20, "dropout": 0}, [12], 60),
+    ({"type": "lstm", "hidden": 20, "dropout": 0, "tied": True}, [12], 60),
+    ({"type": "gpt", "layers": 2, "heads": 4, "width": 16, "dropout": 0}, [12], 80),
 ]
 SPECS = [
     {"model": model, "input_shape": shape, "classes": classes, "batch": 8, "precision": precision,
+     "tokens": model["type"] in ("lstm", "gpt"),
      "optimizer": {"type": "sgd", "lr": 0.1, "weight_decay": 0.001}, "steps": 1, "seed": 1 + number}
     for number, (model, shape, classes) in enumerate(CASES) for precision in ("float32", "float64")
 ]

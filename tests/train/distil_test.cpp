@@ -42,7 +42,7 @@ struct Pupils {
     void distil(double temperature) {
         timers.start();
         executor.distil(
-            replicas.x(), teachers.x(),
+            0, replicas.x(), teachers.x(),
             [&](int64_t i) -> const data::Batch& { return data[i].batch; }, temperature, timers);
     }
     std::vector<torch::Tensor> gradient(int64_t i) {

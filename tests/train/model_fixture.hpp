@@ -33,7 +33,7 @@ inline Weights draw_weights(const Model& model, torch::ScalarType type, uint64_t
     return weights;
 }
 
-/// A batch that owns its memory: standard normal inputs and targets, uniform labels.
+/// A batch that owns its memory: standard normal inputs and targets, uniform labels and tokens.
 struct RandomBatch {
     torch::Tensor inputs, labels, targets;  ///< inputs in logical order
     torch::Tensor stored;                   ///< inputs in the batch's memory order
@@ -44,16 +44,19 @@ struct RandomBatch {
         torch::manual_seed(seed);
         std::vector<int64_t> shape = {count};
         shape.insert(shape.end(), context.input_shape.begin(), context.input_shape.end());
-        inputs = torch::randn(shape, type);
+        inputs = context.tokens ? torch::randint(context.classes, shape, torch::kInt64)
+                                : torch::randn(shape, type);
         stored = order == data::Order::channels_last ? inputs.permute({0, 2, 3, 1}).contiguous()
                                                      : inputs;
         batch.count = count;
+        batch.tokens = context.tokens;
+        batch.terms = context.tokens ? inputs.numel() : count;
         batch.shape = shape;
         batch.order = order;
         batch.type = type == torch::kFloat64 ? arena::DType::float64 : arena::DType::float32;
         batch.inputs = stored.data_ptr();
         if (context.classes > 0) {
-            labels = torch::randint(context.classes, {count}, torch::kInt64);
+            labels = torch::randint(context.classes, {batch.terms}, torch::kInt64);
             batch.labels = labels.data_ptr<int64_t>();
         } else {
             targets = torch::randn({count}, type);

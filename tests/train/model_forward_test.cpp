@@ -17,7 +17,7 @@ const ModelContext kThree{{4}, 3};
 double correct(std::vector<float> logits, std::vector<int64_t> labels) {
     const auto model = make_model(R"("softmax_regression")", kThree);
     data::Batch batch;
-    batch.count = static_cast<int64_t>(labels.size());
+    batch.count = batch.terms = static_cast<int64_t>(labels.size());
     batch.labels = labels.data();
     return model->correct(torch::tensor(logits).reshape({batch.count, -1}), batch);
 }

@@ -52,6 +52,8 @@ TEST_CASE("each tensor's gradient is the slope of the loss") {
         {R"({"type": "cnn", "width": 3})", {{3, 9, 11}, 4}},
         {R"("resnet20")", {{3, 9, 8}, 10}},
         {R"("resnet20")", {{1, 8, 8}, 3}},
+        {R"({"type": "lstm", "hidden": 5, "layers": 3, "dropout": 0})", {{4}, 7, true}},
+        {R"({"type": "gpt", "layers": 1, "heads": 2, "width": 6, "dropout": 0})", {{4}, 7, true}},
     }));
     CAPTURE(each.spec);
     const auto model = make_model(each.spec, each.context);

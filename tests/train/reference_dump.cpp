@@ -1,7 +1,7 @@
 // reference_dump SPEC.json FOLDER: trains one replica on random batches and writes what happened,
 // for tests/pytorch to compare with PyTorch. SPEC is a list of runs:
 //   {"model": ..., "optimizer": ..., "input_shape": [3, 32, 32], "classes": 10, "batch": 8,
-//    "precision": "float32", "steps": 2, "seed": 1}
+//    "precision": "float32", "steps": 2, "seed": 1}, of texts with "tokens": true
 // Run k gives FOLDER/k.bin, the tensors' elements one after another in logical order, and
 // FOLDER/k.json, a list of {"name", "type", "shape", "offset" in bytes} beside the tensors' kinds.
 
@@ -59,7 +59,7 @@ private:
 
 void run(const Json& spec, const std::string& path) {
     const ModelContext context{spec.at("input_shape").get<std::vector<int64_t>>(),
-                               spec.at("classes")};
+                               spec.at("classes"), spec.value("tokens", false)};
     const auto type =
         spec.at("precision") == "float64" ? arena::DType::float64 : arena::DType::float32;
     const uint64_t seed = spec.at("seed");

@@ -49,7 +49,7 @@ def single(run: Run) -> str:
 
 def several(runs: list[Run]) -> str:
     """One line for each run, then what their specs differ in."""
-    columns = [fields.COLUMNS[key] for key in fields.DEFAULT]
+    columns = [fields.COLUMNS[key] for key in fields.default(runs)]
     rows = [[c.title for c in columns]] + [[c.show(c.value(r)) for c in columns] for r in runs]
     lines = [aligned(rows)]
     odd = [f"{r.path}: {r.state}{': ' * bool(r.error)}{r.error}"

@@ -69,7 +69,8 @@ def listed(arguments) -> str:
     for option, given in (("--best", arguments.best), ("--unfinished", arguments.unfinished)):
         if given:
             raise AnalysisError(option, "is for a pivot", "name --rows and --metric")
-    runs, columns = open_runs(arguments.runs, arguments.where), fields.chosen(arguments.columns)
+    runs = open_runs(arguments.runs, arguments.where)
+    columns = fields.chosen(arguments.columns, fields.default(runs))
     if arguments.sort:
         (key,) = fields.chosen(arguments.sort.split(",")[0])
         if key.timed:

@@ -8,23 +8,21 @@ from ..run import Run
 from . import style
 from .thin import thin
 
-NAMES = {"accuracy": "test accuracy", "loss": "test loss"}
-
 
 def evaluated(runs: list[Run], each: bool = False):
-    """Evaluations of the test set: accuracy and loss panels."""
+    """Evaluations of the test set: panels of accuracy, and of loss or perplexity."""
     settings = style.settings(runs, each)
     figure, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
-    for axis, what in ((left, "accuracy"), (right, "loss")):
+    for axis, what in ((left, "accuracy"), (right, series.less_is_better(runs))):
         found = [setting.over(series.evaluations, what)
                  for setting in settings]
         drawn = any(np.isfinite(one[["median", "mean"]].to_numpy(dtype=float)).any()
                     for one in found)
         widths = style.widths([one["median"].to_numpy(dtype=float) for one in found], 1.6)
         for i, (setting, one, width) in enumerate(zip(settings, found, widths)):
-            band(axis, one, setting.look, what == "loss", width,
+            band(axis, one, setting.look, what != "accuracy", width,
                  min(4, 12 / len(found)) * (i - (len(found) - 1) / 2))
-        finish(axis, what, NAMES[what], drawn)
+        finish(axis, what, f"test {what}", drawn)
     left.plot([], [], color="#555555", linewidth=1.6,
               label=style.WORST_TO_BEST.replace("bar", "band"))
     left.plot([], [], color="#555555", linewidth=0, marker="o", markersize=4.5,
@@ -65,7 +63,7 @@ def finish(axis, what: str, title: str, drawn: bool):
         axis.set_ylabel("accuracy")
     else:
         style.loss_axis(axis)
-        axis.set_ylabel("loss")
+        axis.set_ylabel(what)
 
 
 def training(runs: list[Run], each: bool = False):

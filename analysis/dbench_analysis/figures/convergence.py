@@ -26,14 +26,14 @@ def places(run: Run, evaluated, x: str) -> np.ndarray:
 
 
 def figure(runs: list[Run], x: str = "iterations", each: bool = False):
-    """Accuracy and loss of the mean model. Seconds of several runs are refused where they do not
-    compare."""
+    """Accuracy, and loss or perplexity, of the mean model. Seconds of several runs are refused
+    where they do not compare."""
     if x == "seconds":
         notes = ["" if series.virtual(run) else "; ".join(caveats(run)) for run in runs]
         refuse_times(["seconds"], notes, "--x")
     drawing, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
     settings = style.settings(runs, each)
-    for axis, what in ((left, "accuracy"), (right, "loss")):
+    for axis, what in ((left, "accuracy"), (right, series.less_is_better(runs))):
         found = [over(setting, what, x) for setting in settings]
         widths = style.widths([one["mean"].to_numpy(dtype=float) for one in found], 1.6)
         for setting, one, width in zip(settings, found, widths):
@@ -53,7 +53,7 @@ def over(setting: style.Setting, what: str, x: str) -> pd.DataFrame:
     """x and the mean model's performance, over the seeds."""
     def evaluated(run: Run):
         found = series.evaluations(run, what)[["iteration", "epoch", "mean"]]
-        return found.assign(x=places(run, found, x), mean=clean(found["mean"], what == "loss"))
+        return found.assign(x=places(run, found, x), mean=clean(found["mean"], what != "accuracy"))
 
     return setting.over(evaluated)
 

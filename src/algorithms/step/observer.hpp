@@ -51,6 +51,9 @@ struct IterationRecord {
 struct Scores {
     std::vector<double> local_accuracy, local_loss;  ///< [m]
     double mean_accuracy = 0, mean_loss = 0;         ///< of the averaged parameters
+    /// exp(loss), where that is a mean over tokens; else empty, and 0.
+    std::vector<double> local_perplexity;  ///< [m]
+    double mean_perplexity = 0;
 };
 
 struct EvaluationRecord {

@@ -1,3 +1,7 @@
+// Parts of the file order: `contiguous`, and `stream` for texts. Under `stream` a batch of B
+// samples has one from each of B columns, equal parts of the replica's own, and the next batch
+// those that follow them: where a replica stands in its text is known from the iteration alone.
+
 #include <numeric>
 
 #include "data/partitions/partitions.hpp"
@@ -7,8 +11,10 @@ namespace {
 
 class Contiguous : public Partition {
 public:
-    Contiguous(int64_t samples, int64_t replicas) : samples_(samples), replicas_(replicas) {}
+    Contiguous(int64_t samples, int64_t replicas, bool stream)
+        : samples_(samples), replicas_(replicas), stream_(stream) {}
 
+    bool stream() const override { return stream_; }
     int64_t size(int64_t replica) const override {
         return block_begin(replica + 1, replicas_, samples_) -
                block_begin(replica, replicas_, samples_);
@@ -21,7 +27,14 @@ public:
 
 private:
     int64_t samples_, replicas_;
+    bool stream_;
 };
+
+template <bool stream>
+std::unique_ptr<Partition> make(const base::Json&, const Dataset& train,
+                                const DataContext& context) {
+    return std::make_unique<Contiguous>(train.size(), context.replicas, stream);
+}
 
 }  // namespace
 
@@ -33,10 +46,15 @@ PartitionEntry contiguous_partition() {
     return {{"contiguous",
              "replica i owns samples floor(iN/n) .. floor((i+1)N/n)-1 of the file order, in it",
              {}},
-            [](const base::Json&, const Dataset& train, const DataContext& context) {
-                return std::unique_ptr<Partition>(
-                    std::make_unique<Contiguous>(train.size(), context.replicas));
-            }};
+            make<false>};
+}
+
+PartitionEntry stream_partition() {
+    return {{"stream",
+             "contiguous, each part cut into batch_size columns: iteration k of an epoch takes the "
+             "k-th sample of every column, so that texts go on from batch to batch",
+             {}},
+            make<true>};
 }
 
 }  // namespace dbench::data

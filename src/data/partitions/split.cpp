@@ -46,10 +46,11 @@ std::vector<std::vector<int64_t>> grouped_by_label(const Dataset& train,
 }
 
 void require_labels(const Dataset& train, const std::string& name) {
-    if (train.classes() > 0) return;
-    throw base::UserError("/data/partition: " + name +
-                          " deals samples by their labels (this data set has real targets): "
-                          "use shuffled, contiguous or iid");
+    if (has_sample_labels(train)) return;
+    throw base::UserError("/data/partition: " + name + " deals samples by their labels (" +
+                          (train.classes() > 0 ? "of this data set, each position has one"
+                                               : "this data set has real targets") +
+                          "): use shuffled, contiguous or iid");
 }
 
 base::Random split_random(uint64_t seed, SplitStream stream, uint64_t word) {

@@ -3,7 +3,8 @@
 namespace dbench::data {
 
 // In the order of documentation; each row, NAME_partition(), is in the file of its partition.
-#define DBENCH_PARTITIONS(ROW) ROW(shuffled) ROW(contiguous) ROW(iid) ROW(dirichlet) ROW(by_label)
+#define DBENCH_PARTITIONS(ROW) \
+    ROW(shuffled) ROW(contiguous) ROW(stream) ROW(iid) ROW(dirichlet) ROW(by_label)
 
 #define ROW_DECLARED(name) PartitionEntry name##_partition();
 #define ROW_MADE(name) name##_partition(),

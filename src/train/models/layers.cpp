@@ -16,17 +16,8 @@ std::string member(const std::string& module, const char* tensor) {
 }
 
 /// What kaiming_uniform(a = sqrt(5)) of torch.nn comes to, for weights and biases alike.
-std::function<void(torch::Tensor&)> uniform(int64_t fan_in) {
-    const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
-    return [bound](torch::Tensor& t) { t.uniform_(-bound, bound); };
-}
-
-std::function<void(torch::Tensor&)> normal(double deviation) {
-    return [deviation](torch::Tensor& t) { t.normal_(0, deviation); };
-}
-
-std::function<void(torch::Tensor&)> constant(double value) {
-    return [value](torch::Tensor& t) { t.fill_(value); };
+Initial kaiming_uniform(int64_t fan_in) {
+    return uniform(1 / std::sqrt(static_cast<double>(fan_in)));
 }
 
 /// y = x W^T + b, whose backward writes the gradient of W where it is wanted. PyTorch's products in
@@ -57,8 +48,13 @@ public:
 }  // namespace
 
 Linear::Linear(Declaration& d, const std::string& name, int64_t in, int64_t out)
-    : weight_(d.parameter({member(name, "weight"), {out, in}, TensorKind::weight, uniform(in)})),
-      bias_(d.parameter({member(name, "bias"), {out}, TensorKind::bias, uniform(in)})) {}
+    : Linear(d, name, in, out, {kaiming_uniform(in), kaiming_uniform(in)}) {}
+
+Linear::Linear(Declaration& d, const std::string& name, int64_t in, int64_t out,
+               const Initials& initials)
+    : weight_(
+          d.parameter({member(name, "weight"), {out, in}, TensorKind::weight, initials.weight})),
+      bias_(d.parameter({member(name, "bias"), {out}, TensorKind::bias, initials.bias})) {}
 
 torch::Tensor Linear::operator()(const Weights& weights, const torch::Tensor& x) const {
     const torch::Tensor& weight = weights.parameters[weight_];
@@ -75,7 +71,7 @@ Conv3x3::Conv3x3(Declaration& d, const std::string& name, int64_t in, int64_t ou
                            {out, in, 3, 3},
                            TensorKind::weight,
                            init == Init::module
-                               ? uniform(in * 9)
+                               ? kaiming_uniform(in * 9)
                                : normal(std::sqrt(2.0 / static_cast<double>(out * 9)))})),
       stride_(stride) {}
 

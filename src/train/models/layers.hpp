@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "train/models/initial.hpp"
 #include "train/models/model.hpp"
 
 namespace dbench::train {
@@ -12,8 +13,14 @@ namespace dbench::train {
 /// y = x W^T + b; x (B, in), W (out, in).
 class Linear {
 public:
+    /// Other distributions than torch.nn.Linear's.
+    struct Initials {
+        Initial weight, bias;
+    };
     /// `name` is the module's: "fc" declares fc.weight and fc.bias; "" declares weight and bias.
     Linear(Declaration& declaration, const std::string& name, int64_t in, int64_t out);
+    Linear(Declaration& declaration, const std::string& name, int64_t in, int64_t out,
+           const Initials& initials);
     torch::Tensor operator()(const Weights& weights, const torch::Tensor& x) const;
 
 private:

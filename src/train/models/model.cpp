@@ -41,6 +41,11 @@ int Declaration::buffer(BufferInfo info) {
     return static_cast<int>(buffers.size()) - 1;
 }
 
+int Declaration::carry(CarriedInfo info) {
+    carried.push_back(std::move(info));
+    return static_cast<int>(carried.size()) - 1;
+}
+
 torch::Tensor Model::loss(const torch::Tensor& output, const data::Batch& batch) const {
     return torch::cross_entropy_loss(output, label_tensor(batch));
 }
@@ -62,7 +67,7 @@ double Model::correct(const torch::Tensor& output, const data::Batch& batch) con
 }
 
 torch::Tensor input_tensor(const data::Batch& batch) {
-    const auto type = scalar_type(batch.type);
+    const auto type = batch.tokens ? torch::kInt64 : scalar_type(batch.type);
     if (batch.order == data::Order::contiguous || batch.shape.size() != 4) {
         return view(batch.inputs, batch.shape, type);
     }
@@ -72,7 +77,7 @@ torch::Tensor input_tensor(const data::Batch& batch) {
 }
 
 torch::Tensor label_tensor(const data::Batch& batch) {
-    return view(batch.labels, {batch.count}, torch::kInt64);
+    return view(batch.labels, {batch.terms}, torch::kInt64);
 }
 
 torch::Tensor target_tensor(const data::Batch& batch) {

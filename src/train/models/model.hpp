@@ -23,6 +23,9 @@ struct Weights {
     /// Where gradients of parameters are wanted, which a layer may write there itself, if no other
     /// uses the parameter; empty where none are wanted.
     std::vector<torch::Tensor> gradients = {};
+    /// What layers carry over from batch to batch of a text: read and written in training. Empty
+    /// where nothing is: each batch begins from zero then.
+    std::vector<torch::Tensor> carried = {};
 };
 
 /// What layers declare while a model is built.
@@ -38,23 +41,32 @@ struct BufferInfo {
     double initial;
     bool variance;  ///< pooled as mean of variances + variance of the means in the buffer before it
 };
+/// A replica's own, in no average; zero where a text begins.
+struct CarriedInfo {
+    std::string name;
+    std::vector<int64_t> shape;
+};
 struct Declaration {
     std::vector<ParameterInfo> parameters;
     std::vector<BufferInfo> buffers;
+    std::vector<CarriedInfo> carried;
+    bool draws = false;                 ///< in training, forward draws from torch's generator
     int parameter(ParameterInfo info);  ///< its index
     int buffer(BufferInfo info);
+    int carry(CarriedInfo info);
 };
 
 class Model {
 public:
     virtual ~Model() = default;
     /// Inputs (B, C, H, W) or (B, features) to logits (B, classes), or predictions (B) for real
-    /// targets. `training`: BatchNorm uses and updates batch statistics.
+    /// targets; tokens (B, T) to logits (B T, classes), one row for each position. `training`:
+    /// BatchNorm uses and updates batch statistics, dropout drops, carried state goes on.
     virtual torch::Tensor forward(const Weights& weights, const torch::Tensor& input,
                                   bool training) const = 0;
-    /// Mean loss over the batch: cross-entropy of logits; real targets override it.
+    /// Mean loss over the batch's terms: cross-entropy of logits; real targets override it.
     virtual torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch) const;
-    /// Mean over the batch of how far `output` is from a teacher's, see algorithms::Distillation:
+    /// Mean over the rows of how far `output` is from a teacher's, see algorithms::Distillation:
     /// T^2 KL(softmax teacher / T || softmax output / T); real targets override it, without T.
     virtual torch::Tensor distance(const torch::Tensor& output, const torch::Tensor& teacher,
                                    double temperature) const;
@@ -79,6 +91,8 @@ torch::ScalarType scalar_type(arena::DType type);
 struct ModelContext {
     std::vector<int64_t> input_shape;
     int64_t classes;  ///< 0: real targets
+    bool tokens = false;
+    int64_t stream_batch = 0;  ///< samples of a batch that go on in the next; 0: they do not
 };
 
 /// A row of the model table. `make` throws UserError where the data do not suit the model.

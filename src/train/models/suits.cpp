@@ -26,7 +26,23 @@ int64_t input_features(const ModelContext& context) {
     return features;
 }
 
+void require_tokens(const char* model, const ModelContext& context) {
+    if (context.tokens) return;
+    refuse(model, "it takes texts, and the inputs are no tokens",
+           "take data of texts, such as wikitext2 or text, or the model mlp or cnn");
+}
+
+base::Parameter dropout_parameter(const char* standard) {
+    return base::Parameter::number("dropout", standard, "probability of a zero, in training")
+        .at_least(0)
+        .at_most(0.999);
+}
+
 void require_classes(const char* model, const ModelContext& context) {
+    if (context.tokens) {
+        refuse(model, "it takes numbers, and the inputs are tokens",
+               "take the model lstm or gpt, or data of images, such as shapes");
+    }
     if (context.classes >= 1) return;
     refuse(model, "it predicts classes, and the targets are real numbers",
            "take the model least_squares, or data with classes, such as shapes");

@@ -9,7 +9,9 @@ namespace dbench::train {
     ROW(least_squares)      \
     ROW(mlp)                \
     ROW(cnn)                \
-    ROW(resnet20)
+    ROW(resnet20)           \
+    ROW(lstm)               \
+    ROW(gpt)
 
 #define ROW_DECLARED(name) ModelEntry name##_model();
 #define ROW_MADE(name) name##_model(),

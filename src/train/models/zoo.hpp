@@ -18,5 +18,10 @@ int64_t input_features(const ModelContext& context);
 void require_classes(const char* model, const ModelContext& context);
 void require_targets(const char* model, const ModelContext& context);
 void require_images(const char* model, const ModelContext& context, int64_t least);
+/// Throws UserError unless inputs are tokens; the others throw where they are.
+void require_tokens(const char* model, const ModelContext& context);
+
+/// The parameter `dropout`.
+base::Parameter dropout_parameter(const char* standard);
 
 }  // namespace dbench::train

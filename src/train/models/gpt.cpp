@@ -1,0 +1,132 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "train/models/layers.hpp"
+#include "train/models/text_layers.hpp"
+#include "train/models/zoo.hpp"
+
+namespace dbench::train {
+namespace {
+
+struct GptOptions {
+    int64_t layers, heads, width, context;
+    double dropout;
+};
+
+/// GPT-2 draws all weights with this deviation, and those of layers that add to the stream of
+/// `layers` blocks, two a block, with less.
+constexpr double kDeviation = 0.02;
+
+Linear::Initials added(const GptOptions& o) {
+    return {normal(kDeviation / std::sqrt(2.0 * static_cast<double>(o.layers))), constant(0)};
+}
+
+/// x + attention(norm(x)), then x + MLP(norm(x)), the MLP of one hidden layer four times as wide.
+class GptBlock {
+public:
+    GptBlock(Declaration& d, const std::string& name, const GptOptions& o)
+        : options_(o),
+          ln_1_(d, name + ".ln_1", o.width),
+          c_attn_(d, name + ".attn.c_attn", o.width, 3 * o.width,
+                  {normal(kDeviation), constant(0)}),
+          attn_c_proj_(d, name + ".attn.c_proj", o.width, o.width, added(o)),
+          ln_2_(d, name + ".ln_2", o.width),
+          c_fc_(d, name + ".mlp.c_fc", o.width, 4 * o.width, {normal(kDeviation), constant(0)}),
+          mlp_c_proj_(d, name + ".mlp.c_proj", 4 * o.width, o.width, added(o)),
+          dropout_(d, o.dropout) {}
+
+    /// x (B T, width)
+    torch::Tensor operator()(const Weights& w, const torch::Tensor& x, int64_t length,
+                             bool training) const {
+        const auto qkv = c_attn_(w, ln_1_(w, x)).unflatten(0, {-1, length}).chunk(3, 2);
+        const torch::Tensor seen = attention(qkv[0], qkv[1], qkv[2], options_.heads,
+                                             /*causal=*/true, training ? options_.dropout : 0.0);
+        const torch::Tensor y = x + dropout_(attn_c_proj_(w, seen.flatten(0, 1)), training);
+        const torch::Tensor hidden = torch::gelu(c_fc_(w, ln_2_(w, y)), "tanh");
+        return y + dropout_(mlp_c_proj_(w, hidden), training);
+    }
+
+private:
+    GptOptions options_;
+    LayerNorm ln_1_;
+    Linear c_attn_, attn_c_proj_;
+    LayerNorm ln_2_;
+    Linear c_fc_, mlp_c_proj_;
+    Dropout dropout_;
+};
+
+/// GPT-2 (Radford et al. 2019): a decoder whose last linear layer is tied to the embedding. Tensors
+/// are called as in the published weights, and lie as torch.nn.Linear has them. With 50,257 tokens,
+/// 12 layers of width 768 and a context of 1024: 124,439,808 parameters.
+class Gpt : public Model {
+public:
+    Gpt(const GptOptions& o, const ModelContext& context)
+        : wte_(declaration_, "wte", context.classes, o.width, normal(kDeviation)),
+          wpe_(declaration_, "wpe", o.context, o.width, normal(kDeviation)),
+          dropout_(declaration_, o.dropout),
+          blocks_(blocks(declaration_, o)),
+          ln_f_(declaration_, "ln_f", o.width) {}
+
+    torch::Tensor forward(const Weights& w, const torch::Tensor& tokens,
+                          bool training) const override {
+        const int64_t length = tokens.size(1);
+        const torch::Tensor position = wpe_.weight(w).slice(0, 0, length);
+        torch::Tensor x = dropout_(wte_(w, tokens) + position, training).flatten(0, 1);
+        for (const GptBlock& block : blocks_) x = block(w, x, length, training);  // (B T, width)
+        return torch::linear(ln_f_(w, x), wte_.weight(w));                        // (B T, tokens)
+    }
+
+private:
+    static std::vector<GptBlock> blocks(Declaration& declaration, const GptOptions& o) {
+        std::vector<GptBlock> all;
+        for (int64_t k = 0; k < o.layers; ++k) {
+            all.emplace_back(declaration, "h." + std::to_string(k), o);
+        }
+        return all;
+    }
+
+    Embedding wte_, wpe_;
+    Dropout dropout_;
+    std::vector<GptBlock> blocks_;
+    LayerNorm ln_f_;
+};
+
+MadeModel make_gpt(const base::Json& spec, const ModelContext& context) {
+    require_tokens("gpt", context);
+    const int64_t length = context.input_shape.front();
+    GptOptions o{spec.at("layers"), spec.at("heads"), spec.at("width"), length, spec.at("dropout")};
+    if (spec.at("context").is_number()) o.context = spec.at("context");
+    if (o.width % o.heads != 0) {
+        throw base::UserError("/model/heads: " + std::to_string(o.heads) +
+                              " heads cannot share a /model/width of " + std::to_string(o.width) +
+                              " evenly: choose a divisor");
+    }
+    if (o.context < length) {
+        throw base::UserError("/model/context: " + std::to_string(o.context) +
+                              " positions are less than the " + std::to_string(length) +
+                              " tokens of a sample: choose at least that, or a shorter "
+                              "/data/sequence");
+    }
+    return std::make_unique<Gpt>(o, context);
+}
+
+}  // namespace
+
+ModelEntry gpt_model() {
+    using base::Parameter;
+    return {{"gpt",
+             "GPT-2 (Radford et al. 2019) for texts: a decoder of causal self-attention",
+             {Parameter::integer("layers", "12", "blocks").at_least(1).at_most(1000),
+              Parameter::integer("heads", "12", "of an attention").at_least(1).at_most(1 << 16),
+              Parameter::integer("width", "768", "width").at_least(1).at_most(1 << 16),
+              Parameter::integer("context", "null",
+                                 "positions that there are; null: the tokens of a sample")
+                  .at_least(1)
+                  .at_most(1 << 24)
+                  .or_null(),
+              dropout_parameter("0.1")}},
+            make_gpt};
+}
+
+}  // namespace dbench::train

@@ -1,0 +1,24 @@
+#pragma once
+// What initial parameters are drawn from, by torch's default generator.
+
+#include <torch/torch.h>
+
+#include <functional>
+
+namespace dbench::train {
+
+using Initial = std::function<void(torch::Tensor&)>;
+
+inline Initial uniform(double bound) {
+    return [bound](torch::Tensor& t) { t.uniform_(-bound, bound); };
+}
+
+inline Initial normal(double deviation) {
+    return [deviation](torch::Tensor& t) { t.normal_(0, deviation); };
+}
+
+inline Initial constant(double value) {
+    return [value](torch::Tensor& t) { t.fill_(value); };
+}
+
+}  // namespace dbench::train

@@ -1,0 +1,84 @@
+#include "train/models/text_layers.hpp"
+
+#include <cmath>
+#include <tuple>
+
+namespace dbench::train {
+
+using arena::TensorKind;
+
+Embedding::Embedding(Declaration& d, const std::string& name, int64_t tokens, int64_t width,
+                     const Initial& initial)
+    : weight_(d.parameter({name + ".weight", {tokens, width}, TensorKind::weight, initial})) {}
+
+torch::Tensor Embedding::operator()(const Weights& weights, const torch::Tensor& tokens) const {
+    return torch::embedding(weight(weights), tokens);
+}
+
+LayerNorm::LayerNorm(Declaration& d, const std::string& name, int64_t width)
+    : width_(width),
+      weight_(d.parameter({name + ".weight", {width}, TensorKind::norm, constant(1)})),
+      bias_(d.parameter({name + ".bias", {width}, TensorKind::norm, constant(0)})) {}
+
+torch::Tensor LayerNorm::operator()(const Weights& weights, const torch::Tensor& x) const {
+    return torch::layer_norm(x, {width_}, weights.parameters[weight_], weights.parameters[bias_]);
+}
+
+Dropout::Dropout(Declaration& d, double p) : p_(p) { d.draws = d.draws || p > 0; }
+
+torch::Tensor Dropout::operator()(const torch::Tensor& x, bool training) const {
+    return p_ > 0 && training ? torch::dropout(x, p_, true) : x;
+}
+
+Lstm::Lstm(Declaration& d, const std::string& name, const Options& options) : options_(options) {
+    const int64_t hidden = options.hidden, gates = 4 * hidden;
+    const Initial initial = uniform(1 / std::sqrt(static_cast<double>(hidden)));
+    for (int64_t layer = 0; layer < options.layers; ++layer) {
+        const std::string end = "_l" + std::to_string(layer);
+        const int64_t in = layer == 0 ? options.in : hidden;
+        const auto add = [&](const char* tensor, std::vector<int64_t> shape, TensorKind kind) {
+            parameters_.push_back(
+                d.parameter({name + "." + tensor + end, std::move(shape), kind, initial}));
+        };
+        add("weight_ih", {gates, in}, TensorKind::weight);
+        add("weight_hh", {gates, hidden}, TensorKind::weight);
+        add("bias_ih", {gates}, TensorKind::bias);
+        add("bias_hh", {gates}, TensorKind::bias);
+    }
+    d.draws = d.draws || (options.dropout > 0 && options.layers > 1);
+    if (options.stream_batch == 0) return;
+    const std::vector<int64_t> state = {options.layers, options.stream_batch, hidden};
+    hidden_ = d.carry({name + ".hidden", state});
+    cell_ = d.carry({name + ".cell", state});
+}
+
+torch::Tensor Lstm::operator()(const Weights& weights, const torch::Tensor& x,
+                               bool training) const {
+    std::vector<torch::Tensor> parameters;
+    for (const int k : parameters_) parameters.push_back(weights.parameters[k]);
+    const bool carries = training && !weights.carried.empty();
+    const auto before = [&](int k) {
+        return carries ? weights.carried[k].clone()
+                       : x.new_zeros({options_.layers, x.size(0), options_.hidden});
+    };
+    const auto [y, hidden, cell] = torch::lstm(
+        x, {before(hidden_), before(cell_)}, parameters, /*has_biases=*/true, options_.layers,
+        options_.dropout, training, /*bidirectional=*/false, /*batch_first=*/true);
+    if (carries) {
+        weights.carried[hidden_].detach().copy_(hidden.detach());
+        weights.carried[cell_].detach().copy_(cell.detach());
+    }
+    return y;
+}
+
+torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                        int64_t heads, bool causal, double dropout) {
+    const auto split = [&](const torch::Tensor& x) {
+        return x.unflatten(2, {heads, -1}).transpose(1, 2);  // (B, heads, T, width / heads)
+    };
+    return torch::scaled_dot_product_attention(split(q), split(k), split(v), {}, dropout, causal)
+        .transpose(1, 2)
+        .flatten(2);
+}
+
+}  // namespace dbench::train

@@ -39,6 +39,7 @@ def private_names(text):
             found = DECLARED.match(line) or NAMED.search(re.sub(r"<.*>", "", line))
             if found:
                 names.add(found.group(found.lastindex))
+                names.update(re.findall(r", (\w+) = (?=[^()]*;$)", line))
     if names:  # wherever an enumeration stands: a name too many only keeps sources apart
         for enumerators in ENUMERATORS.findall(text):
             names.update(re.findall(r"(\w+)[^,]*", enumerators))

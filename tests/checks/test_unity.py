@@ -13,7 +13,7 @@ loaded.loader.exec_module(unity)
 MAKER = """namespace dbench {
 namespace {
 
-constexpr int kTries = 3;
+constexpr int kTries = 3, kMost = 4;
 struct Odd {
     int inner;
 };
@@ -38,8 +38,8 @@ int shown(int x) { return twice(x); }
 
 
 def test_private_names_are_those_of_unnamed_namespaces_and_static_ones():
-    assert unity.private_names(MAKER) == {"kTries", "Odd", "twice", "Sizes", "adds", "ends",
-                                          "chosen", "Colour", "red", "green"}
+    assert unity.private_names(MAKER) == {"kTries", "kMost", "Odd", "twice", "Sizes", "adds",
+                                          "ends", "chosen", "Colour", "red", "green"}
     assert unity.private_names("static int once(int x) { return x; }\nint other();\n") == {"once"}
 
 

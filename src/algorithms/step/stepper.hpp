@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "algorithms/algorithm.hpp"
-#include "algorithms/step/timeline.hpp"
 #include "algorithms/step/control.hpp"
 #include "algorithms/step/observer.hpp"
 #include "algorithms/step/probe.hpp"
+#include "algorithms/step/timeline.hpp"
 #include "algorithms/step/timers.hpp"
 #include "base/json.hpp"
 

@@ -59,7 +59,7 @@ def test_list_of_one_key(dbench):
         assert key in text
     assert "keep" not in text
     assert set(json.loads(dbench("list", "spec", "--json").stdout)["spec"]["seed"]["members"]) == {
-        "init", "data", "graph", "augment", "message", "delay"}
+        "init", "data", "graph", "augment", "message", "delay", "dropout"}
     assert dbench("list", "graph").stdout == dbench("list", "graphs").stdout
     assert dbench("list", "data.partition").stdout == dbench("list", "partitions").stdout
     assert "graph" in dbench("list", "grph", expect=2).stderr

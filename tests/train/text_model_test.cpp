@@ -10,6 +10,7 @@
 #include "train/executor.hpp"
 #include "train/models/text_layers.hpp"
 #include "train/replicas.hpp"
+#include "train/tensors.hpp"
 
 using namespace dbench;
 using namespace dbench::train;
@@ -203,7 +204,8 @@ TEST_CASE("GPT is its definition") {
 TEST_CASE("tensors are called as PyTorch's") {
     const auto names = [](const std::string& spec) {
         std::string all;
-        for (const auto& each : make_model(spec, kText)->declaration().parameters) {
+        const auto model = make_model(spec, kText);
+        for (const auto& each : model->declaration().parameters) {
             all += each.name + " ";
         }
         return all;
@@ -227,21 +229,7 @@ TEST_CASE("a stream's state goes on through an epoch, and begins from zero with 
     // The same text in one piece: windows of 12 tokens.
     const auto whole = data::token_set(Readers::text(), 9, 12, "x");
     data::PlainBatches batches(arena::DType::float64, data::Order::contiguous);
-    const Weights weights = [&] {
-        Weights w = draw_weights(*readers.model, torch::kFloat64, 1);
-        const auto views = arena::with_type(arena::DType::float64, [&]<class T>() {
-            const arena::Rows x = readers.replicas.x();
-            for (size_t k = 0; k < w.parameters.size(); ++k) {
-                const auto& tensor = readers.replicas.layout().tensors()[k];
-                Tensor& to = w.parameters[k];
-                to = to.detach();
-                std::copy_n(x.row<T>(0) + tensor.offset, tensor.numel, to.data_ptr<T>());
-            }
-            return 0;
-        });
-        static_cast<void>(views);
-        return w;
-    }();
+    const Weights weights{views(readers.replicas.layout(), readers.replicas.x(), 0), {}};
     for (int64_t replica = 0; replica < 2; ++replica) {
         const data::Batch& batch = batches.fill(*whole, 2 * replica, 2);
         const Tensor output = readers.model->forward(weights, input_tensor(batch), false);

@@ -208,7 +208,7 @@ struct AlgorithmContext {
     arena::DType type = arena::DType::float32;
     Compression compression = {};
     Minibatch minibatch = {};  ///< where the algorithm linearises
-    uint64_t seed = 1;  ///< of neighbours that it draws itself
+    uint64_t seed = 1;         ///< of neighbours that it draws itself
 };
 
 /// What algorithms with local steps, or with several averagings, make of the spec's graph.

@@ -111,7 +111,7 @@ struct Accepts {
     GraphNeed graph = GraphNeed::doubly_stochastic;
     OptimizerNeed optimizer = OptimizerNeed::any;
     bool sequences = true;       ///< graphs that change from round to round
-    bool one_process = false;    ///< only there its numbers follow from the spec
+    bool asynchronous = false;   ///< only in one process its numbers follow from the spec
     bool staged = true;          ///< graphs that go from graph to graph by the run's iterations
     double lambda_min = -1;      ///< smallest eigenvalue of W must be above
     bool divides_by_lr = false;  ///< no learning rate of the run may be 0

@@ -122,7 +122,7 @@ bool delays_order(const Json& spec) {
     if (!spec.contains("algorithm")) return false;
     const std::string type = spec.at("algorithm").at("type");
     const auto* row = base::find_entry(algorithms::algorithm_table(), type);
-    return row && row->accepts.one_process;
+    return row && row->accepts.asynchronous;
 }
 
 // What two specs differ in that training or recording depends on; empty where in nothing.

@@ -148,7 +148,7 @@ Report conform(comm::World& world, const Equality& equality, const Options& opti
     const auto problem = softmax_regression(options.replicas, 1);
     const int64_t steps = compared(world);
     Training training = training_of(left, graph, options.replicas, steps);
-    if (left.row->accepts.one_process) training.span = 5;
+    if (left.row->accepts.asynchronous) training.span = 5;
     Trainee a(world, *problem, training, *left.row);
     Trainee b(world, *problem, training_of(right, graph, options.replicas, steps), *right.row);
     double largest = 0;

@@ -81,7 +81,7 @@ std::unique_ptr<graphs::Schedule> graph_of(const Json& graph, int64_t replicas,
 }
 
 std::string unsuitable(const Accepts& accepts, const Json& graph, int64_t replicas, int ranks) {
-    if (accepts.one_process && ranks > 1) return "on several ranks its numbers depend on timing";
+    if (accepts.asynchronous && ranks > 1) return "on several ranks its numbers depend on timing";
     if (accepts.graph == algorithms::GraphNeed::none) return "";
     const auto schedule = graph_of(graph, replicas, 1);
     const graphs::Sums sums = graphs::sums(*schedule);

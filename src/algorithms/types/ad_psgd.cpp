@@ -80,7 +80,7 @@ AlgorithmEntry ad_psgd_entry() {
              pace_parameters()},
             make,
             {.graph = GraphNeed::symmetric,
-             .one_process = true,
+             .asynchronous = true,
              .staged = false,
              .lambda_min = -2,
              .codes_rows = false},

@@ -50,7 +50,7 @@ AlgorithmEntry swift_entry() {
         {"swift", "asynchronous: each replica averages with what has come of its neighbours last",
          pace_parameters()},
         make,
-        {.sequences = false, .one_process = true, .staged = false, .codes_rows = false},
+        {.sequences = false, .asynchronous = true, .staged = false, .codes_rows = false},
         {.mean = MeanRule::none, .bias = Bias::none}};
 }
 

@@ -98,15 +98,19 @@ def test_a_slow_rank_holds_up_nobody(runs, name):
         assert stale[-1, 0] >= 1 and not stale[:, 1].any()
 
 
+def wait_until_it_trains(run, path):
+    while not path.exists():
+        assert run.poll() is None
+        time.sleep(0.05)
+    time.sleep(1)
+
+
 def test_a_signal_to_one_rank_stops_all_at_one_iteration(dbench):
     changes = {**LONG, "replicas": 2, "graph": "complete", "algorithm": "ad_psgd",
                "delays": [{"replicas": [0], "seconds": 0.001}]}
     path = dbench.folder / "out.h5"
     run = dbench.start("run", dbench.spec(changes), "--output", path, ranks=2)
-    while not path.exists():
-        assert run.poll() is None
-        time.sleep(0.05)
-    time.sleep(1)
+    wait_until_it_trains(run, path)
     os.kill(children(run.pid)[1], signal.SIGTERM)
     _, errors = run.communicate(timeout=60)
     assert run.returncode == 75, errors
@@ -132,10 +136,7 @@ def test_a_rank_that_stands_still_is_named(dbench, name):
     path = dbench.folder / "out.h5"
     changes = {**LONG, "algorithm": name, "replicas": 3}
     run = dbench.start("run", dbench.spec(changes), "--output", path, ranks=3)
-    while not path.exists():
-        assert run.poll() is None
-        time.sleep(0.05)
-    time.sleep(1)
+    wait_until_it_trains(run, path)
     os.kill(children(run.pid)[1], signal.SIGSTOP)
     _, errors = run.communicate(timeout=60)
     assert run.returncode != 0

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/family.hpp"
 #include "train/models/model.hpp"
 #include "train/models/names.hpp"
@@ -16,6 +17,21 @@ inline std::unique_ptr<Model> make_model(const std::string& spec, const ModelCon
     const base::Json resolved =
         base::resolve_member(base::Json::parse(spec), "/model", "model", model_entries());
     return base::find_entry(model_table(), resolved.at("type"))->make(resolved, context);
+}
+
+/// Parameters of a replica.
+inline int64_t count(const std::string& spec, const ModelContext& context) {
+    return layout_of(make_model(spec, context)->declaration()).numel();
+}
+
+/// What `spec` is refused with, or "accepted".
+inline std::string refusal(const std::string& spec, const ModelContext& context) {
+    try {
+        make_model(spec, context);
+    } catch (const base::UserError& error) {
+        return error.what();
+    }
+    return "accepted";
 }
 
 /// Initialised parameters that take gradients, and buffers.

@@ -20,19 +20,6 @@ std::vector<std::string> names(const Declaration& declaration) {
     return out;
 }
 
-int64_t count(const std::string& spec, const ModelContext& context) {
-    return layout_of(make_model(spec, context)->declaration()).numel();
-}
-
-std::string refusal(const std::string& spec, const ModelContext& context) {
-    try {
-        make_model(spec, context);
-    } catch (const base::UserError& error) {
-        return error.what();
-    }
-    return "accepted";
-}
-
 }  // namespace
 
 TEST_CASE("parameter counts") {

@@ -21,19 +21,6 @@ namespace {
 
 const ModelContext kText{{4}, 9, true};
 
-int64_t count(const std::string& spec, const ModelContext& context) {
-    return layout_of(make_model(spec, context)->declaration()).numel();
-}
-
-std::string refusal(const std::string& spec, const ModelContext& context) {
-    try {
-        make_model(spec, context);
-    } catch (const base::UserError& error) {
-        return error.what();
-    }
-    return "accepted";
-}
-
 /// A model's tensors by their names.
 class Named {
 public:

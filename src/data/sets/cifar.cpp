@@ -1,8 +1,7 @@
-// CIFAR-10, "binary version": five training files and a test file of 10000 records, each one label
-// byte and 3072 pixel bytes, red, green and blue planes of 32 rows
-// (cs.toronto.edu/~kriz/cifar.html).
+// CIFAR-10 and CIFAR-100, "binary version": 50000 records for training and 10000 for testing, in
+// six files or in two (cs.toronto.edu/~kriz/cifar.html).
 
-#include "data/sets/cifar10.hpp"
+#include "data/sets/cifar.hpp"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -15,81 +14,121 @@
 namespace dbench::data {
 namespace {
 
-constexpr const char* kFolder = "cifar-10-batches-bin";
-constexpr const char* kSource = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz";
-constexpr int64_t kRecords = 10000, kImage = 3 * 32 * 32;
+constexpr int64_t kCifarImage = 3 * 32 * 32, kTestRecords = 10000;
 
-const std::vector<std::string>& file_names() {
-    static const std::vector<std::string> names = {"data_batch_1.bin", "data_batch_2.bin",
-                                                   "data_batch_3.bin", "data_batch_4.bin",
-                                                   "data_batch_5.bin", "test_batch.bin"};
-    return names;
+/// A set's files: equally large ones for training, and one for testing.
+struct CifarFiles {
+    const char *name, *title, *folder, *python;  ///< python: the version that is not read
+    const char* source;
+    std::vector<std::string> train;
+    std::string test;
+    int64_t records;  ///< of a file for training
+    Normalization published;
+
+    std::vector<std::string> all() const {
+        std::vector<std::string> names = train;
+        names.push_back(test);
+        return names;
+    }
+};
+
+const CifarFiles& files10() {
+    static const CifarFiles files{"cifar10",
+                                  "CIFAR-10",
+                                  "cifar-10-batches-bin",
+                                  "cifar-10-batches-py",
+                                  kCifar10.source,
+                                  {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+                                   "data_batch_4.bin", "data_batch_5.bin"},
+                                  "test_batch.bin",
+                                  10000,
+                                  {{0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}}};
+    return files;
 }
 
-std::string folder_of(const std::string& root) {
-    return find_folder(root, {kFolder, ""}, file_names());
+const CifarFiles& files100() {
+    static const CifarFiles files{"cifar100",
+                                  "CIFAR-100",
+                                  "cifar-100-binary",
+                                  "cifar-100-python",
+                                  kCifar100.source,
+                                  {"train.bin"},
+                                  "test.bin",
+                                  50000,
+                                  {{0.5071, 0.4865, 0.4409}, {0.2673, 0.2564, 0.2762}}};
+    return files;
 }
 
-std::string missing(const std::string& root) {
-    std::string text = std::string("no ") + kFolder + " in " + root;
-    if (std::filesystem::is_directory(std::filesystem::path(root) / "cifar-10-batches-py")) {
+std::string folder_of(const CifarFiles& files, const std::string& root) {
+    return find_folder(root, {files.folder, ""}, files.all());
+}
+
+std::string missing(const CifarFiles& files, const std::string& root) {
+    std::string text = std::string("no ") + files.folder + " in " + root;
+    if (std::filesystem::is_directory(std::filesystem::path(root) / files.python)) {
         text += ", only the Python version, which is not read";
     }
     return text;
 }
 
-DataStatus status(const std::string& root) {
-    const std::string name = "cifar10";
-    if (root.empty()) return {name, false, "DBENCH_DATA is not set"};
-    const std::string folder = folder_of(root);
-    if (folder.empty()) return {name, false, missing(root) + "; get " + kSource};
-    for (const auto& file : file_names()) {
-        if (find_file(folder, {file}).empty()) return {name, false, file + " missing in " + folder};
+DataStatus status_of(const CifarFiles& files, const std::string& root) {
+    if (root.empty()) return {files.name, false, "DBENCH_DATA is not set"};
+    const std::string folder = folder_of(files, root);
+    if (folder.empty()) {
+        return {files.name, false, missing(files, root) + "; get " + files.source};
     }
-    return {name, true, folder};
+    for (const auto& file : files.all()) {
+        if (find_file(folder, {file}).empty()) {
+            return {files.name, false, file + " missing in " + folder};
+        }
+    }
+    return {files.name, true, folder};
 }
 
-DataSets make(const base::Json& spec, const DataContext&) {
-    const std::string root = data_root(spec, kFolder, kSource);
-    const std::string folder = folder_of(root);
+DataSets cifar_sets(const base::Json& spec, const CifarFiles& files, const CifarRecord& record) {
+    const std::string root = data_root(spec, files.folder, files.source);
+    const std::string folder = folder_of(files, root);
     if (folder.empty()) {
-        throw base::UserError("/data/root: no CIFAR-10 here (" + missing(root) + "): unpack " +
-                              kSource + " there, or name the folder that holds " + kFolder);
+        throw base::UserError("/data/root: no " + std::string(files.title) + " here (" +
+                              missing(files, root) + "): unpack " + files.source +
+                              " there, or name the folder that holds " + files.folder);
     }
     DataSets sets;
-    Images train, test;
-    for (const auto& name : file_names()) {
+    const auto read = [&](const std::string& name, int64_t count, Images& images) {
         const std::string path = (std::filesystem::path(folder) / name).string();
-        Images& images = name.starts_with("test") ? test : train;
-        sets.checksums.emplace_back(name, append_cifar10(path, kRecords, images));
-    }
-    const Normalization published = {{0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}};
+        sets.checksums.emplace_back(name, append_cifar(path, record, count, images));
+    };
+    Images train, test;
+    for (const auto& name : files.train) read(name, files.records, train);
+    read(files.test, kTestRecords, test);
     const auto normalization =
-        chosen_normalization(DataSpec::section().read(spec).normalize, published);
-    sets.train = image_set(std::move(train), 10, normalization);
-    sets.test = image_set(std::move(test), 10, normalization);
+        chosen_normalization(DataSpec::section().read(spec).normalize, files.published);
+    sets.train = image_set(std::move(train), record.classes, normalization);
+    sets.test = image_set(std::move(test), record.classes, normalization);
     return sets;
 }
 
 }  // namespace
 
-std::string append_cifar10(const std::string& path, int64_t records, Images& images) {
-    constexpr int64_t kRecord = 1 + kImage;
-    const DataFile file = read_data_file(path, records * kRecord, kSource);
-    check_size(file, records * kRecord,
-               std::to_string(records) + " records of " + std::to_string(kRecord), kSource);
+std::string append_cifar(const std::string& path, const CifarRecord& record, int64_t count,
+                         Images& images) {
+    const int64_t size = record.labels + kCifarImage;
+    const DataFile file = read_data_file(path, count * size, record.source);
+    check_size(file, count * size, std::to_string(count) + " records of " + std::to_string(size),
+               record.source);
     images.channels = 3;
     images.height = images.width = 32;
-    for (int64_t k = 0; k < records; ++k) {
-        const uint8_t* record = file.bytes.data() + k * kRecord;
-        if (record[0] > 9) {
-            throw base::UserError(path + ": record " + std::to_string(k) + " has label " +
-                                  std::to_string(record[0]) +
-                                  " (labels are 0 to 9; the file is damaged or another one): get " +
-                                  "it again from " + kSource);
+    for (int64_t k = 0; k < count; ++k) {
+        const uint8_t* at = file.bytes.data() + k * size;
+        const uint8_t label = at[record.label];
+        if (label >= record.classes) {
+            throw base::UserError(
+                path + ": record " + std::to_string(k) + " has label " + std::to_string(label) +
+                " (labels are 0 to " + std::to_string(record.classes - 1) +
+                "; the file is damaged or another one): get it again from " + record.source);
         }
-        images.labels.push_back(record[0]);
-        images.pixels.insert(images.pixels.end(), record + 1, record + kRecord);
+        images.labels.push_back(label);
+        images.pixels.insert(images.pixels.end(), at + record.labels, at + size);
     }
     return digest(file.bytes);
 }
@@ -99,8 +138,23 @@ DataEntry cifar10_data() {
              "photographs in 10 classes, 3x32x32: 50000 for training, 10000 for testing",
              {root_parameter()}},
             true,
-            make,
-            status};
+            [](const base::Json& spec, const DataContext&) {
+                return cifar_sets(spec, files10(), kCifar10);
+            },
+            [](const std::string& root) { return status_of(files10(), root); }};
+}
+
+DataEntry cifar100_data() {
+    return {{"cifar100",
+             "photographs in 100 classes, 3x32x32: 50000 for training, 10000 for testing",
+             {root_parameter(), base::Parameter::choice("labels", "\"fine\"", {"fine", "coarse"},
+                                                        "the 100 classes, or their 20 kinds")}},
+            true,
+            [](const base::Json& spec, const DataContext&) {
+                return cifar_sets(spec, files100(),
+                                  spec.at("labels") == "fine" ? kCifar100 : kCifar100Coarse);
+            },
+            [](const std::string& root) { return status_of(files100(), root); }};
 }
 
 }  // namespace dbench::data

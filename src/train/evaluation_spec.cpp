@@ -53,10 +53,8 @@ void set_metrics(EvaluateSpec& spec, const Json& value) {
 std::string metrics_shape() {
     Json names = Json::array();
     for (const Metric& metric : metric_table()) names.push_back(metric.name);
-    return Json{{"anyOf",
-                 {{{"const", "auto"}},
-                  {{"type", "array"}, {"items", {{"enum", names}}}, {"uniqueItems", true}}}}}
-        .dump();
+    const std::string list = R"("type": "array", "uniqueItems": true, "items": {"enum": )";
+    return R"({"anyOf": [{"const": "auto"}, {)" + list + names.dump() + "}}]}";
 }
 
 }  // namespace

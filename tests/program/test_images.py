@@ -37,7 +37,7 @@ def test_recipes_learn_alike_under_all_implementations(dbench, recipe):
     if not data or not os.path.exists(os.path.join(data, "cifar-10-batches-bin")):
         pytest.skip("no cifar-10-batches-bin in DBENCH_DATA")
     batch, iterations = RECIPES[recipe]
-    settings = [f"/length/iterations={iterations}", f"/data/batch_size={batch}",
+    settings = [f'/length={{"iterations": {iterations}}}', f"/data/batch_size={batch}",
                 f'/data/limit={{"train": {4 * batch}, "test": 2}}', '/schedule="constant"',
                 '/evaluate={"every": null, "replicas": 1}', "/optimizer/lr=0.02"]
     words = [word for setting in settings for word in ("--set", setting)]

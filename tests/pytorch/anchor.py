@@ -20,7 +20,7 @@ import numpy as np
 from reference import make_runs, torch
 from torch_models import MODELS
 
-LR, MOMENTUM, DECAY = 0.05, 0.9, 1e-4
+LR, MOMENTUM, DECAY = 0.01, 0.9, 1e-4
 MEAN, DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 
 

@@ -8,7 +8,7 @@ import time
 import h5py
 import pytest
 from results import differences
-from test_failures import children, wait_for_rows
+from test_failures import LONG, children, wait_for_rows
 from together import Together
 
 MLP = {"model": {"type": "mlp", "hidden": [16]}, "replicas": 8,
@@ -81,8 +81,8 @@ def test_a_rank_that_dies_while_its_rows_are_read(dbench, order):
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_rank_that_stands_still_is_named(dbench, order):
     dbench.environment["DBENCH_TIMEOUT"] = "2"
-    spec = dbench.spec(MLP, implementation=None, graph="ring", evaluate={"every": None},
-                       algorithm={"type": "dsgd", "order": order}, length={"iterations": 10 ** 6},
+    spec = dbench.spec({**MLP, **LONG}, implementation=None, graph="ring",
+                       algorithm={"type": "dsgd", "order": order},
                        profile={"norms": False, "variance": {"kind": "off"}})
     run = dbench.start("run", spec, "--output", "out.h5", ranks=4)
     wait_for_rows(dbench.folder / "out.h5", 20)

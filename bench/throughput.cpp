@@ -35,7 +35,8 @@ int main(int argc, char** argv) {
     constexpr int64_t kBatch = 32;
     constexpr int kStepsPerRound = 5;
 
-    const auto model = base::find_entry(model_table(), "resnet20")->make({}, {{3, 32, 32}, 10});
+    const auto model = base::find_entry(model_table(), "resnet20")
+                           ->make(base::Json{{"zero_init", false}}, {{3, 32, 32}, 10});
     Replicas replica(*model, {1, 1}, 0, arena::DType::float32, Init::same, 1);
     const auto& layout = replica.layout();
     const base::Json spec = algorithms::resolve_optimizer("sgd", "/optimizer");

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import fields, series
 from .comparable import caveats
+from .metrics import METRICS
 from .page import asset, text
 from .run import Run
 from .textual import number, percent
@@ -85,14 +86,12 @@ def curves(runs: list[Run], labels: list[str]) -> str:
         '<span><svg viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4H28" stroke-width="3" '
         f"{line}/></svg>{text(label)}</span>"
         for label, line in dict.fromkeys((one.look.label, stroke(one.look)) for one in told))
-    less = series.less_is_better(runs)
-    wanted = [("accuracy of the mean model", "accuracy", percent),
-              (f"{less} of the mean model", less, number),
-              ("consensus distance", "consensus", number)]
+    metrics = [METRICS[name] for name in series.compared(runs)]
+    wanted = [*((f"{m.title} of the mean model", m.name, m.show, m.low) for m in metrics),
+              ("consensus distance", "consensus", number, True)]
     pictures = []
-    for title, what, show in wanted:
+    for title, what, show, log in wanted:
         data = [curve_of(run, what) for run in runs]
-        log = what != "accuracy"
         drawn = svg(data, labels, [strokes[id(run)] for run in runs], log, show, title)
         pictures.append(f"<figure><figcaption>{text(title)}, each run a line"
                         f"{', logarithmic scale' * log}</figcaption>{drawn}</figure>")

@@ -13,6 +13,7 @@ import numpy as np
 from . import names, series
 from .comparable import caveats
 from .errors import AnalysisError, of_a_run, reading
+from .metrics import FURTHER, METRICS
 from .run import Run
 from .textual import bytes_, number, percent, seconds
 
@@ -64,9 +65,9 @@ def last(run: Run, what: str, column: str, prefix: str = "") -> float:
     return float(found[column][-1]) if len(found[column]) else float("nan")
 
 
-def best(run: Run, what: str, column: str, reduce) -> float:
+def best(run: Run, what: str, column: str) -> float:
     """The best value of any evaluation."""
-    found = evaluated(run, what)
+    found, reduce = evaluated(run, what), np.nanmin if METRICS[what].low else np.nanmax
     return (float(series.quiet(reduce, found[column].astype(float))) if found is not None
             and len(found[column]) else float("nan"))
 
@@ -136,8 +137,12 @@ def part(name: str) -> Callable[[Run], float]:
     return lambda run: series.breakdown(run).get(name, float("nan"))
 
 
-def at_end(what: str, column: str) -> Callable[[Run], float]:
-    return lambda run: last(run, what, column)
+def at_end(what: str, column: str, prefix: str = "") -> Callable[[Run], float]:
+    return lambda run: last(run, what, column, prefix)
+
+
+def at_best(what: str, column: str) -> Callable[[Run], float]:
+    return lambda run: best(run, what, column)
 
 
 def in_spec(*path: str, default=float("nan")) -> Callable[[Run], Any]:
@@ -208,32 +213,26 @@ def _table() -> list[Field]:
         Field("bytes", "sent", "bytes sent by all replicas, whole run",
               lambda r: total(r, "bytes_sent"), bytes_, better="low"),
     ]
-    for what, show, better in (("accuracy", percent, "high"), ("loss", number, "low"),
-                               ("perplexity", number, "low")):
+    for m in METRICS.values():
         for column in ("min", "median", "max"):
-            columns.append(Field(f"{what}_{column}", f"local {what} {column}",
-                                 f"final {what}, {column} over the evaluated replicas",
-                                 at_end(what, column), show, better=better))
-        columns.append(Field(f"{what}_mean_model", f"mean model {what}",
-                             f"final {what} of the averaged parameters",
-                             at_end(what, "mean"), show, better=better))
+            columns.append(Field(f"{m.name}_{column}", f"local {m.title} {column}",
+                                 f"final {m.title}, {column} over the evaluated replicas",
+                                 at_end(m.name, column), m.show, better=m.better))
+        columns.append(Field(f"{m.name}_mean_model", f"mean model {m.title}",
+                             f"final {m.title} of the averaged parameters",
+                             at_end(m.name, "mean"), m.show, better=m.better))
+    for m in METRICS.values():
+        word = "lowest" if m.low else "best"
+        columns.append(Field(f"{m.name}_best", f"{word} {m.title}",
+                             f"{word} {m.title} of the averaged parameters",
+                             at_best(m.name, "mean"), m.show, better=m.better))
+        columns.append(Field(f"validation_{m.name}", f"validation {m.title}",
+                             f"final validation {m.title} of the averaged parameters",
+                             at_end(m.name, "mean", "validation_"), m.show, better=m.better))
     columns += [
-        Field("accuracy_best", "best mean model", "best accuracy of the averaged parameters",
-              lambda r: best(r, "accuracy", "mean", np.nanmax), percent, better="high"),
         Field("accuracy_local_best", "best local median",
               "best median accuracy of the local models",
-              lambda r: best(r, "accuracy", "median", np.nanmax), percent, better="high"),
-        Field("loss_best", "lowest loss", "lowest loss of the averaged parameters",
-              lambda r: best(r, "loss", "mean", np.nanmin), better="low"),
-        Field("perplexity_best", "lowest perplexity",
-              "lowest perplexity of the averaged parameters",
-              lambda r: best(r, "perplexity", "mean", np.nanmin), better="low"),
-        Field("validation_accuracy", "validation",
-              "final validation accuracy of the averaged parameters",
-                 lambda r: last(r, "accuracy", "mean", "validation_"), percent, better="high"),
-        Field("validation_perplexity", "validation perplexity",
-              "final validation perplexity of the averaged parameters",
-              lambda r: last(r, "perplexity", "mean", "validation_"), better="low"),
+              at_best("accuracy", "median"), percent, better="high"),
         Field("variance", "variance", "variance over replicas at the end, mean over parameters",
               lambda r: final_spread(r, "variance"), short),
         Field("variance_early", "early variance",
@@ -269,11 +268,11 @@ DEFAULT = (
 
 
 def default(runs: list[Run]) -> tuple[str, ...]:
-    """DEFAULT, and the perplexity of runs that have one."""
-    if not any(map(series.has_perplexity, runs)):
-        return DEFAULT
+    """DEFAULT, and the further metrics of runs that have some."""
+    further = (f"{name}_mean_model" for name in FURTHER
+               if any(series.has_metric(run, name) for run in runs))
     after = DEFAULT.index("accuracy_mean_model") + 1
-    return (*DEFAULT[:after], "perplexity_mean_model", *DEFAULT[after:])
+    return (*DEFAULT[:after], *further, *DEFAULT[after:])
 
 
 COLLECTED = (
@@ -281,11 +280,10 @@ COLLECTED = (
     "evaluated", "ranks", "seed", "model", "data", "partition",
     "precision", "optimizer", "lr", "momentum", "weight_decay", "schedule", "batch_size", "batch",
     "iterations", "epochs", "degree", "rho", "bytes",
-    *(f"{what}_{c}" for what in ("accuracy", "loss", "perplexity")
-      for c in ("min", "median", "max", "mean_model")),
-    "accuracy_best", "accuracy_local_best", "loss_best", "perplexity_best", "validation_accuracy",
-    "validation_perplexity", "variance_early", "variance_early_after", "variance", "consensus",
-    "elapsed", "started", "error", "time_note", "file", "spec",
+    *(f"{what}_{c}" for what in METRICS for c in ("min", "median", "max", "mean_model", "best")),
+    *(f"validation_{what}" for what in METRICS), "accuracy_local_best", "variance_early",
+    "variance_early_after", "variance", "consensus", "elapsed", "started", "error", "time_note",
+    "file", "spec",
 )
 # said of a run in a collected table only
 NOTES = {column.key: column for column in (

@@ -20,6 +20,7 @@ import pandas as pd
 from . import chosen, fields, page, series
 from .chosen import Runs, What
 from .errors import AnalysisError
+from .metrics import METRICS
 from .outcome import Outcome, outcome, understood_margin
 from .run import Run
 from .schema import MEASURES
@@ -28,7 +29,7 @@ from .textual import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CURVES = ("accuracy", "loss", "perplexity", "train_accuracy", "train_loss", "variance", *MEASURES)
+CURVES = (*METRICS, "train_accuracy", "train_loss", "variance", *MEASURES)
 
 
 def runs(*what: What, where: str | Sequence[str] = ()) -> Runs:
@@ -58,9 +59,9 @@ def curves(*what: What, kind: str = "accuracy",
            where: str | Sequence[str] = ()) -> pd.DataFrame:
     """A curve of each run, one below the other: rows by run and iteration.
 
-    accuracy, loss, perplexity    epoch; min, median, max over the evaluated replicas; mean: of the
-                                  averaged parameters. Iterations completed. Fractions; perplexity
-                                  where the data are tokens
+    accuracy, loss, ...           epoch; min, median, max over the evaluated replicas; mean: of the
+                                  averaged parameters. Iterations completed. Accuracies are
+                                  fractions; perplexity and top5 where the run has them
     train_accuracy, train_loss    epoch; min, median, max over the replicas' minibatches
     variance                      epoch, variance (mean over parameters), consensus (distance);
                                   variance_after, consensus_after where they were recorded

@@ -6,8 +6,9 @@ from . import names, series
 from .comparable import caveats
 from .errors import reading
 from .fields import COLUMNS, batch
+from .metrics import METRICS
 from .run import Run
-from .textual import counted, number, percent, seconds
+from .textual import counted, number, seconds
 
 
 def cell(run: Run, key: str) -> str:
@@ -67,16 +68,16 @@ def spectrum(run: Run) -> str:
 def accuracies(run: Run) -> list[tuple[str, str]]:
     rows = []
     for prefix, of in (("", "test"), ("validation_", "validation")):
-        for what, show in (("accuracy", percent), ("loss", number), ("perplexity", number)):
-            if f"{prefix}mean_{what}" not in run.evaluations:
+        for metric in METRICS.values():
+            if f"{prefix}mean_{metric.name}" not in run.evaluations:
                 continue
-            found = series.evaluations(run, what, prefix)
+            found = series.evaluations(run, metric.name, prefix)
             if found.empty or not found.iloc[-1][["median", "mean"]].notna().any():
                 continue
             end = found.iloc[-1]
-            local = "local " + " / ".join(show(float(end[c])) for c in ("min", "median", "max"))
-            rows.append((f"{of} {what}",
-                         f"{local} (min / median / max), mean model {show(float(end['mean']))}"))
+            local = " / ".join(metric.show(float(end[c])) for c in ("min", "median", "max"))
+            rows.append((f"{of} {metric.title}", f"local {local} (min / median / max), "
+                                                 f"mean model {metric.show(float(end['mean']))}"))
     return rows or [("test accuracy", "no evaluation recorded")]
 
 

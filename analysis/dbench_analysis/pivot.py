@@ -9,11 +9,12 @@ import pandas as pd
 from . import differences
 from .collected import Collection
 from .fields import Field
+from .metrics import METRICS
 from .select import natural
 from .textual import counted, percent
 
-LOCAL = ("accuracy_min", "accuracy_median", "accuracy_max", "loss_min", "loss_median", "loss_max",
-         "perplexity_min", "perplexity_median", "perplexity_max", "accuracy_local_best")
+LOCAL = (*(f"{metric}_{edge}" for metric in METRICS for edge in ("min", "median", "max")),
+         "accuracy_local_best")
 EVALUATED = "/evaluate/replicas"  # over which the worst, median and best local model are taken
 
 

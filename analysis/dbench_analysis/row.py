@@ -9,6 +9,7 @@ import pandas as pd
 
 from . import schema
 from .errors import AnalysisError
+from .metrics import EVERYWHERE, FURTHER
 from .openfiles import Kept
 from .run import Run
 from .table import Table
@@ -51,10 +52,8 @@ class Row(Run):
             "evaluations/iteration": [self._number("iterations", 0)],
             "evaluations/epoch": [self._number("epochs")],
         }
-        kinds = ["accuracy", "loss"]
-        if not np.isnan(self._number("perplexity_mean_model")):
-            kinds.append("perplexity")
-        for what in kinds:
+        further = [what for what in FURTHER if not np.isnan(self._number(f"{what}_mean_model"))]
+        for what in (*EVERYWHERE, *further):
             found[f"evaluations/local_{what}"] = [[self._number(f"{what}_{edge}")
                                                    for edge in ("min", "median", "max")]]
             found[f"evaluations/mean_{what}"] = [self._number(f"{what}_mean_model")]

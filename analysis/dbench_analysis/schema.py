@@ -4,6 +4,8 @@ Axes: I iteration, J profiled iteration, Q iteration with variance, E evaluation
 m evaluated replica, r rank, T tensor. Attributes in the file take precedence for units.
 """
 
+from .metrics import METRICS
+
 NAME, VERSION = "dbench-run", 1
 # what the labels of an axis are called, in every frame and array
 AXES = {**dict.fromkeys("IJQE", "iteration"), "n": "replica", "m": "replica", "r": "rank",
@@ -53,12 +55,8 @@ EVALUATIONS = {
 }
 for _set in ("", "validation_"):
     EVALUATIONS |= {
-        f"{_set}local_accuracy": ("Em", "fraction"),
-        f"{_set}local_loss": ("Em", "1"),
-        f"{_set}mean_accuracy": ("E", "fraction"),
-        f"{_set}mean_loss": ("E", "1"),
-        f"{_set}local_perplexity": ("Em", "1"),
-        f"{_set}mean_perplexity": ("E", "1"),
+        f"{_set}{of}_{metric.name}": (axes, metric.unit)
+        for metric in METRICS.values() for of, axes in (("local", "Em"), ("mean", "E"))
     }
 
 TABLES = {"iterations": ITERATIONS, "parameters": PARAMETERS, "evaluations": EVALUATIONS}

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .errors import of_a_run
+from .metrics import FURTHER
 from .run import Run
 from .schema import MEASURES, TIME_PARTS
 
@@ -45,8 +46,7 @@ def over_seeds(frames: list[pd.DataFrame], by: str = "iteration") -> pd.DataFram
 
 @of_a_run
 def evaluations(run: Run, what: str, prefix: str = "") -> pd.DataFrame:
-    """`what` (accuracy, loss, perplexity) at each evaluation: iteration, epoch, local
-    min/median/max, mean.
+    """`what` (a metric) at each evaluation: iteration, epoch, local min/median/max, mean.
 
     `mean` is of the averaged parameters; `prefix` "validation_" chooses that set.
     """
@@ -62,14 +62,17 @@ def evaluations(run: Run, what: str, prefix: str = "") -> pd.DataFrame:
 
 
 @of_a_run
-def has_perplexity(run: Run) -> bool:
-    """Whether the run's loss is a mean over tokens."""
-    return "mean_perplexity" in run.evaluations
+def has_metric(run: Run, name: str) -> bool:
+    """Whether the run's evaluations tell this metric."""
+    return f"mean_{name}" in run.evaluations
 
 
-def less_is_better(runs: list[Run]) -> str:
-    """The measure by which evaluations of all runs are compared beside accuracy."""
-    return "perplexity" if runs and all(map(has_perplexity, runs)) else "loss"
+def compared(runs: list[Run]) -> list[str]:
+    """The metrics by which evaluations of all runs are compared: accuracy, perplexity or else the
+    loss, and the others that all have."""
+    further = [name for name in FURTHER if runs and all(has_metric(run, name) for run in runs)]
+    less = ["perplexity"] if "perplexity" in further else ["loss"]
+    return ["accuracy", *less, *(name for name in further if name != "perplexity")]
 
 
 @of_a_run

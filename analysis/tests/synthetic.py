@@ -39,6 +39,7 @@ class Plan:
     validation: bool = False
     accuracy: bool = True
     tokens: bool = False  # evaluations have a perplexity
+    top5: bool = False
     bad_from: int | None = None  # losses are NaN from this iteration on
     status: str = "complete"
     device: str = "cpu"
@@ -179,6 +180,9 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
             out |= {f"evaluations/{prefix}{of}_perplexity":
                     np.exp(out[f"evaluations/{prefix}{of}_loss"].astype("f8"))
                     for of in ("local", "mean")}
+        if plan.top5:
+            out |= {f"evaluations/{prefix}{of}_top5":
+                    np.sqrt(out[f"evaluations/{prefix}{of}_accuracy"]) for of in ("local", "mean")}
     out |= {
         "evaluations/iteration": (np.arange(E) * plan.per_epoch).astype("i8"),
         "evaluations/epoch": epoch,

@@ -48,7 +48,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.cpus = usable_cpus();
     o.evaluated = static_cast<int64_t>(s.session->evaluated().size());
     o.validation = features.validation;
-    o.perplexity = features.perplexity;
+    o.metrics = features.metrics;
     o.norms = features.norms;
     o.variance = features.variance;
     o.after = features.after;

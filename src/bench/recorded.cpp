@@ -9,7 +9,7 @@ namespace dbench::bench {
 profile::Features features_of(const train::Session& session) {
     const train::TrainerPlan& plan = session.plan();
     return {plan.profile.rows.ever(), plan.profile.variance.ever(), plan.profile.after,
-            session.has_validation(), session.asynchronous(),       session.has_tokens()};
+            session.has_validation(), session.asynchronous(),       session.metrics()};
 }
 
 int64_t result_bytes(const Setup& s) {

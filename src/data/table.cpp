@@ -15,6 +15,7 @@ namespace dbench::data {
     ROW(shapes)               \
     ROW(regression)           \
     ROW(cifar10)              \
+    ROW(cifar100)             \
     ROW(mnist)                \
     ROW(fashion_mnist)        \
     ROW(wikitext2)            \

@@ -112,9 +112,9 @@ Column::Column(hid_t group, const ColumnSpec& spec, const Axes& axes, arena::DTy
     }
     h5::check(H5Pset_fletcher32(create), "make a data set");
     set_fill(create, spec);
-    dataset_ =
-        h5::Dataset(H5Dcreate2(group, spec.name, type_, space, H5P_DEFAULT, create, H5P_DEFAULT),
-                    "make a data set");
+    dataset_ = h5::Dataset(
+        H5Dcreate2(group, spec.name.c_str(), type_, space, H5P_DEFAULT, create, H5P_DEFAULT),
+        "make a data set");
     describe(dataset_, spec);
 }
 
@@ -243,7 +243,7 @@ void write_fixed(hid_t group, const ColumnSpec& spec, hid_t type, size_t count, 
     h5::check(H5Pset_chunk(create, 1, &chunk), "make a data set");
     h5::check(H5Pset_fletcher32(create), "make a data set");
     const h5::Dataset dataset(
-        H5Dcreate2(group, spec.name, type, space, H5P_DEFAULT, create, H5P_DEFAULT),
+        H5Dcreate2(group, spec.name.c_str(), type, space, H5P_DEFAULT, create, H5P_DEFAULT),
         "make a data set");
     if (count > 0) {
         const hid_t memory = spec.kind == Kind::text ? type : H5T_NATIVE_INT64;

@@ -120,7 +120,7 @@ RunHead Recorder::Impl::head() const {
     head.evaluated = evaluated_replicas(placement.replicas, options.evaluated);
     head.axes = {placement.replicas, placement.ranks, tensors, options.evaluated};
     head.features = {options.norms,      options.variance,     options.after,
-                     options.validation, options.asynchronous, options.perplexity};
+                     options.validation, options.asynchronous, options.metrics};
     head.planned = options.iterations;
     head.every = options.every;
     head.variance_every = options.variance_every;

@@ -55,11 +55,11 @@ struct RecorderOptions {
 
     int64_t evaluated = 0;  ///< m: the evaluated replicas are floor(j n / m)
     bool validation = false;
-    bool perplexity = false;                ///< of evaluations
-    bool norms = true;                      ///< rows of /parameters
-    bool variance = true;                   ///< exact variance
-    bool after = false;                     ///< variance after averaging too
-    bool asynchronous = false;              ///< replicas do not wait for each other
+    std::vector<algorithms::MetricName> metrics;  ///< of evaluations
+    bool norms = true;                            ///< rows of /parameters
+    bool variance = true;                         ///< exact variance
+    bool after = false;                           ///< variance after averaging too
+    bool asynchronous = false;                    ///< replicas do not wait for each other
     int64_t every = 1, variance_every = 1;  ///< iterations between rows, on the mean: sizes chunks
 
     int64_t first = 0;      ///< not 0: the file's run goes on with this iteration

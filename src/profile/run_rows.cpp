@@ -101,9 +101,9 @@ void append_scores(Table& table, const std::string& prefix, int64_t evaluated,
     add_sized(table[prefix + "local_loss"], scores.local_loss, evaluated);
     table[prefix + "mean_accuracy"].add(scores.mean_accuracy);
     table[prefix + "mean_loss"].add(scores.mean_loss);
-    if (Column* mean = table.find(prefix + "mean_perplexity")) {
-        add_sized(table[prefix + "local_perplexity"], scores.local_perplexity, evaluated);
-        mean->add(scores.mean_perplexity);
+    for (const algorithms::MetricScores& metric : scores.metrics) {
+        add_sized(table[prefix + "local_" + metric.name], metric.local, evaluated);
+        table[prefix + "mean_" + metric.name].add(metric.mean);
     }
 }
 

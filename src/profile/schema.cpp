@@ -140,31 +140,24 @@ std::vector<ColumnSpec> evaluation_columns(const Features& features) {
     std::vector<ColumnSpec> columns = {
         {"epoch", Kind::float64, "E", "epochs", "samples consumed by all replicas, over the training set's size"},
         {"elapsed", Kind::float64, "E", "s", "since the start of training, over restarts"},
-        {"local_accuracy", Kind::float64, "E,m", "fraction", "test accuracy of single replicas"},
-        {"local_loss", Kind::real, "E,m", "1", "test loss of single replicas"},
-        {"mean_accuracy", Kind::float64, "E", "fraction", "test accuracy of the averaged parameters"},
-        {"mean_loss", Kind::real, "E", "1", "test loss of the averaged parameters"},
     };
-    if (features.perplexity) {
+    const std::string local = " of single replicas", mean = " of the averaged parameters";
+    const auto scores = [&](const std::string& prefix, const std::string& set) {
         add(columns, {
-            {"local_perplexity", Kind::float64, "E,m", "1", "exp(test loss), a mean over tokens, of single replicas"},
-            {"mean_perplexity", Kind::float64, "E", "1", "exp(test loss), a mean over tokens, of the averaged parameters"},
+            {prefix + "local_accuracy", Kind::float64, "E,m", "fraction", set + " accuracy" + local},
+            {prefix + "local_loss", Kind::real, "E,m", "1", set + " loss" + local},
+            {prefix + "mean_accuracy", Kind::float64, "E", "fraction", set + " accuracy" + mean},
+            {prefix + "mean_loss", Kind::real, "E", "1", set + " loss" + mean},
         });
-    }
-    if (features.validation) {
-        add(columns, {
-            {"validation_local_accuracy", Kind::float64, "E,m", "fraction", "validation accuracy of single replicas"},
-            {"validation_local_loss", Kind::real, "E,m", "1", "validation loss of single replicas"},
-            {"validation_mean_accuracy", Kind::float64, "E", "fraction", "validation accuracy of the averaged parameters"},
-            {"validation_mean_loss", Kind::real, "E", "1", "validation loss of the averaged parameters"},
-        });
-    }
-    if (features.validation && features.perplexity) {
-        add(columns, {
-            {"validation_local_perplexity", Kind::float64, "E,m", "1", "exp(validation loss) of single replicas"},
-            {"validation_mean_perplexity", Kind::float64, "E", "1", "exp(validation loss) of the averaged parameters"},
-        });
-    }
+        for (const algorithms::MetricName& m : features.metrics) {
+            add(columns, {
+                {prefix + "local_" + m.name, Kind::float64, "E,m", m.unit, set + ": " + m.description + local},
+                {prefix + "mean_" + m.name, Kind::float64, "E", m.unit, set + ": " + m.description + mean},
+            });
+        }
+    };
+    scores("", "test");
+    if (features.validation) scores("validation_", "validation");
     columns.push_back({"iteration", Kind::int64, "E", "iteration", "iterations completed"});
     return columns;
 }

@@ -3,7 +3,10 @@
 // the same.
 
 #include <cstdint>
+#include <string>
 #include <vector>
+
+#include "algorithms/step/observer.hpp"
 
 namespace dbench::profile {
 
@@ -22,19 +25,20 @@ struct Axes {
 enum class Kind : uint8_t { real, float64, int64, int32, text };
 
 struct ColumnSpec {
-    const char* name;
+    std::string name;
     Kind kind;
     const char*
         axes;  ///< letters of the format's description, such as "J,n,T"; the first one grows
-    const char* unit;
-    const char* description;
+    std::string unit;
+    std::string description;
     int64_t bytes = 0;  ///< of a text
 };
 
 /// What a run records beside what every run does.
 struct Features {
     bool norms = true, variance = true, after = false, validation = false;
-    bool asynchronous = false, perplexity = false;
+    bool asynchronous = false;
+    std::vector<algorithms::MetricName> metrics;  ///< of evaluations
 };
 
 /// Extent of an axis that does not grow, by its letter; 2 for pairs ("K,2").

@@ -1,7 +1,6 @@
 #include "train/evaluation.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "arena/kernels.hpp"
@@ -13,14 +12,11 @@
 namespace dbench::train {
 namespace {
 
-struct BatchScore {
-    double loss = 0, correct = 0;  ///< sums over the batch's terms
-};
+/// Sums over terms: of the loss, of right answers, and of each metric in turn.
+using Sums = std::vector<double>;
 
-BatchScore score(const Model& model, const Weights& weights, const data::Batch& batch) {
-    const torch::Tensor output = model.forward(weights, input_tensor(batch), false);
-    return {model.loss(output, batch).item<double>() * static_cast<double>(batch.terms),
-            model.correct(output, batch)};
+void add(Sums& sums, const double* more) {
+    for (double& sum : sums) sum += *more++;
 }
 
 }  // namespace
@@ -49,68 +45,98 @@ struct Evaluator::Impl {
         return batches.fill(set, first, std::min(plan.batch_size, set.size() - first));
     }
 
-    // Loss sum and right answers of each evaluated local replica; on rank 0 of all, in plan order.
-    std::vector<BatchScore> local_scores(const arena::Rows& x, const data::Dataset& set) {
+    size_t width() const {
+        size_t width = 2;
+        for (const Metric* metric : plan.metrics) width += static_cast<size_t>(metric->sums);
+        return width;
+    }
+
+    Sums score(const Weights& weights, const data::Dataset& set, int64_t b) {
+        const data::Batch& all = batch(set, b);
+        const torch::Tensor output = model.forward(weights, input_tensor(all), false);
+        const double loss = model.loss(output, all).item<double>() * static_cast<double>(all.terms);
+        Sums sums(width());
+        sums[0] = loss;
+        sums[1] = model.correct(output, all, 1);
+        double* own = sums.data() + 2;
+        for (const Metric* metric : plan.metrics) {
+            metric->add({model, weights, set, all, output, loss}, own);
+            own += metric->sums;
+        }
+        return sums;
+    }
+
+    // Of each evaluated local replica; on rank 0 of all, in plan order.
+    std::vector<Sums> local_scores(const arena::Rows& x, const data::Dataset& set) {
         std::string packed;
         for (const int64_t replica : plan.replicas) {
             const int64_t local = replica - x.first;
             if (local < 0 || local >= x.count) continue;
             const Weights weights{views(replicas.layout(), x, local),
                                   views(replicas.buffer_layout(), replicas.buffers(), local)};
-            BatchScore sum;
+            Sums sums(width());
             for (int64_t b = 0; b < batch_count(set); ++b) {
-                const BatchScore s = score(model, weights, batch(set, b));
-                sum.loss += s.loss;
-                sum.correct += s.correct;
+                add(sums, score(weights, set, b).data());
             }
-            packed.append(reinterpret_cast<const char*>(&sum), sizeof sum);
+            pack(sums, packed);
         }
-        return gathered(packed);  // ranks hold consecutive replicas: already in plan order
-    }
-
-    // The mean model's, with batches dealt over the ranks; on rank 0, added in batch order.
-    BatchScore mean_score(const Weights& weights, const data::Dataset& set) {
-        std::string packed;
-        const int ranks = world.size();
-        for (int64_t b = world.rank(); b < batch_count(set); b += ranks) {
-            const BatchScore s = score(model, weights, batch(set, b));
-            packed.append(reinterpret_cast<const char*>(&s), sizeof s);
-        }
-        BatchScore sum;
-        const auto parts = world.gather(packed);
-        if (world.rank() != 0) return sum;
-        for (int64_t b = 0; b < batch_count(set); ++b) {
-            BatchScore s;
-            std::memcpy(&s, parts[b % ranks].data() + (b / ranks) * sizeof s, sizeof s);
-            sum.loss += s.loss;
-            sum.correct += s.correct;
-        }
-        return sum;
-    }
-
-    std::vector<BatchScore> gathered(const std::string& packed) {
-        std::vector<BatchScore> all;
+        std::vector<Sums> all;  // ranks hold consecutive replicas: already in plan order
         for (const auto& part : world.gather(packed)) {
-            const size_t before = all.size();
-            all.resize(before + part.size() / sizeof(BatchScore));
-            std::memcpy(all.data() + before, part.data(), part.size());
+            for (size_t at = 0; at < part.size(); at += bytes()) {
+                all.push_back(unpacked(part, at));
+            }
         }
         return all;
     }
 
+    // The mean model's, with batches dealt over the ranks; on rank 0, added in batch order.
+    Sums mean_score(const Weights& weights, const data::Dataset& set) {
+        std::string packed;
+        const int ranks = world.size();
+        for (int64_t b = world.rank(); b < batch_count(set); b += ranks) {
+            pack(score(weights, set, b), packed);
+        }
+        Sums sums(width());
+        const auto parts = world.gather(packed);
+        if (world.rank() != 0) return sums;
+        for (int64_t b = 0; b < batch_count(set); ++b) {
+            const auto at = static_cast<size_t>(b / ranks) * bytes();
+            add(sums, unpacked(parts[static_cast<size_t>(b % ranks)], at).data());
+        }
+        return sums;
+    }
+
+    size_t bytes() const { return width() * sizeof(double); }
+    static void pack(const Sums& sums, std::string& packed) {
+        packed.append(reinterpret_cast<const char*>(sums.data()), sums.size() * sizeof(double));
+    }
+    Sums unpacked(const std::string& packed, size_t at) const {
+        Sums sums(width());
+        std::memcpy(sums.data(), packed.data() + at, bytes());
+        return sums;
+    }
+
     void scores(const arena::Rows& x, const Weights& mean_weights, const data::Dataset& set,
                 algorithms::Scores& out) {
-        const auto size = static_cast<double>(set.size() * data::numel(set.label_shape()));
-        for (const BatchScore& s : local_scores(x, set)) {
-            out.local_loss.push_back(s.loss / size);
-            out.local_accuracy.push_back(s.correct / size);
+        const auto terms = static_cast<double>(set.size() * data::numel(set.label_shape()));
+        const std::vector<Sums> local = local_scores(x, set);
+        const Sums mean_sums = mean_score(mean_weights, set);
+        for (const Sums& sums : local) {
+            out.local_loss.push_back(sums[0] / terms);
+            out.local_accuracy.push_back(sums[1] / terms);
         }
-        const BatchScore mean_sum = mean_score(mean_weights, set);
-        out.mean_loss = mean_sum.loss / size;
-        out.mean_accuracy = mean_sum.correct / size;
-        if (!set.tokens()) return;
-        for (const double loss : out.local_loss) out.local_perplexity.push_back(std::exp(loss));
-        out.mean_perplexity = std::exp(out.mean_loss);
+        out.mean_loss = mean_sums[0] / terms;
+        out.mean_accuracy = mean_sums[1] / terms;
+        size_t at = 2;
+        for (const Metric* metric : plan.metrics) {
+            algorithms::MetricScores found{metric->name, {}, 0};
+            for (const Sums& sums : local) {
+                found.local.push_back(metric->value(sums.data() + at, terms));
+            }
+            found.mean = metric->value(mean_sums.data() + at, terms);
+            out.metrics.push_back(std::move(found));
+            at += static_cast<size_t>(metric->sums);
+        }
     }
 };
 

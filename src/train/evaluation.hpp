@@ -1,6 +1,6 @@
 #pragma once
-// Accuracy and loss of local models and of the averaged model on whole sets. Changes nothing that
-// training reads.
+// Loss, accuracy and further metrics of local models and of the averaged model on whole sets.
+// Changes nothing that training reads.
 
 #include <cstdint>
 #include <memory>
@@ -9,6 +9,7 @@
 #include "algorithms/step/observer.hpp"
 #include "comm/exchange.hpp"
 #include "data/dataset.hpp"
+#include "train/metrics.hpp"
 
 namespace dbench::train {
 
@@ -18,7 +19,8 @@ class Replicas;
 struct EvaluationPlan {
     std::vector<int64_t> replicas;  ///< whose local models are evaluated
     int64_t batch_size = 256;
-    bool recalibrate = false;  ///< BatchNorm of the mean model: re-estimated, else pooled
+    bool recalibrate = false;            ///< BatchNorm of the mean model: re-estimated, else pooled
+    std::vector<const Metric*> metrics;  ///< beside loss and accuracy
 };
 
 /// Evenly spaced replicas floor(j n / m), j = 0 .. m-1.

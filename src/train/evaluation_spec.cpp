@@ -1,9 +1,11 @@
 #include "train/evaluation_spec.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "train/metrics.hpp"
 
 namespace dbench::train {
 namespace {
@@ -24,6 +26,37 @@ void set_replicas(EvaluateSpec& spec, const Json& value) {
     spec.replicas = value.is_string() ? std::numeric_limits<int64_t>::max() : value.get<int64_t>();
 }
 
+Json resolve_metrics(const Json& given, const std::string& pointer) {
+    if (given == "auto") return given;
+    const auto fail = [&](const std::string& reason) {
+        throw base::UserError(pointer + ": must be \"auto\" or a list of metrics (" + reason +
+                              "): choose among " + metric_names());
+    };
+    if (!given.is_array()) fail("found " + base::short_text(given));
+    for (const Json& name : given) {
+        const auto known = [&](const Metric& metric) { return name == metric.name; };
+        if (std::none_of(metric_table().begin(), metric_table().end(), known)) {
+            fail("there is none named " + base::short_text(name));
+        }
+        if (std::count(given.begin(), given.end(), name) > 1) {
+            fail(base::short_text(name) + " stands there twice");
+        }
+    }
+    return given;
+}
+
+void set_metrics(EvaluateSpec& spec, const Json& value) {
+    if (value.is_array()) spec.metrics = value.get<std::vector<std::string>>();
+}
+
+/// JSON Schema of the above.
+std::string metrics_shape() {
+    Json names = Json::array();
+    for (const Metric& metric : metric_table()) names.push_back(metric.name);
+    const std::string list = R"("type": "array", "uniqueItems": true, "items": {"enum": )";
+    return R"({"anyOf": [{"const": "auto"}, {)" + list + names.dump() + "}}]}";
+}
+
 }  // namespace
 
 const base::Section<EvaluateSpec>& EvaluateSpec::section() {
@@ -41,6 +74,12 @@ const base::Section<EvaluateSpec>& EvaluateSpec::section() {
          &EvaluateSpec::recalibrate},
         {Parameter::integer("batch_size", "256", "samples that are evaluated at once").at_least(1),
          &EvaluateSpec::batch_size},
+        {Parameter::any("metrics", R"("auto")",
+                        "beside loss and accuracy, a list of " + metric_names() +
+                            "; auto: perplexity of tokens",
+                        resolve_metrics)
+             .shaped(metrics_shape()),
+         set_metrics},
     };
     return keys;
 }

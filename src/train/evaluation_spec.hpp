@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/section.hpp"
 
@@ -13,6 +15,7 @@ struct EvaluateSpec {
     int64_t replicas;                     ///< how many local models; "all" is the largest number
     bool recalibrate;  ///< BatchNorm of the mean model: re-estimated, else pooled
     int64_t batch_size;
+    std::optional<std::vector<std::string>> metrics;  ///< nothing: those of the data
 
     static const base::Section<EvaluateSpec>& section();
 };

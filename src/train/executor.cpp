@@ -157,8 +157,8 @@ struct Executor::Impl {
                                            int64_t i) {
         const torch::Tensor output = forward(b.weights[static_cast<size_t>(i)], batch, t, i);
         torch::Tensor loss = model.loss(output, batch);
-        const Score score{loss.item<double>(),
-                          model.correct(output.detach(), batch) / static_cast<double>(batch.terms)};
+        const Score score{loss.item<double>(), model.correct(output.detach(), batch, 1) /
+                                                   static_cast<double>(batch.terms)};
         return {std::move(loss), score};
     }
 

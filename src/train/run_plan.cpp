@@ -47,10 +47,10 @@ TrainerPlan plan_training(const RunSpec& spec, const base::RunLength& run, int64
     return plan;
 }
 
-EvaluationPlan plan_evaluation(const RunSpec& spec) {
+EvaluationPlan plan_evaluation(const RunSpec& spec, const data::Dataset& test) {
     const int64_t n = spec.replicas;
     return {spaced_replicas(n, std::min(n, spec.evaluate.replicas)), spec.evaluate.batch_size,
-            spec.evaluate.recalibrate};
+            spec.evaluate.recalibrate, metrics_for(spec.evaluate.metrics, test)};
 }
 
 }  // namespace dbench::train

@@ -15,6 +15,6 @@ base::RunLength run_length(const RunSpec& spec, const data::BatchPlan& batches);
 /// Throws UserError where the stages of a cadence do not follow each other.
 TrainerPlan plan_training(const RunSpec& spec, const base::RunLength& run, int64_t train_samples);
 
-EvaluationPlan plan_evaluation(const RunSpec& spec);
+EvaluationPlan plan_evaluation(const RunSpec& spec, const data::Dataset& test);
 
 }  // namespace dbench::train

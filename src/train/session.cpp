@@ -74,7 +74,7 @@ struct Session::Impl {
         const auto common = algorithms::OptimizerSpec::section().read(optimizer_spec);
         learning_rate.emplace(o.spec.at("schedule"), common.lr, run);
         plan = plan_training(spec, run, data.train->size());
-        evaluation = plan_evaluation(spec);
+        evaluation = plan_evaluation(spec, *data.test);
         const int64_t element = arena::size_of(spec.message.rows, spec.precision);
         facts = {run, static_cast<double>(layout.numel() * element)};
         const auto& row = entry_of(algorithms::algorithm_table(), options.algorithm);
@@ -206,7 +206,13 @@ std::optional<data::Heterogeneity> Session::heterogeneity() const {
 }
 Estimates Session::estimate() { return train::estimate(impl_->estimated()); }
 
-bool Session::has_tokens() const { return impl_->data.train->tokens(); }
+std::vector<algorithms::MetricName> Session::metrics() const {
+    std::vector<algorithms::MetricName> names;
+    for (const Metric* metric : impl_->evaluation.metrics) {
+        names.push_back({metric->name, metric->unit, metric->description});
+    }
+    return names;
+}
 
 std::vector<std::string> Session::warnings(const Estimates& estimates) const {
     return train::warnings(impl_->estimated(), estimates);

@@ -54,7 +54,7 @@ public:
     bool asynchronous() const;                 ///< replicas do not wait for each other
     const std::vector<int64_t>& evaluated() const;  ///< replicas whose local models are evaluated
     bool has_validation() const;
-    bool has_tokens() const;  ///< evaluations have a perplexity
+    std::vector<algorithms::MetricName> metrics() const;  ///< of evaluations
     const std::vector<std::pair<std::string, std::string>>& data_checksums() const;
     /// How unlike the replicas' labels are; nothing where the data has none.
     std::optional<data::Heterogeneity> heterogeneity() const;

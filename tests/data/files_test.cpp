@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 #include "data/files.hpp"
-#include "data/sets/cifar10.hpp"
+#include "data/sets/cifar.hpp"
 #include "data/sets/idx.hpp"
 #include "data/support.hpp"
 
@@ -56,8 +56,8 @@ TEST_CASE("a CIFAR-10 file is labels and planes") {
     const Folder folder;
     test::write_file(folder / "x.bin", cifar_records(4));
     Images images;
-    data::append_cifar10(folder / "x.bin", 4, images);
-    data::append_cifar10(folder / "x.bin", 4, images);
+    data::append_cifar(folder / "x.bin", data::kCifar10, 4, images);
+    data::append_cifar(folder / "x.bin", data::kCifar10, 4, images);
     CHECK(images.count() == 8);
     CHECK(images.channels == 3);
     CHECK(images.labels[7] == 3);
@@ -71,7 +71,7 @@ TEST_CASE("damaged CIFAR-10 files are refused") {
     const auto refused = [&](const Bytes& bytes) {
         test::write_file(path, bytes);
         Images images;
-        return refusal([&] { data::append_cifar10(path, 4, images); });
+        return refusal([&] { data::append_cifar(path, data::kCifar10, 4, images); });
     };
     const std::string again = ": get it again from " + kCifar;
     Bytes bytes = cifar_records(4);
@@ -87,12 +87,12 @@ TEST_CASE("damaged CIFAR-10 files are refused") {
     CHECK(refused(bytes) == path + ": record 2 has label 10 (labels are 0 to 9; the file is " +
                                 "damaged or another one)" + again);
     Images images;
-    CHECK(refusal([&] { data::append_cifar10(folder / "none", 4, images); }) ==
+    CHECK(refusal([&] { data::append_cifar(folder / "none", data::kCifar10, 4, images); }) ==
           folder / "none: cannot be read (No such file or directory): check the file and its "
                    "permissions, or get it again from " +
               kCifar);
     CHECK(refusal([&] {
-              data::append_cifar10(folder.path(), 4, images);
+              data::append_cifar(folder.path(), data::kCifar10, 4, images);
           }).starts_with(folder.path() + ": cannot be read (it is a folder)"));
 }
 
@@ -121,6 +121,57 @@ TEST_CASE("cifar10 is found in its folder or in the root itself, whole or not at
     CHECK(sets.checksums.front().first == "data_batch_1.bin");
     CHECK(sets.checksums[0].second == sets.checksums[5].second);
     CHECK(test::input_of(*sets.test, 0)[0] == Catch::Approx(-0.4914 / 0.2470));
+}
+
+TEST_CASE("CIFAR-100 has a coarse and a fine label a record, of which one counts") {
+    const Folder folder;
+    Bytes bytes;
+    for (const auto& [coarse, fine] : {std::pair{3, 99}, {19, 0}}) {
+        bytes.push_back(static_cast<uint8_t>(coarse));
+        bytes.push_back(static_cast<uint8_t>(fine));
+        for (int p = 0; p < 3072; ++p) bytes.push_back(static_cast<uint8_t>(fine + p));
+    }
+    const std::string path = folder / "x.bin";
+    const auto read = [&](const data::CifarRecord& record, Images& images) {
+        test::write_file(path, bytes);
+        data::append_cifar(path, record, 2, images);
+    };
+    Images fine, coarse;
+    read(data::kCifar100, fine);
+    read(data::kCifar100Coarse, coarse);
+    CHECK(fine.labels == std::vector<uint16_t>{99, 0});
+    CHECK(coarse.labels == std::vector<uint16_t>{3, 19});
+    CHECK(fine.pixels == coarse.pixels);
+    CHECK(fine.pixels[3072 + 5] == 5);
+    bytes[1] = 100;
+    CHECK(refusal([&] {
+              read(data::kCifar100, fine);
+          }).starts_with(path + ": record 0 has label 100 (labels are 0 to 99;"));
+    bytes[3074] = 20;
+    CHECK(refusal([&] {
+              read(data::kCifar100Coarse, coarse);
+          }).starts_with(path + ": record 1 has label 20 (labels are 0 to 19;"));
+    bytes.pop_back();
+    CHECK(refusal([&] {
+              read(data::kCifar100, fine);
+          }).starts_with(path + ": is too short (found 6147 bytes, expected 6148, 2 records"));
+}
+
+TEST_CASE("cifar100 is read from its two files, with 100 classes or 20") {
+    const Folder folder;
+    CHECK(refused_spec("cifar100", folder.path())
+              .starts_with("/data/root: no CIFAR-100 here (no cifar-100-binary in "));
+    test::write_zeros(folder / "cifar-100-binary/train.bin", 50000 * 3074);
+    test::write_zeros(folder / "cifar-100-binary/test.bin", 10000 * 3074);
+    const test::Environment environment("DBENCH_DATA", folder.path().c_str());
+    const auto sets = data::load_data(data_spec(R"("cifar100")"), {1, 1});
+    CHECK(sets.train->size() == 50000);
+    CHECK(sets.test->size() == 10000);
+    CHECK(sets.test->classes() == 100);
+    CHECK(sets.checksums.size() == 2);
+    CHECK(test::input_of(*sets.test, 0)[0] == Catch::Approx(-0.5071 / 0.2673));
+    const auto coarse = data_spec(R"({"type": "cifar100", "labels": "coarse"})");
+    CHECK(data::load_data(coarse, {1, 1}).test->classes() == 20);
 }
 
 TEST_CASE("without a root the variable and the key are named") {

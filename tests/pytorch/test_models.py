@@ -13,11 +13,18 @@ CASES = [
     ({"type": "cnn"}, [3, 32, 32], 10),
     ({"type": "cnn", "width": 5}, [1, 13, 10], 4),
     ({"type": "resnet20"}, [3, 32, 32], 10),
-    ({"type": "resnet20"}, [1, 28, 28], 10),
+    ({"type": "resnet20", "zero_init": True}, [1, 28, 28], 10),
+    ({"type": "resnet32"}, [3, 8, 8], 10),
+    ({"type": "wide_resnet", "depth": 10, "widen": 2}, [3, 16, 16], 10),
+    ({"type": "densenet", "depth": 22, "growth": 6}, [3, 16, 16], 10),
+    ({"type": "densenet", "depth": 13, "growth": 5, "bottleneck": False, "compression": 1},
+     [1, 12, 12], 4),
+    ({"type": "resnet50", "width": 8}, [3, 64, 64], 7),
     ({"type": "lstm", "hidden": 20, "dropout": 0}, [12], 60),
     ({"type": "lstm", "hidden": 20, "dropout": 0, "tied": True}, [12], 60),
     ({"type": "gpt", "layers": 2, "heads": 4, "width": 16, "dropout": 0}, [12], 80),
 ]
+DEEP = ("resnet20", "resnet32", "wide_resnet", "densenet", "resnet50")
 SPECS = [
     {"model": model, "input_shape": shape, "classes": classes, "batch": 8, "precision": precision,
      "tokens": model["type"] in ("lstm", "gpt"),
@@ -54,7 +61,7 @@ def test_training_step(runs, number, spec):
         loss = (output - targets).square().sum() / 2 / len(targets)
     loss.backward()
     # Rounding grows through the layers, and in float32 it turns a ReLU off or on here and there.
-    deep = spec["model"]["type"] == "resnet20"
+    deep = spec["model"]["type"] in DEEP
     scale = (2000 if precision == "float32" else 50) if deep else 1
     assert_close(run["0/loss"], loss.detach(), precision)
     for name, parameter in module.named_parameters():

@@ -54,7 +54,7 @@ class Cnn(nn.Module):
 
 
 class Block(nn.Module):
-    def __init__(self, before, after):
+    def __init__(self, before, after, zero_init=False):
         super().__init__()
         self.added = after - before
         self.conv1 = nn.Conv2d(before, after, 3, stride=2 if self.added else 1, padding=1,
@@ -62,6 +62,8 @@ class Block(nn.Module):
         self.bn1 = nn.BatchNorm2d(after)
         self.conv2 = nn.Conv2d(after, after, 3, padding=1, bias=False)
         self.bn2 = nn.BatchNorm2d(after)
+        if zero_init:
+            nn.init.zeros_(self.bn2.weight)
 
     def forward(self, x):
         y = F.relu(self.bn1(self.conv1(x)))
@@ -71,22 +73,174 @@ class Block(nn.Module):
         return F.relu(y + x)
 
 
-class ResNet20(nn.Module):
-    def __init__(self, shape, classes):
+def he_normal(module):
+    for each in module.modules():
+        if isinstance(each, nn.Conv2d):
+            nn.init.kaiming_normal_(each.weight, mode="fan_out", nonlinearity="relu")
+
+
+class SmallResNet(nn.Module):
+    n = 3
+
+    def __init__(self, shape, classes, zero_init=False):
         super().__init__()
         self.conv1 = nn.Conv2d(shape[0], 16, 3, padding=1, bias=False)
         self.bn1 = nn.BatchNorm2d(16)
-        self.layer1 = nn.Sequential(Block(16, 16), Block(16, 16), Block(16, 16))
-        self.layer2 = nn.Sequential(Block(16, 32), Block(32, 32), Block(32, 32))
-        self.layer3 = nn.Sequential(Block(32, 64), Block(64, 64), Block(64, 64))
+        for name, before, after in (("layer1", 16, 16), ("layer2", 16, 32), ("layer3", 32, 64)):
+            widths = [before] + [after] * self.n
+            self.add_module(name, nn.Sequential(
+                *(Block(a, b, zero_init) for a, b in zip(widths, widths[1:]))))
         self.fc = nn.Linear(64, classes)
-        for module in self.modules():
-            if isinstance(module, nn.Conv2d):
-                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+        he_normal(self)
 
     def forward(self, x):
         x = F.relu(self.bn1(self.conv1(x)))
         x = self.layer3(self.layer2(self.layer1(x)))
+        return self.fc(x.mean((2, 3)))
+
+
+class ResNet32(SmallResNet):
+    n = 5
+
+
+class ResNet56(SmallResNet):
+    n = 9
+
+
+class ResNet110(SmallResNet):
+    n = 18
+
+
+class WideBlock(nn.Module):
+    def __init__(self, before, after, stride, dropout):
+        super().__init__()
+        assert dropout == 0
+        self.bn1 = nn.BatchNorm2d(before)
+        self.conv1 = nn.Conv2d(before, after, 3, stride=stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(after)
+        self.conv2 = nn.Conv2d(after, after, 3, padding=1, bias=False)
+        self.shortcut = (nn.Conv2d(before, after, 1, stride=stride, bias=False)
+                         if before != after else None)
+
+    def forward(self, x):
+        active = F.relu(self.bn1(x))
+        y = self.conv2(F.relu(self.bn2(self.conv1(active))))
+        return y + (x if self.shortcut is None else self.shortcut(active))
+
+
+class WideResNet(nn.Module):
+    def __init__(self, shape, classes, depth=28, widen=10, dropout=0):
+        super().__init__()
+        self.conv1 = nn.Conv2d(shape[0], 16, 3, padding=1, bias=False)
+        before = 16
+        for stage in (1, 2, 3):
+            after, blocks = 8 * 2**stage * widen, []
+            for block in range((depth - 4) // 6):
+                blocks.append(WideBlock(before, after, 2 if stage > 1 and not block else 1,
+                                        dropout))
+                before = after
+            self.add_module(f"layer{stage}", nn.Sequential(*blocks))
+        self.bn = nn.BatchNorm2d(before)
+        self.fc = nn.Linear(before, classes)
+        he_normal(self)
+
+    def forward(self, x):
+        x = self.layer3(self.layer2(self.layer1(self.conv1(x))))
+        return self.fc(F.relu(self.bn(x)).mean((2, 3)))
+
+
+class DenseLayer(nn.Module):
+    def __init__(self, before, growth, bottleneck):
+        super().__init__()
+        self.norm1 = nn.BatchNorm2d(before)
+        self.bottleneck = bottleneck
+        if bottleneck:
+            self.conv1 = nn.Conv2d(before, 4 * growth, 1, bias=False)
+            self.norm2 = nn.BatchNorm2d(4 * growth)
+            self.conv2 = nn.Conv2d(4 * growth, growth, 3, padding=1, bias=False)
+        else:
+            self.conv1 = nn.Conv2d(before, growth, 3, padding=1, bias=False)
+
+    def forward(self, x):
+        y = self.conv1(F.relu(self.norm1(x)))
+        if self.bottleneck:
+            y = self.conv2(F.relu(self.norm2(y)))
+        return torch.cat([x, y], 1)
+
+
+class DenseNet(nn.Module):
+    def __init__(self, shape, classes, depth=100, growth=12, bottleneck=True, compression=0.5,
+                 dropout=0):
+        super().__init__()
+        assert dropout == 0
+        channels = 2 * growth if bottleneck and compression < 1 else 16
+        self.features = nn.Sequential()
+        self.features.add_module("conv0", nn.Conv2d(shape[0], channels, 3, padding=1, bias=False))
+        for block in (1, 2, 3):
+            layers = nn.Sequential()
+            for layer in range((depth - 4) // (6 if bottleneck else 3)):
+                layers.add_module(f"denselayer{layer + 1}",
+                                  DenseLayer(channels, growth, bottleneck))
+                channels += growth
+            self.features.add_module(f"denseblock{block}", layers)
+            if block < 3:
+                kept = int(channels * compression)
+                between = nn.Sequential()
+                between.add_module("norm", nn.BatchNorm2d(channels))
+                between.add_module("relu", nn.ReLU())
+                between.add_module("conv", nn.Conv2d(channels, kept, 1, bias=False))
+                between.add_module("pool", nn.AvgPool2d(2))
+                self.features.add_module(f"transition{block}", between)
+                channels = kept
+        self.features.add_module("norm", nn.BatchNorm2d(channels))
+        self.classifier = nn.Linear(channels, classes)
+        he_normal(self)
+
+    def forward(self, x):
+        return self.classifier(F.relu(self.features(x)).mean((2, 3)))
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, before, width, stride, zero_init):
+        super().__init__()
+        after = 4 * width
+        self.conv1 = nn.Conv2d(before, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride=stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, after, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(after)
+        self.downsample = nn.Sequential(
+            nn.Conv2d(before, after, 1, stride=stride, bias=False),
+            nn.BatchNorm2d(after)) if before != after else nn.Identity()
+        if zero_init:
+            nn.init.zeros_(self.bn3.weight)
+
+    def forward(self, x):
+        y = F.relu(self.bn1(self.conv1(x)))
+        y = F.relu(self.bn2(self.conv2(y)))
+        return F.relu(self.bn3(self.conv3(y)) + self.downsample(x))
+
+
+class ResNet50(nn.Module):
+    def __init__(self, shape, classes, width=64, zero_init=False):
+        super().__init__()
+        self.conv1 = nn.Conv2d(shape[0], width, 7, stride=2, padding=3, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        before = width
+        for stage, count in enumerate((3, 4, 6, 3)):
+            blocks = []
+            for block in range(count):
+                blocks.append(Bottleneck(before, width << stage, 2 if stage and not block else 1,
+                                         zero_init))
+                before = 4 * width << stage
+            self.add_module(f"layer{stage + 1}", nn.Sequential(*blocks))
+        self.fc = nn.Linear(32 * width, classes)
+        he_normal(self)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.bn1(self.conv1(x))), 3, stride=2, padding=1)
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         return self.fc(x.mean((2, 3)))
 
 
@@ -154,7 +308,13 @@ MODELS = {
     "least_squares": LeastSquares,
     "mlp": Mlp,
     "cnn": Cnn,
-    "resnet20": ResNet20,
+    "resnet20": SmallResNet,
+    "resnet32": ResNet32,
+    "resnet56": ResNet56,
+    "resnet110": ResNet110,
+    "wide_resnet": WideResNet,
+    "densenet": DenseNet,
+    "resnet50": ResNet50,
     "lstm": Lstm,
     "gpt": Gpt,
 }

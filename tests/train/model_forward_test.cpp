@@ -14,12 +14,12 @@ namespace {
 
 const ModelContext kThree{{4}, 3};
 
-double correct(std::vector<float> logits, std::vector<int64_t> labels) {
+double correct(std::vector<float> logits, std::vector<int64_t> labels, int64_t top = 1) {
     const auto model = make_model(R"("softmax_regression")", kThree);
     data::Batch batch;
     batch.count = batch.terms = static_cast<int64_t>(labels.size());
     batch.labels = labels.data();
-    return model->correct(torch::tensor(logits).reshape({batch.count, -1}), batch);
+    return model->correct(torch::tensor(logits).reshape({batch.count, -1}), batch, top);
 }
 
 }  // namespace
@@ -31,6 +31,22 @@ TEST_CASE("of equal logits the first class wins") {
     CHECK(correct({2, 2, 0}, {1}) == 0);
     CHECK(correct({0, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 2}) == 1);
     CHECK(correct({-1, -3, -1}, {2}) == 0);
+}
+
+TEST_CASE("a label is among the largest logits by its rank") {
+    const std::vector<float> logits = {0, 5, 1, 4, 2, 3, -1};
+    const std::vector<int64_t> rank = {6, 1, 5, 2, 4, 3, 7};
+    for (int64_t label = 0; label < 7; ++label) {
+        for (int64_t top = 1; top <= 7; ++top) {
+            const bool among = rank[static_cast<size_t>(label)] <= top;
+            CHECK(correct(logits, {label}, top) == (among ? 1 : 0));
+        }
+    }
+    CHECK(correct({7, 7, 7, 7}, {1}, 2) == 1);
+    CHECK(correct({7, 7, 7, 7}, {2}, 2) == 0);
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    CHECK(correct({nan, 0, 1}, {2}, 2) == 1);
+    CHECK(correct({nan, 0, 1}, {0}, 3) == 0);
 }
 
 TEST_CASE("predictions with NaN are wrong, infinite ones are numbers") {
@@ -51,7 +67,7 @@ TEST_CASE("real targets have no accuracy") {
     const RandomBatch data(3, context, model->order(), torch::kFloat32, 2);
     const torch::Tensor output = model->forward(weights, input_tensor(data.batch), true);
     CHECK(output.sizes() == torch::IntArrayRef({3}));
-    CHECK(std::isnan(model->correct(output, data.batch)));
+    CHECK(std::isnan(model->correct(output, data.batch, 1)));
 }
 
 TEST_CASE("a batch means the same in either memory order") {

@@ -33,6 +33,28 @@ TEST_CASE("parameter counts") {
           9 * (3 * 16 + 16 * 32 + 32 * 64) + 2 * (16 + 32 + 64) + 64 * 10 + 10);
     CHECK(count(R"("resnet20")", kColour) == 269722);
     CHECK(count(R"("resnet20")", kGrey) == 269722 - 2 * 16 * 9);
+    // Six more blocks add, a stage, two of two convolutions and BatchNorms of its width.
+    const auto blocks = [](int64_t more) {
+        return more * (2 * 9 * (16 * 16 + 32 * 32 + 64 * 64) + 4 * (16 + 32 + 64));
+    };
+    CHECK(count(R"("resnet32")", kColour) == 269722 + blocks(2));
+    CHECK(count(R"("resnet56")", kColour) == 269722 + blocks(6));
+    CHECK(count(R"("resnet110")", kColour) == 269722 + blocks(15));
+    // Published: 0.46 M, 0.85 M, 1.7 M (He et al. 2015, table 6).
+    CHECK(std::lround(double(count(R"("resnet32")", kColour)) / 1e4) == 46);
+    CHECK(std::lround(double(count(R"("resnet110")", kColour)) / 1e5) == 17);
+    const ModelContext photographs{{3, 224, 224}, 1000};
+    CHECK(count(R"("resnet50")", photographs) == 25557032);
+    CHECK(count(R"("densenet")", kColour) == 769162);
+    // Published: 36.5 M and 8.9 M (Zagoruyko and Komodakis 2016); 1.0 M (Huang et al. 2017).
+    CHECK(count(R"("wide_resnet")", kColour) == 36479194);
+    CHECK(
+        std::lround(double(count(R"({"type": "wide_resnet", "depth": 40, "widen": 4})", kColour)) /
+                    1e5) == 89);
+    CHECK(std::lround(double(count(R"({"type": "densenet", "depth": 40, "bottleneck": false,
+                                       "compression": 1})",
+                                   kColour)) /
+                      1e5) == 10);
 }
 
 TEST_CASE("resnet20 declares its tensors in the order of the module") {
@@ -78,6 +100,26 @@ TEST_CASE("initial distributions are torch's") {
     CHECK(weights.parameters[2].detach().eq(0).all().item<bool>());
 }
 
+TEST_CASE("zero_init lets every residual block start as its shortcut") {
+    for (const char* name : {"resnet20", "resnet50"}) {
+        const std::string spec = R"({"type": ")" + std::string(name) + R"(", "zero_init": true})";
+        const auto model = make_model(spec, kColour);
+        const Weights weights = draw_weights(*model, torch::kFloat64, 1);
+        const auto& declared = model->declaration().parameters;
+        const std::string last = std::string(name) == "resnet20" ? ".bn2.weight" : ".bn3.weight";
+        int64_t zeros = 0;
+        for (size_t k = 0; k < declared.size(); ++k) {
+            if (declared[k].kind != TensorKind::norm || !declared[k].name.ends_with("weight")) {
+                continue;
+            }
+            const bool of_a_block = declared[k].name.ends_with(last);
+            CHECK(weights.parameters[k].detach().eq(of_a_block ? 0 : 1).all().item<bool>());
+            zeros += of_a_block;
+        }
+        CHECK(zeros == (std::string(name) == "resnet20" ? 9 : 16));
+    }
+}
+
 TEST_CASE("models refuse data that do not suit them, with a remedy") {
     CHECK_THAT(refusal(R"("mlp")", kReal), ContainsSubstring("least_squares"));
     CHECK_THAT(refusal(R"("resnet20")", kReal), ContainsSubstring("least_squares"));
@@ -90,4 +132,11 @@ TEST_CASE("models refuse data that do not suit them, with a remedy") {
                ContainsSubstring("/model/hidden/0"));
     CHECK_THAT(refusal(R"({"type": "cnn", "width": 0})", kGrey), ContainsSubstring("/model/width"));
     CHECK_THAT(refusal(R"("resnet21")", kColour), ContainsSubstring("resnet20"));
+    CHECK_THAT(refusal(R"("resnet50")", kGrey), ContainsSubstring("at least 32x32"));
+    CHECK_THAT(refusal(R"({"type": "wide_resnet", "depth": 30})", kColour),
+               ContainsSubstring("/model/depth") && ContainsSubstring("take 28"));
+    CHECK_THAT(refusal(R"({"type": "densenet", "depth": 39})", kColour),
+               ContainsSubstring("/model/depth") && ContainsSubstring("take 34"));
+    CHECK_THAT(refusal(R"({"type": "densenet", "compression": 1.5})", kColour),
+               ContainsSubstring("/model/compression"));
 }

@@ -4,25 +4,28 @@ import numpy as np
 from matplotlib.transforms import offset_copy
 
 from .. import series
+from ..metrics import METRICS, Metric
 from ..run import Run
 from . import style
 from .thin import thin
 
 
 def evaluated(runs: list[Run], each: bool = False):
-    """Evaluations of the test set: panels of accuracy, and of loss or perplexity."""
-    settings = style.settings(runs, each)
-    figure, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
-    for axis, what in ((left, "accuracy"), (right, series.less_is_better(runs))):
+    """Evaluations of the test set: a panel for each metric that the runs are compared by."""
+    settings, metrics = style.settings(runs, each), series.compared(runs)
+    figure, (axes,) = style.panels(1, len(metrics), 4.5 * len(metrics), 4.2)
+    left = axes[0]
+    for axis, metric in zip(axes, (METRICS[name] for name in metrics)):
+        what = metric.name
         found = [setting.over(series.evaluations, what)
                  for setting in settings]
         drawn = any(np.isfinite(one[["median", "mean"]].to_numpy(dtype=float)).any()
                     for one in found)
         widths = style.widths([one["median"].to_numpy(dtype=float) for one in found], 1.6)
         for i, (setting, one, width) in enumerate(zip(settings, found, widths)):
-            band(axis, one, setting.look, what != "accuracy", width,
+            band(axis, one, setting.look, metric.low, width,
                  min(4, 12 / len(found)) * (i - (len(found) - 1) / 2))
-        finish(axis, what, f"test {what}", drawn)
+        finish(axis, metric, f"test {metric.title}", drawn)
     left.plot([], [], color="#555555", linewidth=1.6,
               label=style.WORST_TO_BEST.replace("bar", "band"))
     left.plot([], [], color="#555555", linewidth=0, marker="o", markersize=4.5,
@@ -53,17 +56,14 @@ def clean(values, log: bool) -> np.ndarray:
     return np.where(np.isfinite(values) & ((values > 0) | (not log)), values, np.nan)
 
 
-def finish(axis, what: str, title: str, drawn: bool):
+def finish(axis, metric: Metric, title: str, drawn: bool):
     axis.set_title(title)
     axis.set_xlabel("epochs")
     if not drawn:
-        style.nothing(axis, f"no finite {what} recorded")
-    elif what == "accuracy":
-        style.percent_axis(axis)
-        axis.set_ylabel("accuracy")
+        style.nothing(axis, f"no finite {metric.title} recorded")
     else:
-        style.loss_axis(axis)
-        axis.set_ylabel(what)
+        style.metric_axis(axis, metric)
+        axis.set_ylabel(metric.title)
 
 
 def training(runs: list[Run], each: bool = False):
@@ -83,7 +83,7 @@ def training(runs: list[Run], each: bool = False):
             axis.fill_between(x, low, high, color=look.colour, alpha=0.10, linewidth=0)
             axis.plot(x, median, color=look.colour, linestyle=look.dash, linewidth=width,
                       label=look.label, marker="." if len(x) < 3 else None)
-        finish(axis, what, f"minibatch {what}, before the update", drawn)
+        finish(axis, METRICS[what], f"minibatch {what}, before the update", drawn)
     left.plot([], [], color="#555555", linewidth=1.1,
               label="median over replicas (band: lowest to highest)")
     style.legend(figure, [left], len(runs))

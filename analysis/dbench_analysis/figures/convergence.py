@@ -5,6 +5,7 @@ import pandas as pd
 
 from .. import series
 from ..comparable import caveats, refuse_times
+from ..metrics import METRICS, Metric
 from ..run import Run
 from . import style
 from .accuracy import clean
@@ -26,34 +27,33 @@ def places(run: Run, evaluated, x: str) -> np.ndarray:
 
 
 def figure(runs: list[Run], x: str = "iterations", each: bool = False):
-    """Accuracy, and loss or perplexity, of the mean model. Seconds of several runs are refused
-    where they do not compare."""
+    """The metrics that the runs are compared by, of the mean model. Seconds of several runs are
+    refused where they do not compare."""
     if x == "seconds":
         notes = ["" if series.virtual(run) else "; ".join(caveats(run)) for run in runs]
         refuse_times(["seconds"], notes, "--x")
-    drawing, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
-    settings = style.settings(runs, each)
-    for axis, what in ((left, "accuracy"), (right, series.less_is_better(runs))):
-        found = [over(setting, what, x) for setting in settings]
+    settings, metrics = style.settings(runs, each), series.compared(runs)
+    drawing, (axes,) = style.panels(1, len(metrics), 4.5 * len(metrics), 4.2)
+    for axis, metric in zip(axes, (METRICS[name] for name in metrics)):
+        found = [over(setting, metric, x) for setting in settings]
         widths = style.widths([one["mean"].to_numpy(dtype=float) for one in found], 1.6)
         for setting, one, width in zip(settings, found, widths):
             curve(axis, setting, one, width)
-        axis.set(title=f"{what} of the mean model", xlabel=X[x], ylabel=f"test {what}")
+        axis.set(title=f"{metric.title} of the mean model", xlabel=X[x],
+                 ylabel=f"test {metric.title}")
         if not any(np.isfinite(one["mean"]).any() for one in found):
-            style.nothing(axis, f"no finite {what} recorded")
-        elif what == "accuracy":
-            style.percent_axis(axis)
+            style.nothing(axis, f"no finite {metric.title} recorded")
         else:
-            style.loss_axis(axis)
-    style.legend(drawing, [left], len(runs))
+            style.metric_axis(axis, metric)
+    style.legend(drawing, [axes[0]], len(runs))
     return drawing
 
 
-def over(setting: style.Setting, what: str, x: str) -> pd.DataFrame:
+def over(setting: style.Setting, metric: Metric, x: str) -> pd.DataFrame:
     """x and the mean model's performance, over the seeds."""
     def evaluated(run: Run):
-        found = series.evaluations(run, what)[["iteration", "epoch", "mean"]]
-        return found.assign(x=places(run, found, x), mean=clean(found["mean"], what != "accuracy"))
+        found = series.evaluations(run, metric.name)[["iteration", "epoch", "mean"]]
+        return found.assign(x=places(run, found, x), mean=clean(found["mean"], metric.low))
 
     return setting.over(evaluated)
 

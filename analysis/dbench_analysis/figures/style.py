@@ -11,6 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullForma
 from matplotlib.transforms import offset_copy
 
 from .. import differences, names, series
+from ..metrics import Metric
 from ..run import Run
 from ..textual import counted
 from . import paper
@@ -193,6 +194,14 @@ def loss_axis(axis):
     axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     axis.yaxis.set_minor_formatter(NullFormatter())
+
+
+def metric_axis(axis, metric: Metric):
+    """Per cent, logarithmic for what is worse when higher, or plain."""
+    if metric.unit == "fraction":
+        percent_axis(axis)
+    elif metric.low:
+        loss_axis(axis)
 
 
 def nothing(axis, text: str):

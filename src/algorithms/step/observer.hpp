@@ -47,13 +47,23 @@ struct IterationRecord {
     double consensus_distance_after = 0;
 };
 
+/// What evaluations tell beside loss and accuracy: the columns local_NAME and mean_NAME.
+struct MetricName {
+    std::string name, unit, description;
+};
+
+/// A further metric of one set of samples.
+struct MetricScores {
+    std::string name;
+    std::vector<double> local;  ///< [m]
+    double mean;                ///< of the averaged parameters
+};
+
 /// Scores of one set of samples, complete on rank 0.
 struct Scores {
     std::vector<double> local_accuracy, local_loss;  ///< [m]
     double mean_accuracy = 0, mean_loss = 0;         ///< of the averaged parameters
-    /// exp(loss), where that is a mean over tokens; else empty, and 0.
-    std::vector<double> local_perplexity;  ///< [m]
-    double mean_perplexity = 0;
+    std::vector<MetricScores> metrics;               ///< in the order of the run's MetricNames
 };
 
 struct EvaluationRecord {

@@ -11,11 +11,11 @@ namespace {
 class Cnn : public Model {
 public:
     Cnn(int64_t width, const ModelContext& context)
-        : conv1_(declaration_, "conv1", context.input_shape[0], width),
+        : conv1_(declaration_, "conv1", {context.input_shape[0], width}),
           bn1_(declaration_, "bn1", width),
-          conv2_(declaration_, "conv2", width, 2 * width),
+          conv2_(declaration_, "conv2", {width, 2 * width}),
           bn2_(declaration_, "bn2", 2 * width),
-          conv3_(declaration_, "conv3", 2 * width, 4 * width),
+          conv3_(declaration_, "conv3", {2 * width, 4 * width}),
           bn3_(declaration_, "bn3", 4 * width),
           fc_(declaration_, "fc", 4 * width, context.classes) {}
 
@@ -32,11 +32,11 @@ public:
     data::Order order() const override { return data::Order::channels_last; }
 
 private:
-    Conv3x3 conv1_;
+    Conv2d conv1_;
     BatchNorm2d bn1_;
-    Conv3x3 conv2_;
+    Conv2d conv2_;
     BatchNorm2d bn2_;
-    Conv3x3 conv3_;
+    Conv2d conv3_;
     BatchNorm2d bn3_;
     Linear fc_;
 };

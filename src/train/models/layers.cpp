@@ -65,22 +65,22 @@ torch::Tensor Linear::operator()(const Weights& weights, const torch::Tensor& x)
     return WrittenLinear::apply(x, weight, bias, weights.gradients[weight_]);
 }
 
-Conv3x3::Conv3x3(Declaration& d, const std::string& name, int64_t in, int64_t out, int64_t stride,
-                 Init init)
-    : weight_(d.parameter({member(name, "weight"),
-                           {out, in, 3, 3},
-                           TensorKind::weight,
-                           init == Init::module
-                               ? kaiming_uniform(in * 9)
-                               : normal(std::sqrt(2.0 / static_cast<double>(out * 9)))})),
-      stride_(stride) {}
-
-torch::Tensor Conv3x3::operator()(const Weights& weights, const torch::Tensor& x) const {
-    return torch::conv2d(x, weights.parameters[weight_], {}, stride_, 1);
+Conv2d::Conv2d(Declaration& d, const std::string& name, const Options& o)
+    : stride_(o.stride), padding_(o.kernel / 2), groups_(o.groups) {
+    const int64_t area = o.kernel * o.kernel, in = o.in / o.groups;
+    const Initial initial = o.init == Init::module
+                                ? kaiming_uniform(in * area)
+                                : normal(std::sqrt(2.0 / static_cast<double>(o.out * area)));
+    weight_ = d.parameter(
+        {member(name, "weight"), {o.out, in, o.kernel, o.kernel}, TensorKind::weight, initial});
 }
 
-BatchNorm2d::BatchNorm2d(Declaration& d, const std::string& name, int64_t channels)
-    : weight_(d.parameter({member(name, "weight"), {channels}, TensorKind::norm, constant(1)})),
+torch::Tensor Conv2d::operator()(const Weights& weights, const torch::Tensor& x) const {
+    return torch::conv2d(x, weights.parameters[weight_], {}, stride_, padding_, 1, groups_);
+}
+
+BatchNorm2d::BatchNorm2d(Declaration& d, const std::string& name, int64_t channels, double scale)
+    : weight_(d.parameter({member(name, "weight"), {channels}, TensorKind::norm, constant(scale)})),
       bias_(d.parameter({member(name, "bias"), {channels}, TensorKind::norm, constant(0)})),
       mean_(d.buffer({member(name, "running_mean"), {channels}, 0, false})),
       variance_(d.buffer({member(name, "running_var"), {channels}, 1, true})) {}

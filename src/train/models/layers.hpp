@@ -27,20 +27,24 @@ private:
     int weight_, bias_;
 };
 
-/// 3x3 convolution with padding 1 and no bias (a BatchNorm follows it); x (B, in, H, W). The output
-/// takes the memory order of x, whatever that of the weight.
-class Conv3x3 {
+/// Convolution with padding kernel / 2 (rounded down) and no bias (a BatchNorm stands before or
+/// after it); x (B, in, H, W). The output takes the memory order of x, whatever that of the weight.
+class Conv2d {
 public:
     /// What the weight is drawn from: torch.nn.Conv2d's kaiming_uniform(a = sqrt(5)), or He et al.
     /// 2015 as torchvision's ResNets have it, kaiming_normal(fan_out, relu).
     enum class Init { module, fan_out };
-    Conv3x3(Declaration& declaration, const std::string& name, int64_t in, int64_t out,
-            int64_t stride = 1, Init init = Init::module);
+    struct Options {
+        int64_t in, out;
+        int64_t kernel = 3, stride = 1, groups = 1;  ///< groups divides in and out
+        Init init = Init::module;
+    };
+    Conv2d(Declaration& declaration, const std::string& name, const Options& options);
     torch::Tensor operator()(const Weights& weights, const torch::Tensor& x) const;
 
 private:
     int weight_;
-    int64_t stride_;
+    int64_t stride_, padding_, groups_;
 };
 
 /// How far a batch moves the running statistics to its own.
@@ -50,7 +54,9 @@ constexpr double kNormMomentum = 0.1;
 /// running mean and (unbiased) variance in the replica's buffers.
 class BatchNorm2d {
 public:
-    BatchNorm2d(Declaration& declaration, const std::string& name, int64_t channels);
+    /// `scale`: the weight's initial value.
+    BatchNorm2d(Declaration& declaration, const std::string& name, int64_t channels,
+                double scale = 1);
     torch::Tensor operator()(const Weights& weights, const torch::Tensor& x, bool training) const;
     /// relu(the above + added), in fewer passes over memory where norm_relu takes x; `added` has
     /// the shape of x, or is undefined.

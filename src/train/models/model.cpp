@@ -11,20 +11,19 @@ torch::Tensor view(const void* data, c10::IntArrayRef shape, torch::ScalarType t
     return torch::from_blob(const_cast<void*>(data), shape, type);
 }
 
-/// A row is right where no earlier logit is as large and no later one larger. A NaN compares false
-/// and so makes its row wrong.
+/// A row is right where fewer than `top` logits go before its label's: earlier ones that are as
+/// large, and later ones that are larger. A NaN compares false and so goes before all; a label's
+/// own makes its row wrong.
 template <class T>
-int64_t count_correct(const torch::Tensor& logits, const int64_t* labels) {
+int64_t count_correct(const torch::Tensor& logits, const int64_t* labels, int64_t top) {
     const auto values = logits.accessor<T, 2>();
     int64_t count = 0;
     for (int64_t i = 0; i < values.size(0); ++i) {
         const T own = values[i][labels[i]];
-        bool right = own == own;
-        for (int64_t c = 0; c < labels[i]; ++c) right = right && values[i][c] < own;
-        for (int64_t c = labels[i] + 1; c < values.size(1); ++c) {
-            right = right && values[i][c] <= own;
-        }
-        count += right;
+        int64_t before = 0;
+        for (int64_t c = 0; c < labels[i]; ++c) before += !(values[i][c] < own);
+        for (int64_t c = labels[i] + 1; c < values.size(1); ++c) before += !(values[i][c] <= own);
+        count += own == own && before < top;
     }
     return count;
 }
@@ -58,12 +57,12 @@ torch::Tensor Model::distance(const torch::Tensor& output, const torch::Tensor& 
     return scale * torch::kl_div(student, wanted, at::Reduction::Sum, /*log_target=*/true);
 }
 
-double Model::correct(const torch::Tensor& output, const data::Batch& batch) const {
+double Model::correct(const torch::Tensor& output, const data::Batch& batch, int64_t top) const {
     if (batch.labels == nullptr) return std::numeric_limits<double>::quiet_NaN();
     const torch::Tensor logits = output.detach().to(torch::kCPU);
     return static_cast<double>(logits.scalar_type() == torch::kFloat64
-                                   ? count_correct<double>(logits, batch.labels)
-                                   : count_correct<float>(logits, batch.labels));
+                                   ? count_correct<double>(logits, batch.labels, top)
+                                   : count_correct<float>(logits, batch.labels, top));
 }
 
 torch::Tensor input_tensor(const data::Batch& batch) {

@@ -70,8 +70,10 @@ public:
     /// T^2 KL(softmax teacher / T || softmax output / T); real targets override it, without T.
     virtual torch::Tensor distance(const torch::Tensor& output, const torch::Tensor& teacher,
                                    double temperature) const;
-    /// Number of right predictions (of equal logits the first class wins); NaN for real targets.
-    virtual double correct(const torch::Tensor& output, const data::Batch& batch) const;
+    /// Number of labels among the `top` largest logits (of equal ones the first class wins); NaN
+    /// for real targets.
+    virtual double correct(const torch::Tensor& output, const data::Batch& batch,
+                           int64_t top) const;
     virtual data::Order order() const { return data::Order::contiguous; }  ///< of image batches
 
     const Declaration& declaration() const { return declaration_; }

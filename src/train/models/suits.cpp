@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "base/error.hpp"
 #include "train/models/zoo.hpp"
 
@@ -37,6 +39,13 @@ base::Parameter dropout_parameter(const char* standard) {
         .at_least(0)
         .at_most(0.999);
 }
+
+base::Parameter zero_init_parameter() {
+    return base::Parameter::flag("zero_init", "false",
+                                 "the last BatchNorm of each block starts at zero, else at one");
+}
+
+double last_scale(const base::Json& spec) { return spec.at("zero_init").get<bool>() ? 0 : 1; }
 
 void require_classes(const char* model, const ModelContext& context) {
     if (context.tokens) {

@@ -10,6 +10,12 @@ namespace dbench::train {
     ROW(mlp)                \
     ROW(cnn)                \
     ROW(resnet20)           \
+    ROW(resnet32)           \
+    ROW(resnet56)           \
+    ROW(resnet110)          \
+    ROW(wide_resnet)        \
+    ROW(densenet)           \
+    ROW(resnet50)           \
     ROW(lstm)               \
     ROW(gpt)
 

@@ -23,5 +23,9 @@ void require_tokens(const char* model, const ModelContext& context);
 
 /// The parameter `dropout`.
 base::Parameter dropout_parameter(const char* standard);
+/// The parameter `zero_init` of models with residual blocks, and the initial weight of the last
+/// BatchNorm of each block that it stands for.
+base::Parameter zero_init_parameter();
+double last_scale(const base::Json& spec);
 
 }  // namespace dbench::train

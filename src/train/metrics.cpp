@@ -1,0 +1,69 @@
+#include "train/metrics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "train/models/model.hpp"
+
+namespace dbench::train {
+namespace {
+
+constexpr int64_t kTop = 5;
+
+Metric top5() {
+    return {"top5",
+            "fraction",
+            "share of labels among the five largest logits, of",
+            "more than five classes",
+            [](const data::Dataset& test) { return test.classes() > kTop; },
+            false,
+            1,
+            [](const Scored& scored, double* sums) {
+                *sums += scored.model.correct(scored.output, scored.batch, kTop);
+            },
+            [](const double* sums, double terms) { return *sums / terms; }};
+}
+
+Metric perplexity() {
+    return {"perplexity",
+            "1",
+            "exp(loss), a mean over tokens, of",
+            "tokens",
+            [](const data::Dataset& test) { return test.tokens(); },
+            true,
+            1,
+            [](const Scored& scored, double* sums) { *sums += scored.loss; },
+            [](const double* sums, double terms) { return std::exp(*sums / terms); }};
+}
+
+}  // namespace
+
+const std::vector<Metric>& metric_table() {
+    static const std::vector<Metric> table = {top5(), perplexity()};
+    return table;
+}
+
+std::string metric_names() {
+    std::string names;
+    for (const Metric& metric : metric_table()) names += (names.empty() ? "" : ", ") + metric.name;
+    return names;
+}
+
+std::vector<const Metric*> metrics_for(const std::optional<std::vector<std::string>>& names,
+                                       const data::Dataset& test) {
+    std::vector<const Metric*> chosen;
+    for (const Metric& metric : metric_table()) {
+        const bool suits = metric.suits(test);
+        const bool wanted = names ? std::count(names->begin(), names->end(), metric.name) > 0
+                                  : metric.automatic && suits;
+        if (wanted && !suits) {
+            throw base::UserError("/evaluate/metrics: " + metric.name + " needs data with " +
+                                  metric.needs + ", which these are not: leave it out");
+        }
+        if (wanted) chosen.push_back(&metric);
+    }
+    return chosen;
+}
+
+}  // namespace dbench::train

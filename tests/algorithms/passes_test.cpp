@@ -1,10 +1,9 @@
 // How often a step passes over rows: no clock disturbs that (docs/measuring.md).
 
-#include <map>
-
 #include "algorithms/stepper_run.hpp"
 #include "arena/traffic.hpp"
 #include "catch.hpp"
+#include "comm/environment.hpp"
 #include "comm/ranks.hpp"
 
 using namespace dbench;
@@ -35,11 +34,12 @@ std::ostream& operator<<(std::ostream& out, const Passes& passes) {
 }
 
 /// Rows that the kernels of a rank have read and written, per replica, in the third iteration.
-Passes passes(comm::World& world, const Json& algorithm, const Json& optimizer, bool exchanges) {
+Passes passes(comm::World& world, const Json& algorithm, const Json& optimizer, bool exchanges,
+              arena::Codec message = arena::Codec::identity) {
     const Json resolved = resolve_algorithm(algorithm);
     const auto& row = *base::find_entry(algorithm_table(), resolved.at("type").get<std::string>());
     Run run(world, row, resolved, resolve_optimizer(optimizer, "/optimizer"),
-            exchanges ? nullptr : std::make_shared<Alone>());
+            exchanges ? nullptr : std::make_shared<Alone>(), {}, message);
     run.stepper->attach(run.table, run.g.rows());
     Silent silent;
     for (int64_t t = 0;; ++t) {
@@ -78,17 +78,24 @@ TEST_CASE("A step of one process passes over each row as often as is known") {
     CHECK(passes(world, kCentralized, kSgd, true) == Passes{4 + 1.0 / 8, 3});
 }
 
-TEST_CASE("A rank reads the rows of its neighbours once") {
-    for (const auto& [order, expected] :
-         std::map<Json, Passes>{{kAtc, {6, 3}}, {kAwc, {6, 3}}, {kCta, {6, 3}}}) {
-        for (const std::string& problem :
-             comm::tests::play(kReplicas, [&](comm::World& world) -> std::string {
-                 const Passes found = passes(world, order, kSgd, true);
-                 std::ostringstream text;
-                 text << found;
-                 return found == expected ? "" : order.dump() + ": " + text.str();
-             })) {
-            CHECK(problem == "");
+TEST_CASE("A rank reads the rows of its neighbours once, where they lie or where they have come") {
+    const Passes whole{6, 3};    // x, g, v; x, two neighbours; what is written of x, v, W x
+    const Passes coded{6, 3.5};  // x once more to encode it; neighbours' words, and its own
+    for (const char* in_place : {"0", "1"}) {
+        const comm::tests::Environment setting("DBENCH_READ_IN_PLACE", in_place);
+        for (const arena::Codec codec : {arena::Codec::identity, arena::Codec::bfloat16}) {
+            const Passes expected = codec == arena::Codec::identity ? whole : coded;
+            for (const Json& order : {kAtc, kAwc, kCta}) {
+                for (const std::string& problem :
+                     comm::tests::play(kReplicas, [&](comm::World& world) -> std::string {
+                         const Passes found = passes(world, order, kSgd, true, codec);
+                         std::ostringstream text;
+                         text << found;
+                         return found == expected ? "" : order.dump() + ": " + text.str();
+                     })) {
+                    CHECK(problem == "");
+                }
+            }
         }
     }
 }

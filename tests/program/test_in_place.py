@@ -28,6 +28,11 @@ METHODS = {
     "momentum": {"algorithm": "qg_dsgdm", "graph": "ring", "optimizer": "sgd"},
     "tracking": {"algorithm": {"type": "gradient_tracking", "form": "diging"}, "graph": "ring",
                  "optimizer": "sgd"},
+    "a large group": {"algorithm": "dsgd", "graph": "complete", "replicas": 12},
+    **{f"16 bits {method}": {"message": "bfloat16", **changes} for method, changes in {
+        "ring": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}, "graph": "ring"},
+        "complete": {"algorithm": "dsgd", "graph": "complete"},
+        "centralized": {"algorithm": "centralized"}}.items()},
 }
 
 

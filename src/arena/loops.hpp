@@ -32,6 +32,13 @@
 #define DBENCH_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+// Unrolls the next loop, of a few iterations.
+#if defined(__CUDACC__)
+#define DBENCH_UNROLL _Pragma("unroll")
+#else
+#define DBENCH_UNROLL _Pragma("GCC unroll 8")
+#endif
+
 namespace dbench::arena {
 
 /// The most columns that a tiled pass takes at a time.

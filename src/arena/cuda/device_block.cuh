@@ -29,9 +29,9 @@ public:
 
 template <class Body>
 __global__ void __launch_bounds__(kThreads) run_on_device(const Body body) {
-    extern __shared__ double4 scratch[];
+    extern __shared__ __align__(64) char scratch[];
     __shared__ DeviceBlock::Stage stage;
-    DeviceBlock block(reinterpret_cast<char*>(scratch), stage);
+    DeviceBlock block(scratch, stage);
     body(block, blockIdx.x);
 }
 

@@ -67,7 +67,7 @@ public:
         static_assert(sizeof(V) <= sizeof(double));
         V* const stage = static_cast<V*>(stage_);
         for (int64_t begin = 0; begin < count; begin += kStage) {
-            const int64_t here = std::min(kStage, count - begin);
+            const int64_t left = count - begin, here = left < kStage ? left : kStage;
             derived().for_each(here, [&](int64_t c) { stage[c] = value(begin + c); });
             derived().for_each(kLanes, [&](int64_t lane) {
                 double sum = lanes.sum[lane];

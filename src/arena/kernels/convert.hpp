@@ -41,7 +41,8 @@ struct Convert {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        const int64_t begin = index * kWidth, here = std::min(kWidth, count - begin);
+        const int64_t begin = index * kWidth, end = std::min(begin + kWidth, count);
+        const int64_t here = end - begin;
         const From* const x = from + begin;
         To* const out = to + begin;
         if (codec == Codec::bfloat16) {

@@ -58,11 +58,9 @@ struct TreeMoments {
         block.for_each(1, [=, &body](int64_t) DBENCH_INLINE_LAMBDA {
             for (int64_t k = 0; k < body.count; ++k) {
                 const TreeStep& step = body.steps[k];
-                const double a = static_cast<double>(step.left_count);
-                const double b = static_cast<double>(step.right_count);
                 seconds[step.slot] = body.m2_of(step.left, s, seconds) +
                                      body.m2_of(step.right, s, seconds) +
-                                     total(lanes[k]) * (a * b / (a + b));
+                                     total(lanes[k]) * step.weight;
             }
             *to = seconds[body.steps[body.count - 1].slot];
         });
@@ -82,23 +80,21 @@ private:
                             double* kept) const {
         for (int64_t k = 0; k < count; ++k) {
             const TreeStep& step = steps[k];
-            const double a = static_cast<double>(step.left_count);
-            const double b = static_cast<double>(step.right_count);
             double* const out = k + 1 == count ? mean + at : kept + step.slot * width;
             const double* const left = kept + step.left.index * width;
             const double* const right = kept + step.right.index * width;
             // A left part is never smaller than the right one: a replica is left of a replica only.
             if (step.left.leaf && step.right.leaf) {
                 combine(block, leaf(block, step.left, at, here), leaf(block, step.right, at, here),
-                        b / (a + b), out, here, lanes[k]);
+                        step.share, out, here, lanes[k]);
             } else if (step.right.leaf) {
-                combine(block, left, leaf(block, step.right, at, here), b / (a + b), out, here,
+                combine(block, left, leaf(block, step.right, at, here), step.share, out, here,
                         lanes[k]);
             } else if (step.left.leaf) {
-                combine(block, leaf(block, step.left, at, here), right, b / (a + b), out, here,
+                combine(block, leaf(block, step.left, at, here), right, step.share, out, here,
                         lanes[k]);
             } else {
-                combine(block, left, right, b / (a + b), out, here, lanes[k]);
+                combine(block, left, right, step.share, out, here, lanes[k]);
             }
         }
     }

@@ -49,8 +49,7 @@ struct TreeSum {
                 continue;
             }
             // The mean of two means: equal ones stay what they are.
-            const auto all = static_cast<double>(step.left_count + step.right_count);
-            const T share = static_cast<T>(static_cast<double>(step.right_count) / all);
+            const T share = static_cast<T>(step.share);
             block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
                 result[c] = a[c] + share * (b[c] - a[c]);
             });

@@ -92,7 +92,7 @@ private:
                 return terms.weight[k] * (kAround ? terms.row[k][c] - origin : terms.row[k][c]);
             };
             T sum = kMore ? out[c] + term(0) : term(0);
-#pragma GCC unroll 8
+            DBENCH_UNROLL
             for (int k = 1; k < kCount; ++k) sum += term(k);
             out[c] = kForm == SumForm::mean && kLast ? all * origin + sum : sum;
         });

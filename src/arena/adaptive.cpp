@@ -150,7 +150,7 @@ void dadam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Rows
 
 void largest_moments(const Layout& layout, Rows gradient, Rows first, Rows second, Rows largest_,
                      Columns columns, double beta1, double beta2, double eps) {
-    count_passes(first.type, columns, 4 * first.count, 4 * first.count);
+    count_passes(first.type, columns, 4 * first.count, 4 * first.count, Kernel::update);
     with_type(first.type, [&]<class T>() {
         const auto tile = [&](int64_t i, int64_t begin, int64_t count, int, Lanes*) {
             largest(Largest<T>{
@@ -192,7 +192,7 @@ void descend_by_size(const Layout& layout, Rows out, Rows base, Rows direction, 
 
 void approach_adaptively(const Layout& layout, Rows x, Rows from, Rows to, Rows squared,
                          Columns columns, const ApproachNumbers& n) {
-    count_passes(x.type, columns, 4 * x.count, 2 * x.count);
+    count_passes(x.type, columns, 4 * x.count, 2 * x.count, Kernel::update);
     with_type(x.type, [&]<class T>() {
         const auto tile = [&](int64_t i, int64_t begin, int64_t count, int, Lanes*) {
             approach(Approach<T>{

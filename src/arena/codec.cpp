@@ -62,19 +62,19 @@ DBENCH_CLONES void quantize(Codec codec, const double* from, double* to, int64_t
 
 void encode(Codec codec, DType type, const void* from, uint16_t* to, int64_t count) {
     DBENCH_EXPECT(codec != Codec::identity);
-    count_bytes(count * size_of(type), count * size_of(codec, type));
+    count_bytes(count * size_of(type), count * size_of(codec, type), Kernel::codec);
     with_type(type, [&]<class T>() { encode(codec, static_cast<const T*>(from), to, count); });
 }
 
 void decode(Codec codec, DType type, const uint16_t* from, void* to, int64_t count) {
     DBENCH_EXPECT(codec != Codec::identity);
-    count_bytes(count * size_of(codec, type), count * size_of(type));
+    count_bytes(count * size_of(codec, type), count * size_of(type), Kernel::codec);
     with_type(type, [&]<class T>() { decode(codec, from, static_cast<T*>(to), count); });
 }
 
 void quantize(Codec codec, DType type, const void* from, void* to, int64_t count) {
     DBENCH_EXPECT(codec != Codec::identity);
-    count_passes(type, {0, count}, 1, 1);
+    count_passes(type, {0, count}, 1, 1, Kernel::codec);
     with_type(type, [&]<class T>() {
         quantize(codec, static_cast<const T*>(from), static_cast<T*>(to), count);
     });

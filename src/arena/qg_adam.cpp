@@ -88,7 +88,7 @@ void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Ro
 
 void qg_adam_moments(const Layout& layout, Rows before, Rows after, std::span<const double> factor,
                      Rows first, Rows second, Columns columns, const QgAdamNumbers& n) {
-    count_passes(first.type, columns, 4 * first.count, 2 * first.count);
+    count_passes(first.type, columns, 4 * first.count, 2 * first.count, Kernel::update);
     with_type(first.type, [&]<class T>() {
         const auto tile = [&](int64_t i, int64_t begin, int64_t count, int, Lanes*) {
             change(Change<T>{

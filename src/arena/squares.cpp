@@ -23,7 +23,7 @@ DBENCH_CLONES double sum_of_squares(const double* values, int64_t count) {
 
 void squares(const Layout& layout, Rows rows, Columns columns, double* out) {
     DBENCH_EXPECT(rows.space == Space::host);
-    count_passes(rows.type, columns, rows.count, 0);
+    count_passes(rows.type, columns, rows.count, 0, Kernel::statistics);
     const std::pair<int, int> range = layout.segments_in(columns);
     const int64_t segments = static_cast<int64_t>(layout.segments().size());
     with_type(rows.type, [&]<class T>() {

@@ -180,7 +180,8 @@ template <class T>
 void run(std::span<const std::vector<Term>> terms, Rows out, Columns columns, Form form) {
     const Plan<T> plan(terms, out, form);
     const Store store = store_of(plan, out, columns);
-    count_passes(out.type, columns, static_cast<int64_t>(plan.distinct.size()), out.count);
+    count_passes(out.type, columns, static_cast<int64_t>(plan.distinct.size()), out.count,
+                 Kernel::mixing);
     const int64_t count = out.count, sources = static_cast<int64_t>(plan.distinct.size());
     const int64_t width = tile_width(sources, sizeof(T));
     const int64_t kept = store == Store::in_place ? count : store == Store::past_caches ? 1 : 0;

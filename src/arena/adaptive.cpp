@@ -55,7 +55,7 @@ void dadam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Rows
 
 void largest_moments(const Layout& layout, Rows gradient, Rows first, Rows second, Rows largest,
                      Columns columns, double beta1, double beta2, double eps, Queue* queue) {
-    count_passes(first.type, columns, 4 * first.count, 4 * first.count);
+    count_passes(first.type, columns, 4 * first.count, 4 * first.count, Kernel::update);
     const SegmentGrid grid(layout, first.count, columns);
     const auto accesses = [&] { return touched(grid, {}, {gradient, first, second, largest}); };
     with_type(first.type, [&]<class T>() {
@@ -96,7 +96,7 @@ void descend_by_size(const Layout& layout, Rows out, Rows base, Rows direction, 
 
 void approach_adaptively(const Layout& layout, Rows x, Rows from, Rows to, Rows squared,
                          Columns columns, const ApproachNumbers& n, Queue* queue) {
-    count_passes(x.type, columns, 4 * x.count, 2 * x.count);
+    count_passes(x.type, columns, 4 * x.count, 2 * x.count, Kernel::update);
     const SegmentGrid grid(layout, x.count, columns);
     const auto accesses = [&] { return touched(grid, {from, to}, {x, squared}); };
     with_type(x.type, [&]<class T>() {

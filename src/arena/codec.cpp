@@ -22,7 +22,7 @@ void convert(const char* name, Codec codec, const void* from, void* to, int64_t 
     DBENCH_EXPECT(codec != Codec::identity);
     const int64_t read = count * static_cast<int64_t>(sizeof(From));
     const int64_t written = count * static_cast<int64_t>(sizeof(To));
-    count_bytes(read, written);
+    count_bytes(read, written, Kernel::codec);
     const Convert<Element, From, To> body{codec, static_cast<const From*>(from),
                                           static_cast<To*>(to), count};
     const auto accesses = [&] {

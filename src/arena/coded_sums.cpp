@@ -79,8 +79,9 @@ DBENCH_CLONES void shift(Codec codec, const double* x, const double* mean, bool 
 void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTerm> terms,
                 bool change, void* out, int64_t count) {
     DBENCH_EXPECT(codec != Codec::identity);
-    count_passes(type, {0, count}, 1, 1);
-    count_bytes(static_cast<int64_t>(terms.size()) * count * size_of(codec, type), 0);
+    count_passes(type, {0, count}, 1, 1, Kernel::mixing);
+    count_bytes(static_cast<int64_t>(terms.size()) * count * size_of(codec, type), 0,
+                Kernel::mixing);
     with_type(type, [&]<class T>() {
         mean(codec, static_cast<const T*>(x), terms.data(), static_cast<int64_t>(terms.size()),
              change, static_cast<T*>(out), count);
@@ -90,7 +91,7 @@ void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTer
 void coded_shift(Codec codec, DType type, const void* x, const void* mean, bool change, void* out,
                  int64_t count) {
     DBENCH_EXPECT(codec != Codec::identity);
-    count_passes(type, {0, count}, 2, 1);
+    count_passes(type, {0, count}, 2, 1, Kernel::mixing);
     with_type(type, [&]<class T>() {
         shift(codec, static_cast<const T*>(x), static_cast<const T*>(mean), change,
               static_cast<T*>(out), count);

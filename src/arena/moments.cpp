@@ -64,8 +64,8 @@ void tree_moments(const Layout& layout, int64_t n, Rows rows, std::span<const In
         DBENCH_EXPECT(nodes[k].begin >= rows.first && nodes[k].end <= rows.first + rows.count);
         std::vector<Interval> leaves;
         for (int64_t i = nodes[k].begin; i < nodes[k].end; ++i) leaves.push_back({i, i + 1});
-        count_passes(rows.type, columns, nodes[k].end - nodes[k].begin, 0);
-        count_passes(DType::float64, columns, 0, 1);
+        count_passes(rows.type, columns, nodes[k].end - nodes[k].begin, 0, Kernel::statistics);
+        count_passes(DType::float64, columns, 0, 1, Kernel::statistics);
         with_type(rows.type, [&]<class T>() {
             std::vector<const T*> replicas;
             for (const Interval leaf : leaves) {
@@ -86,7 +86,8 @@ void combine_moments(const Layout& layout, int64_t n, std::span<const Moments> p
         means.push_back(part.mean);
         seconds.push_back(part.m2);
     }
-    count_passes(DType::float64, columns, static_cast<int64_t>(parts.size()), 1);
+    count_passes(DType::float64, columns, static_cast<int64_t>(parts.size()), 1,
+                 Kernel::statistics);
     combine<double>(layout, leaves, {0, n}, std::move(means), std::move(seconds), columns, mean, m2,
                     queue);
 }

@@ -39,7 +39,7 @@ void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Ro
 void qg_adam_moments(const Layout& layout, Rows before, Rows after, std::span<const double> factor,
                      Rows first, Rows second, Columns columns, const QgAdamNumbers& n,
                      Queue* queue) {
-    count_passes(first.type, columns, 4 * first.count, 2 * first.count);
+    count_passes(first.type, columns, 4 * first.count, 2 * first.count, Kernel::update);
     const SegmentGrid grid(layout, first.count, columns);
     const auto accesses = [&] { return touched(grid, {before, after}, {first, second}); };
     with_type(first.type, [&]<class T>() {

@@ -10,7 +10,7 @@ DBENCH_CLONES void on_host(const Squares<double>& body) { run_blocks(body); }
 
 void squares(const Layout& layout, Rows rows, Columns columns, double* out, Queue* queue) {
     DBENCH_EXPECT(rows.space == Space::host);
-    count_passes(rows.type, columns, rows.count, 0);
+    count_passes(rows.type, columns, rows.count, 0, Kernel::statistics);
     const SegmentGrid grid(layout, rows.count, columns, out);
     const auto accesses = [&] { return touched(grid, {rows}, {}); };
     with_type(rows.type, [&]<class T>() {

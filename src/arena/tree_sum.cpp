@@ -50,7 +50,7 @@ void add(DType type, int64_t n, std::span<const Summand> summands, void* out, Co
     const Interval root{summands.front().interval.begin, summands.back().interval.end};
     DBENCH_EXPECT(maximal_subtrees(n, root) == std::vector<Interval>{root});
     static_cast<void>(n);
-    count_passes(type, columns, static_cast<int64_t>(summands.size()), 1);
+    count_passes(type, columns, static_cast<int64_t>(summands.size()), 1, Kernel::mean);
     std::vector<Interval> leaves;
     for (const Summand& summand : summands) leaves.push_back(summand.interval);
     TreePlan tree = plan_tree(leaves, root);

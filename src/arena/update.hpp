@@ -19,7 +19,7 @@ inline void count_update(Rows base, Rows at, std::span<const double> decay, Colu
     const bool decays = std::any_of(decay.begin(), decay.end(), [](double d) { return d != 0; });
     const int64_t more = decays && at.data != base.data ? 1 : 0;
     count_passes(base.type, columns, base.count * (2 + more + state_read),
-                 base.count * (1 + state_written));
+                 base.count * (1 + state_written), Kernel::update);
 }
 
 /// What a kernel over tensors touches: the rows that it only reads, those that it writes, and the

@@ -72,7 +72,7 @@ void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, S
           Queue* queue) {
     const auto plan = std::make_shared<const Plan<T>>(terms, out, form);
     const int64_t sources = static_cast<int64_t>(plan->distinct.size());
-    count_passes(out.type, columns, sources, out.count);
+    count_passes(out.type, columns, sources, out.count, Kernel::mixing);
     const WeightedSums<T> body{
         .form = form,
         .store = store_of(*plan, out, columns),

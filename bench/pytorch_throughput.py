@@ -1,7 +1,8 @@
-"""Training throughput of PyTorch's eager mode: ResNet-20, batch 32, one thread, SGD. Prints images
-per second (of processor time), the best and the median of rounds of a few seconds in all.
+"""Training throughput of PyTorch's eager mode: a model, one thread, SGD. Prints samples per second
+(of processor time), the best and the median of rounds of a few seconds in all.
 
-  pytorch_throughput.py [seconds] [--plain]      --plain: contiguous tensors, else channels_last
+  pytorch_throughput.py [seconds] [model] [--plain]      --plain: contiguous tensors, in place of
+                                                         channels_last
 """
 
 import statistics
@@ -17,37 +18,48 @@ except ImportError:
     print(f"{sys.argv[0]}: {sys.executable} cannot import torch: use one that can (pip install "
           "torch)", file=sys.stderr)
     sys.exit(2)
-from torch_models import ResNet20
+from torch_models import MODELS
 
-BATCH, STEPS_PER_ROUND = 32, 5
+# name: options, shape of an input, classes, batch, steps of a round; kCases in throughput.cpp
+CASES = {
+    "resnet20": ({}, [3, 32, 32], 10, 32, 5),
+    "resnet50": ({}, [3, 64, 64], 1000, 16, 1),
+    "densenet": ({}, [3, 32, 32], 10, 16, 1),
+    "lstm": ({"hidden": 200, "dropout": 0.2}, [35], 10000, 8, 1),
+}
 
 torch.set_num_threads(1)
 plain = "--plain" in sys.argv
-numbers = [argument for argument in sys.argv[1:] if argument != "--plain"]
-seconds = float(numbers[0]) if numbers else 5.0
+words = [word for word in sys.argv[1:] if word != "--plain"]
+seconds = float(words[0]) if words else 5.0
+name = words[1] if len(words) > 1 else "resnet20"
+options, shape, classes, batch, steps = CASES[name]
 
-model = ResNet20([3, 32, 32], 10).train()
-images = torch.randn(BATCH, 3, 32, 32)
-labels = torch.randint(10, (BATCH,))
-if not plain:
-    model = model.to(memory_format=torch.channels_last)
-    images = images.to(memory_format=torch.channels_last)
+model = MODELS[name](shape, classes, **options).train()
+if len(shape) == 1:
+    inputs = torch.randint(classes, (batch, *shape))
+    labels = torch.randint(classes, (inputs.numel(),))
+else:
+    inputs, labels = torch.randn(batch, *shape), torch.randint(classes, (batch,))
+    if not plain:
+        model = model.to(memory_format=torch.channels_last)
+        inputs = inputs.to(memory_format=torch.channels_last)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 
 
 def step():
     optimizer.zero_grad()
-    torch.nn.functional.cross_entropy(model(images), labels).backward()
+    torch.nn.functional.cross_entropy(model(inputs), labels).backward()
     optimizer.step()
 
 
-for _ in range(3):
+for _ in range(2):
     step()
 rates = []
 start = time.process_time()
 while time.process_time() - start < seconds:
     began = time.process_time()
-    for _ in range(STEPS_PER_ROUND):
+    for _ in range(steps):
         step()
-    rates.append(STEPS_PER_ROUND * BATCH / (time.process_time() - began))
+    rates.append(steps * batch / (time.process_time() - began))
 print(f"{max(rates):.1f} {statistics.median(rates):.1f}")

@@ -1,7 +1,7 @@
-// Training throughput: ResNet-20, batch 32, one thread; forward, backward and the SGD update on the
-// arena. Prints images per second, the best and the median of rounds of a few seconds in all.
-// Seconds are of processor time, so that other work on the machine matters less.
-//   bench_throughput [seconds]
+// Training throughput of a model, one thread; forward, backward and the SGD update on the arena.
+// Prints samples per second, the best and the median of rounds of a few seconds in all. Seconds are
+// of processor time, so that other work on the machine matters less.
+//   bench_throughput [seconds] [model]      a name of kCases; without, the names
 
 #include <torch/torch.h>
 
@@ -10,12 +10,14 @@
 #include <cstdlib>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "algorithms/optimizers/optimizer.hpp"
 #include "arena/kernels.hpp"
 #include "train/allocator.hpp"
 #include "train/models/model.hpp"
+#include "train/models/names.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 
@@ -23,6 +25,22 @@ using namespace dbench;
 using namespace dbench::train;
 
 namespace {
+
+/// What is trained: a row of CASES in pytorch_throughput.py says the same.
+struct Case {
+    const char *name, *model;
+    std::vector<int64_t> shape;
+    int64_t classes, batch;
+    bool tokens = false;
+    int steps = 1;  ///< of a round
+};
+
+const Case kCases[] = {
+    {"resnet20", R"("resnet20")", {3, 32, 32}, 10, 32, false, 5},
+    {"resnet50", R"("resnet50")", {3, 64, 64}, 1000, 16},
+    {"densenet", R"("densenet")", {3, 32, 32}, 10, 16},
+    {"lstm", R"({"type": "lstm", "hidden": 200, "dropout": 0.2})", {35}, 10000, 8, true},
+};
 
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
@@ -32,11 +50,18 @@ int main(int argc, char** argv) {
     keep_freed_memory();
     torch::set_num_threads(1);
     const double seconds = argc > 1 ? std::atof(argv[1]) : 5;
-    constexpr int64_t kBatch = 32;
-    constexpr int kStepsPerRound = 5;
+    const Case* found = nullptr;
+    for (const Case& each : kCases) {
+        if (argc > 2 && std::string(argv[2]) == each.name) found = &each;
+        if (argc < 3) std::printf("%s\n", each.name);
+    }
+    if (found == nullptr) return argc < 3 ? 0 : 2;
 
-    const auto model = base::find_entry(model_table(), "resnet20")
-                           ->make(base::Json{{"zero_init", false}}, {{3, 32, 32}, 10});
+    const ModelContext context{found->shape, found->classes, found->tokens};
+    const base::Json model_spec =
+        base::resolve_member(base::Json::parse(found->model), "/model", "model", model_entries());
+    const auto model =
+        base::find_entry(model_table(), model_spec.at("type"))->make(model_spec, context);
     Replicas replica(*model, {1, 1}, 0, arena::DType::float32, Init::same, 1);
     const auto& layout = replica.layout();
     const base::Json spec = algorithms::resolve_optimizer("sgd", "/optimizer");
@@ -51,13 +76,18 @@ int main(int argc, char** argv) {
         weights.parameters[k].requires_grad_(true).mutable_grad() = gradients[k];
     }
 
-    torch::Tensor images = torch::randn({kBatch, 32, 32, 3});
-    const torch::Tensor labels = torch::randint(10, {kBatch}, torch::kInt64);
     data::Batch batch;
-    batch.count = kBatch;
-    batch.shape = {kBatch, 3, 32, 32};
+    batch.count = found->batch;
+    batch.shape = {found->batch};
+    batch.shape.insert(batch.shape.end(), found->shape.begin(), found->shape.end());
     batch.order = model->order();
-    batch.inputs = images.data_ptr();
+    batch.tokens = found->tokens;
+    const torch::Tensor inputs = found->tokens
+                                     ? torch::randint(found->classes, batch.shape, torch::kInt64)
+                                     : torch::randn(batch.shape);
+    batch.terms = found->tokens ? inputs.numel() : batch.count;
+    const torch::Tensor labels = torch::randint(found->classes, {batch.terms}, torch::kInt64);
+    batch.inputs = inputs.data_ptr();  // random numbers: the same in any memory order
     batch.labels = labels.data_ptr<int64_t>();
 
     int64_t t = 0;
@@ -68,13 +98,14 @@ int main(int argc, char** argv) {
         optimizer->step(replica.x(), replica.x(), replica.x(), replica.g(), layout.all(),
                         {0.01, ++t}, nullptr);
     };
-    for (int warm = 0; warm < 3; ++warm) step();
+    for (int warm = 0; warm < 2; ++warm) step();
     std::vector<double> rates;
     const double start = processor_seconds();
     while (processor_seconds() - start < seconds) {
         const double began = processor_seconds();
-        for (int i = 0; i < kStepsPerRound; ++i) step();
-        rates.push_back(kStepsPerRound * kBatch / (processor_seconds() - began));
+        for (int i = 0; i < found->steps; ++i) step();
+        rates.push_back(static_cast<double>(found->steps * batch.count) /
+                        (processor_seconds() - began));
     }
     std::sort(rates.begin(), rates.end());
     std::printf("%.1f %.1f\n", rates.back(), rates[rates.size() / 2]);

@@ -86,7 +86,8 @@ void print_text(const Setup& s, const train::Estimates& e) {
     row("parameters", std::to_string(layout.numel()) + " in " +
                           std::to_string(layout.tensors().size()) + " tensors");
     row("iterations",
-        std::to_string(e.iterations) + " (" + std::to_string(e.per_epoch) + " an epoch)");
+        std::to_string(e.iterations) + " (" + std::to_string(e.per_epoch) + " an epoch, of " +
+            std::to_string(e.per_epoch * s.session->plan().samples_per_iteration) + " samples)");
     row("ranks", std::to_string(s.placement.ranks) + ", " + std::to_string(s.placement.count(0)) +
                      " replicas on the fullest");
     if (s.placed) row("placement", placement_text(s));

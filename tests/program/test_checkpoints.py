@@ -54,6 +54,10 @@ STATES = {  # every kind of state
         "optimizer": {"type": "sgd", "lr": 0.5, "clip_norm": 1}},
     "batch norm": {"model": "resnet20", "replicas": 2, "length": {"iterations": 24},
                    "checkpoint": {"every": {"iterations": 2}}},
+    "batch norm, dropout, top-5": {
+        "model": {"type": "densenet", "depth": 10, "growth": 4, "dropout": 0.2}, "replicas": 3,
+        "evaluate": {"every": {"iterations": 10}, "metrics": ["top5"]},
+        "length": {"iterations": 40}, "checkpoint": {"every": {"iterations": 4}}},
 }
 
 

@@ -45,7 +45,7 @@ def test_a_text_has_those_it_is_asked_for(dbench):
     (["top5", "top5"], "/evaluate/metrics top5 twice"),
     (["top_5"], "/evaluate/metrics top_5 top5, perplexity"),
     ([5], "/evaluate/metrics 5 top5, perplexity"),
-    ("top5", "/evaluate/metrics auto list top5"),
+    ("top5", "/evaluate/metrics auto list"),
 ])
 def test_what_is_no_metric_of_the_data_is_refused(dbench, metrics, words):
     message = refused(dbench, dbench.spec(evaluate={"metrics": metrics}))

@@ -1,0 +1,64 @@
+"""Models for images through the program, and a few iterations of the recipes for them."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import ROOT
+from results import differences, read
+
+DATA = {"type": "shapes", "train": 24, "test": 6, "batch_size": 2, "augment": True}
+MODELS = {
+    "wide_resnet": {"type": "wide_resnet", "depth": 10, "widen": 1, "dropout": 0.2},
+    "densenet": {"type": "densenet", "depth": 10, "growth": 4, "dropout": 0.2},
+    "resnet32": {"type": "resnet32", "zero_init": True},
+    "resnet50": {"type": "resnet50", "width": 4},
+}
+# images of a replica, iterations
+RECIPES = {"resnet20-cifar10-small": (4, 6), "densenet-cifar10-small": (2, 4)}
+IMPLEMENTATIONS = ("C_complete", "D_complete", "D_exponential", "D_ring", "D_torus")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_same_bits_on_any_ranks_with_dropout(dbench, model):
+    spec = dbench.spec(model=MODELS[model], data=DATA, replicas=3, length={"iterations": 2},
+                       evaluate={"every": None, "metrics": ["top5"]})
+    one = dbench.run(spec, "1.h5")
+    assert differences(one, dbench.run(spec, "2.h5", ranks=2)) == []
+    assert np.isfinite(read(one, "evaluations/mean_loss")).all()
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_recipes_learn_alike_under_all_implementations(dbench, recipe):
+    """The same few images again and again: the loss falls."""
+    data = os.environ.get("DBENCH_DATA")
+    if not data or not os.path.exists(os.path.join(data, "cifar-10-batches-bin")):
+        pytest.skip("no cifar-10-batches-bin in DBENCH_DATA")
+    batch, iterations = RECIPES[recipe]
+    settings = [f'/length={{"iterations": {iterations}}}', f"/data/batch_size={batch}",
+                f'/data/limit={{"train": {4 * batch}, "test": 2}}', '/schedule="constant"',
+                '/evaluate={"every": null, "replicas": 1}', "/optimizer/lr=0.02"]
+    words = [word for setting in settings for word in ("--set", setting)]
+    ends = {}
+    for name in IMPLEMENTATIONS:
+        path = ROOT / "configs" / "applications" / recipe / f"{name}.json"
+        ranks = 2 if name == "D_ring" else None
+        out = dbench.run(path, f"{name}.h5", *words, ranks=ranks, env={"DBENCH_DATA": data})
+        loss = read(out, "iterations/train_loss").astype(float).mean(1)
+        assert loss[-2:].mean() < 0.85 * loss[0], name
+        ends[name] = loss[-2:].mean()
+    assert max(ends.values()) < 1.25 * min(ends.values()), ends
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs/applications/sweeps").glob("*.json")),
+                         ids=lambda path: path.stem)
+def test_recipes_at_scale_have_a_base_that_is_there(path):
+    text = "\n".join(line for line in path.read_text().splitlines()
+                     if not line.startswith("//"))
+    sweep = json.loads(text)
+    base = (path.parent / sweep["base"]).resolve()
+    assert base == Path(ROOT / "configs/applications" / path.stem / "base.json")
+    assert "Ours" in base.read_text() and "Cost:" in path.read_text()
+    assert "Expected:" in path.read_text()

@@ -75,5 +75,9 @@ if(DBENCH_CUDA)
         set(CMAKE_CUDA_ARCHITECTURES "80;90" CACHE STRING "GPU generations to compile for")
     endif()
     set(CMAKE_CUDA_STANDARD 20)
+    set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # the one that LibTorch brings
     enable_language(CUDA)
+    # --fmad=false: what -ffp-contract=off is to the host. A kernel that spills registers is an error.
+    # --expt-relaxed-constexpr: constexpr functions are functions of the device, too.
+    add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-Xcompiler=-fPIE;-Xptxas=--warn-on-spills,--warning-as-error>")
 endif()

@@ -1,71 +1,16 @@
 #include "arena/accum_adam.hpp"
 
-#include "arena/adam_rule.hpp"
+#include "arena/kernels/accum_adam.hpp"
 #include "arena/update.hpp"
 
 namespace dbench::arena {
-namespace {
 
-template <class T>
-struct AccumAdam {
-    T* out;
-    const T* base;
-    const T* at;
-    const T* gradient;
-    T* first;
-    T* second;
-    T* accumulated;
-    int64_t count;
-    AdamRule<T> rule;
-    T part;       // 1 / window
-    bool closes;  // the window ends with this update
-    Lanes* lanes;
-};
-
-template <class T, class Decays, class Closes>
-DBENCH_INLINE void accum_adam_loop(const AccumAdam<T>& s, Decays decays, Closes closes) {
-    const T* at = s.at;
-    const T* gradient = s.gradient;
-    T* first = s.first;
-    T* second = s.second;
-    T* accumulated = s.accumulated;
-    const AdamRule<T> rule = s.rule;
-    const T part = s.part;
-    const auto step = [=](int64_t c) DBENCH_INLINE_LAMBDA {
-        T g = gradient[c];
-        if constexpr (decays.value) g += rule.coupled * at[c];
-        const T old_first = first[c], old_second = second[c];
-        const T mean = accumulated[c] + part * g;
-        T d = rule.step(rule.first(old_first, g), rule.second(old_second, g));
-        if constexpr (decays.value) d += rule.decoupled * at[c];
-        if constexpr (closes.value) {
-            first[c] = rule.first(old_first, mean);
-            second[c] = rule.second(old_second, mean);
-            accumulated[c] = 0;
-        } else {
-            accumulated[c] = mean;
-        }
-        return d;
-    };
-    subtract(s.out, s.base, s.count, s.lanes, step);
-}
-
-template <class T>
-DBENCH_INLINE void accum_adam_body(const AccumAdam<T>& s) {
-    with_flag(s.rule.decays(), [&](auto decays) DBENCH_INLINE_LAMBDA {
-        with_flag(s.closes,
-                  [&](auto closes) DBENCH_INLINE_LAMBDA { accum_adam_loop(s, decays, closes); });
-    });
-}
-
-DBENCH_CLONES void accum_adam(const AccumAdam<float>& s) { accum_adam_body(s); }
-DBENCH_CLONES void accum_adam(const AccumAdam<double>& s) { accum_adam_body(s); }
-
-}  // namespace
+DBENCH_CLONES void on_host(const AccumAdam<float>& body) { run_blocks(body); }
+DBENCH_CLONES void on_host(const AccumAdam<double>& body) { run_blocks(body); }
 
 void accum_adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient,
                        Rows first, Rows second, Rows accumulated, Columns columns,
-                       const AccumAdamNumbers& numbers, double* squared_update) {
+                       const AccumAdamNumbers& numbers, double* squared_update, Queue* queue) {
     const AdamNumbers& adam = numbers.adam;
     DBENCH_EXPECT(out.count == base.count && out.count == at.count && out.count == gradient.count);
     DBENCH_EXPECT(out.count == first.count && out.count == second.count);
@@ -74,25 +19,27 @@ void accum_adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows 
     const int64_t k = (adam.step + numbers.window - 1) / numbers.window;
     const bool closes = adam.step % numbers.window == 0;
     count_update(base, at, adam.decay, columns, 3, closes ? 3 : 1);
+    const SegmentGrid grid(layout, out.count, columns, squared_update);
+    const auto accesses = [&] {
+        return closes ? touched(grid, {base, at, gradient}, {out, first, second, accumulated})
+                      : touched(grid, {base, at, gradient, first, second}, {out, accumulated});
+    };
     with_type(out.type, [&]<class T>() {
-        const AdamRule<T> rule(adam, k);
-        const auto tile = [&](int64_t i, int64_t begin, int64_t count, int tensor, Lanes* lanes) {
-            accum_adam(AccumAdam<T>{
-                .out = out.row<T>(i) + begin,
-                .base = base.row<T>(i) + begin,
-                .at = at.row<T>(i) + begin,
-                .gradient = gradient.row<T>(i) + begin,
-                .first = first.row<T>(i) + begin,
-                .second = second.row<T>(i) + begin,
-                .accumulated = accumulated.row<T>(i) + begin,
-                .count = count,
-                .rule = rule.with_decay(adam, adam.decay[tensor]),
-                .part = static_cast<T>(1.0 / static_cast<double>(numbers.window)),
-                .closes = closes,
-                .lanes = lanes,
-            });
+        const AccumAdam<T> body{
+            .grid = grid,
+            .out = out,
+            .base = base,
+            .at = at,
+            .gradient = gradient,
+            .first = first,
+            .second = second,
+            .accumulated = accumulated,
+            .rule = AdamRule<T>(adam, k),
+            .decay = adam.decay.data(),
+            .part = static_cast<T>(1.0 / static_cast<double>(numbers.window)),
+            .closes = closes,
         };
-        for_each_tile(layout, out.count, columns, squared_update, tile);
+        launch(queue, "accum_adam_update", body, accesses);
     });
 }
 

@@ -22,6 +22,7 @@ struct AccumAdamNumbers {
 /// adam_update to the bit. Inside a window M and V are only read.
 void accum_adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient,
                        Rows first, Rows second, Rows accumulated, Columns columns,
-                       const AccumAdamNumbers& numbers, double* squared_update);
+                       const AccumAdamNumbers& numbers, double* squared_update,
+                       Queue* queue = nullptr);
 
 }  // namespace dbench::arena

@@ -19,6 +19,8 @@ struct AdamRule {
     T coupled;       // decay into the gradient
     T decoupled;     // lr * decay, part of the step
     bool near;       // toward < 1/2
+    bool apart;      // decay is decoupled
+    double lr;
 
     /// `k`: how often the moments have changed with this step, for the bias correction.
     AdamRule(const AdamNumbers& numbers, int64_t k)
@@ -32,19 +34,21 @@ struct AdamRule {
           rest2(static_cast<T>(1 - numbers.beta2)),
           coupled(0),
           decoupled(0),
-          near(1 - numbers.beta1 < 0.5) {
+          near(1 - numbers.beta1 < 0.5),
+          apart(numbers.decoupled),
+          lr(numbers.lr) {
         if (numbers.bias_correction) return;
         step_size = static_cast<T>(numbers.lr);
         root_correction = 1;
     }
 
-    AdamRule with_decay(const AdamNumbers& numbers, double decay) const {
+    DBENCH_INLINE AdamRule with_decay(double decay) const {
         AdamRule out = *this;
-        out.coupled = numbers.decoupled ? T{0} : static_cast<T>(decay);
-        out.decoupled = numbers.decoupled ? static_cast<T>(numbers.lr * decay) : T{0};
+        out.coupled = apart ? T{0} : static_cast<T>(decay);
+        out.decoupled = apart ? static_cast<T>(lr * decay) : T{0};
         return out;
     }
-    bool decays() const { return coupled != 0 || decoupled != 0; }
+    DBENCH_INLINE bool decays() const { return coupled != 0 || decoupled != 0; }
 
     /// The first moment after g. Interpolation starts from the nearer end, so that beta1 = 0 gives
     /// the gradient itself.

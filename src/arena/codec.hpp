@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "arena/queue.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {
@@ -13,14 +14,17 @@ namespace dbench::arena {
 enum class Codec : uint8_t { identity, bfloat16, float16 };
 
 /// Bytes of an element on its way.
-inline int64_t size_of(Codec codec, DType type) {
+constexpr int64_t size_of(Codec codec, DType type) {
     return codec == Codec::identity ? size_of(type) : 2;
 }
 
 /// `count` elements of `from` as 16-bit words. The codec is not the identity.
-void encode(Codec codec, DType type, const void* from, uint16_t* to, int64_t count);
-void decode(Codec codec, DType type, const uint16_t* from, void* to, int64_t count);
+void encode(Codec codec, DType type, const void* from, uint16_t* to, int64_t count,
+            Queue* queue = nullptr);
+void decode(Codec codec, DType type, const uint16_t* from, void* to, int64_t count,
+            Queue* queue = nullptr);
 /// Q(x): encoded and decoded. `to` may be `from`.
-void quantize(Codec codec, DType type, const void* from, void* to, int64_t count);
+void quantize(Codec codec, DType type, const void* from, void* to, int64_t count,
+              Queue* queue = nullptr);
 
 }  // namespace dbench::arena

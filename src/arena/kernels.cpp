@@ -6,23 +6,13 @@
 #include <bit>
 #include <cstring>
 
-#include "arena/loops.hpp"
+#include "arena/kernels/launch.hpp"
+#include "arena/kernels/plain.hpp"
 #include "arena/traffic.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena {
 namespace {
-
-template <class T>
-DBENCH_INLINE void scale_body(T* row, int64_t count, T factor) {
-    for (int64_t c = 0; c < count; ++c) row[c] *= factor;
-}
-DBENCH_CLONES void scale_row(float* row, int64_t count, float factor) {
-    scale_body(row, count, factor);
-}
-DBENCH_CLONES void scale_row(double* row, int64_t count, double factor) {
-    scale_body(row, count, factor);
-}
 
 /// Whether an exponent is all ones. In integers, for a floating-point test may be compiled away.
 template <class Bits, class T>
@@ -42,31 +32,53 @@ DBENCH_CLONES bool nonfinite(const double* row, int64_t count) {
 
 }  // namespace
 
-void fill_zero(Rows rows, Columns columns) {
-    if (columns.count() <= 0) return;
-    count_passes(rows.type, columns, 0, rows.count);
-    for (int64_t i = 0; i < rows.count; ++i) {
-        std::memset(rows.at(i, columns.begin), 0,
-                    static_cast<size_t>(columns.count() * size_of(rows.type)));
+template <class T>
+void on_host(const Zero<T>& body) {
+    const Columns columns = body.grid.columns;
+    for (int64_t i = 0; i < body.rows.count; ++i) {
+        std::memset(body.rows.at(i, columns.begin), 0,
+                    static_cast<size_t>(columns.count()) * sizeof(T));
     }
 }
+template <class T>
+void on_host(const Copy<T>& body) {
+    const Columns columns = body.grid.columns;
+    for (int64_t i = 0; i < body.to.count; ++i) {
+        std::memcpy(body.to.at(i, columns.begin), body.from.at(i, columns.begin),
+                    static_cast<size_t>(columns.count()) * sizeof(T));
+    }
+}
+DBENCH_CLONES void on_host(const Scale<float>& body) { run_blocks(body); }
+DBENCH_CLONES void on_host(const Scale<double>& body) { run_blocks(body); }
 
-void copy(Rows from, Rows to, Columns columns) {
+void fill_zero(Rows rows, Columns columns, Queue* queue) {
+    if (columns.count() <= 0) return;
+    count_passes(rows.type, columns, 0, rows.count);
+    const auto accesses = [&] { return std::vector<Access>{writes(rows, columns)}; };
+    with_type(rows.type, [&]<class T>() {
+        launch(queue, "fill_zero", Zero<T>{{columns, rows.count}, rows}, accesses);
+    });
+}
+
+void copy(Rows from, Rows to, Columns columns, Queue* queue) {
     DBENCH_EXPECT(from.count == to.count && from.type == to.type && from.stride == to.stride);
     if (columns.count() <= 0 || from.data == to.data) return;
     count_passes(from.type, columns, from.count, from.count);
-    for (int64_t i = 0; i < from.count; ++i) {
-        std::memcpy(to.at(i, columns.begin), from.at(i, columns.begin),
-                    static_cast<size_t>(columns.count() * size_of(from.type)));
-    }
+    const auto accesses = [&] {
+        return std::vector<Access>{reads(from, columns), writes(to, columns)};
+    };
+    with_type(from.type, [&]<class T>() {
+        launch(queue, "copy", Copy<T>{{columns, to.count}, from, to}, accesses);
+    });
 }
 
-void scale(Rows rows, Columns columns, double factor) {
+void scale(Rows rows, Columns columns, double factor, Queue* queue) {
+    if (columns.count() <= 0) return;
     count_passes(rows.type, columns, rows.count, rows.count);
+    const auto accesses = [&] { return std::vector<Access>{writes(rows, columns)}; };
     with_type(rows.type, [&]<class T>() {
-        for (int64_t i = 0; i < rows.count; ++i) {
-            scale_row(rows.row<T>(i) + columns.begin, columns.count(), static_cast<T>(factor));
-        }
+        const Scale<T> body{{columns, rows.count}, rows, static_cast<T>(factor)};
+        launch(queue, "scale", body, accesses);
     });
 }
 

@@ -33,7 +33,7 @@ DBENCH_INLINE void add_squares(Lanes& lanes, int64_t count, const Value& value) 
     }
 }
 
-inline double total(const Lanes& lanes) {
+DBENCH_INLINE double total(const Lanes& lanes) {
     double sum[kLanes];
     for (int j = 0; j < kLanes; ++j) sum[j] = lanes.sum[j];
     for (int half = kLanes / 2; half > 0; half /= 2) {

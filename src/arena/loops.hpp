@@ -15,14 +15,28 @@
 #define DBENCH_CLONES
 #endif
 
+// What a kernel's body is made of: inlined into the loop that it is called from, on the host and,
+// where nvcc reads it, on a device.
+#if defined(__CUDACC__)
+#define DBENCH_INLINE __host__ __device__ __forceinline__
+#define DBENCH_INLINE_LAMBDA
+#else
 #define DBENCH_INLINE __attribute__((always_inline)) inline
 #define DBENCH_INLINE_LAMBDA __attribute__((always_inline))
+#endif
 
 // Promises that iterations of the next loop are independent: arrays may be the same, never shifted.
 #if defined(__clang__)
 #define DBENCH_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define DBENCH_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+// Unrolls the next loop, of a few iterations.
+#if defined(__CUDACC__)
+#define DBENCH_UNROLL _Pragma("unroll")
+#else
+#define DBENCH_UNROLL _Pragma("GCC unroll 8")
 #endif
 
 namespace dbench::arena {
@@ -32,7 +46,7 @@ inline constexpr int64_t kTile = 512;
 
 /// Columns of a tile where `rows` rows are read together: this tile, the next one on its way and
 /// the results stay in the first cache (in the second for very many rows). A multiple of 64.
-inline int64_t tile_width(int64_t rows, int64_t element_size) {
+constexpr int64_t tile_width(int64_t rows, int64_t element_size) {
     constexpr int64_t kBytes = 8 * 1024;
     const int64_t fits = kBytes / element_size / (rows < 1 ? 1 : rows) / 64 * 64;
     return fits < 64 ? 64 : fits > kTile ? kTile : fits;

@@ -1,152 +1,61 @@
-// Mean and second moments over replicas, combined along the tree. For parts A and B of a and b
-// replicas, with delta = mean_B - mean_A (Chan, Golub, LeVeque 1983, equations 2.1):
-//   mean = mean_A + delta b / (a + b),   M2 = M2_A + M2_B + |delta|^2 a b / (a + b).
-// Identical replicas have delta = 0 at every node, so M2 exactly 0.
-
-#include <algorithm>
-#include <memory>
-
-#include "arena/lanes.hpp"
+#include "arena/kernels/launch.hpp"
+#include "arena/kernels/tree_moments.hpp"
 #include "arena/traffic.hpp"
 #include "arena/tree.hpp"
-#include "arena/tree_plan.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena {
+
+DBENCH_CLONES void on_host(const TreeMoments<float>& body) { run_blocks(body); }
+DBENCH_CLONES void on_host(const TreeMoments<double>& body) { run_blocks(body); }
+
 namespace {
 
-/// Adds the squares of b - a to `lanes`; `mean` may be a or b. Elements go through local arrays in
-/// groups of kLanes, for the compiler takes a loop whose arrays may overlap one by one.
-template <class A, class B>
-DBENCH_INLINE void combine_body(const A* a, const B* b, double share, double* mean, int64_t count,
-                                Lanes& lanes) {
-    double sum[kLanes];
-    for (int j = 0; j < kLanes; ++j) sum[j] = lanes.sum[j];
-    int64_t c = 0;
-    for (; c + kLanes <= count; c += kLanes) {
-        double left[kLanes], delta[kLanes];
-        for (int j = 0; j < kLanes; ++j) left[j] = a[c + j];
-        for (int j = 0; j < kLanes; ++j) delta[j] = b[c + j] - left[j];
-        for (int j = 0; j < kLanes; ++j) sum[j] += delta[j] * delta[j];
-        for (int j = 0; j < kLanes; ++j) mean[c + j] = left[j] + delta[j] * share;
-    }
-    for (int j = 0; j < kLanes; ++j) lanes.sum[j] = sum[j];
-    for (; c < count; ++c) {
-        const double left = a[c], delta = b[c] - left;
-        lanes.sum[c % kLanes] += delta * delta;
-        mean[c] = left + delta * share;
-    }
-}
-DBENCH_CLONES void combine(const float* a, const float* b, double share, double* mean,
-                           int64_t count, Lanes& lanes) {
-    combine_body(a, b, share, mean, count, lanes);
-}
-DBENCH_CLONES void combine(const double* a, const float* b, double share, double* mean,
-                           int64_t count, Lanes& lanes) {
-    combine_body(a, b, share, mean, count, lanes);
-}
-DBENCH_CLONES void combine(const double* a, const double* b, double share, double* mean,
-                           int64_t count, Lanes& lanes) {
-    combine_body(a, b, share, mean, count, lanes);
-}
-
-/// The moments of one node from its leaves: rows of T, and their M2 (none for single replicas).
 template <class T>
-class Node {
-public:
-    Node(std::span<const Interval> leaves, Interval root, std::vector<const T*> rows,
-         std::vector<const double*> m2)
-        : plan_(plan_tree(leaves, root)),
-          rows_(std::move(rows)),
-          leaf_m2_(std::move(m2)),
-          lanes_(plan_.steps.size()),
-          slot_m2_(static_cast<size_t>(plan_.slots)),
-          width_(tile_width(static_cast<int64_t>(rows_.size()), sizeof(T))),
-          scratch_(std::make_unique_for_overwrite<double[]>(plan_.slots * width_)) {}
-
-    /// Columns [begin, end) of segment `s`: writes those of `mean`, returns M2.
-    double segment(int s, int64_t begin, int64_t end, double* mean) {
-        if (plan_.steps.empty()) {
-            std::copy(rows_[0] + begin, rows_[0] + end, mean + begin);
-            return leaf_m2(0, s);
-        }
-        std::fill(lanes_.begin(), lanes_.end(), Lanes{});
-        for (int64_t at = begin; at < end; at += width_) {
-            tile(at, std::min(width_, end - at), mean + at);
-        }
-        for (size_t k = 0; k < plan_.steps.size(); ++k) {
-            const TreeStep& step = plan_.steps[k];
-            const double a = static_cast<double>(step.left_count);
-            const double b = static_cast<double>(step.right_count);
-            slot_m2_[step.slot] =
-                m2_of(step.left, s) + m2_of(step.right, s) + total(lanes_[k]) * (a * b / (a + b));
-        }
-        return slot_m2_[plan_.steps.back().slot];
-    }
-
-private:
-    double leaf_m2(int leaf, int s) const { return leaf_m2_.empty() ? 0 : leaf_m2_[leaf][s]; }
-    double m2_of(Operand from, int s) const {
-        return from.leaf ? leaf_m2(from.index, s) : slot_m2_[from.index];
-    }
-
-    void tile(int64_t at, int64_t count, double* mean) {
-        const auto leaf = [&](Operand from) {
-            prefetch(rows_[from.index] + at + count, count);
-            return rows_[from.index] + at;
-        };
-        const auto slot = [&](int index) { return scratch_.get() + index * width_; };
-        for (size_t k = 0; k < plan_.steps.size(); ++k) {
-            const TreeStep& step = plan_.steps[k];
-            const double a = static_cast<double>(step.left_count);
-            const double b = static_cast<double>(step.right_count);
-            const double share = b / (a + b);
-            double* out = k + 1 == plan_.steps.size() ? mean : slot(step.slot);
-            Lanes& lanes = lanes_[k];
-            // A left part is never smaller than the right one: a replica is left of a replica only.
-            if (step.left.leaf && step.right.leaf) {
-                combine(leaf(step.left), leaf(step.right), share, out, count, lanes);
-            } else if (step.right.leaf) {
-                combine(slot(step.left.index), leaf(step.right), share, out, count, lanes);
-            } else {
-                combine(left_of(step, leaf, slot), slot(step.right.index), share, out, count,
-                        lanes);
-            }
-        }
-    }
-    template <class Leaf, class Slot>
-    static const double* left_of(const TreeStep& step, const Leaf& leaf, const Slot& slot) {
-        if constexpr (std::is_same_v<T, double>) {
-            if (step.left.leaf) return leaf(step.left);
-        }
-        return slot(step.left.index);
-    }
-
-    TreePlan plan_;
-    std::vector<const T*> rows_;
-    std::vector<const double*> leaf_m2_;
-    std::vector<Lanes> lanes_;  // per step
-    std::vector<double> slot_m2_;
-    int64_t width_;
-    std::unique_ptr<double[]> scratch_;
+struct Plan {
+    TreePlan tree;
+    std::vector<const T*> rows;
+    std::vector<const double*> m2;  // none for single replicas
 };
 
-/// All segments in `columns`; padding of the mean is zero.
+/// The moments of one node from its leaves.
 template <class T>
-void run(const Layout& layout, Node<T>& node, Columns columns, double* mean, double* m2) {
-    const auto [first, last] = layout.segments_in(columns);
-    for (int s = first; s < last; ++s) {
-        const Segment& segment = layout.segments()[s];
-        m2[s] = node.segment(s, segment.begin, segment.end, mean);
-        const int64_t next = s + 1 < last ? layout.segments()[s + 1].begin : columns.end;
-        std::fill(mean + segment.end, mean + std::max(next, segment.end), 0.0);
-    }
+void combine(const Layout& layout, std::span<const Interval> leaves, Interval root,
+             std::vector<const T*> rows, std::vector<const double*> leaf_m2, Columns columns,
+             double* mean, double* m2, Queue* queue) {
+    const auto plan = std::make_shared<const Plan<T>>(plan_tree(leaves, root), std::move(rows),
+                                                      std::move(leaf_m2));
+    const SegmentGrid grid(layout, 1, columns);
+    const TreeMoments<T> body{
+        .grid = grid,
+        .rows = plan->rows.data(),
+        .leaf_m2 = plan->m2.empty() ? nullptr : plan->m2.data(),
+        .steps = plan->tree.steps.data(),
+        .count = static_cast<int64_t>(plan->tree.steps.size()),
+        .slots = plan->tree.slots,
+        .mean = mean,
+        .m2 = m2,
+        .width = tile_width(static_cast<int64_t>(plan->rows.size()), sizeof(T)),
+    };
+    const auto accesses = [&] {
+        const auto part = [&](const auto* row, int64_t begin, int64_t count) {
+            return reads(row + begin, count * static_cast<int64_t>(sizeof(*row)));
+        };
+        std::vector<Access> all;
+        for (const T* row : plan->rows) all.push_back(part(row, columns.begin, columns.count()));
+        for (const double* of : plan->m2) all.push_back(part(of, grid.first, grid.count));
+        all.push_back(part(mean, columns.begin, columns.count()));
+        all.push_back(part(m2, grid.first, grid.count));
+        for (size_t k = all.size() - 2; k < all.size(); ++k) all[k].writes = true;
+        return all;
+    };
+    launch(queue, "tree_moments", body, accesses, plan);
 }
 
 }  // namespace
 
 void tree_moments(const Layout& layout, int64_t n, Rows rows, std::span<const Interval> nodes,
-                  Columns columns, double* mean, double* m2) {
+                  Columns columns, double* mean, double* m2, Queue* queue) {
     DBENCH_EXPECT(rows.first >= 0 && rows.first + rows.count <= n);
     static_cast<void>(n);
     const size_t segments = layout.segments().size();
@@ -155,22 +64,21 @@ void tree_moments(const Layout& layout, int64_t n, Rows rows, std::span<const In
         DBENCH_EXPECT(nodes[k].begin >= rows.first && nodes[k].end <= rows.first + rows.count);
         std::vector<Interval> leaves;
         for (int64_t i = nodes[k].begin; i < nodes[k].end; ++i) leaves.push_back({i, i + 1});
-        count_passes(rows.type, columns, nodes[k].end - nodes[k].begin, 0);
-        count_passes(DType::float64, columns, 0, 1);
+        count_passes(rows.type, columns, nodes[k].end - nodes[k].begin, 0, Kernel::statistics);
+        count_passes(DType::float64, columns, 0, 1, Kernel::statistics);
         with_type(rows.type, [&]<class T>() {
             std::vector<const T*> replicas;
             for (const Interval leaf : leaves) {
                 replicas.push_back(rows.row<T>(leaf.begin - rows.first));
             }
-            Node<T> node(leaves, nodes[k], std::move(replicas), {});
-            run(layout, node, columns, mean + static_cast<int64_t>(k) * layout.columns(),
-                m2 + k * segments);
+            combine<T>(layout, leaves, nodes[k], std::move(replicas), {}, columns,
+                       mean + static_cast<int64_t>(k) * layout.columns(), m2 + k * segments, queue);
         });
     }
 }
 
 void combine_moments(const Layout& layout, int64_t n, std::span<const Moments> parts,
-                     Columns columns, double* mean, double* m2) {
+                     Columns columns, double* mean, double* m2, Queue* queue) {
     std::vector<Interval> leaves;
     std::vector<const double*> means, seconds;
     for (const Moments& part : parts) {
@@ -178,9 +86,10 @@ void combine_moments(const Layout& layout, int64_t n, std::span<const Moments> p
         means.push_back(part.mean);
         seconds.push_back(part.m2);
     }
-    count_passes(DType::float64, columns, static_cast<int64_t>(parts.size()), 1);
-    Node<double> node(leaves, {0, n}, std::move(means), std::move(seconds));
-    run(layout, node, columns, mean, m2);
+    count_passes(DType::float64, columns, static_cast<int64_t>(parts.size()), 1,
+                 Kernel::statistics);
+    combine<double>(layout, leaves, {0, n}, std::move(means), std::move(seconds), columns, mean, m2,
+                    queue);
 }
 
 }  // namespace dbench::arena

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "arena/layout.hpp"
+#include "arena/queue.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {
@@ -18,11 +19,12 @@ struct QgAdamNumbers {
 /// sgd_update's.
 void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Rows first,
                     Rows second, Columns columns, const QgAdamNumbers& numbers,
-                    double* squared_update);
+                    double* squared_update, Queue* queue = nullptr);
 
 /// With d_i = factor[i] (before - after) in row i:
 /// first <- beta1 first + (1 - beta1) d;  second <- beta2 second + (1 - beta2) d^2.
 void qg_adam_moments(const Layout& layout, Rows before, Rows after, std::span<const double> factor,
-                     Rows first, Rows second, Columns columns, const QgAdamNumbers& numbers);
+                     Rows first, Rows second, Columns columns, const QgAdamNumbers& numbers,
+                     Queue* queue = nullptr);
 
 }  // namespace dbench::arena

@@ -11,7 +11,7 @@ namespace dbench::arena {
 enum class DType : uint8_t { float32, float64 };
 enum class Space : uint8_t { host, pinned, cuda };  ///< where the memory lies
 
-inline int64_t size_of(DType type) { return type == DType::float32 ? 4 : 8; }
+constexpr int64_t size_of(DType type) { return type == DType::float32 ? 4 : 8; }
 
 /// Every tensor, and so every range of columns that is handed around, starts at a multiple of this
 /// many elements (64 bytes of float32).
@@ -19,7 +19,7 @@ inline constexpr int64_t kColumnAlignment = 16;
 
 struct Columns {
     int64_t begin, end;
-    int64_t count() const { return end - begin; }
+    constexpr int64_t count() const { return end - begin; }
     bool operator==(const Columns&) const = default;
 };
 
@@ -32,7 +32,7 @@ struct Rows {
     int64_t first = 0, count = 0, stride = 0;
 
     template <class T>
-    T* row(int64_t local) const {
+    constexpr T* row(int64_t local) const {
         return static_cast<T*>(data) + local * stride;
     }
     /// Byte address of column `column` of local row `local`.

@@ -35,7 +35,9 @@ struct Planner {
         const int64_t middle = tree_split(node);
         const Operand left = add({node.begin, middle}, slot);
         const Operand right = add({middle, node.end}, left.leaf ? slot : slot + 1);
-        plan.steps.push_back({left, right, slot, middle - node.begin, node.end - middle});
+        const auto a = static_cast<double>(middle - node.begin);
+        const auto b = static_cast<double>(node.end - middle);
+        plan.steps.push_back({left, right, slot, b / (a + b), a * b / (a + b)});
         plan.slots = std::max(plan.slots, slot + 1);
         return {false, slot};
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arena/layout.hpp"
+#include "arena/queue.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {
@@ -32,13 +33,14 @@ struct Summand {
 
 /// out = tree sum of `summands` (which tile [first.begin, last.end), a node of the tree over n)
 /// over `columns`. `out` (address of column 0) may be one of the summands.
-void tree_sum(DType type, int64_t n, std::span<const Summand> summands, void* out, Columns columns);
+void tree_sum(DType type, int64_t n, std::span<const Summand> summands, void* out, Columns columns,
+              Queue* queue = nullptr);
 
 /// The same for summands that are means over their leaves, and their mean: two nodes of a and b
 /// leaves with means x and y give x + (y - x) b / (a + b), so that equal rows have themselves as
 /// their mean, to the bit, also where the mean of some is a summand of another tree_mean.
-void tree_mean(DType type, int64_t n, std::span<const Summand> summands, void* out,
-               Columns columns);
+void tree_mean(DType type, int64_t n, std::span<const Summand> summands, void* out, Columns columns,
+               Queue* queue = nullptr);
 
 /// Count, mean and second moment of a subtree of replicas, combined along the tree (Chan, Golub,
 /// LeVeque 1983): mean is a float64 row (address of column 0), m2 one number per segment [S].
@@ -52,10 +54,10 @@ struct Moments {
 /// mean columns and m2 of the segments inside `columns`, for node k to mean + k * layout.columns()
 /// and m2 + k * S.
 void tree_moments(const Layout& layout, int64_t n, Rows rows, std::span<const Interval> nodes,
-                  Columns columns, double* mean, double* m2);
+                  Columns columns, double* mean, double* m2, Queue* queue = nullptr);
 
 /// Combines partial moments that tile [0, n) into the root's, over `columns`.
 void combine_moments(const Layout& layout, int64_t n, std::span<const Moments> parts,
-                     Columns columns, double* mean, double* m2);
+                     Columns columns, double* mean, double* m2, Queue* queue = nullptr);
 
 }  // namespace dbench::arena

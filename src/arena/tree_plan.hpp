@@ -14,11 +14,12 @@ struct Operand {
     int index;  ///< of the leaf, or of the scratch slot
 };
 
-/// slot = left (+) right, where the operands stand for so many replicas.
+/// slot = left (+) right. Where the operands stand for a and b replicas:
 struct TreeStep {
     Operand left, right;
     int slot;
-    int64_t left_count, right_count;
+    double share;   ///< b / (a + b): the right one's part of a mean
+    double weight;  ///< a b / (a + b): what the squared difference counts in a second moment
 };
 
 struct TreePlan {

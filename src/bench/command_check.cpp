@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "bench/commands.hpp"
@@ -128,49 +129,100 @@ Json stages_json(const graphs::Staged& staged) {
     return all;
 }
 
-}  // namespace
+Json json_of(const Setup& s, const train::Estimates& e, const std::vector<std::string>& warnings) {
+    Json out;
+    out["spec"] = s.spec.resolved;
+    out["parameters"] = s.session->layout().numel();
+    out["tensors"] = s.session->layout().tensors().size();
+    out["memory_bytes_per_rank"] = e.memory_bytes;
+    out["link_message_bytes"] = e.link_message_bytes;
+    out["bytes_per_step"] = e.bytes_per_step;
+    out["profile_bytes_per_step"] = e.profile_bytes_per_step;
+    out["result_bytes"] = result_bytes(s);
+    out["iterations"] = e.iterations;
+    out["iterations_per_epoch"] = e.per_epoch;
+    out["evaluation_share"] = e.evaluation_share;
+    out["placement"] = s.placed ? json_of(*s.placed) : Json(nullptr);
+    out["delays"] = s.spec.run.delays.empty() ? Json(nullptr) : delays_json(e);
+    const auto labels = s.session->heterogeneity();
+    out["partition"] = labels ? json_of(*labels) : Json(nullptr);
+    out["graph"] = s.certificate ? graphs::to_json(*s.certificate) : Json(nullptr);
+    if (s.growth) out["graph"].update(stability_json(s.spec.algorithm, *s.growth));
+    if (const auto* staged = s.session->staged()) out["stages"] = stages_json(*staged);
+    out["warnings"] = warnings;
+    return out;
+}
 
-int command_check(comm::World& world, const RunArguments& arguments, bool json) {
-    base::set_log_identity(world.rank(), arguments.quiet);
+// One of several specs, in a line.
+std::string summary(const Setup& s, const train::Estimates& e) {
+    return std::to_string(s.session->layout().numel()) + " parameters, memory per rank " +
+           bytes_text(static_cast<double>(e.memory_bytes)) + ", sent per step " +
+           bytes_text(e.bytes_per_step) + ", " + std::to_string(e.iterations) + " iterations (" +
+           std::to_string(e.per_epoch) + " an epoch)";
+}
+
+void warn_of_length(const Setup& s, const train::Estimates& e) {
+    const auto& certificate = s.certificate;
+    if (certificate && certificate->iterations_to_1e3 &&
+        *certificate->iterations_to_1e3 > e.iterations) {
+        base::warn("/length: the run is shorter than the " +
+                   std::to_string(*certificate->iterations_to_1e3) +
+                   " iterations in which this graph reduces disagreement by 1000");
+    }
+}
+
+int check_one(comm::World& world, const RunArguments& arguments, bool json) {
     const Setup s = set_up(world, read_everywhere(world, arguments).front());
     const auto estimates = s.session->estimate();
     if (world.rank() != 0) return 0;
     const auto warnings = s.session->warnings(estimates);
     if (json) {
-        Json out;
-        out["spec"] = s.spec.resolved;
-        out["parameters"] = s.session->layout().numel();
-        out["tensors"] = s.session->layout().tensors().size();
-        out["memory_bytes_per_rank"] = estimates.memory_bytes;
-        out["link_message_bytes"] = estimates.link_message_bytes;
-        out["bytes_per_step"] = estimates.bytes_per_step;
-        out["profile_bytes_per_step"] = estimates.profile_bytes_per_step;
-        out["result_bytes"] = result_bytes(s);
-        out["iterations"] = estimates.iterations;
-        out["iterations_per_epoch"] = estimates.per_epoch;
-        out["evaluation_share"] = estimates.evaluation_share;
-        out["placement"] = s.placed ? json_of(*s.placed) : Json(nullptr);
-        out["delays"] = s.spec.run.delays.empty() ? Json(nullptr) : delays_json(estimates);
-        const auto labels = s.session->heterogeneity();
-        out["partition"] = labels ? json_of(*labels) : Json(nullptr);
-        out["graph"] = s.certificate ? graphs::to_json(*s.certificate) : Json(nullptr);
-        if (s.growth) out["graph"].update(stability_json(s.spec.algorithm, *s.growth));
-        if (const auto* staged = s.session->staged()) out["stages"] = stages_json(*staged);
-        out["warnings"] = warnings;
-        std::cout << out.dump(2) << "\n";
+        std::cout << json_of(s, estimates, warnings).dump(2) << "\n";
     } else {
         print_text(s, estimates);
         std::cout.flush();
     }
     for (const auto& warning : warnings) base::warn(warning);
-    const auto& certificate = s.certificate;
-    if (certificate && certificate->iterations_to_1e3 &&
-        *certificate->iterations_to_1e3 > estimates.iterations) {
-        base::warn("/length: the run is shorter than the " +
-                   std::to_string(*certificate->iterations_to_1e3) +
-                   " iterations in which this graph reduces disagreement by 1000");
-    }
+    warn_of_length(s, estimates);
     return 0;
+}
+
+// Each by itself: what is wrong with one is said, and the others are checked all the same.
+int check_several(comm::World& world, const RunArguments& arguments, bool json) {
+    Json all = Json::object();
+    int status = 0;
+    for (const std::string& file : arguments.specs) {
+        RunArguments alone = arguments;
+        alone.specs = {file};
+        try {
+            const Setup s = set_up(world, read_everywhere(world, alone).front());
+            const auto estimates = s.session->estimate();
+            if (world.rank() != 0) continue;
+            if (json) {
+                all[file] = json_of(s, estimates, s.session->warnings(estimates));
+            } else {
+                std::cout << file << ": " << summary(s, estimates) << std::endl;
+            }
+        } catch (const base::UserError& error) {  // on all ranks alike
+            status = base::kExitUser;
+            if (world.rank() != 0) continue;
+            const std::string what = error.what();
+            base::report_error(what.starts_with(file) ? what : file + ": " + what);
+            all[file] = {{"error", what}};
+        }
+    }
+    if (json && world.rank() == 0) {
+        std::cout << all.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    }
+    return status;
+}
+
+}  // namespace
+
+int command_check(comm::World& world, const RunArguments& arguments, bool json) {
+    base::set_log_identity(world.rank(), arguments.quiet);
+    return arguments.specs.size() == 1 ? check_one(world, arguments, json)
+                                       : check_several(world, arguments, json);
 }
 
 }  // namespace dbench::bench

@@ -26,7 +26,8 @@ Examples:
 constexpr const char* kCheckExamples = R"(
 Examples:
   dbench check configs/quickstart/D_ring.json
-  dbench check spec.json --set /replicas=1008 --json)";
+  dbench check spec.json --set /replicas=1008 --json
+  dbench check sweep/*.json           a line, or what is wrong, for each)";
 constexpr const char* kGraphExamples = R"(
 Examples:
   dbench graph ring --n 16
@@ -119,9 +120,10 @@ int dispatch(int argc, char** argv) {
     bool check_json = false;
     auto* check_command = app.add_subcommand(
         "check", "check a spec, and print it with all defaults, its memory, traffic and graph");
-    check_command->add_option("SPEC", run.specs, "the experiment spec, a JSON file")
-        ->required()
-        ->expected(1);
+    check_command
+        ->add_option("SPEC", run.specs,
+                     "the experiment spec, a JSON file; of several specs, each is told in a line")
+        ->required();
     add_run_options(*check_command, run);
     check_command->add_flag("--json", check_json, "machine-readable output");
     check_command->footer(kCheckExamples);

@@ -6,24 +6,59 @@
 // so that a doubly stochastic W leaves the mean over replicas as it is, and equal rows stay what
 // they are. Local neighbours count as rounded, too: bits do not depend on the placement.
 
+#include <functional>
 #include <vector>
 
-#include "arena/codec.hpp"
+#include "arena/coded_sums.hpp"
 #include "arena/rows.hpp"
+#include "comm/coded_mean.hpp"
 #include "comm/mixing_plan.hpp"
 
 namespace dbench::comm {
 
-/// What has come to a rank, for `columns`.
+/// A group's mean: of rows that are at hand, or, where there are none, put to an address, the first
+/// of the columns first.
+struct CodedGroup {
+    std::vector<CodedRow> rows;  ///< by position
+    std::function<void(char* to, arena::Columns columns)> mean;
+};
+
+/// What a rank has to mix; addresses of column 0.
 struct CodedInput {
     arena::Codec codec;
     arena::Rows x;
-    arena::Columns columns;
-    const uint16_t* received;              ///< [plan.slots, columns.count()]
-    std::vector<const void*> group_means;  ///< per group, address of column 0; null: a local one
+    std::vector<const uint16_t*> own;       ///< per local row: its words; null: not yet encoded
+    std::vector<const uint16_t*> received;  ///< per slot of the plan
+    std::vector<CodedGroup> groups;         ///< per group of the plan
 };
 
-/// out = W x, or (W - I) x if `change`, for `columns`; out may be x only for the first.
-void mix_coded(const MixingPlan& plan, const CodedInput& in, arena::Rows out, bool change);
+/// One mixing, by pieces of the columns.
+class CodedMixing {
+public:
+    CodedMixing(const MixingPlan& plan, CodedInput in);
+
+    /// out = W x, or (W - I) x if `change`, for `columns`; out may be x only for the first.
+    void mix(arena::Rows out, arena::Columns columns, bool change);
+
+private:
+    void mix_tile(arena::Rows out, arena::Columns columns, bool change);
+    uint16_t* tile_words(int64_t row) { return words_.data() + row * width_; }
+    void make_terms();
+
+    /// Where a term's words come from: the row itself, or the tile's encoded rows.
+    struct Origin {
+        const uint16_t* row;  ///< address of column 0; null: a local row of the tile
+        int64_t local;
+    };
+
+    const MixingPlan& plan_;
+    const CodedInput in_;
+    int64_t width_;                   // columns of a tile
+    std::vector<int64_t> to_encode_;  // local rows that only this rank uses
+    std::vector<std::vector<Origin>> origins_;
+    std::vector<std::vector<arena::CodedTerm>> terms_;
+    std::vector<uint16_t> words_;  // [local rows, width], where there are any to encode
+    arena::Buffer mean_;           // [1, width], of a group
+};
 
 }  // namespace dbench::comm

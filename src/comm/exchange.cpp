@@ -11,9 +11,6 @@
 namespace dbench::comm {
 namespace {
 
-/// Groups up to this size are read whole by each member on a host, to be mixed. In larger ones each
-/// adds a chunk, and messages bring it to the others: rows that are still in use cannot hold it.
-constexpr int64_t kReadWhole = 8;
 constexpr size_t kRepeatingPlans = 256, kOtherPlans = 8;
 /// Columns per message of a blocking exchange, the same on all ranks: so few that the received rows
 /// of a tile are at most kTileScratch elements, but enough for full bandwidth.
@@ -63,12 +60,17 @@ std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPla
         all && reduction == Reduction::library && codec == arena::Codec::identity;
     Operation::Options options{in_place, by_library, codec};
     HostMemory* const memory = world.host_memory.get();
-    if (stay == Stay::until_reclaimed && memory && memory->shared() && memory->holds(x) &&
-        codec == arena::Codec::identity && !by_library) {
+    // Rows in 16 bits have to be written somewhere anyhow.
+    const bool readable =
+        memory && memory->shared() && (codec != arena::Codec::identity || memory->holds(x.data));
+    if (stay == Stay::until_reclaimed && readable && !by_library && columns.count() > 0) {
         if (const auto number = memory->next()) {
-            const int64_t largest_group = in_place ? placement.replicas : kReadWhole;
+            if (!host_pool) {
+                host_pool = std::make_unique<ScratchPool>(
+                    [memory](int64_t bytes) { return memory->allocate(bytes); });
+            }
             options.host =
-                std::make_shared<InPlace>(*memory, *number, *plan, world.rank(), x, largest_group);
+                std::make_shared<InPlace>(*memory, *host_pool, *number, *plan, world.rank());
         }
     }
     auto operation = std::make_shared<Operation>(world.rows(), pool, std::move(plan), x, columns,
@@ -101,7 +103,7 @@ void Exchange::Impl::reclaim(Operation& operation) {
     world.wait(
         "the reading of rows by the ranks of this host", [&] { return host->free(); },
         [&] { return host->readers_owing(); });
-    world.host_memory->release(host->number());
+    host->give_back();
     std::erase_if(lent, [&](const auto& other) { return other.get() == &operation; });
 }
 
@@ -140,12 +142,7 @@ arena::Memory Exchange::readable() const {
     return [&memory](int64_t bytes) { return memory.allocate(bytes); };
 }
 
-std::string Exchange::rows_on_host() const {
-    if (impl_->codec != arena::Codec::identity && impl_->host_memory().shared()) {
-        return "as messages (they are sent in 16 bits)";
-    }
-    return impl_->host_memory().status();
-}
+std::string Exchange::rows_on_host() const { return impl_->host_memory().status(); }
 
 Token Exchange::start_mix(graphs::Round round, arena::Rows x, arena::Columns columns, Stay stay) {
     return impl_->start(impl_->plan(round), x, columns, false, stay);
@@ -250,8 +247,8 @@ int64_t Exchange::receive_bytes(graphs::Round round, arena::DType type) const {
         const auto parts = static_cast<int64_t>(group.parts.size());
         const auto mine = static_cast<int64_t>(group.parts[group.me].nodes.size());
         const int64_t chunks = (nodes + parts - 1) / parts;
-        // The mean, this rank's subtrees, and a chunk of everybody's, decoded too.
-        rows += 1 + (group.adds_first() ? mine : 0) + (coded ? chunks : 0);
+        // The mean, this rank's subtrees, and a chunk of everybody's.
+        rows += 1 + (group.adds_first() ? mine : 0);
         travelling += chunks + (coded ? mine : 0);
     }
     return impl_->layout.columns() *

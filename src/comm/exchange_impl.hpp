@@ -21,6 +21,7 @@ struct Exchange::Impl {
     Reduction reduction;
     arena::Codec codec;
     std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();
+    std::unique_ptr<ScratchPool> host_pool;  ///< of memory that ranks of this host read
     std::shared_ptr<const MixingPlan> mean_plan;
     PlanCache<MixingPlan> repeating, others;
     PlanCache<DeliveryPlan> to_all, to_each;

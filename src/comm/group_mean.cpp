@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "arena/traffic.hpp"
+#include "comm/coded_mean.hpp"
 
 namespace dbench::comm {
 namespace {
@@ -29,29 +30,27 @@ Columns cut(Columns columns, int64_t parts, int64_t index) {
 void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, Columns columns,
                   arena::Rows out, arena::Codec codec) {
     const bool coded = codec != arena::Codec::identity;
-    const int64_t size = arena::size_of(out.type);
-    const arena::Buffer rounded(out.type, 0, coded ? plan.members : 0, coded ? kTile : 0);
+    std::vector<arena::Summand> leaves;
+    std::vector<CodedRow> rounded;
+    for (int64_t p = 0; p < plan.members; ++p) {
+        leaves.push_back({{p, p + 1}, rows[p]});
+        rounded.push_back({nullptr, rows[p]});
+    }
     for (int64_t begin = columns.begin; begin < columns.end; begin += kTile) {
         const Columns tile{begin, std::min(begin + kTile, columns.end)};
-        std::vector<arena::Summand> leaves;
-        for (int64_t p = 0; p < plan.members; ++p) {
-            const void* leaf = rows[p];
-            if (coded) {
-                char* const row = rounded.rows().at(p, 0);
-                const char* const from = static_cast<const char*>(leaf) + begin * size;
-                arena::quantize(codec, out.type, from, row, tile.count());
-                leaf = column_zero(row, begin, size);
-            }
-            leaves.push_back({{p, p + 1}, leaf});
-        }
-        const auto bytes = static_cast<size_t>(tile.count() * size);
         char* const first = out.at(plan.rows[0], begin);
-        arena::tree_mean(out.type, plan.members, leaves, out.at(plan.rows[0], 0), tile);
-        if (coded) arena::quantize(codec, out.type, first, first, tile.count());
+        char* const mean = out.at(plan.rows[0], 0);
+        if (coded) {
+            coded_tree_mean(codec, out.type, rounded, mean, tile);
+            arena::quantize(codec, out.type, first, first, tile.count());
+        } else {
+            arena::tree_mean(out.type, plan.members, leaves, mean, tile);
+        }
         const auto copies = static_cast<int64_t>(plan.rows.size()) - 1;
         arena::count_passes(out.type, tile, copies > 0 ? 1 : 0, copies);
         for (size_t i = 1; i < plan.rows.size(); ++i) {
-            std::memcpy(out.at(plan.rows[i], begin), first, bytes);
+            std::memcpy(out.at(plan.rows[i], begin), first,
+                        static_cast<size_t>(tile.count() * arena::size_of(out.type)));
         }
     }
 }
@@ -113,14 +112,15 @@ void GroupMean::combine() {
     }
     std::vector<arena::Summand> all;
     for (const auto& nodes : received_) all.insert(all.end(), nodes.begin(), nodes.end());
-    if (coded()) {
-        for (arena::Summand& node : all) {
-            char* const row = take(my_chunk, arena::size_of(x_.type));
-            decode(node.row, row, my_chunk);
-            node.row = row;
+    if (coded()) {  // every row by itself
+        std::vector<CodedRow> rows;
+        for (const arena::Summand& leaf : all) {
+            rows.push_back({static_cast<const uint16_t*>(leaf.row), nullptr});
         }
+        coded_tree_mean(options_.codec, x_.type, rows, result_, my_chunk);
+    } else {
+        arena::tree_mean(x_.type, plan_.members, all, result_, my_chunk);
     }
-    arena::tree_mean(x_.type, plan_.members, all, result_, my_chunk);
     if (options_.gathers_coded) encode(result_, gathered_, my_chunk);
 }
 

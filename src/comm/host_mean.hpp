@@ -1,8 +1,11 @@
 #pragma once
 // The mean over a group whose members are all on this host, from rows that are read in place. Of
 // the q ranks that hold members each makes one of q chunks of the columns, reading all rows there,
-// and leaves it in its first row, where nobody else reads that chunk. Same bits as group_mean.hpp.
+// and the others take it from where it has been put. Same bits as group_mean.hpp.
 
+#include <vector>
+
+#include "arena/codec.hpp"
 #include "arena/rows.hpp"
 #include "comm/in_place.hpp"
 #include "comm/mixing_plan.hpp"
@@ -11,18 +14,32 @@ namespace dbench::comm {
 
 class HostMean {
 public:
-    HostMean(const GroupPlan& plan, InPlace& host, arena::Rows x, arena::Columns columns)
-        : plan_(plan), host_(host), x_(x), columns_(columns) {}
+    struct Options {
+        arena::Codec codec;  ///< of the rows
+        bool means_coded;    ///< the mean is put down in the codec, too
+    };
 
-    void combine();  ///< makes this rank's chunk, once the rows are there
-    /// The whole mean into the group's rows of `out`, once all have combined.
+    HostMean(const GroupPlan& plan, InPlace& host, arena::Rows x, arena::Columns columns,
+             Options options)
+        : plan_(plan), host_(host), x_(x), columns_(columns), options_(options) {}
+
+    /// Makes this rank's chunk, once the rows are there, in row `index` of its part in `means`,
+    /// which begin with the exchange's columns. One that is coded is left in x, too.
+    void combine(HeldRows means) const;
+    std::vector<int> owing() const;  ///< whose chunk is not there yet
+    /// The whole mean into the group's rows of `out`, once all chunks are there.
     void copy_to(arena::Rows out, arena::Columns columns) const;
+    /// The same, decoded, to one row, the first of `columns` first.
+    void copy_to(char* row, arena::Columns columns) const;
 
 private:
+    int64_t travelling_size() const { return arena::size_of(options_.codec, x_.type); }
+
     const GroupPlan& plan_;
     InPlace& host_;
     arena::Rows x_;
     arena::Columns columns_;
+    Options options_;
 };
 
 }  // namespace dbench::comm

@@ -67,20 +67,20 @@ bool switched_off() {
 
 }  // namespace
 
-/// What one rank tells the others of its host. Written by its owner alone.
+/// Where rows lie, once `number` is the exchange's + 1. Written by its owner alone.
+struct HostMemory::Offer {
+    alignas(64) std::atomic<uint64_t> number;
+    const void* address;  ///< in the owner's process
+    int64_t stride, offset, bytes;
+    uint64_t segment;
+    int file;
+};
+
+/// What one rank tells the others of its host.
 struct HostMemory::Board {
-    /// Where the rows of an exchange lie.
-    struct Offer {
-        const void* address;  ///< in the owner's process
-        int64_t offset, bytes;
-        uint64_t segment;
-        int file;
-        arena::Rows rows;
-    };
     struct Slot {
-        alignas(64) std::atomic<uint64_t> offered;  ///< number of the exchange + 1
-        Offer offer;
-        std::atomic<uint64_t> combined, read;  ///< likewise
+        Offer rows, means;
+        std::atomic<uint64_t> read;  ///< likewise
     };
     std::array<Slot, kSlots> slots;
 
@@ -96,7 +96,7 @@ struct HostMemory::Peer {
     std::mutex mutex;
     std::map<uint64_t, std::shared_ptr<char>> segments;
 
-    const char* address(const Board::Offer& offer) {
+    const char* address(const Offer& offer) {
         if (process == getpid()) return static_cast<const char*>(offer.address);
         const std::lock_guard lock(mutex);
         std::shared_ptr<char>& segment = segments[offer.segment];
@@ -214,7 +214,7 @@ std::shared_ptr<HostMemory::Segment> HostMemory::segment_of(const void* data) co
     return inside ? segment : nullptr;
 }
 
-bool HostMemory::holds(arena::Rows rows) const { return segment_of(rows.data) != nullptr; }
+bool HostMemory::holds(const void* data) const { return segment_of(data) != nullptr; }
 
 std::optional<uint64_t> HostMemory::next() {
     if (in_use_[next_ % kSlots]) return {};
@@ -224,35 +224,41 @@ std::optional<uint64_t> HostMemory::next() {
 
 void HostMemory::release(uint64_t number) { in_use_[number % kSlots] = false; }
 
-std::shared_ptr<void> HostMemory::offer(uint64_t number, arena::Rows rows) {
+std::shared_ptr<void> HostMemory::tell(Offer& offer, uint64_t number, HeldRows rows) {
     const std::shared_ptr<Segment> segment = segment_of(rows.data);
     DBENCH_EXPECT(segment);
-    Board::Slot& slot = own_board().slot(number);
-    slot.offer = {rows.data,      static_cast<char*>(rows.data) - segment->data,
-                  segment->bytes, segment->number,
-                  segment->file,  rows};
-    slot.offered.store(number + 1, std::memory_order_release);
+    offer.address = rows.data;
+    offer.stride = rows.stride;
+    offer.offset = rows.data - segment->data;
+    offer.bytes = segment->bytes;
+    offer.segment = segment->number;
+    offer.file = segment->file;
+    offer.number.store(number + 1, std::memory_order_release);
     return segment;
 }
 
-std::optional<arena::Rows> HostMemory::rows_of(int rank, uint64_t number) {
-    Peer& peer = *peers_[rank];
-    Board::Slot& slot = peer.board->slot(number);
-    if (slot.offered.load(std::memory_order_acquire) != number + 1) return {};
-    arena::Rows rows = slot.offer.rows;
-    rows.data = const_cast<char*>(peer.address(slot.offer));
-    return rows;
+std::optional<HeldRows> HostMemory::told(int rank, uint64_t number, Offer& offer) {
+    if (offer.number.load(std::memory_order_acquire) != number + 1) return {};
+    return HeldRows{const_cast<char*>(peers_[rank]->address(offer)), offer.stride};
+}
+
+std::shared_ptr<void> HostMemory::offer(uint64_t number, HeldRows rows) {
+    return tell(own_board().slot(number).rows, number, rows);
+}
+
+std::optional<HeldRows> HostMemory::rows_of(int rank, uint64_t number) {
+    return told(rank, number, peers_[rank]->board->slot(number).rows);
+}
+
+std::shared_ptr<void> HostMemory::offer_means(uint64_t number, HeldRows means) {
+    return tell(own_board().slot(number).means, number, means);
+}
+
+std::optional<HeldRows> HostMemory::means_of(int rank, uint64_t number) {
+    return told(rank, number, peers_[rank]->board->slot(number).means);
 }
 
 HostMemory::Board& HostMemory::own_board() const { return *reinterpret_cast<Board*>(own_->data); }
-
-void HostMemory::combined(uint64_t number) {
-    own_board().slot(number).combined.store(number + 1, std::memory_order_release);
-}
-
-bool HostMemory::has_combined(int rank, uint64_t number) const {
-    return peers_[rank]->board->slot(number).combined.load(std::memory_order_acquire) > number;
-}
 
 void HostMemory::read(uint64_t number) {
     own_board().slot(number).read.store(number + 1, std::memory_order_release);

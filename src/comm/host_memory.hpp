@@ -5,10 +5,10 @@
 //
 // An exchange whose rows are read in place has a number, the same on all ranks. Each rank has a
 // board with a slot per number:
-//   1. offer         the owner tells where its rows lie, complete
-//   2. rows_of       readers find them, and read
-//   3. has_combined  where rows become a mean: the owner's part of it lies in its row
-//   4. has_read      the owner sees who has read them, and may write them again
+//   1. offer     the owner tells where its rows lie, complete
+//   2. rows_of   readers find them, and read
+//   3. means_of  where ranks make parts of means: the same of the owner's parts
+//   4. has_read  the owner sees who has read all that, and may write there again
 // Slots are used in turn; one is free again when its rows have been given back (`release`).
 
 #include <array>
@@ -25,6 +25,14 @@
 namespace dbench::comm {
 
 class World;
+
+/// Rows of any element, in memory that others may read: where row 0 begins, at an address of this
+/// process, and how many bytes further the next one.
+struct HeldRows {
+    char* data = nullptr;
+    int64_t stride = 0;
+    char* at(int64_t row) const { return data + row * stride; }
+};
 
 class HostMemory {
 public:
@@ -45,8 +53,8 @@ public:
 
     /// Zeroed memory that others may read. Throws UserError where the host has no more.
     std::shared_ptr<void> allocate(int64_t bytes);
-    /// Whether rows lie in such memory.
-    bool holds(arena::Rows rows) const;
+    /// Whether something lies in such memory.
+    bool holds(const void* data) const;
 
     /// The number of the next exchange; none where too many have not been given back. All ranks of
     /// a host call it alike.
@@ -54,13 +62,13 @@ public:
     void release(uint64_t number);
 
     /// Rows must be held; their memory stays as long as the handle does.
-    std::shared_ptr<void> offer(uint64_t number, arena::Rows rows);
-    /// Rows that a rank has offered, at addresses of this process; none as long as it has not.
-    /// Throws RunError where they cannot be mapped.
-    std::optional<arena::Rows> rows_of(int rank, uint64_t number);
-    /// This rank has put its part of that exchange's mean into its row.
-    void combined(uint64_t number);
-    bool has_combined(int rank, uint64_t number) const;
+    std::shared_ptr<void> offer(uint64_t number, HeldRows rows);
+    /// Rows that a rank has offered; none as long as it has not. Throws RunError where they cannot
+    /// be mapped.
+    std::optional<HeldRows> rows_of(int rank, uint64_t number);
+    /// The same of what this rank has made of rows that others had offered.
+    std::shared_ptr<void> offer_means(uint64_t number, HeldRows means);
+    std::optional<HeldRows> means_of(int rank, uint64_t number);
     /// This rank has read what it needs of that exchange.
     void read(uint64_t number);
     bool has_read(int rank, uint64_t number) const;
@@ -76,7 +84,10 @@ private:
     };
     static constexpr uint64_t kSlots = 4096;
 
+    struct Offer;
     Board& own_board() const;
+    std::shared_ptr<void> tell(Offer& offer, uint64_t number, HeldRows rows);
+    std::optional<HeldRows> told(int rank, uint64_t number, Offer& offer);
     std::shared_ptr<Segment> make_segment(int64_t bytes);
     std::shared_ptr<Segment> segment_of(const void* data) const;
 

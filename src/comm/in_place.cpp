@@ -4,18 +4,11 @@
 #include <set>
 
 namespace dbench::comm {
-bool InPlace::takes(const GroupPlan& group) const {
-    const int me = group.parts[group.me].rank;
-    return !group.local() && group.members <= largest_group_ &&
-           std::all_of(group.parts.begin(), group.parts.end(), [&](const GroupPlan::Part& part) {
-               return part.rank == me || with(part.rank);
-           });
-}
 
-InPlace::InPlace(HostMemory& memory, uint64_t number, const MixingPlan& plan, int rank,
-                 arena::Rows x, int64_t largest_group)
-    : memory_(memory), number_(number), largest_group_(largest_group), rows_{{rank, x}} {
-    std::set<int> sources, readers, members;
+InPlace::InPlace(HostMemory& memory, ScratchPool& pool, uint64_t number, const MixingPlan& plan,
+                 int rank)
+    : memory_(memory), pool_(pool), number_(number), rank_(rank) {
+    std::set<int> sources, readers;
     for (const Parcel& parcel : plan.receive) {
         if (with(parcel.rank)) sources.insert(parcel.rank);
     }
@@ -25,22 +18,43 @@ InPlace::InPlace(HostMemory& memory, uint64_t number, const MixingPlan& plan, in
     for (const GroupPlan& group : plan.groups) {
         if (!takes(group)) continue;
         for (const GroupPlan::Part& part : group.parts) {
-            if (part.rank != rank) members.insert(part.rank);
+            if (part.rank == rank) continue;
+            sources.insert(part.rank);
+            readers.insert(part.rank);
         }
     }
-    sources.insert(members.begin(), members.end());
-    readers.insert(members.begin(), members.end());
     sources_.assign(sources.begin(), sources.end());
     readers_.assign(readers.begin(), readers.end());
-    members_.assign(members.begin(), members.end());
-    if (!readers_.empty()) offered_ = memory_.offer(number_, x);
+}
+
+bool InPlace::takes(const GroupPlan& group) const {
+    return !group.local() &&
+           std::all_of(group.parts.begin(), group.parts.end(), [&](const GroupPlan::Part& part) {
+               return part.rank == rank_ || with(part.rank);
+           });
+}
+
+char* InPlace::take(int64_t bytes) {
+    const std::shared_ptr<char> memory = pool_.take(bytes);
+    lent_.push_back(memory);
+    return memory.get();
+}
+
+void InPlace::give_back() {
+    memory_.release(number_);
+    lent_.clear();
+}
+
+void InPlace::offer(HeldRows rows) {
+    rows_.emplace(rank_, rows);
+    if (!readers_.empty()) lent_.push_back(memory_.offer(number_, rows));
 }
 
 bool InPlace::there() {
     for (const int rank : owing()) {
         if (const auto rows = memory_.rows_of(rank, number_)) rows_.emplace(rank, *rows);
     }
-    return rows_.size() == sources_.size() + 1;
+    return owing().empty();
 }
 
 std::vector<int> InPlace::owing() const {
@@ -51,20 +65,24 @@ std::vector<int> InPlace::owing() const {
     return ranks;
 }
 
-std::vector<const void*> InPlace::rows_of(const GroupPlan& group) const {
+std::vector<const void*> InPlace::rows_of(const GroupPlan& group, int64_t before) const {
     std::vector<const void*> rows;
     for (const GroupPlan::Part& part : group.parts) {
-        for (const int64_t local : part.rows) rows.push_back(row(part.rank, local));
+        for (const int64_t local : part.rows) rows.push_back(row(part.rank, local) - before);
     }
     return rows;
 }
 
-std::vector<int> InPlace::combining() const {
-    std::vector<int> ranks;
-    for (const int rank : members_) {
-        if (!memory_.has_combined(rank, number_)) ranks.push_back(rank);
-    }
-    return ranks;
+void InPlace::offer_means(HeldRows means) {
+    means_.emplace(rank_, means);
+    lent_.push_back(memory_.offer_means(number_, means));
+}
+
+bool InPlace::means_there(int rank) {
+    if (means_.contains(rank)) return true;
+    const auto means = memory_.means_of(rank, number_);
+    if (means) means_.emplace(rank, *means);
+    return means.has_value();
 }
 
 std::vector<int> InPlace::readers_owing() const {

@@ -22,7 +22,7 @@ GroupPlan make_group(std::span<const int> members, const Placement& placement, i
     for (int64_t position = 0; position < group.members; ++position) {
         const int holder = placement.rank_of(members[position]);
         if (group.parts.empty() || group.parts.back().rank != holder) {
-            group.parts.push_back({holder, {position, position}, {}, {}});
+            group.parts.push_back({holder, {position, position}, {}, {}, 0});
         }
         group.parts.back().positions.end = position + 1;
         group.parts.back().rows.push_back(members[position] - placement.begin(holder));
@@ -60,9 +60,13 @@ MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round roun
     MixingPlan plan;
     const int64_t first = placement.begin(rank), count = placement.count(rank);
     std::vector<bool> grouped(static_cast<size_t>(count));
+    std::vector<int64_t> groups_of(static_cast<size_t>(placement.ranks));
     for (const std::vector<int>& members : schedule.groups(round)) {
         if (contribution == Contribution::rows && members.size() == 2) continue;
         GroupPlan group = make_group(members, placement, rank, contribution);
+        for (GroupPlan::Part& part : group.parts) {
+            if (!group.local()) part.index = groups_of[part.rank]++;
+        }
         if (group.me < 0) continue;
         for (const int64_t row : group.rows) grouped[row] = true;
         plan.groups.push_back(std::move(group));

@@ -33,6 +33,7 @@ struct GroupPlan {
         arena::Interval positions;
         std::vector<arena::Interval> nodes;  ///< its maximal subtrees: what it contributes
         std::vector<int64_t> rows;           ///< its local rows, by position
+        int64_t index = 0;                   ///< which of its rank's that span ranks this is
     };
     int64_t members;            ///< m
     std::vector<Part> parts;    ///< of the ranks that hold members, in order

@@ -1,13 +1,20 @@
 #include "comm/operation.hpp"
 
 #include <algorithm>
-#include <map>
+#include <cstring>
+#include <set>
 #include <utility>
 
 #include "arena/kernels.hpp"
-#include "comm/coded_mixing.hpp"
 
 namespace dbench::comm {
+namespace {
+
+/// Groups up to this size are read whole by each member on a host, to be mixed. In larger ones each
+/// member's rank makes a chunk of the mean, and the others copy that.
+constexpr int64_t kReadWhole = 8;
+
+}  // namespace
 
 Operation::Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
                      std::shared_ptr<const MixingPlan> plan, arena::Rows x, arena::Columns columns,
@@ -21,18 +28,23 @@ Operation::Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
       options_(options) {
     const bool in_place = options.in_place && !options.by_library;
     for (const GroupPlan& group : plan_->groups) {
-        if (on_host(group) && options.in_place) {
-            host_groups_.emplace_back(group, *options.host, x, columns);
-            combined_ = false;
+        const bool means_coded = coded() && options.in_place;
+        if (in_chunks(group)) {
+            host_groups_.emplace_back(group, *options.host, x, columns,
+                                      HostMean::Options{options.codec, means_coded});
+        } else if (!group.local() && !on_host(group)) {
+            groups_.emplace_back(group, x, columns, *pool_,
+                                 GroupMean::Options{in_place, options.codec, means_coded});
         }
-        if (group.local() || on_host(group)) continue;
-        const bool gathers_coded = coded() && options.in_place;
-        groups_.emplace_back(group, x, columns, *pool_,
-                             GroupMean::Options{in_place, options.codec, gathers_coded});
     }
+    combined_ = host_groups_.empty();
 }
 
 bool Operation::begin() {
+    if (coded()) encode_rows();
+    if (host() && !coded()) {
+        host()->offer({x_.at(0, columns_.begin), x_.stride * arena::size_of(x_.type)});
+    }
     begin_rows();
     if (groups_.empty()) return false;
     if (options_.by_library) {  // sums of the library start in the order of the exchanges
@@ -45,8 +57,10 @@ bool Operation::begin() {
     });
 }
 
-bool Operation::on_host(const GroupPlan& group) const {
-    return options_.host && options_.host->takes(group);
+bool Operation::on_host(const GroupPlan& group) const { return host() && host()->takes(group); }
+
+bool Operation::in_chunks(const GroupPlan& group) const {
+    return on_host(group) && (options_.in_place || group.members > kReadWhole);
 }
 
 std::vector<const void*> Operation::local_rows(const GroupPlan& group) const {
@@ -55,12 +69,33 @@ std::vector<const void*> Operation::local_rows(const GroupPlan& group) const {
     return rows;
 }
 
+/// Makes the words of all rows that go to neighbours, or that others read.
+void Operation::encode_rows() {
+    std::set<int64_t> rows;
+    for (const Parcel& parcel : plan_->send) rows.insert(parcel.rows.begin(), parcel.rows.end());
+    for (const GroupPlan& group : plan_->groups) {
+        if (on_host(group)) rows.insert(group.rows.begin(), group.rows.end());
+    }
+    words_.assign(static_cast<size_t>(x_.count), nullptr);
+    const int64_t bytes = columns_.count() * travelling_size();
+    // Who reads in place finds a row by its number.
+    char* const words = host() ? host()->take(x_.count * bytes)
+                               : (sent_ = pool_->take(std::ssize(rows) * bytes)).get();
+    int64_t next = 0;
+    for (const int64_t row : rows) {
+        char* const to = words + (host() ? row : next++) * bytes;
+        arena::encode(options_.codec, x_.type, x_.at(row, columns_.begin),
+                      reinterpret_cast<uint16_t*>(to), columns_.count());
+        words_[row] = to - before();
+    }
+    if (host()) host()->offer({words, bytes});
+}
+
 void Operation::begin_rows() {
-    const int64_t count = columns_.count();
-    const int64_t bytes = count * arena::size_of(options_.codec, x_.type);
+    const int64_t bytes = columns_.count() * travelling_size();
     if (bytes == 0) return;
     const auto travels = [&](const Parcel& parcel) {
-        return !options_.host || !options_.host->with(parcel.rank);
+        return !host() || !host()->with(parcel.rank);
     };
     int64_t arriving = 0;
     for (const Parcel& parcel : plan_->receive) {
@@ -68,36 +103,35 @@ void Operation::begin_rows() {
     }
     received_ = pool_->take(arriving * bytes);
     slots_.resize(static_cast<size_t>(plan_->slots));
-    if (coded()) sent_ = pool_->take(plan_->rows_sent * bytes);
-    std::map<int64_t, char*> encoded;
-    const auto travelling = [&](int64_t row) {
-        char* const from = x_.at(row, columns_.begin);
-        if (!coded()) return from;
-        const auto next = static_cast<int64_t>(encoded.size());
-        const auto [it, first] = encoded.try_emplace(row, sent_.get() + next * bytes);
-        if (first) {
-            auto* const words = reinterpret_cast<uint16_t*>(it->second);
-            arena::encode(options_.codec, x_.type, from, words, count);
-        }
-        return it->second;
-    };
     std::vector<Message> out, in;
     for (const Parcel& parcel : plan_->send) {
         if (!travels(parcel)) continue;
         for (const int64_t row : parcel.rows) {
-            out.push_back({parcel.rank, tag_, travelling(row), bytes});
+            char* const from =
+                coded() ? const_cast<char*>(words_[row]) + before() : x_.at(row, columns_.begin);
+            out.push_back({parcel.rank, tag_, from, bytes});
         }
     }
     char* arrives = received_.get();
     for (const Parcel& parcel : plan_->receive) {
         if (!travels(parcel)) continue;
         for (const int64_t slot : parcel.rows) {
-            slots_[slot] = arrives - columns_.begin * bytes / count;
+            slots_[slot] = arrives - before();
             in.push_back({parcel.rank, tag_, arrives, bytes});
             arrives += bytes;
         }
     }
     if (!out.empty() || !in.empty()) rows_ = plane_.start(out, in);
+    if (host_groups_.empty()) return;
+    if (!options_.in_place) {
+        const auto groups = std::count_if(plan_->groups.begin(), plan_->groups.end(),
+                                          [](const GroupPlan& g) { return !g.local(); });
+        const int64_t row = columns_.count() * arena::size_of(x_.type);
+        means_ = {host()->take(groups * row), row};
+    } else {  // where nobody else reads that chunk
+        const int64_t first = plan_->groups[0].rows[0];
+        means_ = {host()->row(plan_->groups[0].parts[plan_->groups[0].me].rank, first), 0};
+    }
 }
 
 void Operation::begin_library() {
@@ -124,13 +158,13 @@ bool Operation::advance() {
 bool Operation::advance_in_place() {
     if (!host()) return true;
     if (!host()->there()) return false;
-    if (host_groups_.empty()) return true;
     if (!combined_) {
-        for (HostMean& group : host_groups_) group.combine();
-        host()->combined();
+        for (const HostMean& group : host_groups_) group.combine(means_);
+        host()->offer_means(means_);
         combined_ = true;
     }
-    return host()->combining().empty();
+    return std::all_of(host_groups_.begin(), host_groups_.end(),
+                       [](const HostMean& group) { return group.owing().empty(); });
 }
 
 bool Operation::advance_groups() {
@@ -167,10 +201,15 @@ std::vector<int> Operation::owing() const {
         const std::vector<int> more = transfer->owing();
         ranks.insert(ranks.end(), more.begin(), more.end());
     }
-    if (options_.host) {
-        std::vector<int> more = options_.host->owing();
-        if (more.empty()) more = options_.host->combining();
+    if (host()) {
+        const std::vector<int> more = host()->owing();
         ranks.insert(ranks.end(), more.begin(), more.end());
+    }
+    if (combined_) {
+        for (const HostMean& group : host_groups_) {
+            const std::vector<int> more = group.owing();
+            ranks.insert(ranks.end(), more.begin(), more.end());
+        }
     }
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
@@ -182,12 +221,9 @@ void Operation::finish(arena::Rows out, Result result, const std::vector<arena::
     DBENCH_EXPECT(!host() || options_.in_place || out.data != x_.data);
     if (columns_.count() > 0) {
         for (GroupMean& group : groups_) group.arrive();
-        if (coded() && !options_.in_place) {
-            finish_coded(out, result);
-            if (then) then(columns_);
-        } else {
-            finish_whole(out, result, pieces, then);
-        }
+        find_rows();
+        coded() && !options_.in_place ? finish_coded(out, result, pieces, then)
+                                      : finish_whole(out, result, pieces, then);
     }
     if (host()) host()->read();
     // Who keeps the token, to reclaim the rows, keeps no memory with it.
@@ -197,21 +233,25 @@ void Operation::finish(arena::Rows out, Result result, const std::vector<arena::
     local_sum_.reset();
 }
 
-void Operation::finish_whole(arena::Rows out, Result result,
-                             const std::vector<arena::Columns>& pieces, const Then& then) {
+/// Rows that are read in place, now that they are there.
+void Operation::find_rows() {
     for (const Parcel& parcel : plan_->receive) {
         if (!host() || !host()->with(parcel.rank)) continue;
         for (const int64_t slot : parcel.rows) {
-            slots_[slot] = host()->row(parcel.rank, plan_->slot_rows[slot]);
+            slots_[slot] = host()->row(parcel.rank, plan_->slot_rows[slot]) - before();
         }
     }
+}
+
+void Operation::finish_whole(arena::Rows out, Result result,
+                             const std::vector<arena::Columns>& pieces, const Then& then) {
     const auto sums = result == Result::change ? changes(out) : terms(out);
     for (const arena::Columns piece : pieces) {
         for (const GroupPlan& group : plan_->groups) {
             if (group.local()) {
                 mean_of_rows(group, local_rows(group), piece, out, options_.codec);
-            } else if (on_host(group) && !options_.in_place) {
-                mean_of_rows(group, host()->rows_of(group), piece, out, options_.codec);
+            } else if (on_host(group) && !in_chunks(group)) {
+                mean_of_rows(group, host()->rows_of(group, before()), piece, out, options_.codec);
             }
         }
         for (const GroupMean& group : groups_) group.copy_to(out, piece);
@@ -225,14 +265,47 @@ void Operation::finish_whole(arena::Rows out, Result result,
     }
 }
 
-void Operation::finish_coded(arena::Rows out, Result result) {
-    CodedInput in{
-        options_.codec, x_, columns_, reinterpret_cast<const uint16_t*>(received_.get()), {}};
-    auto spanning = groups_.begin();  // in the order of the plan
-    for (const GroupPlan& group : plan_->groups) {
-        in.group_means.push_back(group.local() ? nullptr : (spanning++)->result());
+void Operation::finish_coded(arena::Rows out, Result result,
+                             const std::vector<arena::Columns>& pieces, const Then& then) {
+    const auto as_words = [](const std::vector<const char*>& rows) {
+        std::vector<const uint16_t*> words;
+        for (const char* row : rows) words.push_back(reinterpret_cast<const uint16_t*>(row));
+        return words;
+    };
+    CodedMixing mixing(*plan_,
+                       {options_.codec, x_, as_words(words_), as_words(slots_), coded_groups()});
+    for (const arena::Columns piece : pieces) {
+        mixing.mix(out, piece, result == Result::change);
+        if (then) then(piece);
     }
-    mix_coded(*plan_, in, out, result == Result::change);
+}
+
+std::vector<CodedGroup> Operation::coded_groups() const {
+    std::vector<CodedGroup> groups;
+    auto chunked = host_groups_.begin();  // both in the order of the plan
+    auto spanning = groups_.begin();
+    for (const GroupPlan& group : plan_->groups) {
+        CodedGroup coded;
+        if (group.local()) {
+            for (const void* row : local_rows(group)) coded.rows.push_back({nullptr, row});
+        } else if (in_chunks(group)) {
+            coded.mean = [mean = chunked++](char* to, arena::Columns columns) {
+                mean->copy_to(to, columns);
+            };
+        } else if (on_host(group)) {
+            for (const void* row : host()->rows_of(group, before())) {
+                coded.rows.push_back({static_cast<const uint16_t*>(row), nullptr});
+            }
+        } else {
+            coded.mean = [this, from = (spanning++)->result()](char* to, arena::Columns columns) {
+                const int64_t size = arena::size_of(x_.type);
+                std::memcpy(to, static_cast<const char*>(from) + columns.begin * size,
+                            static_cast<size_t>(columns.count() * size));
+            };
+        }
+        groups.push_back(std::move(coded));
+    }
+    return groups;
 }
 
 std::vector<std::vector<arena::Term>> Operation::changes(arena::Rows out) const {

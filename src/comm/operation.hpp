@@ -3,8 +3,8 @@
 //
 // Rows of neighbours go in one step, straight from x into receive rows: a row goes once to a rank,
 // however many replicas there use it; or they stay where they are and are read there
-// (in_place.hpp), as are those of small groups. Other groups take the four steps of group_mean.hpp,
-// all groups of the plan at the same time. Messages of one exchange share a tag: both sides start
+// (in_place.hpp), as are those of groups. Other groups take the four steps of group_mean.hpp, all
+// groups of the plan at the same time. Messages of one exchange share a tag: both sides start
 // them in the same order (rows, scatter, gather; by group, then by node), which is the order of
 // arrival.
 
@@ -15,6 +15,7 @@
 #include "arena/codec.hpp"
 #include "arena/kernels.hpp"
 #include "arena/rows.hpp"
+#include "comm/coded_mixing.hpp"
 #include "comm/engine.hpp"
 #include "comm/exchange.hpp"
 #include "comm/group_mean.hpp"
@@ -32,8 +33,8 @@ public:
         bool in_place;    ///< a group's mean may be put into x before `finish`
         bool by_library;  ///< the plan is one group of all replicas, summed by the plane's library
         arena::Codec codec = arena::Codec::identity;  ///< of what travels; not with by_library
-        /// Where not null, rows go this way wherever it leads. Only means in place are written to
-        /// x; else `finish` writes elsewhere.
+        /// Where not null, rows go this way wherever it leads, from x itself if they travel as they
+        /// are. Only means in place are written to x; else `finish` writes elsewhere.
         std::shared_ptr<InPlace> host = nullptr;
     };
 
@@ -65,19 +66,26 @@ protected:
 private:
     enum class Phase : uint8_t { reduce, scatter, gather, library, moved };
 
+    void encode_rows();
     void begin_rows();
     void begin_library();
     void start_groups(void (GroupMean::*list)(int, std::vector<Message>&, std::vector<Message>&));
     bool advance_groups();
-    void finish_coded(arena::Rows out, Result result);
+    bool advance_in_place();
+    void finish_coded(arena::Rows out, Result result, const std::vector<arena::Columns>& pieces,
+                      const Then& then);
     void finish_whole(arena::Rows out, Result result, const std::vector<arena::Columns>& pieces,
                       const Then& then);
+    void find_rows();
     bool coded() const { return options_.codec != arena::Codec::identity; }
-    bool advance_in_place();
-    /// Whether the group's rows are read in place: those of a mean in place by chunks, else whole
+    int64_t travelling_size() const { return arena::size_of(options_.codec, x_.type); }
+    int64_t before() const { return columns_.begin * travelling_size(); }
+    /// Whether a group's rows are read in place: in chunks, of which each rank makes one, or whole
     /// by every rank.
     bool on_host(const GroupPlan& group) const;
+    bool in_chunks(const GroupPlan& group) const;
     std::vector<const void*> local_rows(const GroupPlan& group) const;
+    std::vector<CodedGroup> coded_groups() const;
     std::vector<std::vector<arena::Term>> terms(arena::Rows out) const;
     std::vector<std::vector<arena::Term>> changes(arena::Rows out) const;
 
@@ -92,10 +100,12 @@ private:
     std::shared_ptr<char> received_;     // [rows that arrive, columns.count()], as they travel
     std::vector<const char*> slots_;     // per slot: where column 0 is, or would be
     std::shared_ptr<char> sent_;         // [rows that are sent, columns.count()], with a codec
+    std::vector<const char*> words_;     // per local row: these, like slots_; null: not encoded
     std::shared_ptr<char> local_sum_;    // [columns.count()], for the library
     std::vector<GroupMean> groups_;      // those that span ranks
-    std::vector<HostMean> host_groups_;  // those of this host
-    bool combined_ = true;               // whether this rank's part of these is made
+    std::vector<HostMean> host_groups_;  // those of this host in chunks
+    HeldRows means_;                     // where this rank's chunks of these go
+    bool combined_ = true;               // whether they are made
     Phase phase_ = Phase::moved;
     std::unique_ptr<Transfer> rows_, step_;  // of neighbours; of the groups' present phase
 };

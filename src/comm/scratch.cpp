@@ -6,6 +6,7 @@
 namespace dbench::comm {
 
 struct ScratchPool::Shelf {
+    const arena::Memory memory;  // null: any
     std::mutex mutex;
     std::vector<arena::Buffer> free;
     int64_t in_use = 0, most_in_use = 0, on_shelf = 0;  // bytes
@@ -23,12 +24,16 @@ struct ScratchPool::Shelf {
             free.erase(std::next(found).base());
             on_shelf -= buffer.bytes();
         } else {
-            buffer = arena::Buffer(arena::DType::float64, 0, 1, (bytes + 7) / 8);
+            const int64_t elements = (bytes + 7) / 8;
+            buffer = memory ? arena::Buffer(arena::DType::float64, 0, 1, elements, memory)
+                            : arena::Buffer(arena::DType::float64, 0, 1, elements);
         }
         in_use += buffer.bytes();
         most_in_use = std::max(most_in_use, in_use);
         return buffer;
     }
+
+    explicit Shelf(arena::Memory from = nullptr) : memory(std::move(from)) {}
 
     // What lies idle never exceeds what was once needed at a time: the oldest goes first.
     void give_back(arena::Buffer buffer) {
@@ -36,7 +41,7 @@ struct ScratchPool::Shelf {
         in_use -= buffer.bytes();
         on_shelf += buffer.bytes();
         free.push_back(std::move(buffer));
-        while (on_shelf > most_in_use) {
+        while (!memory && on_shelf > most_in_use) {
             on_shelf -= free.front().bytes();
             free.erase(free.begin());
         }
@@ -44,6 +49,8 @@ struct ScratchPool::Shelf {
 };
 
 ScratchPool::ScratchPool() : shelf_(std::make_shared<Shelf>()) {}
+ScratchPool::ScratchPool(arena::Memory memory)
+    : shelf_(std::make_shared<Shelf>(std::move(memory))) {}
 
 std::shared_ptr<char> ScratchPool::take(int64_t bytes) {
     auto buffer = std::make_shared<arena::Buffer>(shelf_->take(std::max<int64_t>(bytes, 64)));

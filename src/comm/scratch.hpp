@@ -15,6 +15,8 @@ namespace dbench::comm {
 class ScratchPool {
 public:
     ScratchPool();
+    /// Of that memory, of which others may keep what they have once seen: blocks stay.
+    explicit ScratchPool(arena::Memory memory);
 
     /// A block of at least `bytes` bytes, 64-byte aligned, contents undefined. It goes back to the
     /// pool when the last copy of the handle goes.

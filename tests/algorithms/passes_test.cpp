@@ -1,10 +1,11 @@
 // How often a step passes over rows: no clock disturbs that (docs/measuring.md).
 
-#include <map>
+#include <optional>
 
 #include "algorithms/stepper_run.hpp"
 #include "arena/traffic.hpp"
 #include "catch.hpp"
+#include "comm/environment.hpp"
 #include "comm/ranks.hpp"
 
 using namespace dbench;
@@ -34,12 +35,15 @@ std::ostream& operator<<(std::ostream& out, const Passes& passes) {
     return out << passes.read << " read, " << passes.written << " written";
 }
 
-/// Rows that the kernels of a rank have read and written, per replica, in the third iteration.
-Passes passes(comm::World& world, const Json& algorithm, const Json& optimizer, bool exchanges) {
+/// Rows that the kernels of a rank have read and written, per replica, in the third iteration; or
+/// those of one kind.
+Passes passes(comm::World& world, const Json& algorithm, const Json& optimizer, bool exchanges,
+              arena::Codec message = arena::Codec::identity,
+              std::optional<arena::Kernel> kind = {}) {
     const Json resolved = resolve_algorithm(algorithm);
     const auto& row = *base::find_entry(algorithm_table(), resolved.at("type").get<std::string>());
     Run run(world, row, resolved, resolve_optimizer(optimizer, "/optimizer"),
-            exchanges ? nullptr : std::make_shared<Alone>());
+            exchanges ? nullptr : std::make_shared<Alone>(), {}, message);
     run.stepper->attach(run.table, run.g.rows());
     Silent silent;
     for (int64_t t = 0;; ++t) {
@@ -49,8 +53,9 @@ Passes passes(comm::World& world, const Json& algorithm, const Json& optimizer, 
             t, 0.1, [&](const auto& ready) { ready(run.layout.all()); }, record, silent);
         if (t < 2) continue;
         const double rows = 4.0 * static_cast<double>(run.layout.columns() * run.x.count);
-        return {static_cast<double>(arena::traffic.read) / rows,
-                static_cast<double>(arena::traffic.written) / rows};
+        const arena::Traffic bytes =
+            kind ? arena::traffic[static_cast<size_t>(*kind)] : arena::total(arena::traffic);
+        return {static_cast<double>(bytes.read) / rows, static_cast<double>(bytes.written) / rows};
     }
 }
 
@@ -78,17 +83,29 @@ TEST_CASE("A step of one process passes over each row as often as is known") {
     CHECK(passes(world, kCentralized, kSgd, true) == Passes{4 + 1.0 / 8, 3});
 }
 
-TEST_CASE("A rank reads the rows of its neighbours once") {
-    for (const auto& [order, expected] :
-         std::map<Json, Passes>{{kAtc, {6, 3}}, {kAwc, {6, 3}}, {kCta, {6, 3}}}) {
-        for (const std::string& problem :
-             comm::tests::play(kReplicas, [&](comm::World& world) -> std::string {
-                 const Passes found = passes(world, order, kSgd, true);
-                 std::ostringstream text;
-                 text << found;
-                 return found == expected ? "" : order.dump() + ": " + text.str();
-             })) {
-            CHECK(problem == "");
+TEST_CASE("A rank reads the rows of its neighbours once, where they lie or where they have come") {
+    using arena::Kernel;
+    const auto check = [](arena::Codec codec, std::optional<Kernel> kind, Passes expected) {
+        for (const Json& order : {kAtc, kAwc, kCta}) {
+            for (const std::string& problem :
+                 comm::tests::play(kReplicas, [&](comm::World& world) -> std::string {
+                     const Passes found = passes(world, order, kSgd, true, codec, kind);
+                     std::ostringstream text;
+                     text << found;
+                     return found == expected ? "" : order.dump() + ": " + text.str();
+                 })) {
+                CHECK(problem == "");
+            }
         }
+    };
+    for (const char* in_place : {"0", "1"}) {
+        const comm::tests::Environment setting("DBENCH_READ_IN_PLACE", in_place);
+        check(arena::Codec::identity, {}, {6, 3});
+        check(arena::Codec::identity, Kernel::mixing, {3, 1});  // its row and two neighbours'; W x
+        check(arena::Codec::identity, Kernel::update, {3, 2});  // x, g, v; x, v
+        check(arena::Codec::bfloat16, {}, {6, 3.5});
+        check(arena::Codec::bfloat16, Kernel::codec, {1, 0.5});  // its row; its words
+        check(arena::Codec::bfloat16, Kernel::mixing, {2, 1});   // the words of two neighbours
+        check(arena::Codec::bfloat16, Kernel::update, {3, 2});
     }
 }

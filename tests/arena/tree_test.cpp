@@ -62,7 +62,11 @@ T definition(What what, const Rows& x, Interval node, int64_t column) {
 
 void reduce(What what, DType type, int64_t n, std::span<const Summand> summands, void* out,
             Columns columns) {
-    (what == What::sum ? tree_sum : tree_mean)(type, n, summands, out, columns);
+    if (what == What::sum) {
+        tree_sum(type, n, summands, out, columns);
+    } else {
+        tree_mean(type, n, summands, out, columns);
+    }
 }
 
 std::vector<Summand> leaves_of(const Rows& x) {

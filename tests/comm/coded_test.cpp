@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "catch.hpp"
+#include "comm/counting_planes.hpp"
+#include "comm/environment.hpp"
 #include "comm/mixing_checks.hpp"
 
 namespace dbench::comm::tests {
@@ -125,10 +127,43 @@ TEST_CASE("A coded all-reduce is the rounded mean of rounded rows, whatever the 
             }
             for (int ranks = 2; ranks <= std::min(n, 4); ++ranks) {
                 for (const std::string& problem : play(ranks, [&](World& world) {
-                         return difference(reduce(world).rows(), expected.rows(), layout.columns());
+                         return check_all_reduce(world, n, layout, type, expected, codec);
                      })) {
                     CHECK(problem == "");
                 }
+            }
+        }
+    }
+}
+
+TEST_CASE("Rows that stay are read in place, whatever they travel as and however large the group") {
+    const arena::Layout layout = awkward_layout();
+    const DenseSchedule ring = circulant(4, {1, -1}), everybody = complete(12);
+    for (const DenseSchedule* schedule : {&ring, &everybody}) {
+        for (const arena::Codec codec : {arena::Codec::identity, arena::Codec::bfloat16}) {
+            const arena::DType type = arena::DType::float32;
+            const arena::Buffer expected = mixed_alone(*schedule, layout, type, codec);
+            for (const char* in_place : {"0", "1"}) {
+                const Environment setting("DBENCH_READ_IN_PLACE", in_place);
+                Traffic sent;
+                const auto count = [&](Membership& member) {
+                    member.rows = std::make_unique<CountingRows>(std::move(member.rows), sent);
+                };
+                for (const std::string& problem : play(
+                         4,
+                         [&](World& world) {
+                             const Placement placement{schedule->size(), 4};
+                             Exchange exchange(world, placement, layout, schedule,
+                                               Reduction::reproducible, codec);
+                             const arena::Buffer start =
+                                 replicas(layout, type, placement.begin(world.rank()),
+                                          placement.count(world.rank()));
+                             return check_lent(exchange, layout, start, expected);
+                         },
+                         count)) {
+                    CHECK(problem == "");
+                }
+                CHECK((sent.bytes == 0) == (std::string(in_place) == "1"));
             }
         }
     }

@@ -29,16 +29,24 @@ TEST_CASE("Rows that a rank offers are seen by another, and given back") {
         const arena::Buffer mine(arena::DType::float64, world.rank(), 1, 64,
                                  [&](int64_t bytes) { return memory.allocate(bytes); });
         const arena::Buffer elsewhere(arena::DType::float64, world.rank(), 1, 64);
-        if (!memory.holds(mine.rows())) return "its own memory is not known";
-        if (memory.holds(elsewhere.rows())) return "other memory is taken for its own";
+        if (!memory.holds(mine.rows().data)) return "its own memory is not known";
+        if (memory.holds(elsewhere.rows().data)) return "other memory is taken for its own";
         set(mine.rows(), 0, 5, 100.0 + world.rank());
         const uint64_t number = memory.next().value();
         if (memory.rows_of(other, number + 1)) return "rows are seen before they are offered";
-        memory.offer(number, mine.rows());
+        const auto lent = memory.offer(number, {mine.rows().at(0, 5), 8});
         world.barrier();
         const auto theirs = memory.rows_of(other, number);
         if (!theirs) return "offered rows are not seen";
-        if (get(*theirs, 0, 5) != 100.0 + other) return "other rows are seen";
+        const auto value = [](const char* at) { return *reinterpret_cast<const double*>(at); };
+        if (value(theirs->data) != 100.0 + other) return "other rows are seen";
+        if (value(theirs->at(1)) != 0) return "the next row is not a stride further";
+        if (memory.means_of(other, number)) return "means are seen before they are offered";
+        world.barrier();
+        const auto made = memory.offer_means(number, {mine.rows().at(0, 6), 0});
+        world.barrier();
+        const auto means = memory.means_of(other, number);
+        if (!means || value(means->data) != 0) return "offered means are not seen";
         if (memory.has_read(other, number) && world.rank() == 1) return "nobody has read yet";
         world.barrier();
         memory.read(number);

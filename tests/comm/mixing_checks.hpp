@@ -142,9 +142,10 @@ inline std::string check_mixing(World& world, const DenseSchedule& schedule,
 
 /// Bytes of a row's tree mean: what every replica holds after an all-reduce.
 inline std::string check_all_reduce(World& world, int n, const arena::Layout& layout,
-                                    arena::DType type, const arena::Buffer& expected) {
+                                    arena::DType type, const arena::Buffer& expected,
+                                    arena::Codec codec = arena::Codec::identity) {
     const Placement placement{n, world.size()};
-    Exchange exchange(world, placement, layout, nullptr, Reduction::reproducible);
+    Exchange exchange(world, placement, layout, nullptr, Reduction::reproducible, codec);
     const arena::Buffer x =
         replicas(layout, type, placement.begin(world.rank()), placement.count(world.rank()));
     std::vector<Token> tokens;

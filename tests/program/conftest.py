@@ -36,11 +36,15 @@ class Dbench:
         self.environment["OMPI_MCA_btl_base_warn_component_unused"] = "0"
         self.environment["PMIX_MCA_psec"] = "native"   # munge, where it does not run, is waited for
 
-    def spec(self, changes=None, name="spec.json", **more):
-        """A file with SMALL changed; None removes a key."""
+    def text(self, changes=None, **more):
+        """SMALL changed; None removes a key."""
         spec = {**SMALL, **(changes or {}), **more}
+        return json.dumps({k: v for k, v in spec.items() if v is not None})
+
+    def spec(self, changes=None, name="spec.json", **more):
+        """A file with SMALL changed."""
         path = self.folder / name
-        path.write_text(json.dumps({k: v for k, v in spec.items() if v is not None}))
+        path.write_text(self.text(changes, **more))
         return str(path)
 
     def command(self, *words, ranks=None):

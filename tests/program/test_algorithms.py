@@ -91,7 +91,7 @@ ASYNCHRONOUS = {"ad_psgd": {"algorithm": "ad_psgd", "graph": "random_matching"},
 CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "implementation": None,
        "data": {"type": "shapes", "train": 240, "test": 48, "batch_size": 8},
        "optimizer": {"type": "sgd", "lr": 0.05}, "length": {"iterations": 7},
-       "profile": {"after": True}}
+       "evaluate": {"every": None, "replicas": 2}, "profile": {"after": True}}
 
 
 def test_every_algorithm_is_tried(dbench):
@@ -100,7 +100,7 @@ def test_every_algorithm_is_tried(dbench):
     assert {name.split()[0] for name in ALGORITHMS} | set(ASYNCHRONOUS) == names
 
 
-IMAGES = {**CNN, "replicas": 4, "length": {"iterations": 80},
+IMAGES = {**CNN, "replicas": 4, "length": {"iterations": 40},
           "optimizer": {"type": "sgd", "lr": 0.1},
           "data": {"type": "fashion_mnist", "batch_size": 16,
                    "limit": {"train": 4000, "test": 500}},
@@ -122,7 +122,7 @@ def on_images(shared):
 def test_trains_real_images_better_than_chance(on_images, name):
     run = on_images.result(name)
     # chance: 0.1, its deviation on 500 images 0.013
-    assert read(run, "evaluations/mean_accuracy")[-1] > 0.2
+    assert read(run, "evaluations/mean_accuracy")[-1] > 0.15
 
 
 # Per iteration t of 7, with period 3 on a ring of 6: rows that a replica sends, and averagings.

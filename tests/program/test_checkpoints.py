@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 from conftest import ROOT
 from results import differences, read
+from together import Together
 
 CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "implementation": None,
        "algorithm": "dsgd",
        "data": {"type": "shapes", "train": 240, "test": 48, "batch_size": 8, "augment": True},
-       "optimizer": {"type": "sgd", "lr": 0.02}, "length": {"iterations": 160},
+       "optimizer": {"type": "sgd", "lr": 0.02}, "length": {"iterations": 100},
        "profile": {"every": {"iterations": 3}},
        "evaluate": {"every": {"iterations": 50}}, "checkpoint": {"every": {"iterations": 10}}}
 STATES = {  # every kind of state
@@ -38,7 +39,7 @@ STATES = {  # every kind of state
                                  "graph": {"type": "star", "weights": "column"}},
     "public copies, keyed noise": {"algorithm": "beer", "message": {"type": "qsgd", "bits": 4}},
     "linearised anew": {"algorithm": {"type": "ntk_dfl", "steps": 4, "candidates": 2},
-                        "model": {"type": "mlp", "hidden": [2]}, "length": {"iterations": 100},
+                        "model": {"type": "mlp", "hidden": [2]}, "length": {"iterations": 80},
                         "data": {"type": "shapes", "train": 120, "test": 24, "batch_size": 2},
                         "graph": {"type": "epidemic", "degree": 2}},
     "vectors of links": {"algorithm": "powergossip"},
@@ -90,10 +91,14 @@ STOPS = int(os.environ.get("DBENCH_TEST_STOPS", "2"))
 SEED = int(os.environ.get("DBENCH_TEST_SEED", "0"))
 
 
+@pytest.fixture(scope="module")
+def wholes(shared):
+    return Together(shared, "whole", {state: {**CNN, **STATES[state]} for state in STATES})
+
+
 @pytest.mark.parametrize("state", STATES)
-def test_goes_on_to_the_bit(dbench, state):
-    spec = dbench.spec({**CNN, **STATES[state]})
-    whole = dbench.run(spec, "whole.h5")
+def test_goes_on_to_the_bit(dbench, wholes, state):
+    spec, whole = wholes.specs[state], wholes.result(state)
     path = str(dbench.folder / "parts.h5")
     generator = np.random.default_rng([len(state), SEED])
     asked = [signal.SIGUSR1, signal.SIGTERM][generator.integers(2)]
@@ -129,7 +134,7 @@ def test_goes_on_to_the_bit(dbench, state):
 
 
 def test_goes_on_with_other_ranks(dbench):
-    spec = dbench.spec({**CNN, "algorithm": "qg_dsgdm"})
+    spec = dbench.spec({**CNN, "algorithm": "qg_dsgdm", "length": {"iterations": 160}})
     whole = dbench.run(spec, "whole.h5", ranks=2)
     path = str(dbench.folder / "parts.h5")
     # mpirun passes SIGUSR1 on; after a SIGTERM it kills the ranks by itself.

@@ -222,17 +222,26 @@ CONFIGS = [path for path in sorted((ROOT / "configs").rglob("*.json"))
            if path.parent.name != "sweeps"]  # no specs
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
-def test_every_config_has_a_head_comment_and_resolves(dbench, path):
-    text = path.read_text()
-    assert text.startswith("//") and "Cost:" in text and "Expected:" in text
-    generated = path.parent.name == "quickstart"
+def test_every_config_has_a_head_comment_and_resolves(dbench):
     files = ('"cifar10"', '"fashion_mnist"', '"wikitext2"', '"text"', '"base"')
-    if generated or not any(word in text for word in files):
-        dbench("check", path)
-    else:   # the data may not be there: everything else must be right
-        done = dbench("check", path, expect=2)
-        assert "DBENCH_DATA" in done.stderr
+    alone, others = [], []
+    for path in CONFIGS:
+        text = path.read_text()
+        assert text.startswith("//") and "Cost:" in text and "Expected:" in text, path
+        alone_here = path.parent.name == "quickstart" or not any(word in text for word in files)
+        (alone if alone_here else others).append(path)
+    dbench("check", *alone)
+    # The data may not be there: everything else must be right.
+    told = json.loads(dbench("check", "--json", *others, expect=2).stdout)
+    assert [path for path in others if "DBENCH_DATA" not in told[str(path)].get("error", "")] == []
+
+
+def test_check_of_several_specs_tells_of_each(dbench):
+    good, bad = dbench.spec(), dbench.spec(model="resnet21", name="bad.json")
+    done = dbench("check", good, bad, "nowhere.json", good, ranks=2, expect=2)
+    lines = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert len(lines) == 2 and "bad.json: /model/type" in lines[0] and "nowhere" in lines[1]
+    assert done.stdout.count(f"{good}: 30730 parameters, memory per rank ") == 2
 
 
 def test_result_file(dbench):

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -36,3 +37,17 @@ def test_doctor_tells_of_cuda():
     assert "built" in cuda
     assert has_gpu() or "no device" in cuda
     assert re.search(r"NCCL\W+.*\d+\.\d+", doctor.stdout)
+
+
+def test_kernels_are_compiled_for_every_element_type_and_none_spills():
+    found = shutil.which("cuobjdump") or "/usr/local/cuda/bin/cuobjdump"
+    if not Path(found).exists():
+        pytest.skip("no cuobjdump: it comes with nvcc")
+    library = Path(PROGRAM).parent / "libdbench_arena.a"
+    told = subprocess.run([found, "--dump-resource-usage", library], check=True,
+                          capture_output=True, text=True).stdout
+    used = re.findall(r"Function (\w*run_on_device\w+):\s+REG:\d+ STACK:(\d+).* LOCAL:(\d+)", told)
+    source = Path(__file__).resolve().parents[2] / "src/arena/cuda/kernels.cu"
+    wanted = re.findall(r"^template void on_device\(", source.read_text(), re.M)
+    assert len({name for name, *_ in used}) == len(wanted) > 30
+    assert not [name for name, stack, local in used if int(stack) or int(local)]

@@ -31,8 +31,8 @@ def adapted(words):
     text = [re.split(r"\s{2,}", w)[0] for w in words[1:]]
     if "/replicas=48" in words:  # goes on where a run was interrupted: here none was
         text += ["--output", "results/more.h5"]
-    if text == ["conform"]:
-        text += ["--quick"]  # without what takes thousands of iterations
+    if text[0] == "conform" and "gradient_tracking" not in text:
+        text = ["conform", "dsgd", "--quick"]  # tests of conform/ and test_algorithms.py try all
     anew = [] if {"--resume", "--overwrite"} & set(words) else ["--overwrite"]
     return [PROGRAM, *text] + (SHORT + anew if "run" in words[:2] else [])
 

@@ -8,7 +8,7 @@ import time
 import h5py
 import pytest
 from results import differences
-from test_failures import children, wait_for_rows
+from test_failures import LONG, children, wait_for_rows
 from together import Together
 
 MLP = {"model": {"type": "mlp", "hidden": [16]}, "replicas": 8,
@@ -28,6 +28,11 @@ METHODS = {
     "momentum": {"algorithm": "qg_dsgdm", "graph": "ring", "optimizer": "sgd"},
     "tracking": {"algorithm": {"type": "gradient_tracking", "form": "diging"}, "graph": "ring",
                  "optimizer": "sgd"},
+    "a large group": {"algorithm": "dsgd", "graph": "complete", "replicas": 12},
+    **{f"16 bits {method}": {"message": "bfloat16", **changes} for method, changes in {
+        "ring": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}, "graph": "ring"},
+        "complete": {"algorithm": "dsgd", "graph": "complete"},
+        "centralized": {"algorithm": "centralized"}}.items()},
 }
 
 
@@ -81,8 +86,8 @@ def test_a_rank_that_dies_while_its_rows_are_read(dbench, order):
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_rank_that_stands_still_is_named(dbench, order):
     dbench.environment["DBENCH_TIMEOUT"] = "2"
-    spec = dbench.spec(MLP, implementation=None, graph="ring", evaluate={"every": None},
-                       algorithm={"type": "dsgd", "order": order}, length={"iterations": 10 ** 6},
+    spec = dbench.spec({**MLP, **LONG}, implementation=None, graph="ring",
+                       algorithm={"type": "dsgd", "order": order},
                        profile={"norms": False, "variance": {"kind": "off"}})
     run = dbench.start("run", spec, "--output", "out.h5", ranks=4)
     wait_for_rows(dbench.folder / "out.h5", 20)

@@ -190,8 +190,7 @@ def test_damage_is_found_by_doctor_and_on_resume(dbench):
 
 def test_slow_rows_have_checksums_too(dbench):
     """Chunks that fill slowly are written in place without one, and with one when the run ends."""
-    spec = dbench.spec({**LONG, "data": {"type": "shapes", "train": 4096, "test": 64,
-                                         "batch_size": 128}, "model": {"type": "cnn", "width": 8}})
+    spec = dbench.spec({**LONG, "delays": [{"seconds": 0.2}]})
     run = dbench.start("run", spec, "--output", "out.h5")
     path = dbench.folder / "out.h5"
     wait_for_rows(path)

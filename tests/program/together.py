@@ -1,5 +1,6 @@
-"""Many short runs in one start for each number of ranks: starting costs more than such a run."""
+"""Many short runs, or checks, in one start: starting costs more than such a run."""
 
+import json
 import subprocess
 
 import h5py
@@ -38,3 +39,26 @@ def complete(path):
             return file.attrs["status"] == b"complete"
     except OSError:
         return False
+
+
+def checked(dbench, specs):
+    """What `dbench check --json` says of each of `specs`, files or texts of files by name, in one
+    start: a found object, or one whose "error" is the message, which standard error has in a line
+    of its own. Nothing of the libraries may come through."""
+    files = {}
+    for k, (name, spec) in enumerate(specs.items()):
+        files[name] = path = dbench.folder / f"checked-{k}.json"
+        path.write_bytes(spec.encode() if isinstance(spec, str) else spec)
+    wanted = set(files.values())
+    done = subprocess.run(dbench.command("check", "--json", *wanted), cwd=dbench.folder,
+                          env=dbench.environment, capture_output=True, timeout=300)
+    told = json.loads(done.stdout)
+    assert set(told) == {str(path) for path in wanted}
+    found = {name: told[str(path)] for name, path in files.items()}
+    refused = [one["error"] for one in found.values() if "error" in one]
+    errors = done.stderr.decode(errors="replace")
+    assert errors.count("error:") == len(refused), errors
+    assert done.returncode == (2 if refused else 0), errors
+    for word in ("exception", "std::", "c10", "terminate"):
+        assert word not in errors, errors
+    return found

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "catch.hpp"
+#include "data/dataset.hpp"
 #include "train/run_plan.hpp"
 
 namespace dbench::train {
@@ -120,8 +121,9 @@ TEST_CASE("a plan is in iterations") {
     CHECK(plan_training(read(R"({"delays": [{"seconds": 1}]})"), run, 330).apart > 1);
     CHECK(plan.profile.rows.count(30) == 15);
     CHECK_FALSE(plan.profile.variance.ever());
-    CHECK(plan_evaluation(spec).replicas == std::vector<int64_t>{0, 2});
-    CHECK(plan_evaluation(read()).replicas.size() == 4);
+    const auto test = data::load_data(data::resolve_data("shapes", ""), {4, 1}).test;
+    CHECK(plan_evaluation(spec, *test).replicas == std::vector<int64_t>{0, 2});
+    CHECK(plan_evaluation(read(), *test).replicas.size() == 4);
     CHECK_THROWS_WITH(run_length(read(R"({"length": {"iterations": 1e300}})"), batches),
                       ContainsSubstring("/length") && ContainsSubstring("10^12"));
 }

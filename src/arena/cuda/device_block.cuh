@@ -1,0 +1,60 @@
+#pragma once
+// A block on a CUDA device: its threads share the iterations of a loop and wait at its end. Scratch
+// is shared memory.
+
+#include <cuda_runtime.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "arena/kernels/block.hpp"
+
+namespace dbench::arena {
+
+inline constexpr int kThreads = 256;  ///< of a block
+
+class DeviceBlock : public ThreadedBlock<DeviceBlock> {
+public:
+    using ThreadedBlock::ThreadedBlock;
+
+    template <class Work>
+    DBENCH_INLINE void for_each(int64_t count, const Work& work) const {
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+        for (int64_t c = threadIdx.x; c < count; c += kThreads) work(c);
+        __syncthreads();
+#endif
+    }
+};
+
+template <class Body>
+__global__ void __launch_bounds__(kThreads) run_on_device(const Body body) {
+    extern __shared__ __align__(64) char scratch[];
+    __shared__ DeviceBlock::Stage stage;
+    DeviceBlock block(scratch, stage);
+    body(block, blockIdx.x);
+}
+
+inline void expect(cudaError_t result, const char* what) {
+    if (result == cudaSuccess) return;
+    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(result));
+}
+
+/// Enqueues the whole grid of `body`, whose memory (plan and layout too) a device can read. Throws
+/// std::runtime_error where CUDA refuses, such as for more scratch than a block may have.
+template <class Body>
+void on_device(const Body& body, cudaStream_t stream) {
+    const auto blocks = static_cast<unsigned>(body.blocks());
+    const auto bytes = static_cast<int>(body.scratch_bytes());
+    if (blocks == 0) return;
+    constexpr int kAlways = 40 * 1024;  // bytes of scratch that need no asking
+    if (bytes > kAlways) {
+        expect(cudaFuncSetAttribute(run_on_device<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    bytes),
+               "a kernel's scratch");
+    }
+    run_on_device<<<blocks, kThreads, static_cast<size_t>(bytes), stream>>>(body);
+    expect(cudaGetLastError(), "a kernel's launch");
+}
+
+}  // namespace dbench::arena

@@ -1,0 +1,57 @@
+// The kernels of this room for CUDA devices.
+
+#include "arena/cuda/device_block.cuh"
+#include "arena/kernels/accum_adam.hpp"
+#include "arena/kernels/adam.hpp"
+#include "arena/kernels/adaptive.hpp"
+#include "arena/kernels/convert.hpp"
+#include "arena/kernels/plain.hpp"
+#include "arena/kernels/qg_adam.hpp"
+#include "arena/kernels/sgd.hpp"
+#include "arena/kernels/squares.hpp"
+#include "arena/kernels/tree_moments.hpp"
+#include "arena/kernels/tree_sum.hpp"
+#include "arena/kernels/weighted_sums.hpp"
+
+namespace dbench::arena {
+
+template void on_device(const Sgd<float>&, cudaStream_t);
+template void on_device(const Sgd<double>&, cudaStream_t);
+template void on_device(const Adam<float>&, cudaStream_t);
+template void on_device(const Adam<double>&, cudaStream_t);
+template void on_device(const AccumAdam<float>&, cudaStream_t);
+template void on_device(const AccumAdam<double>&, cudaStream_t);
+template void on_device(const QgAdam<float>&, cudaStream_t);
+template void on_device(const QgAdam<double>&, cudaStream_t);
+template void on_device(const QgAdamMoments<float>&, cudaStream_t);
+template void on_device(const QgAdamMoments<double>&, cudaStream_t);
+template void on_device(const Dadam<float>&, cudaStream_t);
+template void on_device(const Dadam<double>&, cudaStream_t);
+template void on_device(const LargestMoments<float>&, cudaStream_t);
+template void on_device(const LargestMoments<double>&, cudaStream_t);
+template void on_device(const DescentBySize<float>&, cudaStream_t);
+template void on_device(const DescentBySize<double>&, cudaStream_t);
+template void on_device(const AdaptiveApproach<float>&, cudaStream_t);
+template void on_device(const AdaptiveApproach<double>&, cudaStream_t);
+template void on_device(const Squares<float>&, cudaStream_t);
+template void on_device(const Squares<double>&, cudaStream_t);
+template void on_device(const WeightedSums<float>&, cudaStream_t);
+template void on_device(const WeightedSums<double>&, cudaStream_t);
+template void on_device(const TreeSum<float>&, cudaStream_t);
+template void on_device(const TreeSum<double>&, cudaStream_t);
+template void on_device(const TreeMoments<float>&, cudaStream_t);
+template void on_device(const TreeMoments<double>&, cudaStream_t);
+template void on_device(const Convert<Encode, float, uint16_t>&, cudaStream_t);
+template void on_device(const Convert<Encode, double, uint16_t>&, cudaStream_t);
+template void on_device(const Convert<Decode, uint16_t, float>&, cudaStream_t);
+template void on_device(const Convert<Decode, uint16_t, double>&, cudaStream_t);
+template void on_device(const Convert<Quantize, float, float>&, cudaStream_t);
+template void on_device(const Convert<Quantize, double, double>&, cudaStream_t);
+template void on_device(const Zero<float>&, cudaStream_t);
+template void on_device(const Zero<double>&, cudaStream_t);
+template void on_device(const Copy<float>&, cudaStream_t);
+template void on_device(const Copy<double>&, cudaStream_t);
+template void on_device(const Scale<float>&, cudaStream_t);
+template void on_device(const Scale<double>&, cudaStream_t);
+
+}  // namespace dbench::arena

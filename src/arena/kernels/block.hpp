@@ -1,0 +1,101 @@
+#pragma once
+// How a kernel of this room is written: once, for the host, for a device, and for the emulation of
+// one. A body is what one block of its grid does: a sequence of loops, each of whose iterations is
+// independent of the others. All threads of a block wait for each other at the end of a loop;
+// blocks run in any order. A body has
+//
+//     int64_t blocks() const;         how many blocks its grid has
+//     int64_t scratch_bytes() const;  what one block needs of them
+//     void operator()(Block&, int64_t index) const;
+//
+// and a block, of whichever kind, has
+//
+//     for_each(count, work)             work(c) for c in [0, count), in any order
+//     add_squares(lanes, count, value)  value(c)^2 into its lane (lanes.hpp), each value taken once
+//     add_squares_of(lanes, count, x)   the same of an array
+//     scratch<V>(count)                 uninitialised memory of this block, 64-byte aligned
+//     prefetch(data, count)             data that the next block will read
+//     copy_past_caches(count, from, to)
+//
+// Memory is written inside loops only; between them stands what all threads compute alike.
+
+#include <algorithm>
+#include <type_traits>
+
+#include "arena/lanes.hpp"
+#include "arena/loops.hpp"
+
+namespace dbench::arena {
+
+/// Bytes of `count` values in a block's scratch.
+template <class V>
+constexpr int64_t scratch_for(int64_t count) {
+    return (count * static_cast<int64_t>(sizeof(V)) + 63) / 64 * 64;
+}
+
+/// Calls work(std::true_type{}) or work(std::false_type{}): a flag that an inner loop need not
+/// test.
+template <class Work>
+DBENCH_INLINE void with_flag(bool flag, const Work& work) {
+    if (flag) {
+        work(std::true_type{});
+    } else {
+        work(std::false_type{});
+    }
+}
+
+/// What blocks of many threads have in common. Derived has for_each.
+template <class Derived>
+class ThreadedBlock {
+public:
+    static constexpr int64_t kStage = 1024;  ///< values that wait for their lanes at a time
+    using Stage = double[kStage];
+
+    DBENCH_INLINE ThreadedBlock(char* scratch, void* stage) : scratch_(scratch), stage_(stage) {}
+
+    template <class V>
+    DBENCH_INLINE V* scratch(int64_t count) {
+        V* const taken = reinterpret_cast<V*>(scratch_);
+        scratch_ += scratch_for<V>(count);
+        return taken;
+    }
+
+    /// Threads compute the values, and a thread for each lane adds them in their order.
+    template <class Value>
+    DBENCH_INLINE void add_squares(Lanes& lanes, int64_t count, const Value& value) {
+        using V = decltype(value(int64_t{}));
+        static_assert(sizeof(V) <= sizeof(double));
+        V* const stage = static_cast<V*>(stage_);
+        for (int64_t begin = 0; begin < count; begin += kStage) {
+            const int64_t left = count - begin, here = left < kStage ? left : kStage;
+            derived().for_each(here, [&](int64_t c) { stage[c] = value(begin + c); });
+            derived().for_each(kLanes, [&](int64_t lane) {
+                double sum = lanes.sum[lane];
+                for (int64_t c = lane; c < here; c += kLanes) {
+                    const double x = stage[c];
+                    sum += x * x;
+                }
+                lanes.sum[lane] = sum;
+            });
+        }
+    }
+    template <class T>
+    DBENCH_INLINE void add_squares_of(Lanes& lanes, int64_t count, const T* values) {
+        add_squares(lanes, count, [=](int64_t c) { return values[c]; });
+    }
+
+    template <class T>
+    DBENCH_INLINE void prefetch(const T*, int64_t) const {}
+    template <class T>
+    DBENCH_INLINE void copy_past_caches(int64_t count, const T* from, T* to) {
+        derived().for_each(count, [=](int64_t c) { to[c] = from[c]; });
+    }
+
+private:
+    DBENCH_INLINE Derived& derived() { return static_cast<Derived&>(*this); }
+
+    char* scratch_;
+    void* stage_;
+};
+
+}  // namespace dbench::arena

@@ -1,0 +1,51 @@
+#pragma once
+// A block of an emulated device: the code of a device's block, whose threads take the iterations of
+// a loop in an arbitrary order. A body that depends on it gives other bits than the host.
+
+#include <numeric>
+#include <vector>
+
+#include "arena/kernels/block.hpp"
+
+namespace dbench::arena {
+
+class EmulatedBlock : public ThreadedBlock<EmulatedBlock> {
+public:
+    /// `scratch` and `stage` have the bytes that a body and ThreadedBlock ask for.
+    EmulatedBlock(char* scratch, void* stage, uint64_t order)
+        : ThreadedBlock(scratch, stage), order_(order) {}
+
+    template <class Work>
+    void for_each(int64_t count, const Work& work) {
+        if (count < 1) return;
+        // Steps of a size that has no divisor in common with `count` meet every iteration once.
+        order_ = order_ * 6364136223846793005u + 1442695040888963407u;
+        const int64_t start = static_cast<int64_t>((order_ >> 33) % static_cast<uint64_t>(count));
+        int64_t step = 1 + static_cast<int64_t>((order_ >> 40) % static_cast<uint64_t>(count));
+        while (std::gcd(step, count) != 1) ++step;
+        int64_t c = start;
+        for (int64_t k = 0; k < count; ++k) {
+            work(c);
+            c = (c + step) % count;
+        }
+    }
+
+private:
+    uint64_t order_;
+};
+
+template <class Body>
+void run_emulated(const Body& body, int64_t index, uint64_t order) {
+    struct alignas(64) Line {
+        unsigned char bytes[64];
+    };
+    // What nobody has written is not a number.
+    Line poison;
+    std::fill_n(poison.bytes, 64, static_cast<unsigned char>(0xff));
+    std::vector<Line> scratch(static_cast<size_t>((body.scratch_bytes() + 63) / 64), poison);
+    std::vector<Line> stage(sizeof(EmulatedBlock::Stage) / 64, poison);
+    EmulatedBlock block(reinterpret_cast<char*>(scratch.data()), stage.data(), order);
+    body(block, index);
+}
+
+}  // namespace dbench::arena

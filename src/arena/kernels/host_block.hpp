@@ -1,0 +1,79 @@
+#pragma once
+// A block on the host: one thread, whose loops are vectorised.
+
+#include <memory>
+
+#include "arena/kernels/block.hpp"
+#include "arena/past_caches.hpp"
+
+namespace dbench::arena {
+
+class HostBlock {
+public:
+    explicit HostBlock(int64_t scratch_bytes)
+        : memory_(scratch_bytes == 0
+                      ? nullptr
+                      : std::make_unique_for_overwrite<Line[]>((scratch_bytes + 63) / 64)) {}
+
+    /// Scratch is free again.
+    DBENCH_INLINE void restart() { used_ = 0; }
+
+    template <class Work>
+    DBENCH_INLINE void for_each(int64_t count, const Work& work) const {
+        DBENCH_INDEPENDENT
+        for (int64_t c = 0; c < count; ++c) work(c);
+    }
+
+    template <class Value>
+    DBENCH_INLINE void add_squares(Lanes& lanes, int64_t count, const Value& value) const {
+        decltype(value(int64_t{})) values[kTile];
+        for (int64_t begin = 0; begin < count; begin += kTile) {
+            const int64_t here = std::min(kTile, count - begin);
+            DBENCH_INDEPENDENT
+            for (int64_t c = 0; c < here; ++c) values[c] = value(begin + c);
+            add_squares_of(lanes, here, values);
+        }
+    }
+    template <class T>
+    DBENCH_INLINE void add_squares_of(Lanes& lanes, int64_t count, const T* values) const {
+        arena::add_squares(lanes, count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+            return static_cast<double>(values[c]);
+        });
+    }
+
+    template <class V>
+    DBENCH_INLINE V* scratch(int64_t count) {
+        char* const taken = reinterpret_cast<char*>(memory_.get()) + used_;
+        used_ += scratch_for<V>(count);
+        return reinterpret_cast<V*>(taken);
+    }
+    template <class T>
+    DBENCH_INLINE void prefetch(const T* data, int64_t count) const {
+        arena::prefetch(data, count);
+    }
+    template <class T>
+    DBENCH_INLINE void copy_past_caches(int64_t count, const T* from, T* to) const {
+        arena::copy_past_caches(from, to, count);
+    }
+
+private:
+    struct alignas(64) Line {
+        char bytes[64];
+    };
+
+    std::unique_ptr<Line[]> memory_;
+    int64_t used_ = 0;
+};
+
+/// The whole grid, block after block.
+template <class Body>
+DBENCH_INLINE void run_blocks(const Body& body) {
+    HostBlock block(body.scratch_bytes());
+    const int64_t blocks = body.blocks();
+    for (int64_t index = 0; index < blocks; ++index) {
+        block.restart();
+        body(block, index);
+    }
+}
+
+}  // namespace dbench::arena

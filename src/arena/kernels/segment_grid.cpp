@@ -1,0 +1,25 @@
+#include "arena/kernels/segment_grid.hpp"
+
+#include "base/error.hpp"
+
+namespace dbench::arena {
+
+SegmentGrid::SegmentGrid(const Layout& layout, int64_t rows, Columns columns, double* squared)
+    : segments(layout.segments().data()),
+      all(static_cast<int64_t>(layout.segments().size())),
+      columns(columns),
+      rows(rows),
+      squared(squared) {
+    const Segment* const end = segments + all;
+    const auto ends_before = [](int64_t column, const Segment& s) { return column < s.end; };
+    const auto begins_before = [](const Segment& s, int64_t column) { return s.begin < column; };
+    const Segment* const from = std::upper_bound(segments, end, columns.begin, ends_before);
+    const Segment* const to = std::lower_bound(from, end, columns.end, begins_before);
+    first = from - segments;
+    count = to - from;
+    // The sum over a part of a segment would not be the segment's.
+    DBENCH_EXPECT(!squared || count == 0 ||
+                  (from->begin >= columns.begin && to[-1].end <= columns.end));
+}
+
+}  // namespace dbench::arena

@@ -1,0 +1,69 @@
+#pragma once
+// The grid of kernels that go over tensors: a block for each segment of each row.
+
+#include "arena/kernels/block.hpp"
+#include "arena/layout.hpp"
+#include "arena/rows.hpp"
+
+namespace dbench::arena {
+
+/// A segment, or what of it lies in a range of columns, in one row.
+struct Piece {
+    int64_t row, segment;
+    int tensor;
+    int64_t begin, count;  ///< columns
+};
+
+struct SegmentGrid {
+    const Segment* segments;  ///< all of the layout
+    int64_t all;              ///< how many that are
+    int64_t first, count;     ///< those with elements in `columns`
+    Columns columns;
+    int64_t rows;
+    double* squared;  ///< [rows, all], sums of squares of whole segments; null where not wanted
+
+    SegmentGrid(const Layout& layout, int64_t rows, Columns columns, double* squared = nullptr);
+
+    constexpr int64_t blocks() const { return rows * count; }
+    constexpr int64_t scratch_bytes() const { return squared ? scratch_for<Lanes>(1) : 0; }
+    constexpr Piece piece(int64_t index) const {
+        const int64_t row = index / count, segment = first + index % count;
+        const Segment& s = segments[segment];
+        const int64_t begin = std::max(s.begin, columns.begin);
+        return {row, segment, s.tensor, begin, std::min(s.end, columns.end) - begin};
+    }
+
+    /// A block's lanes, all 0.
+    template <class Block>
+    static DBENCH_INLINE Lanes* lanes(Block& block) {
+        Lanes* const lanes = block.template scratch<Lanes>(1);
+        block.for_each(kLanes, [=](int64_t j) DBENCH_INLINE_LAMBDA { lanes->sum[j] = 0; });
+        return lanes;
+    }
+    template <class Block>
+    DBENCH_INLINE void store(Block& block, const Piece& piece, const Lanes* lanes) const {
+        double* const to = squared + piece.row * all + piece.segment;
+        block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA { *to = total(*lanes); });
+    }
+
+    /// out = base - step(c) for the elements c of `piece`, where `out` and `base` begin; the steps'
+    /// squares are summed where wanted.
+    template <class Block, class T, class Step>
+    DBENCH_INLINE void subtract(Block& block, const Piece& piece, T* out, const T* base,
+                                const Step& step) const {
+        if (!squared) {
+            block.for_each(piece.count,
+                           [=](int64_t c) DBENCH_INLINE_LAMBDA { out[c] = base[c] - step(c); });
+            return;
+        }
+        Lanes* const sums = lanes(block);
+        block.add_squares(*sums, piece.count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+            const T d = step(c);
+            out[c] = base[c] - d;
+            return d;
+        });
+        store(block, piece, sums);
+    }
+};
+
+}  // namespace dbench::arena

@@ -1,0 +1,183 @@
+#pragma once
+// X <- W X over the rows of one process: a block for each tile of columns, which makes all rows of
+// the result there.
+
+#include "arena/kernels/block.hpp"
+#include "arena/rows.hpp"
+
+namespace dbench::arena {
+
+/// How a sum is formed: as it stands; or of weighted differences from its first row, with that row
+/// or without.
+enum class SumForm : uint8_t { sum, mean, change };
+
+/// Where the result of a tile is put first, and how it gets from there to its rows: straight there;
+/// after all of them, for a row of the result is a source; or past the caches.
+enum class SumStore : uint8_t { direct, in_place, past_caches };
+
+template <class T>
+struct WeightedSums {
+    static constexpr int kTogether = 8;  // terms in one loop; more go in turns, in the same order
+
+    SumForm form;
+    SumStore store;
+    const T* const* rows;      // the terms of all sums one after another
+    const T* weights;          // of a mean the first is the sum of its weights
+    const int64_t* first;      // of sum i's terms; one more at the end
+    const T* const* distinct;  // the rows in the order of their first use
+    int64_t sources;           // how many of those
+    Rows out;
+    Columns columns;
+    int64_t width;  // of a tile
+
+    constexpr int64_t blocks() const { return (columns.count() + width - 1) / width; }
+    constexpr int64_t scratch_bytes() const {
+        const int64_t kept = store == SumStore::in_place      ? out.count
+                             : store == SumStore::past_caches ? 1
+                                                              : 0;
+        return scratch_for<T>(kept * width);
+    }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const int64_t begin = columns.begin + index * width;
+        const int64_t here = std::min(width, columns.end - begin);
+        const int64_t next = begin + here, ahead = std::min(width, columns.end - next);
+        T* const kept = block.template scratch<T>(scratch_bytes() / sizeof(T));
+        for (int64_t i = 0; i < out.count; ++i) {
+            for (int64_t s = i * sources / out.count; s < (i + 1) * sources / out.count; ++s) {
+                block.prefetch(distinct[s] + next, ahead);
+            }
+            T* const target = out.row<T>(i) + begin;
+            T* const result = store == SumStore::in_place      ? kept + i * width
+                              : store == SumStore::past_caches ? kept
+                                                               : target;
+            add(block, i, begin, here, result);
+            if (store == SumStore::past_caches) block.copy_past_caches(here, result, target);
+        }
+        if (store != SumStore::in_place) return;
+        for (int64_t i = 0; i < out.count; ++i) {
+            const T* const result = kept + i * width;
+            T* const target = out.row<T>(i) + begin;
+            block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA { target[c] = result[c]; });
+        }
+    }
+
+private:
+    /// The row that differences are taken from, and the sum of all weights.
+    struct Base {
+        const T* row;
+        T total;
+    };
+
+    /// out = sum of kCount terms, after what is in `out` already if kMore; of a mean, the base
+    /// comes to it if kLast.
+    template <SumForm kForm, int kCount, bool kMore, bool kLast, class Block>
+    static DBENCH_INLINE void add_terms(Block& block, Base base, const T* const* rows,
+                                        const T* weights, int64_t begin, int64_t count, T* out) {
+        struct Terms {
+            const T* row[kCount];
+            T weight[kCount];
+        } terms;
+        for (int k = 0; k < kCount; ++k) {
+            terms.row[k] = rows[k] + begin;
+            terms.weight[k] = weights[k];
+        }
+        constexpr bool kAround = kForm != SumForm::sum;
+        const T* const from = kAround ? base.row + begin : nullptr;
+        const T all = base.total;
+        block.for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+            const T origin = kAround ? from[c] : T{0};
+            const auto term = [&](int k) DBENCH_INLINE_LAMBDA {
+                return terms.weight[k] * (kAround ? terms.row[k][c] - origin : terms.row[k][c]);
+            };
+            T sum = kMore ? out[c] + term(0) : term(0);
+            DBENCH_UNROLL
+            for (int k = 1; k < kCount; ++k) sum += term(k);
+            out[c] = kForm == SumForm::mean && kLast ? all * origin + sum : sum;
+        });
+    }
+
+    template <SumForm kForm, bool kMore, class Block>
+    static DBENCH_INLINE void add_last(Block& block, Base base, const T* const* rows,
+                                       const T* weights, int64_t terms, int64_t begin,
+                                       int64_t count, T* out) {
+        switch (terms) {
+            case 1:
+                return add_terms<kForm, 1, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            case 2:
+                return add_terms<kForm, 2, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            case 3:
+                return add_terms<kForm, 3, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            case 4:
+                return add_terms<kForm, 4, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            case 5:
+                return add_terms<kForm, 5, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            case 6:
+                return add_terms<kForm, 6, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            case 7:
+                return add_terms<kForm, 7, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            default:
+                return add_terms<kForm, 8, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+        }
+    }
+
+    template <SumForm kForm, class Block>
+    static DBENCH_INLINE void add_form(Block& block, Base base, const T* const* rows,
+                                       const T* weights, int64_t terms, int64_t begin,
+                                       int64_t count, T* out) {
+        if (terms <= kTogether) {
+            return add_last<kForm, false>(block, base, rows, weights, terms, begin, count, out);
+        }
+        add_terms<kForm, kTogether, false, false>(block, base, rows, weights, begin, count, out);
+        int64_t k = kTogether;
+        for (; terms - k > kTogether; k += kTogether) {
+            add_terms<kForm, kTogether, true, false>(block, base, rows + k, weights + k, begin,
+                                                     count, out);
+        }
+        add_last<kForm, true>(block, base, rows + k, weights + k, terms - k, begin, count, out);
+    }
+
+    /// What a form makes of its first row alone.
+    template <class Block>
+    DBENCH_INLINE void fill(Block& block, Base base, int64_t begin, int64_t count,
+                            T* result) const {
+        const T* const from = form == SumForm::mean ? base.row + begin : nullptr;
+        const T all = base.total;
+        with_flag(from != nullptr, [&](auto has_row) DBENCH_INLINE_LAMBDA {
+            block.for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                result[c] = decltype(has_row)::value ? all * from[c] : T{0};
+            });
+        });
+    }
+
+    /// Sum i into `result`.
+    template <class Block>
+    DBENCH_INLINE void add(Block& block, int64_t i, int64_t begin, int64_t count, T* result) const {
+        const bool around = form != SumForm::sum;
+        const int64_t at = first[i] + around, terms = first[i + 1] - at;
+        const Base base = around ? Base{rows[at - 1], weights[at - 1]} : Base{};
+        if (terms == 0) return fill(block, base, begin, count, result);
+        const T* const* const from = rows + at;
+        const T* const by = weights + at;
+        switch (form) {
+            case SumForm::sum:
+                return add_form<SumForm::sum>(block, base, from, by, terms, begin, count, result);
+            case SumForm::mean:
+                return add_form<SumForm::mean>(block, base, from, by, terms, begin, count, result);
+            case SumForm::change:
+                return add_form<SumForm::change>(block, base, from, by, terms, begin, count,
+                                                 result);
+        }
+    }
+};
+
+}  // namespace dbench::arena

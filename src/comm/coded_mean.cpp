@@ -1,0 +1,35 @@
+#include "comm/coded_mean.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "arena/tree.hpp"
+
+namespace dbench::comm {
+
+void coded_tree_mean(arena::Codec codec, arena::DType type, std::span<const CodedRow> rows,
+                     void* out, arena::Columns columns) {
+    constexpr int64_t kElements = 1 << 14;  // of all rows: what a second cache holds
+    const auto count = static_cast<int64_t>(rows.size());
+    const int64_t width = std::clamp<int64_t>(kElements / count / 64 * 64, 64, 8192);
+    const int64_t size = arena::size_of(type);
+    const auto tile = std::make_unique_for_overwrite<char[]>(count * width * size);
+    std::vector<arena::Summand> leaves;
+    for (int64_t p = 0; p < count; ++p) leaves.push_back({{p, p + 1}, &tile[p * width * size]});
+    for (int64_t begin = columns.begin; begin < columns.end; begin += width) {
+        const int64_t here = std::min(width, columns.end - begin);
+        for (int64_t p = 0; p < count; ++p) {
+            char* const to = &tile[p * width * size];
+            if (rows[p].words) {
+                arena::decode(codec, type, rows[p].words + begin, to, here);
+            } else {
+                const char* const from = static_cast<const char*>(rows[p].row) + begin * size;
+                arena::quantize(codec, type, from, to, here);
+            }
+        }
+        arena::tree_mean(type, count, leaves, static_cast<char*>(out) + begin * size, {0, here});
+    }
+}
+
+}  // namespace dbench::comm

@@ -1,0 +1,171 @@
+// What queues and events order.
+
+#include "arena/emulated_device.hpp"
+#include "arena/kernels.hpp"
+#include "arena/random_rows.hpp"
+#include "catch.hpp"
+
+namespace dbench::arena {
+namespace {
+
+TEST_CASE("two accesses overlap where they have a byte in common") {
+    constexpr int64_t kBytes = 60;
+    const char memory[kBytes] = {};
+    base::Random random(1, base::Purpose::graph);
+    const auto draw = [&](std::vector<bool>& touched) {
+        const int64_t rows = 1 + static_cast<int64_t>(random.below(3));
+        const int64_t bytes = static_cast<int64_t>(random.below(8));
+        const int64_t stride = bytes + static_cast<int64_t>(random.below(9));
+        const int64_t room = kBytes - (rows - 1) * stride - bytes;
+        const int64_t begin = static_cast<int64_t>(random.below(static_cast<uint64_t>(room + 1)));
+        for (int64_t i = 0; i < rows; ++i) {
+            for (int64_t c = 0; c < bytes; ++c) touched[begin + i * stride + c] = true;
+        }
+        return Access{memory + begin, rows, stride, bytes, false};
+    };
+    int both = 0;
+    for (int k = 0; k < 2000; ++k) {
+        std::vector<bool> a(kBytes), b(kBytes);
+        const Access first = draw(a), second = draw(b);
+        bool common = false;
+        for (int64_t c = 0; c < kBytes; ++c) common = common || (a[c] && b[c]);
+        REQUIRE(overlap(first, second) == common);
+        both += common;
+    }
+    CHECK(both > 200);
+    CHECK(both < 1800);
+}
+
+/// A process with three replicas, each of which has a neighbour elsewhere, for two iterations of
+/// ATC in two buckets: the update on one queue, messages on another, norms on a third.
+struct Step {
+    Layout layout;
+    std::vector<Columns> buckets;
+    std::vector<double> decay = {0.1, 0};
+    Buffer x, gradient, velocity, sent, received;
+    std::vector<double> squared;
+
+    Step() {
+        layout.add("a", {1000}, TensorKind::weight);
+        layout.add("b", {517}, TensorKind::weight);
+        buckets = {{1008, layout.columns()}, {0, 1008}};
+        x = random_rows(layout, DType::float32, 3, 1);
+        gradient = random_rows(layout, DType::float32, 3, 2);
+        velocity = random_rows(layout, DType::float32, 3, 3);
+        sent = random_rows(layout, DType::float32, 3, 4);
+        received = random_rows(layout, DType::float32, 3, 5);
+        squared.resize(3 * layout.segments().size());
+    }
+
+    void run(Queue* compute, Queue* messages, Queue* norms) {
+        const auto await = [](Queue* later, Queue* earlier) {
+            if (later) later->wait(earlier->record());
+        };
+        for (int t = 0; t < 2; ++t) {
+            for (const Columns bucket : buckets) {
+                sgd_update(layout, x.rows(), x.rows(), x.rows(), gradient.rows(), velocity.rows(),
+                           bucket, {0.1, 0.9, false, decay}, nullptr, compute);
+                await(norms, compute);
+                squares(layout, x.rows(), bucket, squared.data(), norms);
+                await(messages, compute);
+                copy(x.rows(), sent.rows(), bucket, messages);
+                copy(sent.rows(), received.rows(), bucket, messages);
+                await(compute, messages);
+                await(compute, norms);
+                weighted_means(terms(), x.rows(), bucket, compute);
+            }
+        }
+    }
+
+    /// A ring of the rows here, and the row received for each.
+    std::vector<std::vector<Term>> terms() const {
+        std::vector<std::vector<Term>> all(3);
+        for (int64_t i = 0; i < 3; ++i) {
+            all[i] = {{x.rows().at(i, 0), 0.5},
+                      {x.rows().at((i + 1) % 3, 0), 0.25},
+                      {received.rows().at((i + 2) % 3, 0), 0.25}};
+        }
+        return all;
+    }
+    void run(EmulatedDevice& device) {
+        Queue* const compute = device.add_queue();
+        Queue* const messages = device.add_queue();
+        run(compute, messages, device.add_queue());
+    }
+    bool operator==(const Step& other) const {
+        return squared == other.squared && same_bits(x.rows(), other.x.rows()) &&
+               same_bits(velocity.rows(), other.velocity.rows()) &&
+               same_bits(received.rows(), other.received.rows());
+    }
+};
+
+TEST_CASE("a step on three queues gives the host's bits in a hundred legal orders") {
+    Step host;
+    host.run(nullptr, nullptr, nullptr);
+    bool same = true;
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+        Step step;
+        EmulatedDevice device(seed);
+        step.run(device);
+        if (seed == 0) CHECK(device.conflicts() == std::vector<std::string>{});
+        device.finish();
+        same = same && step == host;
+    }
+    CHECK(same);
+}
+
+TEST_CASE("each wait of a step is needed: without it, two launches share memory in no order") {
+    Step step;
+    EmulatedDevice whole(1);
+    step.run(whole);
+    REQUIRE(whole.waits() == 16);
+    for (int64_t forgotten = 0; forgotten < whole.waits(); ++forgotten) {
+        EmulatedDevice device(1, forgotten);
+        Step().run(device);
+        INFO("wait " << forgotten);
+        CHECK(!device.conflicts().empty());
+    }
+    EmulatedDevice device(1, 2);  // the mixing of the first bucket does not wait for its messages
+    step.run(device);
+    CHECK(
+        device.conflicts() ==
+        std::vector<std::string>{"copy (queue 1, launch 0) and weighted_sums (queue 0, launch 1)",
+                                 "copy (queue 1, launch 1) and weighted_sums (queue 0, launch 1)"});
+}
+
+TEST_CASE("a forgotten wait changes bits in some order") {
+    Step host;
+    host.run(nullptr, nullptr, nullptr);
+    bool same = true;
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+        Step step;
+        EmulatedDevice device(seed, 2);
+        step.run(device);
+        device.finish();
+        same = same && step == host;
+    }
+    CHECK(!same);
+}
+
+TEST_CASE("a queue keeps the order of its launches, with as many events as one likes") {
+    const Buffer x(DType::float32, 0, 1, 16), y(DType::float32, 0, 1, 16);
+    EmulatedDevice device(3);
+    Queue* const queue = device.add_queue();
+    Queue* const other = device.add_queue();
+    for (int round = 0; round < 2; ++round) {
+        std::fill_n(x.rows().row<float>(0), 16, 1.0F);
+        scale(x.rows(), {0, 16}, 3, queue);
+        other->wait(queue->record());
+        copy(x.rows(), y.rows(), {0, 16}, other);
+        queue->wait(other->record());
+        queue->wait(other->record());
+        fill_zero(x.rows(), {0, 16}, queue);
+        CHECK(device.conflicts().empty());
+        device.finish();
+        CHECK(y.rows().row<float>(0)[5] == 3);
+        CHECK(x.rows().row<float>(0)[5] == 0);
+    }
+}
+
+}  // namespace
+}  // namespace dbench::arena

@@ -1,0 +1,134 @@
+"""scripts/fetch-data against a server on this machine."""
+
+import hashlib
+import io
+import socket
+import sys
+import tarfile
+import threading
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+
+import pytest
+from conftest import ROOT
+
+CONTENT = bytes(range(256)) * 4000
+
+
+def script():
+    loader = SourceFileLoader("fetch_data", str(ROOT / "scripts" / "fetch-data"))
+    module = module_from_spec(spec_from_loader("fetch_data", loader))
+    loader.exec_module(module)
+    return module
+
+
+def archive():
+    with io.BytesIO() as file:
+        with tarfile.open(fileobj=file, mode="w:gz") as tar:
+            entry = tarfile.TarInfo("folder/data.bin")
+            entry.size = len(CONTENT)
+            tar.addfile(entry, io.BytesIO(CONTENT))
+        return file.getvalue()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Continues where it is asked to; ends the first answer half-way if `breaks`."""
+
+    def __init__(self, state, *rest):
+        self.state = state
+        super().__init__(*rest)
+
+    def do_GET(self):
+        whole, asked = self.state["bytes"], self.headers.get("Range")
+        self.state["ranges"].append(asked)
+        begin = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
+        if begin >= len(whole):
+            return self.send_error(416)
+        self.send_response(206 if asked else 200)
+        self.send_header("Content-Length", str(len(whole) - begin))
+        self.end_headers()
+        end = len(whole) // 2 if self.state.pop("breaks", False) else len(whole)
+        self.wfile.write(whole[begin:end])
+        self.close_connection = True
+        return None
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    state = {"bytes": archive(), "ranges": []}
+    http = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, state))
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    state["url"] = f"http://127.0.0.1:{http.server_port}/set.tar.gz"
+    yield state
+    http.shutdown()
+    http.server_close()
+
+
+@pytest.fixture
+def fetch(tmp_path, monkeypatch, capsys):
+    """Runs the script for a set at `url`; its status, and all that it said."""
+    def run(url, checksum, *words):
+        module = script()
+        sets = {"toy": [module.Download(url, checksum, {"folder/data.bin": "toy/data.bin"})]}
+        monkeypatch.setattr(sys, "argv", ["fetch-data", *(words or ["toy"]), "--to", str(tmp_path)])
+        status = module.main(sets)
+        return status, "".join(capsys.readouterr())
+    return run
+
+
+@pytest.mark.parametrize("kind", [hashlib.md5, hashlib.sha256])
+def test_a_set_is_fetched_once(server, fetch, tmp_path, kind):
+    checksum = kind(server["bytes"]).hexdigest()
+    assert "missing: 1 of 1 files" in fetch(server["url"], checksum, "--list")[1]
+    assert fetch(server["url"], checksum)[0] == 0
+    assert (tmp_path / "toy" / "data.bin").read_bytes() == CONTENT
+    assert not (tmp_path / ".download").exists()
+    assert fetch(server["url"], checksum)[0] == 0 and len(server["ranges"]) == 1
+    assert "there, " in fetch(server["url"], checksum, "--list")[1]
+
+
+def test_an_interrupted_download_goes_on(server, fetch, tmp_path):
+    server["breaks"] = True
+    checksum = hashlib.md5(server["bytes"]).hexdigest()
+    status, said = fetch(server["url"], checksum)
+    half = len(server["bytes"]) // 2
+    assert status == 1 and f"after {half} of" in said and "same command again" in said
+    assert not (tmp_path / "toy" / "data.bin").exists()
+    assert fetch(server["url"], checksum)[0] == 0
+    assert server["ranges"] == [None, f"bytes={half}-"]
+    assert (tmp_path / "toy" / "data.bin").read_bytes() == CONTENT
+
+
+def test_a_wrong_checksum_leaves_nothing(server, fetch, tmp_path):
+    status, said = fetch(server["url"], "0" * 32)
+    found = hashlib.md5(server["bytes"]).hexdigest()
+    assert status == 1 and found in said and "0" * 32 in said and "toy            missing" in said
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_no_network_is_said_plainly(fetch):
+    with socket.socket() as held:                 # a port where nobody answers
+        held.bind(("127.0.0.1", 0))
+        status, said = fetch(f"http://127.0.0.1:{held.getsockname()[1]}/set.tar.gz", "0" * 32)
+    assert status == 1 and "no network" in said and "toy            missing" in said
+
+
+def test_what_needs_a_registration_is_explained(fetch, tmp_path):
+    status, said = fetch("http://127.0.0.1:1/", "0" * 32, "imagenet")
+    assert status == 1 and "registration" in said and f"{tmp_path}/imagenet/train/n01440764" in said
+    with pytest.raises(SystemExit) as ended:
+        fetch("http://127.0.0.1:1/", "0" * 32, "nothing")
+    assert ended.value.code == 2
+
+
+def test_every_set_has_a_published_checksum():
+    for name, downloads in script().SETS.items():
+        places = [place for download in downloads for place in download.members.values()]
+        assert len(set(places)) == len(places), name
+        for download in downloads:
+            assert len(download.checksum) in (32, 64) and int(download.checksum, 16)

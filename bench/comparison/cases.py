@@ -26,26 +26,37 @@ def node_or_pair_of_nodes(n, node):
 
 SENDS = {"none": lambda n, node: 0, "gradients": to_everybody, "complete": to_everybody,
          "ring": to_two, "alternating ring": to_one, "one peer": to_one,
-         "nodes": node_or_pair_of_nodes,
-         "gradients in 16 bits": lambda n, node: to_everybody(n, node) / 2,
-         "ring in 16 bits": lambda n, node: to_two(n, node) / 2}
-IN_16_BITS = {"message": "bfloat16", "reduction": "reproducible"}
+         "nodes": node_or_pair_of_nodes}
 
 
 @dataclass(frozen=True)
 class Case:
     """`name` is side/what; `exchange` a key of SENDS, the same for cases that can stand in for each
-    other; `spec` what DBench's spec says of it, with a graph without edges where it names none."""
+    other; `spec` what DBench's spec says of it, with a graph without edges where it names none;
+    `whole` names the case that is the same in float32, of one in 16 bits."""
     name: str
     exchange: str
     spec: dict = field(default_factory=dict, hash=False)
+    whole: str | None = None
 
     @property
     def ours(self):
         return self.name.startswith("dbench/")
 
     def sends(self, ranks, node):
+        if self.whole:
+            return SENDS[self.exchange.removesuffix(IN_16_BITS)](ranks, node) / 2
         return SENDS[self.exchange](ranks, node)
+
+
+IN_16_BITS = " in 16 bits"
+
+
+def in_16_bits(case):
+    """A case that sends rows, or gradients, in bfloat16; MPI's own sums do not know it."""
+    name = case.name.removeprefix("dbench/").removesuffix("/awc")
+    return Case(f"dbench/bfloat16/{name}", case.exchange + IN_16_BITS,
+                {**case.spec, "message": "bfloat16", "reduction": "reproducible"}, case.name)
 
 
 def orders(graph, exchange):
@@ -58,7 +69,7 @@ def orders(graph, exchange):
 
 def every_case(node):
     """All of them, in the order in which they are measured; BlueFog, which has none, apart."""
-    return [
+    whole = [
         Case("pytorch/none", "none"),
         Case("pytorch/ddp", "gradients"),
         Case("decent-dp/complete", "complete"),
@@ -75,12 +86,10 @@ def every_case(node):
         *orders("one_peer_hypercube", "one peer"),
         *orders("one_peer_exponential", "one peer"),
         *orders({"type": "aer", "gpus_per_node": node}, "nodes"),
-        Case("dbench/bfloat16/C_complete", "gradients in 16 bits",
-             {"implementation": "C_complete", **IN_16_BITS}),
-        Case("dbench/bfloat16/ring", "ring in 16 bits",
-             {"graph": "ring", "algorithm": {"type": "dsgd", "order": "combine_while_adapt"},
-              **IN_16_BITS}),
     ]
+    halved = ["dbench/C_complete", "dbench/ring/awc", "dbench/alternating_ring/awc",
+              "dbench/one_peer_exponential/awc"]
+    return whole + [in_16_bits(case) for case in whole if case.name in halved]
 
 
 def chosen(patterns, node):

@@ -3,6 +3,7 @@
 import statistics
 
 COLUMNS = ["case", "ms", "least to most", "over none", "over the same", "over the best"]
+RATIOS = {"over_whole": "over float32", "over_floor": "over the wire's floor"}
 
 
 def best(cases, rows, names):
@@ -13,8 +14,9 @@ def best(cases, rows, names):
 
 def summary(cases, seen, failed):
     """Per case's name: its rounds in ms, their median and range, and ratios of medians: over no
-    exchange on the same side, over the best peer that exchanges the same, and over the best peer
-    that exchanges at all. `seen` maps names to milliseconds of the rounds, `failed` to reasons."""
+    exchange on the same side, over the best peer that exchanges the same, over the best peer that
+    exchanges at all, and, in 16 bits, over the same in float32. `seen` maps names to milliseconds
+    of the rounds, `failed` to reasons."""
     rows: dict = {}
     for case in cases:
         ms = seen.get(case.name, [])
@@ -30,7 +32,8 @@ def summary(cases, seen, failed):
         same = {peer.name for peer in peers if peer.exchange == case.exchange}
         exchanging = {peer.name for peer in peers if peer.exchange != "none"}
         others = {"over_none": none - {case.name}, "over_same": same if case.ours else set(),
-                  "over_best": exchanging if case.exchange != "none" else set()}
+                  "over_best": exchanging if case.exchange != "none" else set(),
+                  "over_whole": {case.whole}}
         for key, names in others.items():
             reference = best(cases, rows, names)
             if reference and "median" in rows[case.name]:
@@ -54,16 +57,14 @@ def cell(row, key):
 
 def table(rows, remarks=()):
     """Lines of a table (Markdown). `remarks` are (name, words) of cases without a figure."""
-    wire = any("floor" in row for row in rows.values())
-    columns = COLUMNS + (["over the wire's floor"] if wire else [])
+    more = [key for key in RATIOS if any(key in row for row in rows.values())]
+    columns = COLUMNS + [RATIOS[key] for key in more]
     lines = ["| " + " | ".join(columns) + " |", "|---|" + "---:|" * (len(columns) - 1)]
     for name, row in rows.items():
         if "median" not in row:
             continue
         cells = [name, f"{row['median']:.1f}", f"{row['least']:.1f} to {row['most']:.1f}"]
-        cells += [cell(row, key) for key in ("over_none", "over_same", "over_best")]
-        if wire:
-            cells.append(cell(row, "over_floor"))
+        cells += [cell(row, key) for key in ("over_none", "over_same", "over_best", *more)]
         lines.append("| " + " | ".join(cells) + " |")
     failed = [(name, row["failed"]) for name, row in rows.items() if "failed" in row]
     return lines + [f"| {name} | {words} |" + " |" * (len(columns) - 2)

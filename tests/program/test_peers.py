@@ -70,7 +70,22 @@ def test_table(rows):
     assert lines[-1].startswith("| bluefog | cannot be installed |")
     for row in rows.values():
         row.pop("floor")
+        row.pop("over_floor", None)
     assert "wire" not in report.table(rows)[0]
+
+
+def test_16_bits_are_held_against_the_same_in_float32():
+    taken, _ = cases.chosen(["dbench/bfloat16/ring", "dbench/bfloat16/C_complete", "dbench/ring/*",
+                             "dbench/C_complete"], 2)
+    found = report.summary(taken, {"dbench/ring/awc": [200], "dbench/ring/atc": [400],
+                                   "dbench/bfloat16/ring": [120], "dbench/C_complete": [100]}, {})
+    assert found["dbench/bfloat16/ring"]["over_whole"] == 0.6
+    assert sum("over_whole" in row for row in found.values()) == 1
+    sends = {case.name: case.sends(4, 2) for case in taken}
+    assert sends["dbench/bfloat16/ring"] == sends["dbench/ring/awc"] / 2 == 1
+    assert sends["dbench/bfloat16/C_complete"] == sends["dbench/C_complete"] / 2 == 0.75
+    lines = report.table(found)
+    assert lines[0].endswith("| over float32 |") and lines[-1].endswith("| 0.60 |")
 
 
 def test_cases_by_pattern():

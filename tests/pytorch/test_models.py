@@ -83,10 +83,12 @@ def test_initial_spread(runs, number):
     of the difference of two such numbers."""
     spec = SPECS[number]
     options = {key: value for key, value in spec["model"].items() if key != "type"}
+    torch.manual_seed(number)
     module = MODELS[spec["model"]["type"]](spec["input_shape"], spec["classes"], **options)
     for name, parameter in module.named_parameters():
         ours = runs[number].group("initial")[name]
         if parameter.numel() >= 1000:
             assert ours.std().item() == pytest.approx(parameter.std().item(),
                                                       rel=5 / parameter.numel()**0.5)
+        if parameter.numel() >= 4000:  # of fewer, the largest is too random
             assert ours.abs().max().item() == pytest.approx(parameter.abs().max().item(), rel=0.35)

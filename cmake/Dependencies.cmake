@@ -30,6 +30,7 @@ dbench_find_headers(Random123 Random123/philox.h librandom123-dev)
 dbench_find(Eigen3 libeigen3-dev)
 dbench_find(MPI libopenmpi-dev COMPONENTS C)
 dbench_find(ZLIB zlib1g-dev)
+dbench_find(JPEG libjpeg-dev)
 dbench_find(HDF5 libhdf5-dev COMPONENTS C)
 dbench_find(CLI11 libcli11-dev)
 

@@ -30,6 +30,7 @@ find_missing() {
     want openmpi-bin libopenmpi-dev if 'has mpirun && has mpicc'
     want libhdf5-dev if 'has_header hdf5.h || has_header hdf5/serial/hdf5.h || has h5cc || has h5pcc'
     want zlib1g-dev if has_header zlib.h
+    want libjpeg-dev if has_header jpeglib.h
     want nlohmann-json3-dev if has_header nlohmann/json.hpp
     want libeigen3-dev if 'has_header eigen3/Eigen/Core || has_header Eigen/Core'
     want librandom123-dev if has_header Random123/philox.h

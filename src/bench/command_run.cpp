@@ -88,9 +88,16 @@ void say(const comm::World& world, const std::string& warning) {
     if (world.rank() == 0 && !warning.empty()) base::warn(warning);
 }
 
+// Whether the data or the machine are at fault, here or on another rank.
+bool is_user_error(const std::exception& error) {
+    const auto* peer = dynamic_cast<const comm::PeerFailure*>(&error);
+    return peer ? peer->user_error : dynamic_cast<const base::UserError*>(&error) != nullptr;
+}
+
 // Ends the job after a failure while running: the file keeps the message, all ranks end.
 [[noreturn]] void end_failed(comm::World& world, profile::Recorder& recorder,
-                             const std::string& message, const std::string& place) {
+                             const std::string& message, bool user_error,
+                             const std::string& place) {
     write_crash_log(message);
     if (world.rank() == 0) {
         recorder.fail(message);
@@ -98,9 +105,9 @@ void say(const comm::World& world, const std::string& warning) {
         say(world, place);
     } else {
         base::report_error(message);
-        world.report_failure(message);
+        world.report_failure(message, user_error);
     }
-    world.abort(base::kExitFailed);
+    world.abort(user_error ? base::kExitUser : base::kExitFailed);
 }
 
 // Keeps the file of a run that goes on with other replicas: what it says of single ones is not
@@ -131,6 +138,7 @@ std::string difference(Json a, Json b, bool other_replicas) {
                                          "name",       "device", "placement"};
     if (!delays_order(a)) all_free.push_back("delays");
     if (other_replicas) all_free.push_back("replicas");
+    for (Json* spec : {&a, &b}) spec->at("data").erase("threads");
     for (const char* free : all_free) {
         a.erase(free);
         b.erase(free);
@@ -287,7 +295,7 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
         end_failed(world, *recorder,
                    is_out_of_memory(error) ? memory_message(estimates.memory_bytes)
                                            : base::reason_of(error),
-                   place);
+                   is_user_error(error), place);
     }
     if (!signal.empty()) {
         progress.end();

@@ -41,6 +41,15 @@ struct ConformArguments {
 /// Collective. Status 1 where a check failed.
 int command_conform(comm::World& world, const ConformArguments& arguments);
 
+struct PackArguments {
+    std::string folder, file;
+    bool by_name = false;  ///< classes by the files' names, not by folders
+    bool force = false, quiet = false;
+};
+int command_data_pack(const PackArguments& arguments);
+/// Compares all checksums of a pack.
+int command_data_verify(const std::string& file);
+
 int command_list(const std::string& family, bool json);
 /// `links`: the file that links between ranks are measured for; empty: none.
 int command_doctor(const std::string& path, const std::string& links);

@@ -44,6 +44,14 @@ Examples:
   dbench conform gradient_tracking --graph exponential --n 12
   mpirun -n 4 dbench conform --quick)";
 
+constexpr const char* kDataExamples = R"(
+Examples:
+  dbench data pack imagenet/train /scratch/train.pack
+  dbench data pack imagenet/val /scratch/val.pack --force
+  dbench data pack imagenet-sample sample.pack --class-by-name
+  dbench data verify /scratch/train.pack     all checksums
+  dbench run spec.json --set data.train=/scratch/train.pack --set data.test=/scratch/val.pack)";
+
 constexpr const char* kListExamples = R"(
 Examples:
   dbench list                         everything
@@ -202,6 +210,28 @@ int dispatch(int argc, char** argv) {
     conform_command->add_flag("--json", conform.json, "machine-readable output");
     conform_command->footer(kConformExamples);
 
+    auto* data_command =
+        app.add_subcommand("data", "pack photographs into one file, or verify such a file");
+    data_command->require_subcommand(1);
+    data_command->footer(kDataExamples);
+    bench::PackArguments packing;
+    auto* pack_command = data_command->add_subcommand(
+        "pack", "pack a folder of photographs into one file with checksums");
+    pack_command
+        ->add_option("FOLDER", packing.folder, "the folder that holds a folder for each class")
+        ->required();
+    pack_command->add_option("FILE", packing.file, "the file that is written")->required();
+    pack_command->add_flag("--class-by-name", packing.by_name,
+                           "a file's name begins with its class, up to the first _ or .");
+    pack_command->add_flag("--force", packing.force, "replace an existing file");
+    pack_command->add_flag("--quiet", packing.quiet, "no progress");
+    pack_command->footer(kDataExamples);
+    std::string verified;
+    auto* verify_command =
+        data_command->add_subcommand("verify", "compare all checksums of a packed file");
+    verify_command->add_option("FILE", verified, "the file")->required();
+    verify_command->footer(kDataExamples);
+
     std::string list_family;
     bool list_json = false;
     auto* list_command = app.add_subcommand("list", "print what a spec can contain, with defaults");
@@ -249,6 +279,8 @@ int dispatch(int argc, char** argv) {
         graph.parameters = graph_parameters(graph_command->remaining());
         return bench::command_graph(graph);
     }
+    if (pack_command->parsed()) return bench::command_data_pack(packing);
+    if (verify_command->parsed()) return bench::command_data_verify(verified);
     if (list_command->parsed()) return bench::command_list(list_family, list_json);
     if (doctor_command->parsed()) return bench::command_doctor(doctor_path, doctor_links);
     if (version_command->parsed()) return bench::command_version();

@@ -11,6 +11,7 @@
 #include "base/build_info.hpp"
 #include "base/clock.hpp"
 #include "comm/versions.hpp"
+#include "data/jpeg.hpp"
 #include "profile/result_file.hpp"
 #include "train/device.hpp"
 
@@ -48,6 +49,7 @@ std::vector<std::pair<std::string, std::string>> build_facts() {
         {"LibTorch", train::torch_version()},
         {"MPI", comm::mpi_version()},
         {"HDF5", profile::hdf5_version()},
+        {"JPEG", data::jpeg_version()},
         {"CUDA", train::cuda_status()},
         {"NCCL", comm::nccl_version()},
     };

@@ -116,11 +116,11 @@ void World::agree(const std::string& error, bool user_error) {
     }
 }
 
-void World::report_failure(const std::string& message) {
+void World::report_failure(const std::string& message, bool user_error) {
     impl_->failed = true;
     if (rank() == 0) return;
     try {
-        impl_->letters.report_failure(message, kGraceSeconds);
+        impl_->letters.report_failure((user_error ? 'u' : 'r') + message, kGraceSeconds);
     } catch (const std::exception& error) {
         base::warn(error.what());
     }
@@ -142,7 +142,10 @@ void World::Impl::check_failures() {
     if (size() == 1) return;
     if (const auto letter = letters.take()) {
         failed = true;
-        throw PeerFailure("rank " + std::to_string(letter->rank) + " failed: " + letter->text);
+        const bool user_error = letter->text.starts_with('u');
+        throw PeerFailure("rank " + std::to_string(letter->rank) + " failed: " +
+                              letter->text.substr(std::min<size_t>(1, letter->text.size())),
+                          user_error);
     }
 }
 

@@ -14,7 +14,9 @@ namespace dbench::comm {
 /// Another rank failed by itself and reported why (thrown on rank 0 by any wait or check).
 class PeerFailure : public base::RunError {
 public:
-    using base::RunError::RunError;
+    explicit PeerFailure(const std::string& text, bool user = false)
+        : RunError(text), user_error(user) {}
+    bool user_error;  ///< that rank met with a UserError
 };
 
 /// A wait took longer than its deadline: names what was waited for and the ranks that owe it.
@@ -62,7 +64,8 @@ public:
 
     // Failure of one rank while running.
     /// On the rank that failed: tells rank 0 why, gives it a few seconds to close the result file.
-    void report_failure(const std::string& message);
+    /// `user_error`: by a UserError, such as a damaged file.
+    void report_failure(const std::string& message, bool user_error = false);
     /// On rank 0: throws PeerFailure if a rank has reported. Cheap; called once an iteration.
     void check_failures();
     /// Holds this rank up for `seconds`, as slow computation does: exchanges go on meanwhile. A

@@ -59,7 +59,7 @@ void BatchBuffer::put(int64_t position, const Dataset& data, int64_t index, uint
 
 const Batch& PlainBatches::fill(const Dataset& data, int64_t first, int64_t count) {
     buffer_.start(data, count);
-    for (int64_t k = 0; k < count; ++k) buffer_.put(k, data, first + k, 0);
+    team_.each(count, [&](int64_t k) { buffer_.put(k, data, first + k, 0); });
     return buffer_.batch();
 }
 

@@ -77,13 +77,21 @@ const base::Section<DataSpec>& DataSpec::section() {
         {Parameter::integer("validation", "0", "samples held out from the end of the training set")
              .at_least(0),
          &DataSpec::validation},
-        {Parameter::flag("augment", "false", "random crop (padding 4) and flip of training images"),
+        {Parameter::flag(
+             "augment", "false",
+             "random crop and flip of training images (padding 4; of photographs of any size "
+             "a resized part)"),
          &DataSpec::augment},
         {base::Words<Normalize>(
              "normalize", {{"standard", Normalize::standard}, {"unit", Normalize::unit}},
              Normalize::standard,
              "standard: published mean and deviation per channel; unit: pixel / 255"),
          &DataSpec::normalize},
+        {Parameter::integer("threads", "1",
+                            "threads of a rank that make batches; more decode photographs faster")
+             .at_least(1)
+             .at_most(1024),
+         &DataSpec::threads},
         {"limit", &DataSpec::limit, "samples taken from the beginning of the file order"},
     };
     return keys;

@@ -29,6 +29,7 @@ struct DataSpec {
     BatchSize batch_size;
     int64_t validation;
     bool augment;
+    int64_t threads;
     Normalize normalize;
     DataLimit limit;
     static const base::Section<DataSpec>& section();

@@ -48,6 +48,7 @@ struct DataSets {
     std::shared_ptr<const Dataset> train, test;
     std::shared_ptr<const Dataset> validation;                   ///< null where none is held out
     std::vector<std::pair<std::string, std::string>> checksums;  ///< file name, digest; provenance
+    int64_t threads = 1;                                         ///< of a rank that make batches
 };
 
 struct DataContext {

@@ -26,7 +26,7 @@ int64_t default_queue(const Dataset& data, int64_t batch, const Loader::Options&
 
 /// Writes the batch at `position` of an epoch in which the replica takes its samples in `order`.
 /// False where `stop` ended it half-way (a full batch can take long).
-bool fill(BatchBuffer& buffer, const Dataset& data, const BatchPlan& plan,
+bool fill(BatchBuffer& buffer, Team& team, const Dataset& data, const BatchPlan& plan,
           const Loader::Options& options, const std::vector<int64_t>& order, int64_t epoch,
           int64_t position, const std::atomic<bool>& stop) {
     const int64_t count = plan.full ? static_cast<int64_t>(order.size()) : plan.batch_size;
@@ -35,13 +35,13 @@ bool fill(BatchBuffer& buffer, const Dataset& data, const BatchPlan& plan,
     const int64_t first = plan.stream ? position : position * count;
     const int64_t apart = plan.stream ? plan.per_epoch : 1;
     buffer.start(data, count, plan.stream && position > 0);
-    for (int64_t k = 0; k < count; ++k) {
-        if (stop.load(std::memory_order_relaxed)) return false;
+    team.each(count, [&](int64_t k) {
+        if (stop.load(std::memory_order_relaxed)) return;
         const int64_t sample = order[first + k * apart];
         const uint64_t key = options.augment ? augment_key(options.augment_seed, epoch, sample) : 0;
         buffer.put(k, data, sample, key);
-    }
-    return true;
+    });
+    return !stop.load(std::memory_order_relaxed);
 }
 
 /// Iterations in turn, and in each the replicas.
@@ -126,11 +126,12 @@ struct Loader::Impl {
 
     void make_batches() {
         const Asks asks = options.asks ? options.asks : in_turn(options);
+        Team team(options.threads);
         while (const std::optional<Ask> ask = asks()) {
             const int64_t epoch = ask->iteration / plan.per_epoch;
             const std::vector<int64_t>& order = orders.of(ask->replica, epoch);
             BatchBuffer* buffer = take_free();
-            if (buffer == nullptr || !fill(*buffer, *data, plan, options, order, epoch,
+            if (buffer == nullptr || !fill(*buffer, team, *data, plan, options, order, epoch,
                                            ask->iteration % plan.per_epoch, stop)) {
                 return;
             }
@@ -171,13 +172,14 @@ Replay::Replay(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partit
       orders_(std::move(partition)),
       plan_(plan),
       options_(options),
-      buffer_(options.type, options.order) {}
+      buffer_(options.type, options.order),
+      team_(options.threads) {}
 
 const Batch& Replay::batch(int64_t t, int64_t replica) {
     const int64_t epoch = t / plan_.per_epoch;
     const std::atomic<bool> stop{false};
-    fill(buffer_, *data_, plan_, options_, orders_.of(replica, epoch), epoch, t % plan_.per_epoch,
-         stop);
+    fill(buffer_, team_, *data_, plan_, options_, orders_.of(replica, epoch), epoch,
+         t % plan_.per_epoch, stop);
     return buffer_.batch();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Batches in the order in which they are consumed, made ahead by one thread with a bounded queue.
+// Batches in the order in which they are consumed, made ahead by one thread, which others may help,
+// with a bounded queue.
 
 #include <cstdint>
 #include <functional>
@@ -11,6 +12,7 @@
 #include "arena/rows.hpp"
 #include "data/data_spec.hpp"
 #include "data/dataset.hpp"
+#include "data/team.hpp"
 
 namespace dbench::data {
 
@@ -48,7 +50,8 @@ public:
     BatchBuffer(arena::DType type, Order order);
     /// Makes room for `count` samples of `data`; earlier contents are lost.
     void start(const Dataset& data, int64_t count, bool continues = false);
-    /// Writes sample `index` at `position`; `augment_key` as for Dataset::input.
+    /// Writes sample `index` at `position`; `augment_key` as for Dataset::input. By several threads
+    /// at once, at different positions.
     void put(int64_t position, const Dataset& data, int64_t index, uint64_t augment_key);
     const Batch& batch() const { return batch_; }
 
@@ -97,6 +100,7 @@ public:
         Order order = Order::contiguous;
         bool augment = false;
         uint64_t augment_seed = 0;
+        int64_t threads = 1;  ///< that share out the samples of a batch
         int queue = 0;  ///< batches made ahead; 0: two rounds of the local replicas, in bounds
         Asks asks = nullptr;  ///< the order where it is another; called by the loader's thread
     };
@@ -129,17 +133,20 @@ private:
     BatchPlan plan_;
     Loader::Options options_;
     BatchBuffer buffer_;
+    Team team_;
 };
 
 /// Batches of consecutive samples, not augmented; for evaluation.
 class PlainBatches {
 public:
-    PlainBatches(arena::DType type, Order order) : buffer_(type, order) {}
+    PlainBatches(arena::DType type, Order order, int64_t threads = 1)
+        : buffer_(type, order), team_(threads) {}
     /// Samples first .. first + count - 1 of `data`; valid until the following call.
     const Batch& fill(const Dataset& data, int64_t first, int64_t count);
 
 private:
     BatchBuffer buffer_;
+    Team team_;
 };
 
 }  // namespace dbench::data

@@ -188,8 +188,10 @@ Picture parse_picture(const std::string& bytes, const std::string& path) {
     if (bytes.starts_with("\x89PNG\r\n\x1a\n")) return parse_png(bytes, path);
     if (bytes.starts_with("P5") || bytes.starts_with("P6")) return parse_pnm(bytes, path);
     const bool jpeg = bytes.starts_with("\xff\xd8\xff");
-    refuse(path, jpeg ? "is a JPEG, which is not read so far" : "is no PNG, PPM (P6) or PGM (P5)",
-           jpeg ? kConvert : "convert it, or move it out of the folder");
+    refuse(
+        path,
+        jpeg ? "is a JPEG, which the data set imagenet reads" : "is no PNG, PPM (P6) or PGM (P5)",
+        jpeg ? kConvert : "convert it, or move it out of the folder");
 }
 
 Picture read_picture(const std::string& path) { return parse_picture(base::read_text(path), path); }

@@ -21,7 +21,8 @@ namespace dbench::data {
     ROW(wikitext2)            \
     ROW(text)                 \
     ROW(npz)                  \
-    ROW(images)
+    ROW(images)               \
+    ROW(imagenet)
 
 #define ROW_DECLARED(name) DataEntry name##_data();
 #define ROW_MADE(name) name##_data(),
@@ -81,6 +82,7 @@ DataSets load_data(const Json& spec, const DataContext& context) {
     const DataSpec common = DataSpec::section().read(spec);
     const DataEntry* row = base::find_entry(data_table(), spec.at("type").get<std::string>());
     DataSets sets = row->make(spec, context);
+    sets.threads = common.threads;
     apply_limit(sets.train, common.limit.train, "train");
     apply_limit(sets.test, common.limit.test, "test");
     const int64_t held_out = common.validation;

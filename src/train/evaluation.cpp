@@ -145,7 +145,7 @@ Evaluator::Evaluator(comm::World& world, const comm::Placement& placement, const
                      const EvaluationPlan& plan)
     : impl_(new Impl{world, placement, model, replicas, data, plan,
                      MeanModel(world, placement, model, replicas, exchange),
-                     data::PlainBatches(replicas.x().type, model.order())}) {}
+                     data::PlainBatches(replicas.x().type, model.order(), data.threads)}) {}
 Evaluator::~Evaluator() = default;
 
 void Evaluator::evaluate(arena::Rows x, algorithms::EvaluationRecord& record) {

@@ -156,6 +156,7 @@ struct Session::Impl {
         loading.order = model->order();
         loading.augment = data::DataSpec::section().read(options.spec.at("data")).augment;
         loading.augment_seed = spec.seed.augment;
+        loading.threads = data.threads;
         if (stepper->algorithm().asynchronous() && world.size() == 1) {
             loading.asks = asks_of(plan, compute_times(), placement.replicas);
         }

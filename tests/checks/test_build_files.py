@@ -12,7 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SPACK = {"Threads": None, "nlohmann_json": "nlohmann-json", "Random123": "random123",
          "Eigen3": "eigen", "MPI": "openmpi",
-         "ZLIB": "zlib-api", "HDF5": "hdf5", "CLI11": "cli11"}  # by CMake's names
+         "ZLIB": "zlib-api", "JPEG": "libjpeg-turbo",
+         "HDF5": "hdf5", "CLI11": "cli11"}  # by CMake's names
 
 
 def test_cmake_reads_every_preset_and_setup_knows_it():

@@ -13,6 +13,7 @@ BESIDE = {"train", "profile", "conform"}  # these do not see each other
 OWNERS = {  # headers and the only rooms that may include them
     r"(torch|ATen|c10)/": {"train"},
     r"zlib\.h": {"data", "train"},
+    r"jpeglib\.h": {"data"},
     r"mpi\.h": {"comm", "main"},
     r"nccl\.h": {"comm"},
     r"cuda\w*\.h|cuda/": {"arena", "comm", "train"},

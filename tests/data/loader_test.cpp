@@ -85,6 +85,7 @@ TEST_CASE("the loader's batches are those of the definition, whatever the queue"
     options.augment = true;
     options.augment_seed = 9;
     options.queue = queue;
+    options.threads = queue == 1 ? 1 : 3;
     Loader loader(s.sets.train, s.partition, s.plan, options);
     for (int64_t t = 1; t < 6; ++t) {
         for (int64_t replica = 1; replica < 4; ++replica) {

@@ -1,0 +1,197 @@
+// Photographs of any size, as ImageNet's (Russakovsky et al. 2015, arXiv 1409.0575), decoded
+// whenever they are taken.
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.hpp"
+#include "data/files.hpp"
+#include "data/photographs.hpp"
+#include "data/picture.hpp"
+#include "data/sets/sets.hpp"
+#include "data/view.hpp"
+
+namespace dbench::data {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Json;
+using base::Parameter;
+using base::UserError;
+
+constexpr const char* kFolder = "imagenet";
+constexpr const char* kSource =
+    "https://image-net.org (it asks for a registration: scripts/fetch-data imagenet)";
+
+/// Those of a file that is no JPEG, whatever its name says: one of ImageNet's is a PNG.
+Pixels pixels_of(const Picture& picture) {
+    Pixels out{0, 0, picture.width, picture.height, {}};
+    const int64_t area = picture.width * picture.height;
+    out.rgb.resize(static_cast<size_t>(3 * area));
+    for (int64_t p = 0; p < area; ++p) {
+        for (int64_t c = 0; c < 3; ++c) {
+            out.rgb[3 * p + c] = picture.pixels[(picture.channels == 1 ? 0 : c) * area + p];
+        }
+    }
+    return out;
+}
+
+class PhotographSet : public Dataset {
+public:
+    PhotographSet(std::shared_ptr<const Photographs> photographs, std::vector<int64_t> label_of,
+                  int64_t classes, int64_t size, Normalization normalization)
+        : photographs_(std::move(photographs)),
+          label_of_(std::move(label_of)),
+          classes_(classes),
+          size_(size),
+          normalization_(std::move(normalization)) {}
+
+    int64_t size() const override { return photographs_->size(); }
+    std::vector<int64_t> shape() const override { return {3, size_, size_}; }
+    int64_t classes() const override { return classes_; }
+    int64_t label(int64_t index) const override { return label_of_[photographs_->labels[index]]; }
+    double target(int64_t index) const override { return static_cast<double>(label(index)); }
+
+    void input(int64_t index, arena::DType type, Order order, uint64_t augment_key,
+               void* out) const override {
+        DBENCH_EXPECT(index >= 0 && index < size());
+        thread_local std::vector<uint8_t> room;
+        thread_local Pixels pixels;
+        const std::span<const uint8_t> bytes = photographs_->bytes(index, room);
+        const std::string path = photographs_->path(index);
+        View view;
+        if (looks_like_png(bytes)) {
+            const std::string file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+            pixels = pixels_of(parse_picture(file, path));
+            view = view_of(pixels.width, pixels.height, augment_key);
+        } else {
+            Jpeg jpeg(bytes, path);
+            const View whole = view_of(jpeg.width(), jpeg.height(), augment_key);
+            const int64_t eighths = eighths_for(whole);
+            jpeg.decode(part_of(whole), eighths, pixels);
+            view = scaled(whole, eighths);
+        }
+        resample(pixels, view.x, view.y, view.mirrored, normalization_, type, order, out);
+    }
+
+private:
+    View view_of(int64_t width, int64_t height, uint64_t key) const {
+        return key != 0 ? random_view(key, width, height, size_)
+                        : central_view(width, height, size_);
+    }
+
+    std::shared_ptr<const Photographs> photographs_;
+    std::vector<int64_t> label_of_;  // of the photographs' classes
+    int64_t classes_, size_;
+    Normalization normalization_;
+};
+
+// Where relative paths begin: in ROOT/imagenet, in ROOT, and where the program was started.
+std::vector<fs::path> places(const Json& spec) {
+    std::vector<fs::path> all;
+    const char* variable = std::getenv("DBENCH_DATA");
+    const std::string standard = variable != nullptr ? variable : "";
+    const fs::path root =
+        spec.at("root").is_string() ? spec.at("root").get<std::string>() : standard;
+    if (!root.empty()) all = {root / kFolder, root};
+    all.emplace_back();
+    return all;
+}
+
+std::shared_ptr<const Photographs> read(const Json& spec, const std::string& split) {
+    const fs::path wanted = spec.at(split).get<std::string>();
+    std::error_code ignored;
+    std::string tried;
+    for (const fs::path& place : places(spec)) {
+        const fs::path path = place / wanted;
+        if (fs::is_directory(path, ignored)) {
+            const bool by_name = spec.at("class_by") == "name";
+            return photographs_in(path.string(), by_name ? ClassBy::name : ClassBy::folder,
+                                  spec.at("check").get<bool>());
+        }
+        if (fs::exists(path, ignored)) return packed_photographs(path.string());
+        tried += (tried.empty() ? "" : ", ") + path.string();
+    }
+    throw UserError("/data/" + split +
+                    ": is not there (neither a folder that holds a folder of "
+                    "photographs for each class, nor a file of dbench data "
+                    "pack: " +
+                    tried + "): name one of them, or set DBENCH_DATA to the folder that holds " +
+                    kFolder + "; the photographs are at " + kSource);
+}
+
+// The place of each class of `photographs` among those of training.
+std::vector<int64_t> labels_among(const std::vector<std::string>& classes,
+                                  const Photographs& photographs) {
+    std::vector<int64_t> labels;
+    for (const std::string& name : photographs.classes) {
+        const auto found = std::find(classes.begin(), classes.end(), name);
+        if (found == classes.end()) {
+            throw UserError("/data/test: " + photographs.path(0) + ": the class " + name +
+                            " is none of the training photographs': remove it, or train on it");
+        }
+        labels.push_back(found - classes.begin());
+    }
+    return labels;
+}
+
+DataSets make(const Json& spec, const DataContext&) {
+    const auto size = spec.at("size").get<int64_t>();
+    const Normalization published = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
+    const auto normalization =
+        chosen_normalization(DataSpec::section().read(spec).normalize, published);
+    const auto train = read(spec, "train");
+    const auto test = spec.at("test") == spec.at("train") ? train : read(spec, "test");
+    const auto classes = static_cast<int64_t>(train->classes.size());
+    const auto set_of = [&](const std::shared_ptr<const Photographs>& photographs) {
+        return std::make_shared<PhotographSet>(
+            photographs, labels_among(train->classes, *photographs), classes, size, normalization);
+    };
+    DataSets sets;
+    sets.train = set_of(train);
+    sets.test = set_of(test);
+    sets.checksums = {{"train", train->digest()}, {"test", test->digest()}};
+    return sets;
+}
+
+DataStatus status(const std::string& root) {
+    const std::string name = "imagenet";
+    if (root.empty()) return {name, false, "DBENCH_DATA is not set"};
+    const std::string folder = find_folder(root, {kFolder, ""}, {"train"});
+    if (folder.empty()) {
+        return {name, false,
+                "no " + (fs::path(root) / kFolder / "train").string() + "; get " + kSource};
+    }
+    if (find_file(folder, {"val"}).empty()) return {name, false, "val missing in " + folder};
+    return {name, true, folder};
+}
+
+}  // namespace
+
+DataEntry imagenet_data() {
+    return {{"imagenet",
+             "JPEG photographs of any size, in one folder per class or packed into one file; "
+             "decoded when they are taken",
+             {root_parameter(),
+              Parameter::text("train", "\"train\"",
+                              "the folder that holds the classes' folders, or a file of dbench "
+                              "data pack; relative to imagenet in the root, or to the root"),
+              Parameter::text("test", "\"val\"", "the same for testing"),
+              Parameter::integer("size", "224", "sides of the square that a photograph becomes")
+                  .at_least(1)
+                  .at_most(4096),
+              Parameter::choice("class_by", "\"folder\"", {"folder", "name"},
+                                "folder: each class has one, which names it; name: the file's "
+                                "name begins with the class, up to the first _ or ."),
+              Parameter::flag("check", "true",
+                              "look at the beginning and the end of every file of a folder before "
+                              "the run")}},
+            true,
+            make,
+            status};
+}
+
+}  // namespace dbench::data

@@ -1,0 +1,207 @@
+"""Photographs of any size: what becomes of them, packs, damaged files, and threads that decode."""
+
+import json
+import shutil
+import struct
+
+import h5py
+import numpy as np
+import pytest
+from results import differences, read
+
+Image = pytest.importorskip("PIL.Image")
+
+MEAN, DEVIATION = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
+RANDOM = np.random.default_rng(3)
+SIZE = 32
+LR = 64.0
+
+
+def drawn(width, height, channels=3, detail=5):
+    """A smooth picture: few waves, the same for every size."""
+    x, y = np.meshgrid(np.linspace(0, 1, width), np.linspace(0, 1, height))
+    waves = RANDOM.uniform(-detail, detail, (channels, 2)), RANDOM.uniform(0, 6, channels)
+    planes = [127 + 110 * np.sin(a * x + b * y + c) for (a, b), c in zip(*waves)]
+    return np.stack(planes, -1).round().astype(np.uint8).squeeze()
+
+
+def write(path, pixels, mode=None, **options):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    options = {"quality": 95, "format": "JPEG", **options}
+    Image.fromarray(pixels, mode).save(path, **options)
+
+
+@pytest.fixture
+def folder(dbench):
+    """Six photographs for training in three classes, three for testing."""
+    for k in range(6):
+        write(dbench.folder / "photos" / "train" / f"class{k % 3}" / f"{k}.JPEG",
+              drawn(60 + 9 * k, 90 - 7 * k))
+    for k in range(3):
+        write(dbench.folder / "photos" / "val" / f"class{k}" / f"{k}.JPEG", drawn(50, 40))
+    return dbench.folder / "photos"
+
+
+def data_of(folder, **more):
+    return {"type": "imagenet", "root": str(folder), "size": 8, "batch_size": 2, **more}
+
+
+def weights(dbench, data, classes):
+    """W of softmax regression after one step from zero on the whole training set, a photograph a
+    class: row k is LR / n (x_k - mean x). Read from the checkpoint."""
+    spec = dbench.spec(replicas=1, model="softmax_regression", init="zeros",
+                       data={**data, "batch_size": "full", "partition": "contiguous"},
+                       implementation="C_complete", optimizer={"type": "sgd", "lr": LR},
+                       length={"iterations": 1}, evaluate={"every": None, "replicas": 1},
+                       checkpoint={"every": {"iterations": 1}})
+    dbench("run", spec, "--output", "w.h5", "--overwrite", "--quiet")
+    part = next((dbench.folder / "w.h5.checkpoints").glob("*/rank*"))
+    bytes_ = part.read_bytes()
+    length, _ = struct.unpack_from("<QI", bytes_, 8)
+    head = json.loads(bytes_[20:20 + length])
+    assert head["entries"][0]["name"] == "parameters" and head["count"] == 1
+    row = np.frombuffer(bytes_, np.float32, classes * 3 * SIZE**2, 20 + length)
+    return row.reshape(classes, -1)
+
+
+def expected(images):
+    """The same of Pillow's pixels: the shorter side to 256/224, then the middle."""
+    inputs = []
+    for image in images:
+        image = image.convert("RGB")
+        shorter, resized = min(image.size), round(SIZE * 256 / 224)
+        image = image.resize([resized * side // shorter for side in image.size],
+                             Image.Resampling.BILINEAR)
+        left, top = (round((side - SIZE) / 2) for side in image.size)
+        pixels = np.asarray(image.crop((left, top, left + SIZE, top + SIZE))) / 255
+        inputs.append(((pixels - MEAN) / DEVIATION).transpose(2, 0, 1).ravel())
+    x = np.array(inputs)
+    return LR / len(x) * (x - x.mean(0))
+
+
+def test_pixels_are_those_of_pillow(dbench):
+    """Grey, colour in all samplings, progressive, CMYK, and a PNG that is named otherwise."""
+    root = dbench.folder / "train"
+    write(root / "a_0.JPEG", drawn(52, 40))
+    write(root / "b_0.JPEG", drawn(40, 47), subsampling=0)
+    write(root / "c_0.JPEG", drawn(44, 38), subsampling=1, progressive=True)
+    write(root / "d_0.JPEG", drawn(60, 37, 1))
+    write(root / "e_0.JPEG", drawn(50, 41, 4), "CMYK")
+    write(root / "f_0.JPEG", drawn(39, 39), format="PNG")
+    write(root / "g_0.JPEG", drawn(20, 30))          # becomes larger
+    paths = sorted(root.iterdir())
+    assert Image.open(paths[4]).mode == "CMYK"
+    data = {"type": "imagenet", "train": str(root), "test": str(root), "class_by": "name",
+            "size": SIZE}
+    level = LR / len(paths) / 255 / DEVIATION.min()
+    found, right = weights(dbench, data, 7), expected(map(Image.open, paths))
+    # Pillow rounds to bytes after each of its two passes.
+    assert np.abs(found - right).max() < 2.2 * level
+    assert np.abs(found - right).mean() < 0.6 * level
+    # Large ones are decoded at 1/8 to 7/8 of their size: less of the smallest details.
+    for k, path in enumerate(paths):
+        write(path, drawn(90 + 60 * k, 420 - 40 * k))
+    found, right = weights(dbench, data, 7), expected(map(Image.open, paths))
+    assert np.abs(found - right).mean() < level
+    assert np.abs(right).mean() > 30 * level
+
+
+def test_packs_ranks_and_threads_change_no_bits(dbench, folder):
+    changes = {"augment": True}
+    plain = dbench.run(dbench.spec(data=data_of(folder, **changes)), "plain.h5")
+    for split in ("train", "val"):
+        done = dbench("data", "pack", folder / split, dbench.folder / f"{split}.pack", "--quiet")
+        assert "in 3 classes" in done.stdout
+        assert dbench("data", "verify", f"{split}.pack").stdout == done.stdout
+    packed = {"train": "train.pack", "test": "val.pack", **changes}
+    assert differences(plain, dbench.run(dbench.spec(data=data_of(folder, **packed)),
+                                         "packed.h5")) == []
+    threads = dbench.spec(data=data_of(folder, threads=3, **changes))
+    assert differences(plain, dbench.run(threads, "threads.h5", ranks=2)) == []
+    whole = dbench.run(dbench.spec(data=data_of(folder)), "whole.h5")
+    losses = [read(path, "iterations/train_loss") for path in (plain, whole)]
+    assert np.all(losses[0] != losses[1])
+
+
+def test_a_run_goes_on_to_the_bit(dbench, folder):
+    """With more threads than before, in the middle of an epoch of augmented photographs."""
+    def spec(**more):
+        return dbench.spec(data=data_of(folder, augment=True, batch_size=1, **more), replicas=2,
+                           length={"iterations": 7}, checkpoint={"every": {"iterations": 5}})
+    whole, other = dbench.run(spec(), "whole.h5"), str(dbench.folder / "other.h5")
+    shutil.copy(whole, other)
+    shutil.copytree(f"{whole}.checkpoints", f"{other}.checkpoints")
+    with h5py.File(other, "r+") as file:      # as if it had failed at the end
+        file.attrs.modify("status", np.bytes_(b"failed"))
+    said = dbench("run", spec(threads=2), "--output", other, "--resume").stderr
+    assert "going on from iteration 5" in said
+    assert differences(whole, other) == []
+
+
+def refused(dbench, data, *words):
+    message = dbench("check", dbench.spec(data=data), expect=2).stderr
+    assert message.count("error") == 1
+    for word in words:
+        assert word in message, message
+
+
+def test_files_that_cannot_be(dbench, folder):
+    victim = folder / "train" / "class1" / "1.JPEG"
+    good = victim.read_bytes()
+    for content, words in [(good[:-30], ["ends too early"]), (b"", ["no JPEG", "0 bytes"]),
+                           (b"GIF89a", ["no JPEG"])]:
+        victim.write_bytes(content)
+        refused(dbench, data_of(folder), "class1/1.JPEG", *words)
+    victim.write_bytes(good)
+    (folder / "train" / "class7").mkdir()
+    refused(dbench, data_of(folder), "class7", "no photographs")
+    (folder / "train" / "class7").rmdir()
+    (folder / "val" / "class1").rename(folder / "val" / "class9")
+    refused(dbench, data_of(folder), "/data/test", "class9")
+    refused(dbench, data_of(folder, train="nowhere"), "/data/train", "nowhere", "data pack")
+    refused(dbench, data_of(folder, train="train/class0"), "class0", "class_by")
+    refused(dbench, data_of(folder, size=0), "/data/size")
+
+
+@pytest.mark.parametrize("ranks", [None, 2])
+def test_a_damaged_photograph_ends_all_ranks(dbench, folder, ranks):
+    """One whose ends look well is found out where it is decoded: here by the last rank."""
+    victim = folder / "train" / "class2" / "5.JPEG"
+    good = victim.read_bytes()
+    victim.write_bytes(good[:len(good) // 2] + b"\xff\xd9")
+    spec = dbench.spec(data=data_of(folder, batch_size=3, partition="contiguous"), replicas=2)
+    failed = dbench("run", spec, "--output", "out.h5", ranks=ranks, expect=2)
+    assert "class2/5.JPEG" in failed.stderr and "damaged or cut off" in failed.stderr
+    with h5py.File(dbench.folder / "out.h5") as file:
+        assert file.attrs["status"] == b"failed"
+
+
+def test_packs_that_cannot_be(dbench, folder):
+    dbench("data", "pack", folder / "train", "train.pack", "--quiet")
+    pack = dbench.folder / "train.pack"
+    good = pack.read_bytes()
+    again = dbench("data", "pack", folder / "val", "train.pack", expect=2).stderr
+    assert "exists already" in again and "--force" in again and pack.read_bytes() == good
+    data = data_of(folder, train=str(pack))
+    dbench("check", dbench.spec(data=data))
+    middle, index = 200, len(good) - 100
+    for content, words in [
+        (good[:-1], ["cut off"]), (good[:20], ["cut off"]), (b"", ["no pack"]),
+        (good[:index] + bytes([good[index] ^ 1]) + good[index + 1:], ["checksum"]),
+    ]:
+        pack.write_bytes(content)
+        refused(dbench, data, "train.pack", *words)
+    pack.write_bytes(good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1:])
+    for command in (("data", "verify", "train.pack"), ("run", dbench.spec(data=data))):
+        message = dbench(*command, expect=2).stderr
+        assert "train.pack, class0/0.JPEG" in message and "another checksum" in message
+    dbench("data", "pack", folder / "train", "train.pack", "--quiet", "--force")
+    assert pack.read_bytes() == good
+    assert not (dbench.folder / "train.pack.partial").exists()
+    victim = folder / "train" / "class0" / "0.JPEG"
+    victim.write_bytes(victim.read_bytes()[:-9])
+    assert "0.JPEG" in dbench("data", "pack", folder / "train", "new.pack", expect=2).stderr
+    assert not (dbench.folder / "new.pack").exists()
+    for words in (["data"], ["data", "pack"], ["data", "verify", "nowhere.pack"]):
+        dbench(*words, expect=2)
+    assert "Examples:" in dbench("data", "--help").stdout

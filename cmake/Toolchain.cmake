@@ -77,6 +77,10 @@ if(DBENCH_CUDA)
     set(CMAKE_CUDA_STANDARD 20)
     set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # the one that LibTorch brings
     enable_language(CUDA)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has C++20
+        set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+        set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+    endif()
     # --fmad=false: what -ffp-contract=off is to the host. A kernel that spills registers is an error.
     # --expt-relaxed-constexpr: constexpr functions are functions of the device, too.
     add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-Xcompiler=-fPIE;-Xptxas=--warn-on-spills,--warning-as-error>")

@@ -8,6 +8,7 @@
 #include "arena/codec.hpp"
 #include "arena/emulated_device.hpp"
 #include "arena/kernels.hpp"
+#include "arena/kernels/emulated_block.hpp"
 #include "arena/qg_adam.hpp"
 #include "arena/random_rows.hpp"
 #include "arena/tree.hpp"
@@ -216,6 +217,26 @@ TEST_CASE("every kernel gives the host's bits on an emulated device") {
         device.finish();
         CHECK(emulated == host);
     }
+}
+
+/// Each iteration reads what another one writes.
+struct Shift {
+    float* x;
+    template <class Block>
+    void operator()(Block& block, int64_t) const {
+        block.for_each(100, [this](int64_t c) { x[c + 1] = x[c]; });
+    }
+    int64_t scratch_bytes() const { return 0; }
+};
+
+TEST_CASE("a loop whose iterations depend on each other gives other bits in another order") {
+    std::vector<std::vector<float>> results;
+    for (uint64_t order = 0; order < 2; ++order) {
+        std::vector<float>& x = results.emplace_back(101);
+        for (size_t c = 0; c < x.size(); ++c) x[c] = static_cast<float>(c);
+        run_emulated(Shift{x.data()}, 0, order);
+    }
+    CHECK(results[0] != results[1]);
 }
 
 }  // namespace

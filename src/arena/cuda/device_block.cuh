@@ -11,7 +11,8 @@
 
 namespace dbench::arena {
 
-inline constexpr int kThreads = 256;  ///< of a block
+inline constexpr int kThreads = 256;     ///< of a block
+inline constexpr int kBlocksAtOnce = 2;  ///< on a processor at least: more leave too few registers
 
 class DeviceBlock : public ThreadedBlock<DeviceBlock> {
 public:
@@ -28,7 +29,7 @@ public:
 };
 
 template <class Body>
-__global__ void __launch_bounds__(kThreads) run_on_device(const Body body) {
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce) run_on_device(const Body body) {
     extern __shared__ __align__(64) char scratch[];
     __shared__ DeviceBlock::Stage stage;
     DeviceBlock block(scratch, stage);
@@ -49,8 +50,8 @@ void on_device(const Body& body, cudaStream_t stream) {
     if (blocks == 0) return;
     constexpr int kAlways = 40 * 1024;  // bytes of scratch that need no asking
     if (bytes > kAlways) {
-        expect(cudaFuncSetAttribute(run_on_device<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    bytes),
+        expect(cudaFuncSetAttribute(run_on_device<Body>,
+                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                "a kernel's scratch");
     }
     run_on_device<<<blocks, kThreads, static_cast<size_t>(bytes), stream>>>(body);

@@ -81,20 +81,17 @@ private:
         for (int64_t k = 0; k < count; ++k) {
             const TreeStep& step = steps[k];
             double* const out = k + 1 == count ? mean + at : kept + step.slot * width;
-            const double* const left = kept + step.left.index * width;
-            const double* const right = kept + step.right.index * width;
-            // A left part is never smaller than the right one: a replica is left of a replica only.
-            if (step.left.leaf && step.right.leaf) {
-                combine(block, leaf(block, step.left, at, here), leaf(block, step.right, at, here),
-                        step.share, out, here, lanes[k]);
-            } else if (step.right.leaf) {
-                combine(block, left, leaf(block, step.right, at, here), step.share, out, here,
-                        lanes[k]);
-            } else if (step.left.leaf) {
-                combine(block, leaf(block, step.left, at, here), right, step.share, out, here,
-                        lanes[k]);
-            } else {
+            const auto add = [&](const auto* left, const auto* right) DBENCH_INLINE_LAMBDA {
                 combine(block, left, right, step.share, out, here, lanes[k]);
+            };
+            if (step.left.leaf && step.right.leaf) {
+                add(leaf(block, step.left, at, here), leaf(block, step.right, at, here));
+            } else if (step.right.leaf) {
+                add(kept + step.left.index * width, leaf(block, step.right, at, here));
+            } else if (step.left.leaf) {
+                add(leaf(block, step.left, at, here), kept + step.right.index * width);
+            } else {
+                add(kept + step.left.index * width, kept + step.right.index * width);
             }
         }
     }

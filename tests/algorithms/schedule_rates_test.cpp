@@ -84,6 +84,25 @@ TEST_CASE("warm-up grows to the rate in U iterations, then the schedule runs") {
     CHECK(longer.at(99) == Approx(0.1));
 }
 
+TEST_CASE("a warm-up from a part of the rate goes on to the rate") {
+    const auto lr = rate(R"({"type": "constant", "warmup": {"epochs": 2}, "warmup_from": 0.25})");
+    CHECK(lr.at(0) == Approx(0.1 + 0.3 / 20));
+    CHECK(lr.at(9) == Approx(0.1 + 0.3 / 2));
+    CHECK(lr.at(19) == Approx(0.4));
+    CHECK(rate(R"({"type": "constant", "warmup": {"epochs": 2}, "warmup_from": 1})").at(0) == 0.4);
+}
+
+TEST_CASE("inverse_sqrt is the Transformer's schedule, whose peak is the rate") {
+    const double warm = 20;
+    const auto lr = rate(R"({"type": "inverse_sqrt", "warmup": {"iterations": 20}})");
+    for (const int64_t t : {0, 3, 18, 19, 20, 50, 99}) {
+        const auto step = static_cast<double>(t + 1);
+        const double vaswani = std::min(1 / std::sqrt(step), step * std::pow(warm, -1.5));
+        CHECK(lr.at(t) == Approx(0.4 * vaswani * std::sqrt(warm)));
+    }
+    CHECK(rate(R"("inverse_sqrt")").at(99) == Approx(0.04));
+}
+
 TEST_CASE("the rate scales with the global batch, lr_min does not") {
     CHECK(rate(R"({"type": "constant", "scale": {"rule": "linear"}})").base() == Approx(0.8));
     CHECK(rate(R"({"type": "constant", "scale": {"rule": "sqrt"}})").at(5) ==
@@ -122,6 +141,8 @@ TEST_CASE("the largest rate and the first that is 0 are those of a walk over the
              R"({"type": "cosine", "warmup": {"epochs": 10}})",
              R"({"type": "exponential", "decay": 0.5, "warmup": {"iterations": 7}})",
              R"({"type": "exponential", "decay": 30})",
+             R"({"type": "inverse_sqrt", "warmup": {"iterations": 30}, "warmup_from": 0.5})",
+             R"("inverse_sqrt")",
          }) {
         for (const double lr : {0.4, 0.0}) {
             CAPTURE(spec, lr);
@@ -152,5 +173,7 @@ TEST_CASE("schedules that cannot be are refused") {
                ContainsSubstring("/schedule/scale/rule"));
     CHECK_THAT(refusal(R"({"type": "constant", "warmup": {"epoch": 1}})"),
                ContainsSubstring("epochs"));
+    CHECK_THAT(refusal(R"({"type": "constant", "warmup_from": 1.5})"),
+               ContainsSubstring("/schedule/warmup_from"));
     CHECK_THAT(refusal(R"("cosin")"), ContainsSubstring("cosine"));
 }

@@ -35,13 +35,18 @@ struct RateScale {
 /// What every schedule takes beside its own keys.
 struct ScheduleSpec {
     base::Duration warmup;
+    double warmup_from;
     RateScale scale;
 
     static const base::Section<ScheduleSpec>& section() {
         static const base::Section<ScheduleSpec> keys{
             {Parameter::duration("warmup", R"({"epochs": 0})",
-                                 "the rate grows linearly from 0 over this time"),
+                                 "the rate grows linearly over this time"),
              &ScheduleSpec::warmup},
+            {Parameter::number("warmup_from", "0", "where it grows from, over the rate it grows to")
+                 .at_least(0)
+                 .at_most(1),
+             &ScheduleSpec::warmup_from},
             {"scale", &ScheduleSpec::scale, "scaling of the rate by the global batch"},
         };
         return keys;
@@ -75,6 +80,10 @@ const std::vector<base::Entry>& schedule_table() {
              {Parameter::number("lr_min", "0", "rate at the end; not scaled").at_least(0)})},
         {"exponential", "exp(-decay) times that of the iteration before, after the warm-up",
          with_common({Parameter::number("decay", "0.07", "of an iteration").at_least(0)})},
+        {"inverse_sqrt",
+         "falls with the root of the iterations after the warm-up (Vaswani et al. "
+         "2017, eq. 3)",
+         with_common({})},
     };
     return table;
 }
@@ -98,6 +107,7 @@ LearningRate::LearningRate(const base::Json& schedule, double lr, const base::Ru
     const ScheduleSpec common = ScheduleSpec::section().read(schedule);
     lr_ = scaled(lr, common.scale, run.samples_per_iteration);
     warmup_ = base::to_iterations(common.warmup, run);
+    warmup_from_ = common.warmup_from;
     const std::string type = schedule.at("type");
     if (type == "multistep") {
         kind_ = Kind::multistep;
@@ -110,19 +120,25 @@ LearningRate::LearningRate(const base::Json& schedule, double lr, const base::Ru
     } else if (type == "exponential") {
         kind_ = Kind::exponential;
         decay_ = schedule.at("decay");
+    } else if (type == "inverse_sqrt") {
+        kind_ = Kind::inverse_sqrt;
     }
 }
 
 double LearningRate::at(int64_t t) const {
     double lr = lr_;
     if (t < warmup_) {
-        lr *= static_cast<double>(t + 1) / static_cast<double>(warmup_);
+        const double passed = static_cast<double>(t + 1) / static_cast<double>(warmup_);
+        lr *= warmup_from_ + (1 - warmup_from_) * passed;
     } else if (kind_ == Kind::cosine && iterations_ > warmup_) {
         const double passed =
             static_cast<double>(t - warmup_) / static_cast<double>(iterations_ - warmup_);
         lr = lr_min_ + (lr_ - lr_min_) * (1 + std::cos(std::numbers::pi * passed)) / 2;
     } else if (kind_ == Kind::exponential) {
         lr *= std::exp(-decay_ * static_cast<double>(t - warmup_));
+    } else if (kind_ == Kind::inverse_sqrt) {
+        const auto peak = static_cast<double>(std::max<int64_t>(1, warmup_));
+        lr *= std::sqrt(peak / static_cast<double>(t + 1));
     }
     if (kind_ == Kind::multistep) {
         const auto epoch = static_cast<double>(t / per_epoch_);

@@ -40,8 +40,8 @@ struct OptimizerEntry : base::Entry {
 };
 const std::vector<OptimizerEntry>& optimizer_table();
 
-/// The learning rate over a run (constant, multistep, cosine, exponential; warm-up; scaling by the
-/// global batch): docs/numerics.md.
+/// The learning rate over a run (constant, multistep, cosine, exponential, inverse_sqrt; warm-up;
+/// scaling by the global batch): docs/numerics.md.
 class LearningRate {
 public:
     LearningRate(const base::Json& schedule, double lr, const base::RunLength& run);
@@ -56,9 +56,9 @@ private:
     /// the run's end.
     std::vector<int64_t> stretches() const;
 
-    enum class Kind { constant, multistep, cosine, exponential };
+    enum class Kind { constant, multistep, cosine, exponential, inverse_sqrt };
     Kind kind_ = Kind::constant;
-    double lr_ = 0, lr_min_ = 0, gamma_ = 1, decay_ = 0;
+    double lr_ = 0, lr_min_ = 0, gamma_ = 1, decay_ = 0, warmup_from_ = 0;
     int64_t warmup_ = 0, iterations_, per_epoch_;
     std::vector<double> milestones_;  // in rising order
 };

@@ -85,7 +85,7 @@ def test_a_rank_that_dies_while_its_rows_are_read(dbench, order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_rank_that_stands_still_is_named(dbench, order):
-    dbench.environment["DBENCH_TIMEOUT"] = "2"
+    dbench.environment["DBENCH_TIMEOUT"] = "4"
     spec = dbench.spec({**MLP, **LONG}, implementation=None, graph="ring",
                        algorithm={"type": "dsgd", "order": order},
                        profile={"norms": False, "variance": {"kind": "off"}})

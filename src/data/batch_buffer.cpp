@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "data/loader.hpp"
@@ -21,45 +25,86 @@ BatchBuffer::BatchBuffer(arena::DType type, Order order) {
     batch_.order = order;
 }
 
-void BatchBuffer::start(const Dataset& data, int64_t count, bool continues) {
-    const std::vector<int64_t> shape = data.shape();
+void BatchBuffer::start(const Dataset& data, const std::vector<int64_t>& samples, bool continues) {
+    std::vector<int64_t> shape = data.shape();
+    batch_.count = batch_.terms = 0;
+    int64_t longest = 0;
+    for (const int64_t sample : samples) {
+        const Extent extent = data.extent(sample);
+        batch_.count += extent.rows;
+        batch_.terms += extent.terms;
+        longest = std::max(longest, extent.length);
+    }
+    if (data.ragged()) shape.back() = longest;
+    batch_.row_terms.assign(data.ragged() ? static_cast<size_t>(batch_.count) : 0, 0);
     numel_ = numel(shape);
-    labels_of_ = numel(data.label_shape());
-    batch_.count = count;
+    row_ = first_label_ = 0;
     batch_.tokens = data.tokens();
-    batch_.terms = count * labels_of_;
     batch_.continues = continues;
-    batch_.shape.assign(1, count);
+    batch_.shape.assign(1, batch_.count);
     batch_.shape.insert(batch_.shape.end(), shape.begin(), shape.end());
-    reserve(inputs_, batch_.tokens ? kTokenBytes : batch_.type, count * numel_);
+    reserve(inputs_, batch_.tokens ? kTokenBytes : batch_.type, batch_.count * numel_);
     batch_.inputs = inputs_.rows().data;
     if (data.classes() > 0) {
         labels_.resize(static_cast<size_t>(batch_.terms));
         batch_.labels = labels_.data();
         batch_.targets = nullptr;
     } else {
-        reserve(targets_, batch_.type, count);
+        reserve(targets_, batch_.type, batch_.count);
         batch_.labels = nullptr;
         batch_.targets = targets_.rows().data;
     }
 }
 
-void BatchBuffer::put(int64_t position, const Dataset& data, int64_t index, uint64_t augment_key) {
-    DBENCH_EXPECT(position >= 0 && position < batch_.count);
-    data.input(index, batch_.type, batch_.order, augment_key,
-               inputs_.rows().at(0, position * numel_));
-    if (batch_.labels != nullptr) {
-        data.labels(index, labels_.data() + position * labels_of_);
-    } else if (batch_.type == arena::DType::float32) {
-        targets_.rows().row<float>(0)[position] = static_cast<float>(data.target(index));
+void BatchBuffer::put(const Dataset& data, int64_t index, uint64_t augment_key) {
+    const Extent extent = data.extent(index);
+    DBENCH_EXPECT(row_ + extent.rows <= batch_.count);
+    void* const input = inputs_.rows().at(0, row_ * numel_);
+    int64_t* const labels = labels_.data() + first_label_;
+    if (data.ragged()) {
+        data.pairs(index, batch_.shape.back(), static_cast<int64_t*>(input), labels,
+                   batch_.row_terms.data() + row_);
     } else {
-        targets_.rows().row<double>(0)[position] = data.target(index);
+        data.input(index, batch_.type, batch_.order, augment_key, input);
+        if (batch_.labels != nullptr) {
+            data.labels(index, labels);
+        } else if (batch_.type == arena::DType::float32) {
+            targets_.rows().row<float>(0)[row_] = static_cast<float>(data.target(index));
+        } else {
+            targets_.rows().row<double>(0)[row_] = data.target(index);
+        }
     }
+    row_ += extent.rows;
+    first_label_ += extent.terms;
+}
+
+Batch part(const Batch& batch, int64_t k, int64_t parts) {
+    const int64_t first = k * batch.count / parts, last = (k + 1) * batch.count / parts;
+    const auto terms_before = [&](int64_t row) {
+        if (batch.row_terms.empty()) return row * (batch.terms / batch.count);
+        return std::accumulate(batch.row_terms.begin(), batch.row_terms.begin() + row, int64_t{0});
+    };
+    const int64_t element = batch.tokens ? sizeof(int64_t) : size_of(batch.type);
+    Batch out = batch;
+    out.count = out.shape[0] = last - first;
+    out.terms = terms_before(last) - terms_before(first);
+    out.inputs = static_cast<std::byte*>(batch.inputs) +
+                 first * element * (numel(batch.shape) / batch.count);
+    if (batch.labels) out.labels += terms_before(first);
+    if (batch.targets) {
+        out.targets = static_cast<const std::byte*>(batch.targets) + first * size_of(batch.type);
+    }
+    if (!batch.row_terms.empty()) {
+        out.row_terms.assign(batch.row_terms.begin() + first, batch.row_terms.begin() + last);
+    }
+    return out;
 }
 
 const Batch& PlainBatches::fill(const Dataset& data, int64_t first, int64_t count) {
-    buffer_.start(data, count);
-    for (int64_t k = 0; k < count; ++k) buffer_.put(k, data, first + k, 0);
+    std::vector<int64_t> samples(static_cast<size_t>(count));
+    std::iota(samples.begin(), samples.end(), first);
+    buffer_.start(data, samples);
+    for (const int64_t sample : samples) buffer_.put(data, sample, 0);
     return buffer_.batch();
 }
 

@@ -21,7 +21,7 @@ DECLARED = re.compile(r"(?:template\s*<.*>\s*)?"
                       r"(?:struct|class|enum class|enum|union|using)\s+"
                       r"(?:alignas\([^)]*\)\s*)?(\w+)")
 NAMED = re.compile(r"(\w+)\s*(?:\((?!\*)|=|\{|\[|;)|\(\*(\w+)")
-ENUMERATORS = re.compile(r"\benum\b(?! class)[^{;()]*\{([^}]*)\}")
+ENUMERATORS = re.compile(r"(?<!\")\benum\b(?! class)[^{;()]*\{([^}]*)\}")
 SKIPPED = re.compile(r"namespace \w+ = |using (?:namespace )?[\w:]+;|static_assert|[A-Z][A-Z_]+\(")
 
 

@@ -30,6 +30,7 @@ METRICS = {metric.name: metric for metric in (
     Metric("accuracy", "accuracy", "fraction", "high"),
     Metric("loss", "loss", "1", "low"),
     Metric("perplexity", "perplexity", "1", "low"),
+    Metric("bleu", "BLEU", "1", "high"),
     Metric("top5", "top-5 accuracy", "fraction", "high"),
 )}
 EVERYWHERE = ("accuracy", "loss")

@@ -198,7 +198,8 @@ Setup set_up(comm::World& world, Spec spec) {
     everywhere(world, [&] {
         if (!s.spec.graph.is_null() && !planned) make({});
     });
-    train::SessionOptions options{s.spec.run, s.spec.resolved, s.spec.algorithm, nullptr};
+    train::SessionOptions options{s.spec.run, s.spec.resolved, s.spec.algorithm, nullptr,
+                                  s.spec.output + ".texts"};
     if (!s.spec.graph.is_null()) {
         options.graph = [&](const graphs::RunFacts& run) {
             if (planned) make(run);

@@ -17,15 +17,23 @@ Parameter global_batch() {
         .at_least(1);
 }
 
+Parameter token_batch() {
+    return Parameter::integer("tokens", "", "tokens of a replica's pairs of sentences, padded")
+        .at_least(1);
+}
+
 Json resolve_batch_size(const Json& given, const std::string& pointer) {
-    const bool global = given.is_object() && given.size() == 1 && given.contains("global");
-    if (!global && given != "full" && !given.is_number_integer()) {
-        throw UserError(pointer + ": must be a whole number, {\"global\": G} or \"full\" (found " +
+    const bool keyed = given.is_object() && given.size() == 1 &&
+                       (given.contains("global") || given.contains("tokens"));
+    if (!keyed && given != "full" && !given.is_number_integer()) {
+        throw UserError(pointer +
+                        ": must be a whole number, {\"global\": G}, {\"tokens\": T} or \"full\" "
+                        "(found " +
                         base::short_text(given) + ")");
     }
     if (given.is_string()) return given;
-    const Json& number = global ? given.at("global") : given;
-    const std::string at = global ? pointer + "/global" : pointer;
+    const Json& number = keyed ? given.begin().value() : given;
+    const std::string at = keyed ? pointer + "/" + given.begin().key() : pointer;
     if (!number.is_number_integer()) {
         throw UserError(at + ": must be a whole number (found " + base::short_text(number) + ")");
     }
@@ -42,6 +50,8 @@ Json resolve_partition(const Json& given, const std::string& pointer) {
 void take(const Json& value, BatchSize& out) {
     if (value.is_string()) {
         out = {BatchSize::Of::partition, 0};
+    } else if (value.is_object() && value.contains("tokens")) {
+        out = {BatchSize::Of::tokens, value.at("tokens").get<int64_t>()};
     } else if (value.is_object()) {
         out = {BatchSize::Of::all, value.at("global").get<int64_t>()};
     } else {
@@ -67,11 +77,17 @@ const base::Section<DataSpec>& DataSpec::section() {
     static const base::Section<DataSpec> keys{
         {Parameter::any("batch_size", "32",
                         "samples per replica and iteration; {\"global\": G}: of all replicas; "
-                        "\"full\": the replica's whole partition",
+                        "{\"tokens\": T}: sentences of one length, with so many tokens; \"full\": "
+                        "the replica's whole partition",
                         resolve_batch_size)
              .shaped(R"({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "full"}]})")
-             .or_object({global_batch()}),
+             .or_object({global_batch(), token_batch()}),
          &DataSpec::batch_size},
+        {Parameter::integer("accumulate", "1",
+                            "parts of a batch that pass the model one after another, to add up "
+                            "their gradients: less memory")
+             .at_least(1),
+         &DataSpec::accumulate},
         {Parameter::of("partitions", "partition", R"({"type": "shuffled"})",
                        "how samples are dealt to replicas", resolve_partition)},
         {Parameter::integer("validation", "0", "samples held out from the end of the training set")

@@ -8,12 +8,13 @@
 
 namespace dbench::data {
 
-/// What an iteration takes: so many samples of each replica, so many of all replicas together, or
-/// each replica's whole partition.
+/// What an iteration takes: so many samples of each replica, so many of all replicas together,
+/// each replica's whole partition, or of each replica as many pairs of sentences of one length as
+/// make so many tokens.
 struct BatchSize {
-    enum class Of : uint8_t { replica, all, partition };
+    enum class Of : uint8_t { replica, all, partition, tokens };
     Of of = Of::replica;
-    int64_t samples = 0;  ///< nothing to say of whole partitions
+    int64_t samples = 0;  ///< or tokens; nothing to say of whole partitions
 };
 void take(const base::Json& value, BatchSize& out);
 
@@ -27,6 +28,7 @@ struct DataLimit {
 
 struct DataSpec {
     BatchSize batch_size;
+    int64_t accumulate;  ///< parts of a batch that pass the model one after another
     int64_t validation;
     bool augment;
     int64_t threads;

@@ -15,7 +15,17 @@ namespace dbench::data {
 /// Memory order of image batches; logical shape is always (B, C, H, W).
 enum class Order : uint8_t { contiguous, channels_last };
 
-/// A set of samples: size and get. Composed by wrapping (limit, hold-out).
+/// How much of a batch a sample takes in a set whose samples differ.
+struct Extent {
+    int64_t rows;    ///< pairs of sentences
+    int64_t length;  ///< tokens of the longest sentence
+    int64_t terms;   ///< labels
+};
+
+/// Tokens of pairs of sentences that stand for no piece of a text.
+constexpr int64_t kPad = 0, kBegin = 1, kEnd = 2;
+
+/// A set of samples: size and get. Composed by wrapping (limit, hold-out, buckets).
 class Dataset {
 public:
     virtual ~Dataset() = default;
@@ -36,10 +46,26 @@ public:
     /// Writes the classes of a sample, numel(label_shape) of them; only where classes() > 0.
     virtual void labels(int64_t index, int64_t* out) const { *out = label(index); }
     virtual double target(int64_t index) const = 0;  ///< real target; only where classes() == 0
+
+    /// Whether samples are pairs of sentences, each of its own length. shape() is then {2, length},
+    /// label_shape() {length}, of the longest; inputs and labels come from `pairs` alone.
+    virtual bool ragged() const { return false; }
+    /// Of one sample, ragged or not.
+    virtual Extent extent(int64_t index) const;
+    /// Writes a ragged sample, padded with kPad to `length` tokens: `inputs` {rows, 2, length} are
+    /// the source, which ends with kEnd, and the target, which begins with kBegin; `labels` [terms]
+    /// the tokens that follow the target's, the last one kEnd; `terms` [rows] how many a row has.
+    virtual void pairs(int64_t index, int64_t length, int64_t* inputs, int64_t* labels,
+                       int64_t* terms) const;
+    /// Tokens of a ragged set as text.
+    virtual std::string text(const std::vector<int64_t>& tokens) const;
 };
 
 /// Whether the set has one class a sample, by which samples can be sorted.
 bool has_sample_labels(const Dataset& data);
+
+/// Labels of all samples.
+int64_t terms(const Dataset& data);
 
 /// The product of the lengths; 1 of none.
 int64_t numel(const std::vector<int64_t>& shape);

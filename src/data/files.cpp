@@ -106,6 +106,17 @@ std::string data_root(const base::Json& spec, const std::string& folder,
         folder + "; the files are at " + source);
 }
 
+std::string named_file(const std::string& path, const std::string& key) {
+    const char* root = std::getenv("DBENCH_DATA");
+    for (const fs::path& each : {fs::path(path), root ? fs::path(root) / path : fs::path()}) {
+        std::error_code ignored;
+        if (!each.empty() && fs::exists(each, ignored)) return each.string();
+    }
+    throw base::UserError("/data/" + key + ": there is no file " + path + " here" +
+                          (root ? ", nor in " + std::string(root) : "") +
+                          ": name a file of text, from this folder or from $DBENCH_DATA");
+}
+
 std::string find_file(const std::string& folder, const std::vector<std::string>& names) {
     std::error_code ignored;
     for (const auto& name : names) {

@@ -32,6 +32,10 @@ std::string digest(const std::string& bytes);
 /// `folder`: what should be found there.
 std::string data_root(const base::Json& spec, const std::string& folder, const std::string& source);
 
+/// A file that /data/`key` names: the path as given, or else under $DBENCH_DATA. Throws UserError
+/// where there is none.
+std::string named_file(const std::string& path, const std::string& key);
+
 /// The first of `folders` (relative to `root`) that holds one of `names`; empty where none does.
 std::string find_folder(const std::string& root, const std::vector<std::string>& folders,
                         const std::vector<std::string>& names);

@@ -34,10 +34,12 @@ bool fill(BatchBuffer& buffer, Team& team, const Dataset& data, const BatchPlan&
     // Of a stream, sample k comes from the k-th of `count` parts that lie one after another.
     const int64_t first = plan.stream ? position : position * count;
     const int64_t apart = plan.stream ? plan.per_epoch : 1;
-    buffer.start(data, count, plan.stream && position > 0);
+    std::vector<int64_t> samples(static_cast<size_t>(count));
+    for (int64_t k = 0; k < count; ++k) samples[k] = order[first + k * apart];
+    buffer.start(data, samples, plan.stream && position > 0);
     team.each(count, [&](int64_t k) {
         if (stop.load(std::memory_order_relaxed)) return;
-        const int64_t sample = order[first + k * apart];
+        const int64_t sample = samples[k];
         const uint64_t key = options.augment ? augment_key(options.augment_seed, epoch, sample) : 0;
         buffer.put(k, data, sample, key);
     });

@@ -18,18 +18,22 @@ namespace dbench::data {
 
 /// One replica's minibatch in host memory.
 struct Batch {
-    int64_t count = 0;
-    /// Logical: {count, C, H, W}, {count, features} or {count, length}.
+    int64_t count = 0;  ///< of samples; of pairs of sentences
+    /// Logical: {count, C, H, W}, {count, features}, {count, length} or {count, 2, length}.
     std::vector<int64_t> shape;
     Order order = Order::contiguous;
     arena::DType type = arena::DType::float32;
-    bool tokens = false;     ///< inputs are int64, whatever `type`
-    int64_t terms = 0;       ///< of which loss and accuracy are means: samples, or their positions
-    bool continues = false;  ///< sample k follows sample k of the replica's batch before
+    bool tokens = false;  ///< inputs are int64, whatever `type`
+    int64_t terms = 0;    ///< of which loss and accuracy are means: samples, or their positions
+    std::vector<int64_t> row_terms;  ///< [count], where samples differ in theirs; else empty
+    bool continues = false;          ///< sample k follows sample k of the replica's batch before
     void* inputs = nullptr;
     const int64_t* labels = nullptr;  ///< [terms]; null for real targets
     const void* targets = nullptr;    ///< [count] of `type`; null for classes
 };
+
+/// Part k of `parts` of a batch, over its memory: consecutive samples, nearly as many in each.
+Batch part(const Batch& batch, int64_t k, int64_t parts);
 
 /// How an epoch is cut into batches (docs/data.md): L = floor(min_i m_i / batch).
 struct BatchPlan {
@@ -48,17 +52,21 @@ BatchPlan plan_batches(const BatchSize& batch_size, const Partition& partition, 
 class BatchBuffer {
 public:
     BatchBuffer(arena::DType type, Order order);
-    /// Makes room for `count` samples of `data`; earlier contents are lost.
-    void start(const Dataset& data, int64_t count, bool continues = false);
-    /// Writes sample `index` at `position`; `augment_key` as for Dataset::input. By several threads
-    /// at once, at different positions.
+    /// Makes room for `samples` of `data`; earlier contents are lost.
+    void start(const Dataset& data, const std::vector<int64_t>& samples, bool continues = false);
+    /// Writes sample `index`, the one at `position` of them; `augment_key` as for Dataset::input.
+    /// By several threads at once, at different positions.
     void put(int64_t position, const Dataset& data, int64_t index, uint64_t augment_key);
     const Batch& batch() const { return batch_; }
 
 private:
+    struct Place {
+        int64_t row, term;
+    };
+
     Batch batch_;
-    int64_t numel_ = 0;      ///< elements of one input
-    int64_t labels_of_ = 0;  ///< labels of one sample
+    int64_t numel_ = 0;          ///< elements of one row of inputs
+    std::vector<Place> places_;  ///< where each sample begins
     arena::Buffer inputs_, targets_;
     std::vector<int64_t> labels_;
 };

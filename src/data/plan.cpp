@@ -11,6 +11,7 @@ using base::UserError;
 
 int64_t per_replica(const BatchSize& batch_size, int64_t replicas) {
     if (batch_size.of == BatchSize::Of::replica) return batch_size.samples;
+    if (batch_size.of == BatchSize::Of::tokens) return 1;  // a sample is a bucket
     const int64_t global = batch_size.samples;
     if (global % replicas == 0) return global / replicas;
     const int64_t below = global / replicas * replicas;

@@ -27,6 +27,15 @@ public:
     int64_t label(int64_t index) const override { return whole_->label(first_ + index); }
     void labels(int64_t index, int64_t* out) const override { whole_->labels(first_ + index, out); }
     double target(int64_t index) const override { return whole_->target(first_ + index); }
+    bool ragged() const override { return whole_->ragged(); }
+    Extent extent(int64_t index) const override { return whole_->extent(first_ + index); }
+    void pairs(int64_t index, int64_t length, int64_t* inputs, int64_t* labels,
+               int64_t* terms) const override {
+        whole_->pairs(first_ + index, length, inputs, labels, terms);
+    }
+    std::string text(const std::vector<int64_t>& tokens) const override {
+        return whole_->text(tokens);
+    }
 
 private:
     std::shared_ptr<const Dataset> whole_;

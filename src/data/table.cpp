@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "data/data_spec.hpp"
 #include "data/dataset.hpp"
+#include "data/sentence_pairs.hpp"
 #include "data/sets/sets.hpp"
 #include "data/slice.hpp"
 
@@ -20,6 +21,8 @@ namespace dbench::data {
     ROW(fashion_mnist)        \
     ROW(wikitext2)            \
     ROW(text)                 \
+    ROW(multi30k)             \
+    ROW(pairs)                \
     ROW(npz)                  \
     ROW(images)               \
     ROW(imagenet)
@@ -78,8 +81,10 @@ Json resolve_data(const Json& given, const std::string& pointer) {
     return out;
 }
 
-DataSets load_data(const Json& spec, const DataContext& context) {
-    const DataSpec common = DataSpec::section().read(spec);
+namespace {
+
+// `limit` and `validation` applied.
+DataSets load_samples(const Json& spec, const DataSpec& common, const DataContext& context) {
     const DataEntry* row = base::find_entry(data_table(), spec.at("type").get<std::string>());
     DataSets sets = row->make(spec, context);
     sets.threads = common.threads;
@@ -103,6 +108,22 @@ DataSets load_data(const Json& spec, const DataContext& context) {
     }
     sets.validation = slice(sets.train, rest, held_out);
     sets.train = slice(sets.train, 0, rest);
+    return sets;
+}
+
+}  // namespace
+
+DataSets load_data(const Json& spec, const DataContext& context) {
+    const DataSpec common = DataSpec::section().read(spec);
+    DataSets sets = load_samples(spec, common, context);
+    if (common.batch_size.of == BatchSize::Of::tokens) {
+        if (!sets.train->ragged()) {
+            throw UserError("/data/batch_size/tokens: counts the tokens of sentences, which " +
+                            spec.at("type").get<std::string>() +
+                            " has not: give a number of samples, such as 32");
+        }
+        sets.train = bucketed(sets.train, common.batch_size.samples);
+    }
     return sets;
 }
 

@@ -6,20 +6,27 @@
 
 namespace dbench::data {
 
-std::vector<std::string_view> words_of(std::string_view text) {
+std::vector<std::string_view> blank_separated(std::string_view line) {
     constexpr std::string_view kBlanks = " \t\r\v\f";
+    std::vector<std::string_view> words;
+    for (size_t at = line.find_first_not_of(kBlanks); at != line.npos;
+         at = line.find_first_not_of(kBlanks)) {
+        line.remove_prefix(at);
+        const size_t end = std::min(line.find_first_of(kBlanks), line.size());
+        words.push_back(line.substr(0, end));
+        line.remove_prefix(end);
+    }
+    return words;
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
     std::vector<std::string_view> words;
     while (!text.empty()) {
         const size_t length = std::min(text.find('\n'), text.size());
-        std::string_view line = text.substr(0, length);
-        text.remove_prefix(std::min(length + 1, text.size()));
-        for (size_t at = line.find_first_not_of(kBlanks); at != line.npos;
-             at = line.find_first_not_of(kBlanks)) {
-            line.remove_prefix(at);
-            const size_t end = std::min(line.find_first_of(kBlanks), line.size());
-            words.push_back(line.substr(0, end));
-            line.remove_prefix(end);
+        for (const std::string_view word : blank_separated(text.substr(0, length))) {
+            words.push_back(word);
         }
+        text.remove_prefix(std::min(length + 1, text.size()));
         words.push_back(Vocabulary::kEnd);
     }
     return words;

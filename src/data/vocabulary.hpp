@@ -10,6 +10,9 @@
 
 namespace dbench::data {
 
+/// The words of a line, which are separated by blanks.
+std::vector<std::string_view> blank_separated(std::string_view line);
+
 /// The words of a text, which are separated by blanks; every line ends with the word <eos>.
 std::vector<std::string_view> words_of(std::string_view text);
 

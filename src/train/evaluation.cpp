@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <sstream>
 
 #include "arena/kernels.hpp"
+#include "base/file.hpp"
 #include "train/mean_model.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
@@ -51,7 +54,8 @@ struct Evaluator::Impl {
         return width;
     }
 
-    Sums score(const Weights& weights, const data::Dataset& set, int64_t b) {
+    Sums score(const Weights& weights, const data::Dataset& set, int64_t b,
+               std::string* texts = nullptr) {
         const data::Batch& all = batch(set, b);
         const torch::Tensor output = model.forward(weights, input_tensor(all), false);
         const double loss = model.loss(output, all).item<double>() * static_cast<double>(all.terms);
@@ -60,7 +64,7 @@ struct Evaluator::Impl {
         sums[1] = model.correct(output, all, 1);
         double* own = sums.data() + 2;
         for (const Metric* metric : plan.metrics) {
-            metric->add({model, weights, set, all, output, loss}, own);
+            metric->add({model, weights, set, all, output, loss, texts}, own);
             own += metric->sums;
         }
         return sums;
@@ -90,12 +94,13 @@ struct Evaluator::Impl {
     }
 
     // The mean model's, with batches dealt over the ranks; on rank 0, added in batch order.
-    Sums mean_score(const Weights& weights, const data::Dataset& set) {
-        std::string packed;
+    Sums mean_score(const Weights& weights, const data::Dataset& set, const std::string& file) {
+        std::string packed, texts;
         const int ranks = world.size();
         for (int64_t b = world.rank(); b < batch_count(set); b += ranks) {
-            pack(score(weights, set, b), packed);
+            pack(score(weights, set, b, &texts), packed);
         }
+        if (writes()) keep(world.gather(texts), set, file);
         Sums sums(width());
         const auto parts = world.gather(packed);
         if (world.rank() != 0) return sums;
@@ -104,6 +109,26 @@ struct Evaluator::Impl {
             add(sums, unpacked(parts[static_cast<size_t>(b % ranks)], at).data());
         }
         return sums;
+    }
+
+    bool writes() const {
+        return std::ranges::any_of(plan.metrics,
+                                   [](const Metric* metric) { return metric->texts; });
+    }
+    // Lines of all ranks, whose batches are dealt in turn, in the set's order; on rank 0.
+    void keep(const std::vector<std::string>& parts, const data::Dataset& set,
+              const std::string& file) const {
+        if (world.rank() != 0) return;
+        std::vector<std::istringstream> lines;
+        for (const std::string& part : parts) lines.emplace_back(part);
+        std::string text, line;
+        for (int64_t k = 0; k < set.size(); ++k) {
+            std::getline(lines[static_cast<size_t>(k / plan.batch_size % world.size())], line);
+            text += line + "\n";
+        }
+        std::error_code ignored;
+        std::filesystem::create_directories(plan.texts, ignored);
+        base::replace_file("the texts", (std::filesystem::path(plan.texts) / file).string(), text);
     }
 
     size_t bytes() const { return width() * sizeof(double); }
@@ -116,11 +141,12 @@ struct Evaluator::Impl {
         return sums;
     }
 
+    // `file`: what takes the mean model's texts.
     void scores(const arena::Rows& x, const Weights& mean_weights, const data::Dataset& set,
-                algorithms::Scores& out) {
-        const auto terms = static_cast<double>(set.size() * data::numel(set.label_shape()));
+                const std::string& file, algorithms::Scores& out) {
+        const auto terms = static_cast<double>(data::terms(set));
         const std::vector<Sums> local = local_scores(x, set);
-        const Sums mean_sums = mean_score(mean_weights, set);
+        const Sums mean_sums = mean_score(mean_weights, set, file);
         for (const Sums& sums : local) {
             out.local_loss.push_back(sums[0] / terms);
             out.local_accuracy.push_back(sums[1] / terms);
@@ -153,8 +179,10 @@ void Evaluator::evaluate(arena::Rows x, algorithms::EvaluationRecord& record) {
     const Weights mean = impl_->plan.recalibrate ? impl_->mean.recalibrated(x, *impl_->data.train,
                                                                             impl_->plan.batch_size)
                                                  : impl_->mean.pooled(x);
-    impl_->scores(x, mean, *impl_->data.test, record.test);
-    if (impl_->data.validation) impl_->scores(x, mean, *impl_->data.validation, record.validation);
+    const std::string end = "-" + std::to_string(record.iteration) + ".txt";
+    impl_->scores(x, mean, *impl_->data.test, "test" + end, record.test);
+    if (!impl_->data.validation) return;
+    impl_->scores(x, mean, *impl_->data.validation, "validation" + end, record.validation);
 }
 
 }  // namespace dbench::train

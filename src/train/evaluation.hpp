@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "algorithms/step/observer.hpp"
@@ -21,6 +22,7 @@ struct EvaluationPlan {
     int64_t batch_size = 256;
     bool recalibrate = false;            ///< BatchNorm of the mean model: re-estimated, else pooled
     std::vector<const Metric*> metrics;  ///< beside loss and accuracy
+    std::string texts = {};              ///< folder of what the mean model writes, if it does
 };
 
 /// Evenly spaced replicas floor(j n / m), j = 0 .. m-1.

@@ -88,15 +88,15 @@ struct Executor::Impl {
 
     const Model& model;
     Replicas& replicas;
-    uint64_t dropout_seed;
+    Passes passes;
     BucketWatch watch;
     std::map<const void*, Bound> bound;  // by the memory of x
     std::vector<bool> reached;           // tensors whose gradient this backward has written
 
-    Impl(const Model& m, Replicas& r, uint64_t seed)
+    Impl(const Model& m, Replicas& r, const Passes& p)
         : model(m),
           replicas(r),
-          dropout_seed(seed),
+          passes(p),
           watch(r.layout(), r.x().type),
           reached(r.layout().tensors().size()) {}
 
@@ -120,7 +120,7 @@ struct Executor::Impl {
         return b;
     }
 
-    // A gradient is copied once, where adding it to a row of zeros would pass twice over the row.
+    // A first gradient is copied, where adding it to a row of zeros would pass twice over the row.
     void hook(Bound& b, size_t i, size_t k) {
         using torch::autograd::utils::LambdaPostHook;
         auto node = torch::autograd::impl::grad_accumulator(b.weights[i].parameters[k]);
@@ -128,7 +128,11 @@ struct Executor::Impl {
             std::make_unique<LambdaPostHook>([this, &b, i, k](const auto& outputs, const auto&) {
                 torch::Tensor& gradient = b.weights[i].parameters[k].mutable_grad();
                 torch::Tensor& row = b.weights[i].gradients[k];
-                if (gradient.data_ptr() != row.data_ptr()) row.copy_(gradient);
+                if (reached[k]) {
+                    row.add_(gradient);
+                } else if (gradient.data_ptr() != row.data_ptr()) {
+                    row.copy_(gradient);
+                }
                 gradient.reset();
                 reached[k] = true;
                 watch.complete(static_cast<int>(k));
@@ -138,13 +142,17 @@ struct Executor::Impl {
     }
 
     /// In training iteration t of the local replica i, whichever rank holds it.
-    torch::Tensor forward(const Weights& weights, const data::Batch& batch, int64_t t, int64_t i) {
+    torch::Tensor forward(const Weights& weights, const data::Batch& batch, int64_t t, int64_t i,
+                          int64_t part = 0) {
         if (model.declaration().draws) {
             const auto replica = static_cast<uint64_t>(replicas.x().first + i);
-            torch::manual_seed(base::Random(dropout_seed, base::Purpose::dropout,
-                                            {replica, static_cast<uint64_t>(t)})
-                                   .bits64() >>
-                               1);
+            const auto iteration = static_cast<uint64_t>(t);
+            base::Random key(passes.dropout_seed, base::Purpose::dropout, {replica, iteration});
+            if (part > 0) {
+                key = base::Random(passes.dropout_seed, base::Purpose::dropout,
+                                   {replica, iteration, static_cast<uint64_t>(part)});
+            }
+            torch::manual_seed(key.bits64() >> 1);
         }
         if (!batch.continues) {
             for (torch::Tensor each : weights.carried) each.zero_();
@@ -152,27 +160,47 @@ struct Executor::Impl {
         return model.forward(weights, input_tensor(batch), true);
     }
 
-    // The mean minibatch loss as a graph to go back through, and the score.
-    std::pair<torch::Tensor, Score> scored(Bound& b, const data::Batch& batch, int64_t t,
-                                           int64_t i) {
-        const torch::Tensor output = forward(b.weights[static_cast<size_t>(i)], batch, t, i);
-        torch::Tensor loss = model.loss(output, batch);
-        const Score score{loss.item<double>(), model.correct(output.detach(), batch, 1) /
-                                                   static_cast<double>(batch.terms)};
-        return {std::move(loss), score};
+    /// The gradient of the mean minibatch loss into the gradient row i. `ready`: told of buckets by
+    /// the last part's backward; null: nobody is.
+    Score gradient(Bound& b, const data::Batch& batch, int64_t t, int64_t i,
+                   const std::function<void(arena::Columns)>* ready) {
+        const int64_t parts = passes.parts;
+        Weights weights = b.weights[static_cast<size_t>(i)];
+        Score mean{0, 0};
+        std::fill(reached.begin(), reached.end(), false);
+        for (int64_t k = 0; k < parts; ++k) {
+            const data::Batch part = parts == 1 ? batch : data::part(batch, k, parts);
+            if (part.count == 0) continue;
+            const double share = static_cast<double>(part.terms) / static_cast<double>(batch.terms);
+            const torch::Tensor output = forward(weights, part, t, i, k);
+            torch::Tensor loss = model.loss(output, part, passes.smoothing);
+            mean.loss += share * loss.item<double>();
+            mean.accuracy +=
+                model.correct(output.detach(), part, 1) / static_cast<double>(batch.terms);
+            if (ready && k + 1 == parts) watch.start(ready);
+            if (parts > 1) loss = share * loss;
+            loss.backward();
+            weights.gradients.clear();  // from now on they are added to
+        }
+        zero_unreached(b, static_cast<size_t>(i));
+        return mean;
     }
 
     void backward(Bound& b, size_t i, const torch::Tensor& loss) {
         std::fill(reached.begin(), reached.end(), false);
         loss.backward();
+        zero_unreached(b, i);
+    }
+
+    void zero_unreached(Bound& b, size_t i) {
         for (size_t k = 0; k < reached.size(); ++k) {
             if (!reached[k]) b.weights[i].gradients[k].zero_();
         }
     }
 };
 
-Executor::Executor(const Model& model, Replicas& replicas, uint64_t dropout_seed)
-    : impl_(std::make_unique<Impl>(model, replicas, dropout_seed)) {}
+Executor::Executor(const Model& model, Replicas& replicas, const Passes& passes)
+    : impl_(std::make_unique<Impl>(model, replicas, passes)) {}
 Executor::~Executor() = default;
 
 void Executor::gradients(int64_t t, arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
@@ -186,11 +214,10 @@ void Executor::gradients(int64_t t, arena::Rows x, data::Loader& loader, algorit
             const algorithms::TimedScope waiting(timers, algorithms::Time::data);
             batch = &loader.next();
         }
-        const auto [mean_loss, score] = impl_->scored(bound, *batch, t, i);
+        const Score score =
+            impl_->gradient(bound, *batch, t, i, i + 1 == x.count ? &ready : nullptr);
         loss[i] = score.loss;
         accuracy[i] = score.accuracy;
-        if (i + 1 == x.count) impl_->watch.start(&ready);
-        impl_->backward(bound, static_cast<size_t>(i), mean_loss);
     }
     impl_->watch.finish();
 }
@@ -199,9 +226,7 @@ Executor::Score Executor::gradient(int64_t t, arena::Rows x, int64_t i, const da
                                    algorithms::Timers& timers) {
     Impl::Bound& bound = impl_->bind(x);
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
-    const auto [mean_loss, score] = impl_->scored(bound, batch, t, i);
-    impl_->backward(bound, static_cast<size_t>(i), mean_loss);
-    return score;
+    return impl_->gradient(bound, batch, t, i, nullptr);
 }
 
 void Executor::distil(int64_t t, arena::Rows x, arena::Rows teacher, const BatchOf& batch,

@@ -20,11 +20,18 @@ class Replicas;
 /// about eight, of at least 64 KiB and at most 25 MiB.
 std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena::DType type);
 
+/// How a minibatch becomes a gradient.
+struct Passes {
+    /// Where the model draws random numbers, they are keyed by it, the replica, the iteration and,
+    /// from the second on, the part.
+    uint64_t dropout_seed = 0;
+    int64_t parts = 1;     ///< of a minibatch, which pass the model one after another
+    double smoothing = 0;  ///< see Model::loss
+};
+
 class Executor {
 public:
-    /// `dropout_seed`: where the model draws random numbers, they are keyed by it, the replica and
-    /// the iteration.
-    Executor(const Model& model, Replicas& replicas, uint64_t dropout_seed = 0);
+    Executor(const Model& model, Replicas& replicas, const Passes& passes = {});
     ~Executor();
 
     /// Gradients of the mean minibatch loss at x in iteration t, for every local replica, into the

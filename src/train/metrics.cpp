@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "train/bleu.hpp"
 #include "train/models/model.hpp"
 
 namespace dbench::train {
@@ -18,6 +19,7 @@ Metric top5() {
             "more than five classes",
             [](const data::Dataset& test) { return test.classes() > kTop; },
             false,
+            false,
             1,
             [](const Scored& scored, double* sums) {
                 *sums += scored.model.correct(scored.output, scored.batch, kTop);
@@ -31,16 +33,48 @@ Metric perplexity() {
             "exp(loss), a mean over tokens, of",
             "tokens",
             [](const data::Dataset& test) { return test.tokens(); },
+            false,
             true,
             1,
             [](const Scored& scored, double* sums) { *sums += scored.loss; },
             [](const double* sums, double terms) { return std::exp(*sums / terms); }};
 }
 
+Metric bleu_score() {
+    return {"bleu",
+            "1",
+            "BLEU from 0 to 100 of greedy translations, as sacreBLEU has it, of",
+            "pairs of sentences",
+            [](const data::Dataset& test) { return test.ragged(); },
+            true,
+            false,
+            std::tuple_size_v<BleuCounts>,
+            [](const Scored& scored, double* sums) {
+                const data::Batch& batch = scored.batch;
+                const auto found = scored.model.translate(scored.weights, input_tensor(batch));
+                const int64_t* label = batch.labels;
+                for (size_t k = 0; k < found.size(); ++k) {
+                    const int64_t terms = batch.row_terms[k];
+                    std::string text = scored.set.text(found[k]);
+                    std::ranges::replace(text, '\n', ' ');  // what is made of bytes can be any
+                    if (scored.texts) *scored.texts += text + "\n";
+                    const BleuCounts counts = bleu_counts(
+                        text, scored.set.text({label, label + terms}));  // kEnd is no text
+                    for (size_t c = 0; c < counts.size(); ++c) sums[c] += counts[c];
+                    label += terms;
+                }
+            },
+            [](const double* sums, double) {
+                BleuCounts counts;
+                std::copy_n(sums, counts.size(), counts.begin());
+                return bleu(counts);
+            }};
+}
+
 }  // namespace
 
 const std::vector<Metric>& metric_table() {
-    static const std::vector<Metric> table = {top5(), perplexity()};
+    static const std::vector<Metric> table = {top5(), perplexity(), bleu_score()};
     return table;
 }
 

@@ -25,8 +25,9 @@ struct Scored {
     const Weights& weights;
     const data::Dataset& set;
     const data::Batch& batch;
-    const at::Tensor& output;  ///< of the model's forward, outside training
-    double loss;               ///< summed over the batch's terms
+    const at::Tensor& output;      ///< of the model's forward, outside training
+    double loss;                   ///< summed over the batch's terms
+    std::string* texts = nullptr;  ///< takes the texts of metrics that make them, a line a sample
 };
 
 /// A row of the metric table. The result file's columns are local_NAME and mean_NAME.
@@ -35,6 +36,7 @@ struct Metric {
     std::string description;  ///< "... of", to be followed by whose it is
     std::string needs;        ///< the data that it suits, for error messages
     bool (*suits)(const data::Dataset& test);
+    bool texts;      ///< whether it makes texts
     bool automatic;  ///< part of "auto" wherever it suits
     int64_t sums;    ///< how many numbers `add` adds to
     void (*add)(const Scored& scored, double* sums);

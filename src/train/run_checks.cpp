@@ -64,6 +64,35 @@ void check_temperature(const algorithms::Algorithm& algorithm, const std::string
         name + " compares as they are: leave it out");
 }
 
+void check_passes(double smoothing, int64_t parts, const algorithms::AlgorithmEntry& row,
+                  const Model& model, const data::Dataset& train, const data::BatchPlan& batches) {
+    if (smoothing > 0 && train.classes() == 0) {
+        throw UserError(
+            "/label_smoothing: is a share for all classes, but the data have real targets: leave "
+            "it out, or take data with classes, such as shapes");
+    }
+    if (smoothing > 0 && row.accepts.linearises) {
+        throw UserError("/label_smoothing: changes gradients of the loss, which " + row.name +
+                        " does not take: leave it out, or choose the algorithm dsgd");
+    }
+    if (parts == 1) return;
+    if (!train.ragged() && parts > batches.batch_size) {
+        throw UserError("/data/accumulate: a batch of " + std::to_string(batches.batch_size) +
+                        " samples has no " + std::to_string(parts) + " parts: use at most " +
+                        std::to_string(batches.batch_size));
+    }
+    if (row.accepts.linearises || row.promises.distils) {
+        throw UserError("/data/accumulate: " + row.name +
+                        " does more with a batch than the gradient that is taken by parts: leave "
+                        "it out, or choose the algorithm dsgd");
+    }
+    if (!model.declaration().carried.empty()) {
+        throw UserError(
+            "/data/accumulate: a text goes on from batch to batch, and so does the model's state "
+            "of the whole batch: leave it out, or choose another partition than stream");
+    }
+}
+
 void check_linearised(const Model& model, const data::Dataset& train,
                       const data::BatchPlan& batches, const std::string& algorithm) {
     if (!model.declaration().buffers.empty()) {

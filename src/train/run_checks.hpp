@@ -35,6 +35,11 @@ void check_asynchronous(const comm::World& world, int64_t replicas, const RunSpe
 void check_temperature(const algorithms::Algorithm& algorithm, const std::string& name,
                        int64_t classes);
 
+/// Label smoothing and parts of a batch need the gradients of a loss over classes, taken from it
+/// alone. `row`: of the algorithm. Throws UserError.
+void check_passes(double smoothing, int64_t parts, const algorithms::AlgorithmEntry& row,
+                  const Model& model, const data::Dataset& train, const data::BatchPlan& batches);
+
 /// BatchNorm has no Jacobian of a single sample, and messages are of one size only where
 /// minibatches are. `algorithm` names one that linearises the model. Throws UserError.
 void check_linearised(const Model& model, const data::Dataset& train,

@@ -130,6 +130,12 @@ const base::Section<RunSpec>& RunSpec::section() {
              {{"same", Init::same}, {"independent", Init::independent}, {"zeros", Init::zeros}},
              Init::same, "initial parameters of the replicas"),
          &R::init},
+        {Parameter::number("label_smoothing", "0",
+                           "e: the training loss is 1 - e times the label's cross-entropy plus e "
+                           "times the mean over all classes")
+             .at_least(0)
+             .at_most(0.999),
+         &R::label_smoothing},
         {"delays", &R::delays, "seconds by which replicas are held up, to study stragglers"},
         {"evaluate", &R::evaluate, "accuracy on the test set"},
         {"profile", &R::profile, "what is recorded"},

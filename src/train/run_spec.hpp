@@ -42,6 +42,7 @@ struct RunSpec {
     Device device;
     base::Duration length;
     Init init;
+    double label_smoothing;
     std::vector<algorithms::DelayRule> delays;
     EvaluateSpec evaluate;
     ProfileSpec profile;

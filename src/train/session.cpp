@@ -33,6 +33,7 @@ struct Session::Impl {
     data::DataContext data_context;
     data::DataSets data;
     std::shared_ptr<const data::Partition> partition;
+    data::DataSpec data_keys;
     data::BatchPlan batches;
     std::unique_ptr<Model> model;
     arena::Layout layout;
@@ -62,8 +63,8 @@ struct Session::Impl {
         data = data::load_data(data_spec, data_context);
         partition = entry_of(data::partition_table(), data_spec.at("partition"))
                         .make(data_spec.at("partition"), *data.train, data_context);
-        batches = data::plan_batches(data::DataSpec::section().read(data_spec).batch_size,
-                                     *partition, placement.replicas);
+        data_keys = data::DataSpec::section().read(data_spec);
+        batches = data::plan_batches(data_keys.batch_size, *partition, placement.replicas);
         const base::RunLength run = run_length(spec, batches);
         model = entry_of(model_table(), o.spec.at("model"))
                     .make(o.spec.at("model"),
@@ -75,12 +76,14 @@ struct Session::Impl {
         learning_rate.emplace(o.spec.at("schedule"), common.lr, run);
         plan = plan_training(spec, run, data.train->size());
         evaluation = plan_evaluation(spec, *data.test);
+        evaluation.texts = options.texts;
         const int64_t element = arena::size_of(spec.message.rows, spec.precision);
         facts = {run, static_cast<double>(layout.numel() * element)};
         const auto& row = entry_of(algorithms::algorithm_table(), options.algorithm);
         if (options.graph) {
             schedule = algorithms::RunSchedule(options.graph(facts), row, options.algorithm, facts);
         }
+        check_passes(spec.label_smoothing, data_keys.accumulate, row, *model, *data.train, batches);
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
         if (row.accepts.linearises) check_linearised(*model, *data.train, batches, row.name);
     }
@@ -135,7 +138,9 @@ struct Session::Impl {
             std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision, spec.init,
                                        spec.seed.init, stepper->exchange().readable());
         stepper->attach(replicas->state(), replicas->g());
-        executor = std::make_unique<Executor>(*model, *replicas, spec.seed.dropout);
+        executor = std::make_unique<Executor>(
+            *model, *replicas,
+            Passes{spec.seed.dropout, data_keys.accumulate, spec.label_smoothing});
         evaluator = std::make_unique<Evaluator>(world, placement, *model, *replicas,
                                                 stepper->exchange(), data, evaluation);
     }
@@ -154,7 +159,7 @@ struct Session::Impl {
         loading.end = placement.begin(world.rank() + 1);
         loading.type = spec.precision;
         loading.order = model->order();
-        loading.augment = data::DataSpec::section().read(options.spec.at("data")).augment;
+        loading.augment = data_keys.augment;
         loading.augment_seed = spec.seed.augment;
         loading.threads = data.threads;
         if (stepper->algorithm().asynchronous() && world.size() == 1) {
@@ -263,7 +268,8 @@ std::string Session::cannot_change_replicas(const CheckpointHead& head) const {
                "back";
     }
     const Json then = Json::parse(head.spec).at("data").at("batch_size");
-    if (!then.is_object() || then != s.options.spec.at("data").at("batch_size")) {
+    if (!then.is_object() || !then.contains("global") ||
+        then != s.options.spec.at("data").at("batch_size")) {
         return "/data/batch_size: " + change +
                " where a replica's batch is given: an iteration would be another number of "
                "samples; runs whose replicas may change say {\"global\": samples}";

@@ -32,6 +32,7 @@ struct SessionOptions {
     const base::Json& algorithm;  ///< resolved /algorithm, also where an implementation names it
     /// Makes the spec's graph for this run; called once. Empty for algorithms that take none.
     std::function<std::shared_ptr<graphs::Schedule>(const graphs::RunFacts&)> graph;
+    std::string texts = {};  ///< folder for texts that models write in evaluations
 };
 
 class Session {

@@ -52,6 +52,13 @@ STATES = {  # every kind of state
         "data": {"type": "text", "path": str(ROOT / "README.md"), "sequence": 8, "batch_size": 2,
                  "partition": "stream", "limit": {"train": 200, "test": 16}},
         "optimizer": {"type": "sgd", "lr": 0.5, "clip_norm": 1}},
+    "pairs of sentences by tokens": {
+        "model": {"type": "transformer", "width": 8, "heads": 2, "layers": 1, "hidden": 8,
+                  "dropout": 0.3},
+        "data": {"type": "pairs", "source": str(ROOT / "README.md"), "vocabulary": 400,
+                 "target": str(ROOT / "README.md"), "batch_size": {"tokens": 150},
+                 "accumulate": 2, "limit": {"train": None, "test": 4}},
+        "label_smoothing": 0.1, "optimizer": {"type": "adam", "lr": 0.002}},
     "batch norm": {"model": "resnet20", "replicas": 2, "length": {"iterations": 24},
                    "checkpoint": {"every": {"iterations": 2}}},
     "batch norm, dropout, top-5": {

@@ -23,11 +23,15 @@ CASES = [
     ({"type": "lstm", "hidden": 20, "dropout": 0}, [12], 60),
     ({"type": "lstm", "hidden": 20, "dropout": 0, "tied": True}, [12], 60),
     ({"type": "gpt", "layers": 2, "heads": 4, "width": 16, "dropout": 0}, [12], 80),
+    ({"type": "transformer", "layers": 2, "heads": 4, "width": 16, "hidden": 24, "dropout": 0},
+     [2, 12], 80),
+    ({"type": "transformer", "layers": 2, "heads": 4, "width": 16, "hidden": 24, "dropout": 0,
+      "norm": "pre"}, [2, 12], 80),
 ]
 DEEP = ("resnet20", "resnet32", "wide_resnet", "densenet", "resnet50")
 SPECS = [
     {"model": model, "input_shape": shape, "classes": classes, "batch": 8, "precision": precision,
-     "tokens": model["type"] in ("lstm", "gpt"),
+     "tokens": model["type"] in ("lstm", "gpt", "transformer"),
      "optimizer": {"type": "sgd", "lr": 0.1, "weight_decay": 0.001}, "steps": 1, "seed": 1 + number}
     for number, (model, shape, classes) in enumerate(CASES) for precision in ("float32", "float64")
 ]

@@ -303,6 +303,42 @@ class Gpt(nn.Module):
         return (self.ln_f(x) @ self.wte.weight.T).flatten(0, 1)
 
 
+class Transformer(nn.Module):
+    """nn.Transformer, less the last norms that it has where layers have norms of their own."""
+
+    def __init__(self, shape, classes, width=512, heads=8, layers=6, hidden=2048, norm="post",
+                 dropout=0.1):
+        super().__init__()
+        assert dropout == 0
+        self.embedding = nn.Embedding(classes, width)
+        whole = nn.Transformer(width, heads, layers, layers, hidden, dropout=0, batch_first=True,
+                               norm_first=norm == "pre")
+        self.encoder, self.decoder = whole.encoder, whole.decoder
+        if norm == "post":
+            self.encoder.norm = self.decoder.norm = None
+        nn.init.normal_(self.embedding.weight, std=width ** -0.5)
+        for name, parameter in self.named_parameters():
+            if parameter.dim() > 1 and name != "embedding.weight":
+                nn.init.xavier_uniform_(parameter)
+
+    def embed(self, tokens):
+        width = self.embedding.embedding_dim
+        angle = (torch.arange(tokens.shape[1], dtype=torch.float64)[:, None]
+                 / 10000 ** (torch.arange(0, width, 2, dtype=torch.float64) / width))
+        place = torch.empty(tokens.shape[1], width, dtype=torch.float64)
+        place[:, 0::2], place[:, 1::2] = angle.sin(), angle.cos()
+        weight = self.embedding.weight
+        return self.embedding(tokens) * width ** 0.5 + place.to(weight.dtype)
+
+    def forward(self, pairs):
+        source, target = pairs.unbind(1)
+        later = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
+        memory = self.encoder(self.embed(source), src_key_padding_mask=source == 0)
+        x = self.decoder(self.embed(target), memory, tgt_mask=later,
+                         tgt_key_padding_mask=target == 0, memory_key_padding_mask=source == 0)
+        return x[target != 0] @ self.embedding.weight.T
+
+
 MODELS = {
     "softmax_regression": SoftmaxRegression,
     "least_squares": LeastSquares,
@@ -317,4 +353,5 @@ MODELS = {
     "resnet50": ResNet50,
     "lstm": Lstm,
     "gpt": Gpt,
+    "transformer": Transformer,
 }

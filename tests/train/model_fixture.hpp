@@ -49,7 +49,8 @@ inline Weights draw_weights(const Model& model, torch::ScalarType type, uint64_t
     return weights;
 }
 
-/// A batch that owns its memory: standard normal inputs and targets, uniform labels and tokens.
+/// A batch that owns its memory: standard normal inputs and targets, uniform labels and tokens; of
+/// pairs, sentences of random lengths.
 struct RandomBatch {
     torch::Tensor inputs, labels, targets;  ///< inputs in logical order
     torch::Tensor stored;                   ///< inputs in the batch's memory order
@@ -62,11 +63,18 @@ struct RandomBatch {
         shape.insert(shape.end(), context.input_shape.begin(), context.input_shape.end());
         inputs = context.tokens ? torch::randint(context.classes, shape, torch::kInt64)
                                 : torch::randn(shape, type);
+        const bool pairs = context.tokens && context.input_shape.size() == 2;
+        if (pairs) pad(context.classes);
         stored = order == data::Order::channels_last ? inputs.permute({0, 2, 3, 1}).contiguous()
                                                      : inputs;
         batch.count = count;
         batch.tokens = context.tokens;
         batch.terms = context.tokens ? inputs.numel() : count;
+        if (pairs) {
+            const torch::Tensor terms = (inputs.select(1, 1) != data::kPad).sum(1);
+            batch.row_terms.assign(terms.data_ptr<int64_t>(), terms.data_ptr<int64_t>() + count);
+            batch.terms = terms.sum().item<int64_t>();
+        }
         batch.shape = shape;
         batch.order = order;
         batch.type = type == torch::kFloat64 ? arena::DType::float64 : arena::DType::float32;
@@ -77,6 +85,21 @@ struct RandomBatch {
         } else {
             targets = torch::randn({count}, type);
             batch.targets = targets.data_ptr();
+        }
+    }
+
+private:
+    /// Sources that end with kEnd and targets that begin with kBegin, padded.
+    void pad(int64_t classes) {
+        const int64_t count = inputs.size(0), length = inputs.size(2);
+        inputs = torch::randint(data::kEnd + 1, classes, {count, 2, length}, torch::kInt64);
+        const torch::Tensor lengths = torch::randint(1, length + 1, {count, 2}, torch::kInt64);
+        for (int64_t k = 0; k < count; ++k) {
+            for (int64_t side = 0; side < 2; ++side) {
+                const auto own = lengths[k][side].item<int64_t>();
+                inputs[k][side].slice(0, own).fill_(data::kPad);
+                inputs[k][side][side == 0 ? own - 1 : 0] = side == 0 ? data::kEnd : data::kBegin;
+            }
         }
     }
 };

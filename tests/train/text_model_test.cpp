@@ -139,7 +139,7 @@ struct Readers {
           plan(data::plan_batches({data::BatchSize::Of::replica, 2}, *partition, 2)),
           model(make_model(spec, {{4}, 9, true, plan.stream ? 2 : 0})),
           replicas(*model, {2, 1}, 0, arena::DType::float64, Init::same, 1),
-          executor(*model, replicas, seed) {}
+          executor(*model, replicas, Passes{seed}) {}
 
     static std::vector<int32_t> text() {
         std::vector<int32_t> tokens;
@@ -250,7 +250,7 @@ TEST_CASE("what is dropped depends on seed, replica and iteration alone") {
         CHECK_FALSE(torch::allclose(other.losses(1), losses.slice(0, 0, 1)));
 
         Replicas second(*readers.model, {2, 2}, 1, arena::DType::float64, Init::same, 1);
-        Executor executor(*readers.model, second, 1);
+        Executor executor(*readers.model, second, Passes{1});
         data::Loader::Options options;
         options.last_iteration = 1;
         options.begin = 1;

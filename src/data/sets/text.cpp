@@ -17,18 +17,6 @@ namespace fs = std::filesystem;
 constexpr int64_t kBytes = 256, kMost = int64_t{1} << 31;
 constexpr const char* kSource = "where you have it from";
 
-/// A path as given, or else under $DBENCH_DATA.
-std::string place_of(const std::string& path, const std::string& key) {
-    const char* root = std::getenv("DBENCH_DATA");
-    for (const fs::path& each : {fs::path(path), root ? fs::path(root) / path : fs::path()}) {
-        std::error_code ignored;
-        if (!each.empty() && fs::exists(each, ignored)) return each.string();
-    }
-    throw base::UserError("/data/" + key + ": there is no file " + path + " here" +
-                          (root ? ", nor in " + std::string(root) : "") +
-                          ": name a file of text, from this folder or from $DBENCH_DATA");
-}
-
 DataFile read(const std::string& path) {
     DataFile file = read_data_file(path, kMost, kSource);
     if (file.size > kMost) {
@@ -46,7 +34,7 @@ std::vector<int32_t> tokens_of(const DataFile& file, int64_t first, int64_t last
 
 DataSets make(const base::Json& spec, const DataContext&) {
     const auto length = spec.at("sequence").get<int64_t>();
-    const DataFile file = read(place_of(spec.at("path").get<std::string>(), "path"));
+    const DataFile file = read(named_file(spec.at("path").get<std::string>(), "path"));
     DataSets sets;
     const auto add_digest = [&](const DataFile& each) {
         sets.checksums.emplace_back(fs::path(each.path).filename().string(), digest(each.bytes));
@@ -56,7 +44,7 @@ DataSets make(const base::Json& spec, const DataContext&) {
     const int64_t train = own_file ? file.size : file.size - file.size / 10;
     sets.train = token_set(tokens_of(file, 0, train), kBytes, length, file.path);
     if (own_file) {
-        const DataFile other = read(place_of(spec.at("test").get<std::string>(), "test"));
+        const DataFile other = read(named_file(spec.at("test").get<std::string>(), "test"));
         add_digest(other);
         sets.test = token_set(tokens_of(other, 0, other.size), kBytes, length, other.path);
     } else {

@@ -41,7 +41,7 @@ public:
                              bool training) const {
         const auto qkv = c_attn_(w, ln_1_(w, x)).unflatten(0, {-1, length}).chunk(3, 2);
         const torch::Tensor seen = attention(qkv[0], qkv[1], qkv[2], options_.heads,
-                                             /*causal=*/true, training ? options_.dropout : 0.0);
+                                             {.causal = true}, training ? options_.dropout : 0.0);
         const torch::Tensor y = x + dropout_(attn_c_proj_(w, seen.flatten(0, 1)), training);
         const torch::Tensor hidden = torch::gelu(c_fc_(w, ln_2_(w, y)), "tanh");
         return y + dropout_(mlp_c_proj_(w, hidden), training);
@@ -97,11 +97,7 @@ MadeModel make_gpt(const base::Json& spec, const ModelContext& context) {
     const int64_t length = context.input_shape.front();
     GptOptions o{spec.at("layers"), spec.at("heads"), spec.at("width"), length, spec.at("dropout")};
     if (spec.at("context").is_number()) o.context = spec.at("context");
-    if (o.width % o.heads != 0) {
-        throw base::UserError("/model/heads: " + std::to_string(o.heads) +
-                              " heads cannot share a /model/width of " + std::to_string(o.width) +
-                              " evenly: choose a divisor");
-    }
+    require_heads(o.heads, o.width);
     if (o.context < length) {
         throw base::UserError("/model/context: " + std::to_string(o.context) +
                               " positions are less than the " + std::to_string(length) +

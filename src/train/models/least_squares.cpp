@@ -21,7 +21,8 @@ public:
         return torch::mv(x.flatten(1), weights.parameters[weight_]);
     }
 
-    torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch) const override {
+    torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch,
+                       double) const override {
         return 0.5 * torch::mse_loss(output, target_tensor(batch));
     }
 

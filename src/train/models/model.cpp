@@ -3,6 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/error.hpp"
+
 namespace dbench::train {
 namespace {
 
@@ -45,8 +47,10 @@ int Declaration::carry(CarriedInfo info) {
     return static_cast<int>(carried.size()) - 1;
 }
 
-torch::Tensor Model::loss(const torch::Tensor& output, const data::Batch& batch) const {
-    return torch::cross_entropy_loss(output, label_tensor(batch));
+torch::Tensor Model::loss(const torch::Tensor& output, const data::Batch& batch,
+                          double smoothing) const {
+    return at::cross_entropy_loss(output, label_tensor(batch), {}, at::Reduction::Mean,
+                                  /*ignore_index=*/-100, smoothing);
 }
 
 torch::Tensor Model::distance(const torch::Tensor& output, const torch::Tensor& teacher,
@@ -63,6 +67,11 @@ double Model::correct(const torch::Tensor& output, const data::Batch& batch, int
     return static_cast<double>(logits.scalar_type() == torch::kFloat64
                                    ? count_correct<double>(logits, batch.labels, top)
                                    : count_correct<float>(logits, batch.labels, top));
+}
+
+std::vector<std::vector<int64_t>> Model::translate(const Weights&, const torch::Tensor&) const {
+    DBENCH_EXPECT(false);
+    return {};
 }
 
 torch::Tensor input_tensor(const data::Batch& batch) {

@@ -60,12 +60,15 @@ class Model {
 public:
     virtual ~Model() = default;
     /// Inputs (B, C, H, W) or (B, features) to logits (B, classes), or predictions (B) for real
-    /// targets; tokens (B, T) to logits (B T, classes), one row for each position. `training`:
+    /// targets; tokens (B, T) to logits (B T, classes), one row for each position; pairs of
+    /// sentences (B, 2, T) to logits (terms, classes), one row for each label. `training`:
     /// BatchNorm uses and updates batch statistics, dropout drops, carried state goes on.
     virtual torch::Tensor forward(const Weights& weights, const torch::Tensor& input,
                                   bool training) const = 0;
-    /// Mean loss over the batch's terms: cross-entropy of logits; real targets override it.
-    virtual torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch) const;
+    /// Mean loss over the batch's terms: cross-entropy of logits, of which the part `smoothing` is
+    /// with all classes alike; real targets override it, without.
+    virtual torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch,
+                               double smoothing = 0) const;
     /// Mean over the rows of how far `output` is from a teacher's, see algorithms::Distillation:
     /// T^2 KL(softmax teacher / T || softmax output / T); real targets override it, without T.
     virtual torch::Tensor distance(const torch::Tensor& output, const torch::Tensor& teacher,
@@ -74,6 +77,11 @@ public:
     /// for real targets.
     virtual double correct(const torch::Tensor& output, const data::Batch& batch,
                            int64_t top) const;
+    /// The most likely token, one after another, for each source of tokens (B, 2, T), up to kEnd
+    /// or, where that does not come, twice the source and ten; only of models for pairs of
+    /// sentences.
+    virtual std::vector<std::vector<int64_t>> translate(const Weights& weights,
+                                                        const torch::Tensor& input) const;
     virtual data::Order order() const { return data::Order::contiguous; }  ///< of image batches
 
     const Declaration& declaration() const { return declaration_; }

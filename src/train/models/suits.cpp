@@ -20,6 +20,10 @@ std::string text(const std::vector<int64_t>& shape) {
     return out;
 }
 
+bool has_pairs(const ModelContext& context) {
+    return context.tokens && context.input_shape.size() == 2;
+}
+
 }  // namespace
 
 int64_t input_features(const ModelContext& context) {
@@ -29,9 +33,26 @@ int64_t input_features(const ModelContext& context) {
 }
 
 void require_tokens(const char* model, const ModelContext& context) {
+    if (has_pairs(context)) {
+        refuse(model, "it reads one text, and the inputs are pairs of sentences",
+               "take the model transformer, or data of texts, such as wikitext2 or text");
+    }
     if (context.tokens) return;
     refuse(model, "it takes texts, and the inputs are no tokens",
            "take data of texts, such as wikitext2 or text, or the model mlp or cnn");
+}
+
+void require_pairs(const char* model, const ModelContext& context) {
+    if (has_pairs(context)) return;
+    refuse(model, "it translates, and the inputs are no pairs of sentences",
+           "take data of such pairs, multi30k, or another model");
+}
+
+void require_heads(int64_t heads, int64_t width) {
+    if (width % heads == 0) return;
+    throw base::UserError("/model/heads: " + std::to_string(heads) +
+                          " heads cannot share a /model/width of " + std::to_string(width) +
+                          " evenly: choose a divisor");
 }
 
 base::Parameter dropout_parameter(const char* standard) {
@@ -49,8 +70,10 @@ double last_scale(const base::Json& spec) { return spec.at("zero_init").get<bool
 
 void require_classes(const char* model, const ModelContext& context) {
     if (context.tokens) {
-        refuse(model, "it takes numbers, and the inputs are tokens",
-               "take the model lstm or gpt, or data of images, such as shapes");
+        refuse(
+            model, "it takes numbers, and the inputs are tokens",
+            "take the model lstm or gpt (transformer for pairs of sentences), or data of images, "
+            "such as shapes");
     }
     if (context.classes >= 1) return;
     refuse(model, "it predicts classes, and the targets are real numbers",

@@ -17,7 +17,8 @@ namespace dbench::train {
     ROW(densenet)           \
     ROW(resnet50)           \
     ROW(lstm)               \
-    ROW(gpt)
+    ROW(gpt)                \
+    ROW(transformer)
 
 #define ROW_DECLARED(name) ModelEntry name##_model();
 #define ROW_MADE(name) name##_model(),

@@ -1,6 +1,7 @@
 #include "train/models/text_layers.hpp"
 
 #include <cmath>
+#include <optional>
 #include <tuple>
 
 namespace dbench::train {
@@ -72,11 +73,13 @@ torch::Tensor Lstm::operator()(const Weights& weights, const torch::Tensor& x,
 }
 
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                        int64_t heads, bool causal, double dropout) {
+                        int64_t heads, const AttentionMask& mask, double dropout) {
     const auto split = [&](const torch::Tensor& x) {
         return x.unflatten(2, {heads, -1}).transpose(1, 2);  // (B, heads, T, width / heads)
     };
-    return torch::scaled_dot_product_attention(split(q), split(k), split(v), {}, dropout, causal)
+    const auto shown = mask.shown.defined() ? std::optional(mask.shown) : std::nullopt;
+    return torch::scaled_dot_product_attention(split(q), split(k), split(v), shown, dropout,
+                                               mask.causal)
         .transpose(1, 2)
         .flatten(2);
 }

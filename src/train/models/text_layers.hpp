@@ -65,9 +65,16 @@ private:
     int hidden_ = -1, cell_ = -1;  ///< what is carried, each (layers, B, hidden)
 };
 
-/// softmax(q k^T / sqrt(width / heads)) v for each head, its parts of the widths side by side: all
-/// (B, T, width). `causal`: a position sees itself and those before it. `dropout` of the softmax.
+/// What a position sees: itself and those before it, or what is `shown`, true where something is
+/// seen, of a shape that broadcasts to (B, heads, T, S); undefined: everything.
+struct AttentionMask {
+    bool causal = false;
+    torch::Tensor shown = {};
+};
+
+/// softmax(q k^T / sqrt(width / heads)) v for each head, its parts of the widths side by side: q
+/// (B, T, width) to the same shape, k and v (B, S, width). `dropout` of the softmax.
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                        int64_t heads, bool causal, double dropout);
+                        int64_t heads, const AttentionMask& mask, double dropout);
 
 }  // namespace dbench::train

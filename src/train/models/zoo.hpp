@@ -18,8 +18,12 @@ int64_t input_features(const ModelContext& context);
 void require_classes(const char* model, const ModelContext& context);
 void require_targets(const char* model, const ModelContext& context);
 void require_images(const char* model, const ModelContext& context, int64_t least);
-/// Throws UserError unless inputs are tokens; the others throw where they are.
+/// Throw UserError unless inputs are a text's tokens, or pairs of sentences; the others throw where
+/// they are.
 void require_tokens(const char* model, const ModelContext& context);
+void require_pairs(const char* model, const ModelContext& context);
+/// Throws UserError unless so many heads can share a width evenly.
+void require_heads(int64_t heads, int64_t width);
 
 /// The parameter `dropout`.
 base::Parameter dropout_parameter(const char* standard);

@@ -1,0 +1,192 @@
+#include "data/byte_pairs.hpp"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+#include "base/error.hpp"
+#include "data/vocabulary.hpp"
+
+namespace dbench::data {
+namespace {
+
+bool in_word(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 128 || (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= 'a' && byte <= 'z');
+}
+
+/// What is encoded by itself: runs of letters and digits, or of anything else.
+std::vector<std::string> words_with_blanks(std::string_view line) {
+    std::vector<std::string> out;
+    for (const std::string_view word : blank_separated(line)) {
+        out.emplace_back(" ");
+        for (size_t k = 0; k < word.size(); ++k) {
+            if (k > 0 && in_word(word[k]) != in_word(word[k - 1])) out.emplace_back();
+            out.back() += word[k];
+        }
+    }
+    return out;
+}
+
+std::vector<int32_t> bytes_of(const std::string& word) {
+    std::vector<int32_t> out;
+    for (const char c : word) {
+        out.push_back(BytePairs::kBytes + static_cast<unsigned char>(c));
+    }
+    return out;
+}
+
+uint64_t key(std::pair<int32_t, int32_t> pair) {
+    return static_cast<uint64_t>(pair.first) << 32 | static_cast<uint32_t>(pair.second);
+}
+
+/// Every occurrence of a pair, from the left, becomes `piece`. `turned(old, made)` is told of each
+/// pair with a neighbour that another one takes the place of.
+template <class Turned>
+void merge(std::vector<int32_t>& word, std::pair<int32_t, int32_t> pair, int32_t piece,
+           const Turned& turned) {
+    using Pair = std::pair<int32_t, int32_t>;
+    size_t to = 0;
+    for (size_t k = 0; k < word.size(); ++k) {
+        if (k + 1 == word.size() || Pair{word[k], word[k + 1]} != pair) {
+            word[to++] = word[k];
+            continue;
+        }
+        if (to > 0) turned(Pair{word[to - 1], pair.first}, Pair{word[to - 1], piece});
+        if (++k + 1 < word.size()) turned(Pair{pair.second, word[k + 1]}, Pair{piece, word[k + 1]});
+        word[to++] = piece;
+    }
+    word.resize(to);
+}
+
+}  // namespace
+
+std::string normalised(std::string_view line) {
+    std::string out;
+    for (const std::string_view word : blank_separated(line)) {
+        if (!out.empty()) out += ' ';
+        out += word;
+    }
+    return out;
+}
+
+void BytePairs::add(Pair pair) {
+    pieces_.emplace(key(pair), static_cast<int32_t>(size()));
+    merges_.push_back(pair);
+    texts_.push_back(texts_[pair.first] + texts_[pair.second]);
+}
+
+BytePairs::BytePairs(const std::vector<std::string>& lines, int64_t size) : texts_(kBytes) {
+    for (int byte = 0; byte < 256; ++byte) texts_.emplace_back(1, static_cast<char>(byte));
+
+    struct Word {
+        std::vector<int32_t> pieces;
+        int64_t times;
+    };
+    std::unordered_map<std::string, int64_t> counted;
+    for (const std::string& line : lines) {
+        for (const std::string& word : words_with_blanks(line)) ++counted[word];
+    }
+    std::vector<Word> words;
+    for (const auto& [word, times] : counted) words.push_back({bytes_of(word), times});
+
+    struct Place {
+        int64_t times = 0;
+        std::vector<size_t> words;  // in which the pair stands, or stood
+    };
+    std::unordered_map<uint64_t, Place> places;
+    struct Candidate {
+        int64_t times;
+        Pair pair;
+        bool operator<(const Candidate& other) const {
+            return times != other.times ? times < other.times : pair > other.pair;
+        }
+    };
+    std::priority_queue<Candidate> candidates;  // also with numbers that are no longer right
+    std::vector<Pair> changed;
+    const auto more = [&](Pair pair, int64_t times, size_t w) {
+        Place& place = places[key(pair)];
+        place.times += times;
+        if (times > 0) place.words.push_back(w);
+        changed.push_back(pair);
+    };
+    const auto offer_changed = [&] {
+        std::ranges::sort(changed);
+        changed.erase(std::ranges::unique(changed).begin(), changed.end());
+        for (const Pair& pair : changed) candidates.push({places[key(pair)].times, pair});
+        changed.clear();
+    };
+    for (size_t w = 0; w < words.size(); ++w) {
+        const auto& [pieces, times] = words[w];
+        for (size_t k = 0; k + 1 < pieces.size(); ++k) more({pieces[k], pieces[k + 1]}, times, w);
+    }
+    offer_changed();
+    while (this->size() < size && !candidates.empty()) {
+        const Candidate best = candidates.top();
+        candidates.pop();
+        Place& place = places[key(best.pair)];
+        if (best.times != place.times) continue;
+        if (best.times < 2) break;
+        const auto piece = static_cast<int32_t>(this->size());
+        add(best.pair);
+        for (const size_t w : std::exchange(place.words, {})) {
+            auto& [pieces, times] = words[w];
+            merge(pieces, best.pair, piece, [&, n = times](Pair old, Pair made) {
+                more(old, -n, w);
+                more(made, n, w);
+            });
+        }
+        places[key(best.pair)].times = 0;
+        offer_changed();
+    }
+}
+
+std::vector<int32_t> BytePairs::encode_word(const std::string& word) const {
+    std::vector<int32_t> pieces = bytes_of(word);
+    while (true) {
+        Pair pair;
+        int32_t first = 0;  // the earliest merge's piece
+        for (size_t k = 0; k + 1 < pieces.size(); ++k) {
+            const auto at = pieces_.find(key({pieces[k], pieces[k + 1]}));
+            if (at == pieces_.end() || (first > 0 && at->second >= first)) continue;
+            first = at->second;
+            pair = {pieces[k], pieces[k + 1]};
+        }
+        if (first == 0) return pieces;
+        merge(pieces, pair, first, [](Pair, Pair) {});
+    }
+}
+
+std::vector<std::vector<int32_t>> BytePairs::encode(const std::vector<std::string>& lines) const {
+    std::unordered_map<std::string, std::vector<int32_t>> known;
+    std::vector<std::vector<int32_t>> out;
+    for (const std::string& line : lines) {
+        std::vector<int32_t>& pieces = out.emplace_back();
+        for (const std::string& word : words_with_blanks(line)) {
+            const auto [at, fresh] = known.try_emplace(word);
+            if (fresh) at->second = encode_word(word);
+            pieces.insert(pieces.end(), at->second.begin(), at->second.end());
+        }
+    }
+    return out;
+}
+
+std::string BytePairs::decode(std::span<const int64_t> pieces) const {
+    std::string out;
+    for (const int64_t piece : pieces) {
+        DBENCH_EXPECT(piece >= 0 && piece < size());
+        out += texts_[static_cast<size_t>(piece)];
+    }
+    return out.starts_with(' ') ? out.substr(1) : out;
+}
+
+std::string BytePairs::text() const {
+    std::string out;
+    for (const auto& [left, right] : merges_) {
+        out += std::to_string(left) + " " + std::to_string(right) + "\n";
+    }
+    return out;
+}
+
+}  // namespace dbench::data

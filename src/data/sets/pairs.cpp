@@ -1,0 +1,101 @@
+// Any two files of text, of which one translates the other line by line.
+
+#include "data/sets/pairs.hpp"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "base/error.hpp"
+#include "data/byte_pairs.hpp"
+#include "data/files.hpp"
+#include "data/sentence_pairs.hpp"
+
+namespace dbench::data {
+namespace {
+
+constexpr int64_t kMost = int64_t{1} << 31;
+
+std::vector<std::string> read(const base::Json& spec, const std::string& key, DataSets& sets) {
+    const std::string path = named_file(spec.at(key).get<std::string>(), key);
+    const DataFile file = read_data_file(path, kMost, "where you have it from");
+    if (file.size > kMost) {
+        throw base::UserError(path + ": is longer than 2 GiB: take a part of it");
+    }
+    sets.checksums.emplace_back(std::filesystem::path(path).filename().string(),
+                                digest(file.bytes));
+    return lines_of(file.bytes);
+}
+
+/// The lines from `first` to before `last`.
+ParallelText lines(const ParallelText& text, size_t first, size_t last) {
+    const auto part = [&](const std::vector<std::string>& of) {
+        return std::vector<std::string>(of.begin() + static_cast<std::ptrdiff_t>(first),
+                                        of.begin() + static_cast<std::ptrdiff_t>(last));
+    };
+    return {part(text.source), part(text.target)};
+}
+
+DataSets make(const base::Json& spec, const DataContext&) {
+    DataSets sets;
+    const ParallelText all{read(spec, "source", sets), read(spec, "target", sets)};
+    const size_t count = all.source.size();
+    if (count != all.target.size() || count < 2) {
+        throw base::UserError(
+            "/data/target: " + spec.at("target").get<std::string>() + " has " +
+            std::to_string(all.target.size()) + " lines, and /data/source " +
+            std::to_string(count) +
+            ": name two files of as many lines, at least two, that translate each other");
+    }
+    const size_t train = count - std::max<size_t>(1, count / 10);
+    add_pairs(sets, spec, lines(all, 0, train), {}, lines(all, train, count));
+    return sets;
+}
+
+}  // namespace
+
+std::vector<std::string> lines_of(const std::vector<uint8_t>& text) {
+    std::istringstream in({text.begin(), text.end()});
+    std::vector<std::string> out;
+    for (std::string line; std::getline(in, line);) out.push_back(std::move(line));
+    return out;
+}
+
+base::Parameter vocabulary_parameter() {
+    return base::Parameter::integer("vocabulary", "4000",
+                                    "byte-pair pieces of both languages, learnt on the training "
+                                    "side")
+        .at_least(BytePairs::kMerged)
+        .at_most(1 << 24);
+}
+
+void add_pairs(DataSets& sets, const base::Json& spec, const ParallelText& train,
+               const ParallelText& validation, const ParallelText& test) {
+    std::vector<std::string> learnt_on = train.source;
+    learnt_on.insert(learnt_on.end(), train.target.begin(), train.target.end());
+    const auto pieces =
+        std::make_shared<BytePairs>(learnt_on, spec.at("vocabulary").get<int64_t>());
+    sets.checksums.emplace_back("byte pairs", digest(pieces->text()));
+    const auto pairs = [&](const ParallelText& of) {
+        return sentence_pairs(of.source, of.target, pieces);
+    };
+    sets.train = pairs(train);
+    sets.test = pairs(test);
+    if (!validation.source.empty()) sets.validation = pairs(validation);
+}
+
+DataEntry pairs_data() {
+    return {{"pairs",
+             "any two files that translate each other line by line; their last tenth is for "
+             "testing",
+             {base::Parameter::text("source", "", "the file to translate"),
+              base::Parameter::text("target", "", "its translation"), vocabulary_parameter()}},
+            false,
+            make,
+            [](const std::string&) {
+                return DataStatus{"pairs", true, "your files, named in a spec"};
+            }};
+}
+
+}  // namespace dbench::data

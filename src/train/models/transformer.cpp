@@ -1,0 +1,310 @@
+// The Transformer (Vaswani et al. 2017, arXiv 1706.03762), an encoder of the source and a decoder
+// of the target, for pairs of sentences.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.hpp"
+#include "train/models/layers.hpp"
+#include "train/models/text_layers.hpp"
+#include "train/models/zoo.hpp"
+
+namespace dbench::train {
+namespace {
+
+using arena::TensorKind;
+
+struct Options {
+    int64_t width, heads, layers, hidden;
+    double dropout;
+    bool norm_first;
+};
+
+Initial xavier_uniform(int64_t in, int64_t out) {
+    return uniform(std::sqrt(6.0 / static_cast<double>(in + out)));
+}
+
+Linear::Initials initials(int64_t in, int64_t out) {
+    return {xavier_uniform(in, out), constant(0)};
+}
+
+/// A layer at each position: (B, T, in) to (B, T, out).
+torch::Tensor at_each(const Linear& layer, const Weights& w, const torch::Tensor& x) {
+    return layer(w, x.flatten(0, 1)).unflatten(0, {x.size(0), x.size(1)});
+}
+
+/// torch.nn.MultiheadAttention, (B, T, width), whose three projections are one tensor.
+class MultiheadAttention {
+public:
+    MultiheadAttention(Declaration& d, const std::string& name, const Options& o)
+        : width_(o.width),
+          heads_(o.heads),
+          weight_(d.parameter({name + ".in_proj_weight",
+                               {3 * o.width, o.width},
+                               TensorKind::weight,
+                               xavier_uniform(o.width, 3 * o.width)})),
+          bias_(
+              d.parameter({name + ".in_proj_bias", {3 * o.width}, TensorKind::bias, constant(0)})),
+          out_proj_(d, name + ".out_proj", o.width, o.width, initials(o.width, o.width)) {}
+
+    /// Projections first .. first + count - 1 of query, key and value, side by side.
+    torch::Tensor project(const Weights& w, const torch::Tensor& x, int64_t first,
+                          int64_t count) const {
+        const int64_t begin = first * width_, rows = count * width_;
+        return torch::linear(x, w.parameters[weight_].narrow(0, begin, rows),
+                             w.parameters[bias_].narrow(0, begin, rows));
+    }
+    torch::Tensor operator()(const Weights& w, const torch::Tensor& query,
+                             const torch::Tensor& keys_values, const AttentionMask& mask) const {
+        const auto kv = keys_values.chunk(2, 2);
+        return at_each(out_proj_, w, attention(query, kv[0], kv[1], heads_, mask, 0));
+    }
+
+private:
+    int64_t width_, heads_;
+    int weight_, bias_;
+    Linear out_proj_;
+};
+
+class FeedForward {
+public:
+    FeedForward(Declaration& d, const std::string& name, const Options& o)
+        : linear1_(d, name + ".linear1", o.width, o.hidden, initials(o.width, o.hidden)),
+          linear2_(d, name + ".linear2", o.hidden, o.width, initials(o.hidden, o.width)) {}
+    torch::Tensor operator()(const Weights& w, const torch::Tensor& x) const {
+        return at_each(linear2_, w, torch::relu(at_each(linear1_, w, x)));
+    }
+
+private:
+    Linear linear1_, linear2_;
+};
+
+/// norm(x + dropout(f(x))), as published; or x + dropout(f(norm(x))).
+class Residual {
+public:
+    Residual(Declaration& d, const std::string& norm, const Options& o)
+        : norm_first_(o.norm_first), norm_(d, norm, o.width), dropout_(d, o.dropout) {}
+    template <class F>
+    torch::Tensor operator()(const Weights& w, const torch::Tensor& x, bool training,
+                             const F& f) const {
+        if (norm_first_) return x + dropout_(f(norm_(w, x)), training);
+        return norm_(w, x + dropout_(f(x), training));
+    }
+
+private:
+    bool norm_first_;
+    LayerNorm norm_;
+    Dropout dropout_;
+};
+
+class EncoderLayer {
+public:
+    EncoderLayer(Declaration& d, const std::string& name, const Options& o)
+        : self_attn_(d, name + ".self_attn", o),
+          feed_forward_(d, name, o),
+          attended_(d, name + ".norm1", o),
+          fed_(d, name + ".norm2", o) {}
+
+    /// x (B, S, width); the mask shows the tokens that are no padding.
+    torch::Tensor operator()(const Weights& w, const torch::Tensor& x, const AttentionMask& mask,
+                             bool training) const {
+        const torch::Tensor y = attended_(w, x, training, [&](const torch::Tensor& in) {
+            const torch::Tensor qkv = self_attn_.project(w, in, 0, 3);
+            const int64_t width = in.size(2);
+            return self_attn_(w, qkv.narrow(2, 0, width), qkv.narrow(2, width, 2 * width), mask);
+        });
+        return fed_(w, y, training, [&](const torch::Tensor& in) { return feed_forward_(w, in); });
+    }
+
+private:
+    MultiheadAttention self_attn_;
+    FeedForward feed_forward_;
+    Residual attended_, fed_;
+};
+
+/// What a decoder layer keeps of the source and of the target so far, keys beside values:
+/// (B, S, 2 width) and (B, T, 2 width).
+struct Seen {
+    torch::Tensor source, target;
+};
+
+class DecoderLayer {
+public:
+    DecoderLayer(Declaration& d, const std::string& name, const Options& o)
+        : self_attn_(d, name + ".self_attn", o),
+          multihead_attn_(d, name + ".multihead_attn", o),
+          feed_forward_(d, name, o),
+          attended_(d, name + ".norm1", o),
+          attended_source_(d, name + ".norm2", o),
+          fed_(d, name + ".norm3", o) {}
+
+    Seen see(const Weights& w, const torch::Tensor& memory) const {
+        return {multihead_attn_.project(w, memory, 1, 2), {}};
+    }
+    /// x (B, T, width): the whole target, or one token that follows what `seen` holds of it.
+    torch::Tensor operator()(const Weights& w, const torch::Tensor& x, Seen& seen,
+                             const AttentionMask& source_mask, bool training) const {
+        const int64_t width = x.size(2);
+        const bool first = !seen.target.defined();
+        const torch::Tensor y = attended_(w, x, training, [&](const torch::Tensor& in) {
+            const torch::Tensor qkv = self_attn_.project(w, in, 0, 3);
+            const torch::Tensor kv = qkv.narrow(2, width, 2 * width);
+            seen.target = first ? kv : torch::cat({seen.target, kv}, 1);
+            return self_attn_(w, qkv.narrow(2, 0, width), seen.target, {.causal = first});
+        });
+        const torch::Tensor z = attended_source_(w, y, training, [&](const torch::Tensor& in) {
+            return multihead_attn_(w, multihead_attn_.project(w, in, 0, 1), seen.source,
+                                   source_mask);
+        });
+        return fed_(w, z, training, [&](const torch::Tensor& in) { return feed_forward_(w, in); });
+    }
+
+private:
+    MultiheadAttention self_attn_, multihead_attn_;
+    FeedForward feed_forward_;
+    Residual attended_, attended_source_, fed_;
+};
+
+/// Sines and cosines of positions first, first + 1, ... (T, width): element 2 k of position p is
+/// sin(p / 10000^(2 k / width)), element 2 k + 1 its cosine.
+torch::Tensor positions(int64_t first, int64_t count, int64_t width) {
+    const auto real = torch::TensorOptions(torch::kFloat64);
+    const torch::Tensor place = torch::arange(first, first + count, real).unsqueeze(1);
+    const torch::Tensor step = torch::arange(0, width, 2, real) / static_cast<double>(width);
+    const torch::Tensor angle = place * torch::exp(step * -std::log(10000.0));
+    return torch::stack({angle.sin(), angle.cos()}, 2).flatten(1);
+}
+
+/// One embedding for source, target and the last layer. Tensors are called, and lie, as those of
+/// torch.nn.Transformer; with norm_first the layers end with a norm, else with none, as published.
+/// Of width 512, with 6 layers: 44,138,496 parameters and 512 for each token.
+class Transformer : public Model {
+public:
+    Transformer(const Options& o, const ModelContext& context)
+        : options_(o),
+          embedding_(declaration_, "embedding", context.classes, o.width,
+                     normal(1 / std::sqrt(static_cast<double>(o.width)))),
+          dropout_(declaration_, o.dropout) {
+        for (int64_t k = 0; k < o.layers; ++k) {
+            encoder_.emplace_back(declaration_, "encoder.layers." + std::to_string(k), o);
+        }
+        if (o.norm_first) encoder_norm_.emplace(declaration_, "encoder.norm", o.width);
+        for (int64_t k = 0; k < o.layers; ++k) {
+            decoder_.emplace_back(declaration_, "decoder.layers." + std::to_string(k), o);
+        }
+        if (o.norm_first) decoder_norm_.emplace(declaration_, "decoder.norm", o.width);
+    }
+
+    /// Tokens (B, 2, T), sources and targets, to logits of the tokens that follow the targets':
+    /// (terms, tokens), without a row for padding.
+    torch::Tensor forward(const Weights& w, const torch::Tensor& tokens,
+                          bool training) const override {
+        const torch::Tensor target = tokens.select(1, 1);
+        Source source = encode(w, tokens.select(1, 0), training);
+        const torch::Tensor y = decode(w, target, 0, source, training);
+        const torch::Tensor there = (target != data::kPad).flatten().nonzero().squeeze(1);
+        return logits(w, y.flatten(0, 1).index_select(0, there));
+    }
+
+    std::vector<std::vector<int64_t>> translate(const Weights& w,
+                                                const torch::Tensor& tokens) const override {
+        Source source = encode(w, tokens.select(1, 0), false);
+        const torch::Tensor most = (tokens.select(1, 0) != data::kPad).sum(1) * 2 + 10;
+        const auto limit = most.accessor<int64_t, 1>();
+        torch::Tensor next = torch::full({tokens.size(0), 1}, data::kBegin, torch::kInt64);
+        std::vector<std::vector<int64_t>> out(static_cast<size_t>(tokens.size(0)));
+        std::vector<bool> ended(out.size());
+        for (int64_t t = 0; !std::ranges::all_of(ended, std::identity()); ++t) {
+            const torch::Tensor y = decode(w, next, t, source, false);
+            next = logits(w, y.squeeze(1)).argmax(1, /*keepdim=*/true);
+            for (size_t k = 0; k < out.size(); ++k) {
+                const auto row = static_cast<int64_t>(k);
+                const auto token = next[row].item<int64_t>();
+                ended[k] = ended[k] || token == data::kEnd || t == limit[row];
+                if (!ended[k]) out[k].push_back(token);
+            }
+        }
+        return out;
+    }
+
+private:
+    struct Source {
+        AttentionMask mask;
+        std::vector<Seen> seen;  ///< by the layers of the decoder
+    };
+
+    torch::Tensor embed(const Weights& w, const torch::Tensor& tokens, int64_t first,
+                        bool training) const {
+        const torch::Tensor x = embedding_(w, tokens);
+        const torch::Tensor place = positions(first, tokens.size(1), options_.width).to(x.dtype());
+        return dropout_(x * std::sqrt(static_cast<double>(options_.width)) + place, training);
+    }
+
+    Source encode(const Weights& w, const torch::Tensor& tokens, bool training) const {
+        Source source{{.shown = (tokens != data::kPad).unsqueeze(1).unsqueeze(1)}, {}};
+        torch::Tensor x = embed(w, tokens, 0, training);
+        for (const EncoderLayer& layer : encoder_) x = layer(w, x, source.mask, training);
+        if (encoder_norm_) x = (*encoder_norm_)(w, x);
+        for (const DecoderLayer& layer : decoder_) source.seen.push_back(layer.see(w, x));
+        return source;
+    }
+
+    /// Targets from position `first` on, (B, T) to (B, T, width).
+    torch::Tensor decode(const Weights& w, const torch::Tensor& tokens, int64_t first,
+                         Source& source, bool training) const {
+        torch::Tensor x = embed(w, tokens, first, training);
+        for (size_t k = 0; k < decoder_.size(); ++k) {
+            x = decoder_[k](w, x, source.seen[k], source.mask, training);
+        }
+        return decoder_norm_ ? (*decoder_norm_)(w, x) : x;
+    }
+
+    torch::Tensor logits(const Weights& w, const torch::Tensor& x) const {
+        return torch::linear(x, embedding_.weight(w));
+    }
+
+    Options options_;
+    Embedding embedding_;
+    Dropout dropout_;
+    std::vector<EncoderLayer> encoder_;
+    std::vector<DecoderLayer> decoder_;
+    std::optional<LayerNorm> encoder_norm_, decoder_norm_;
+};
+
+MadeModel make_transformer(const base::Json& spec, const ModelContext& context) {
+    require_pairs("transformer", context);
+    const Options o{spec.at("width"),  spec.at("heads"),   spec.at("layers"),
+                    spec.at("hidden"), spec.at("dropout"), spec.at("norm") == "pre"};
+    if (o.width % 2 != 0) {
+        throw base::UserError("/model/width: " + std::to_string(o.width) +
+                              " is odd, but positions are sines beside cosines: choose an even "
+                              "number");
+    }
+    require_heads(o.heads, o.width);
+    return std::make_unique<Transformer>(o, context);
+}
+
+}  // namespace
+
+ModelEntry transformer_model() {
+    using base::Parameter;
+    const auto size = [](const char* name, const char* standard, const char* help) {
+        return Parameter::integer(name, standard, help).at_least(1).at_most(1 << 16);
+    };
+    return {{"transformer",
+             "Transformer (Vaswani et al. 2017) for pairs of sentences: encoder and decoder",
+             {size("width", "512", "width"), size("heads", "8", "of an attention"),
+              Parameter::integer("layers", "6", "of the encoder, and of the decoder")
+                  .at_least(1)
+                  .at_most(1000),
+              size("hidden", "2048", "width inside a feed-forward layer"),
+              Parameter::choice("norm", "\"post\"", {"post", "pre"},
+                                "LayerNorm after each sum, as published, or before each layer"),
+              dropout_parameter("0.1")}},
+            make_transformer};
+}
+
+}  // namespace dbench::train

@@ -1,0 +1,185 @@
+// Pairs of sentences: byte pairs beside the definition, buckets, and batches with padding.
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "catch.hpp"
+#include "data/byte_pairs.hpp"
+#include "data/loader.hpp"
+#include "data/sentence_pairs.hpp"
+#include "data/slice.hpp"
+#include "data/support.hpp"
+
+using namespace dbench;
+using Catch::Matchers::ContainsSubstring;
+using data::BytePairs;
+using test::refusal;
+using Lines = std::vector<std::string>;
+using Tokens = std::vector<int64_t>;
+
+namespace {
+
+const Lines kText = {"the cat sat on the mat", "the cats sat, the mats sat: aaaaa aaa",
+                     "  a\tcat's hat  costs 3.50 (three fifty) \xc3\xa4\xc3\xb6\xc3\xa4 "};
+
+/// Merges by counting all pairs of all words anew each time; words are split by hand.
+std::vector<std::pair<int64_t, int64_t>> merges_by_definition(std::vector<Tokens> words,
+                                                              int64_t count) {
+    std::vector<std::pair<int64_t, int64_t>> merges;
+    for (int64_t piece = BytePairs::kMerged; count-- > 0; ++piece) {
+        std::map<std::pair<int64_t, int64_t>, int64_t> times;
+        for (const Tokens& word : words) {
+            for (size_t k = 0; k + 1 < word.size(); ++k) ++times[{word[k], word[k + 1]}];
+        }
+        const auto best = std::max_element(  // of equal ones the first, which is the smallest
+            times.begin(), times.end(),
+            [](const auto& a, const auto& b) { return a.second < b.second; });
+        merges.push_back(best->first);
+        for (Tokens& word : words) {
+            Tokens merged;
+            for (size_t k = 0; k < word.size(); ++k) {
+                const bool here =
+                    k + 1 < word.size() && std::pair{word[k], word[k + 1]} == best->first;
+                merged.push_back(here ? piece : word[k]);
+                k += here;
+            }
+            word = merged;
+        }
+    }
+    return merges;
+}
+
+std::string text_of(const std::vector<std::pair<int64_t, int64_t>>& merges) {
+    std::string out;
+    for (const auto& [left, right] : merges) {
+        out += std::to_string(left) + " " + std::to_string(right) + "\n";
+    }
+    return out;
+}
+
+std::vector<Tokens> bytes_of(const Lines& words) {
+    std::vector<Tokens> out;
+    for (const std::string& word : words) {
+        Tokens& bytes = out.emplace_back();
+        for (const char c : word) bytes.push_back(BytePairs::kBytes + static_cast<uint8_t>(c));
+    }
+    return out;
+}
+
+/// Sentences of so many letters, each a piece of its own.
+std::shared_ptr<const data::Dataset> letters(const std::vector<std::pair<int, int>>& lengths) {
+    Lines sources, targets;
+    for (const auto& [source, target] : lengths) {
+        for (auto [side, length] : {std::pair{&sources, source}, {&targets, target}}) {
+            std::string& line = side->emplace_back();
+            for (int k = 0; k + 1 < length; ++k) line += static_cast<char>('a' + k);
+        }
+    }
+    const auto bytes = std::make_shared<BytePairs>(Lines{}, BytePairs::kMerged);
+    return data::sentence_pairs(sources, targets, bytes);
+}
+
+Tokens piece(const std::string& text) {
+    Tokens out;
+    for (const char c : text) out.push_back(BytePairs::kBytes + static_cast<uint8_t>(c));
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("byte pairs are merged as defined, equally frequent ones by their numbers") {
+    const Lines lines = {"ab ab, abc bcbcb aaaa", "bc abab"};
+    const auto words = bytes_of({" ab", " ab", ",", " abc", " bcbcb", " aaaa", " bc", " abab"});
+    const BytePairs pieces(lines, BytePairs::kMerged + 5);
+    CHECK(pieces.size() == BytePairs::kMerged + 5);
+    CHECK(pieces.text() == text_of(merges_by_definition(words, 5)));
+    // It ends where no pair stands twice.
+    CHECK(BytePairs({"abc"}, 1000).size() == BytePairs::kMerged);
+    CHECK(BytePairs({"abc xbc"}, 1000).text() ==
+          text_of({{BytePairs::kBytes + 'b', BytePairs::kBytes + 'c'}}));
+}
+
+TEST_CASE("every text comes back as it was, but for blanks") {
+    const BytePairs pieces(kText, 300);
+    Lines others = kText;
+    others.insert(others.end(), {"", "   ", "never, seen: \x01\xff \xe2\x82\xac", "a  b", "..."});
+    const auto encoded = pieces.encode(others);
+    for (size_t k = 0; k < others.size(); ++k) {
+        const Tokens tokens(encoded[k].begin(), encoded[k].end());
+        CHECK(pieces.decode(tokens) == data::normalised(others[k]));
+        CHECK(std::ranges::all_of(
+            tokens, [&](int64_t t) { return t >= BytePairs::kBytes && t < pieces.size(); }));
+    }
+    CHECK(data::normalised("  a\tb  c ") == "a b c");
+    CHECK(encoded[0].size() < kText[0].size() / 2);
+    CHECK(pieces.decode(Tokens{data::kBegin, data::kEnd, data::kPad}).empty());
+}
+
+TEST_CASE("a batch of pairs is padded to its longest sentence") {
+    const auto set = letters({{3, 2}, {2, 4}});  // with kEnd
+    data::PlainBatches plain(arena::DType::float32, data::Order::contiguous);
+    const data::Batch& batch = plain.fill(*set, 0, 2);
+    CHECK(batch.shape == Tokens{2, 2, 5});  // a word's blank is a piece, too
+    CHECK(batch.terms == data::terms(*set));
+    CHECK(batch.row_terms == Tokens{3, 5});
+    const auto* inputs = static_cast<const int64_t*>(batch.inputs);
+    Tokens expected = piece(" ab");
+    expected.insert(expected.end(), {data::kEnd, data::kPad, data::kBegin});
+    for (const int64_t token : piece(" a")) expected.push_back(token);
+    expected.insert(expected.end(), {data::kPad, data::kPad});
+    CHECK(Tokens(inputs, inputs + 10) == expected);
+    Tokens labels = piece(" a");
+    labels.push_back(data::kEnd);
+    for (const int64_t token : piece(" abc")) labels.push_back(token);
+    labels.push_back(data::kEnd);
+    CHECK(Tokens(batch.labels, batch.labels + batch.terms) == labels);
+    CHECK(set->text(Tokens(batch.labels, batch.labels + 3)) == "a");
+
+    const data::Batch second = data::part(batch, 1, 2);
+    CHECK(second.count == 1);
+    CHECK(second.terms == 5);
+    CHECK(second.row_terms == Tokens{5});
+    CHECK(second.labels == batch.labels + 3);
+    CHECK(second.inputs == inputs + 10);
+    CHECK(data::part(batch, 0, 4).count == 0);
+}
+
+TEST_CASE("buckets hold every pair once, sorted, as many as the tokens allow") {
+    std::vector<std::pair<int, int>> lengths;
+    for (int k = 0; k < 60; ++k) lengths.emplace_back(2 + k * 7 % 13, 2 + k * 5 % 11);
+    const auto pairs = letters(lengths);
+    constexpr int64_t kTokens = 40;
+    const auto set = data::bucketed(pairs, kTokens);
+    std::multiset<Tokens> expected, found;
+    const auto collect = [](const data::Dataset& of, int64_t index, std::multiset<Tokens>& out) {
+        const data::Extent e = of.extent(index);
+        Tokens inputs(static_cast<size_t>(2 * e.rows * e.length)), labels(e.terms), terms(e.rows);
+        of.pairs(index, e.length, inputs.data(), labels.data(), terms.data());
+        CHECK(std::accumulate(terms.begin(), terms.end(), int64_t{0}) == e.terms);
+        for (int64_t row = 0; row < e.rows; ++row) {
+            Tokens pair(inputs.begin() + 2 * row * e.length,
+                        inputs.begin() + 2 * (row + 1) * e.length);
+            std::erase(pair, data::kPad);
+            out.insert(pair);
+        }
+    };
+    for (int64_t k = 0; k < pairs->size(); ++k) collect(*pairs, k, expected);
+    int64_t before = 0;
+    for (int64_t k = 0; k < set->size(); ++k) {
+        const data::Extent e = set->extent(k);
+        CHECK(e.rows * e.length <= kTokens);
+        CHECK(e.length >= before);
+        before = e.length;
+        collect(*set, k, found);
+        if (k + 1 < set->size()) {  // the next bucket's shortest pair did not fit
+            CHECK((e.rows + 1) * set->extent(k + 1).length > kTokens);
+        }
+    }
+    CHECK(found == expected);
+    CHECK(data::terms(*set) == data::terms(*pairs));
+    CHECK_THAT(refusal([&] { data::bucketed(pairs, 10); }),
+               ContainsSubstring("/data/batch_size/tokens: 10 is less than the"));
+    CHECK(data::terms(*data::slice(pairs, 2, 1)) == pairs->extent(2).terms);
+}

@@ -1,0 +1,173 @@
+"""Pairs of sentences, the Transformer and BLEU through the program; what every model takes of
+training: parts of a batch, label smoothing."""
+
+import os
+import random
+import re
+from collections import Counter
+
+import h5py
+import numpy as np
+import pytest
+from conftest import ROOT
+from results import differences, read
+from test_bad_input import refused
+
+README = str(ROOT / "README.md")
+SMALL = {"type": "transformer", "width": 16, "heads": 2, "layers": 1, "hidden": 32, "dropout": 0.2}
+PAIRS = {"type": "pairs", "source": "all.x", "target": "all.y", "vocabulary": 300,
+         "batch_size": {"tokens": 60}}
+SPEC = {"model": SMALL, "data": PAIRS, "replicas": 4, "implementation": "D_ring",
+        "label_smoothing": 0.1, "optimizer": {"type": "adam", "lr": 0.02},
+        "schedule": {"type": "inverse_sqrt", "warmup": {"iterations": 5}, "warmup_from": 0.1},
+        "length": {"iterations": 12},
+        "evaluate": {"every": {"iterations": 6}, "batch_size": 7,
+                     "metrics": ["perplexity", "bleu"]}}
+LEARNS = {"implementation": "C_complete", "label_smoothing": 0, "length": {"iterations": 160},
+          "model": {**SMALL, "width": 32, "hidden": 64, "dropout": 0, "norm": "pre"},
+          "optimizer": {"type": "adam", "lr": 0.01}}
+WORDS = "a little cat sat on the big mat, and two dogs ran to their house.".split()
+
+
+@pytest.fixture
+def pairs(dbench):
+    draw = random.Random(1)
+    lines = [" ".join(draw.choices(WORDS, k=draw.randint(2, 9))) for _ in range(200)]
+    (dbench.folder / "all.x").write_text("\n".join(lines) + "\n")
+    (dbench.folder / "all.y").write_text("\n".join(line.upper() for line in lines) + "\n")
+    return lines
+
+
+def test_the_same_bits_on_any_ranks(dbench, pairs):
+    spec = dbench.spec(SPEC, data={**PAIRS, "accumulate": 3})
+    one = dbench.run(spec, "1.h5")
+    for ranks in (2, 4):
+        assert differences(one, dbench.run(spec, f"{ranks}.h5", ranks=ranks)) == []
+    loss = read(one, "evaluations/mean_loss").astype(float)
+    np.testing.assert_allclose(read(one, "evaluations/mean_perplexity"), np.exp(loss), rtol=1e-6)
+    assert loss[-1] < 0.8 * loss[0]
+    # Minibatches of every iteration have other numbers of tokens, of which accuracies are means.
+    accuracy = read(one, "iterations/train_accuracy")
+    assert np.all((accuracy >= 0) & (accuracy <= 1)) and len(np.unique(accuracy)) > 5
+    with h5py.File(one) as file:
+        assert re.search(r"byte pairs.{1,9}crc32:", str(file["provenance"][()]))
+
+
+def bleu_of(hypotheses, references):
+    """BLEU from its definition, for words that nothing but commas and full stops touch."""
+    right, all_grams, lengths = [0] * 4, [0] * 4, [0, 0]
+    for lines in zip(hypotheses, references):
+        ours, theirs = (re.sub("([,.])", r" \1 ", line).split() for line in lines)
+        lengths = [lengths[0] + len(ours), lengths[1] + len(theirs)]
+        for n in range(4):
+            grams, there = (Counter(tuple(w[k:k + n + 1]) for k in range(len(w) - n))
+                            for w in (ours, theirs))
+            right[n] += sum((grams & there).values())
+            all_grams[n] += sum(grams.values())
+    assert min(right) > 0, "no smoothing here"
+    brevity = min(1, np.exp(1 - lengths[1] / lengths[0]))
+    return 100 * brevity * np.prod(np.divide(right, all_grams)) ** 0.25
+
+
+def test_the_texts_that_are_kept_have_the_figure(dbench, pairs):
+    spec = dbench.spec({**SPEC, **LEARNS}, data={**PAIRS, "batch_size": {"tokens": 300}},
+                       replicas=2, evaluate={"every": None, "batch_size": 3, "metrics": ["bleu"]})
+    out = dbench.run(spec, "1.h5", ranks=2)
+    folder = dbench.folder / "1.h5.texts"
+    assert sorted(os.listdir(folder)) == ["test-0.txt", "test-160.txt"]
+    hypotheses = (folder / "test-160.txt").read_text().splitlines()
+    references = [line.upper() for line in pairs[-20:]]
+    bleu = read(out, "evaluations/mean_bleu")
+    assert bleu[0] < 5 and bleu[-1] > 30
+    assert len(hypotheses) == 20
+    assert bleu_of(hypotheses, references) == pytest.approx(bleu[-1], rel=1e-9)
+    try:
+        import sacrebleu
+    except ImportError:
+        return
+    assert sacrebleu.corpus_bleu(hypotheses, [references]).score == pytest.approx(bleu[-1])
+
+
+@pytest.mark.parametrize("changes", [
+    {"model": "mlp", "data": {"type": "shapes", "train": 96, "test": 12, "batch_size": 12}},
+    {"model": {**SMALL, "dropout": 0}, "data": {**PAIRS, "batch_size": 6}},
+], ids=["images", "pairs"])
+def test_a_batch_by_parts_is_the_batch_to_rounding(dbench, pairs, changes):
+    whole = dbench.spec({**SPEC, **changes}, precision="float64", evaluate={"every": None},
+                        optimizer={"type": "sgd", "lr": 0.05}, length={"iterations": 6})
+    one = dbench.run(whole, "1.h5")
+    parts = dbench.run(whole, "4.h5", "--set", "/data/accumulate=4", ranks=2)
+    for name in ("iterations/train_loss", "iterations/train_accuracy", "iterations/epoch",
+                 "parameters/norm", "evaluations/mean_loss"):
+        np.testing.assert_allclose(read(parts, name), read(one, name), rtol=1e-9, err_msg=name)
+    assert np.any(read(parts, "parameters/norm") != read(one, "parameters/norm"))
+
+
+def test_label_smoothing_is_of_training_alone(dbench):
+    spec = dbench.spec(init="zeros", length={"iterations": 2})
+    plain, smooth = (dbench.run(spec, f"{e}.h5", "--set", f"/label_smoothing={e}")
+                     for e in (0, 0.5))
+    for name in ("iterations/train_loss", "evaluations/mean_loss"):  # all classes are alike
+        np.testing.assert_allclose(read(plain, name)[0], read(smooth, name)[0], rtol=1e-6)
+    for name in ("iterations/train_loss", "parameters/gradient_norm"):
+        assert np.all(read(plain, name)[1] != read(smooth, name)[1])
+
+
+@pytest.mark.parametrize("changes, words", [
+    ({"data": {**PAIRS, "target": "none.y"}}, "/data/target none.y"),
+    ({"data": {**PAIRS, "target": README}}, "/data/target lines"),
+    ({"data": {**PAIRS, "vocabulary": 200}}, "/data/vocabulary 259"),
+    ({"data": {**PAIRS, "batch_size": {"tokens": 3}}}, "/data/batch_size/tokens longest"),
+    ({"data": {**PAIRS, "batch_size": {"words": 3}}}, "/data/batch_size tokens"),
+    ({"data": {**PAIRS, "partition": "dirichlet"}}, "/data/partition position"),
+    ({"data": {"type": "shapes", "batch_size": {"tokens": 99}}, "model": "mlp"},
+     "/data/batch_size/tokens shapes"),
+    ({"data": {"type": "multi30k", "root": "."}}, "/data/root Multi30k"),
+    ({"model": "gpt"}, "/model transformer"),
+    ({"model": "mlp"}, "/model transformer"),
+    ({"data": "shapes"}, "/model multi30k"),
+    ({"model": {**SMALL, "heads": 3}}, "/model/heads"),
+    ({"model": {**SMALL, "width": 15, "heads": 1}}, "/model/width odd"),
+    ({"model": "mlp", "data": "shapes"}, "/evaluate/metrics bleu pairs"),
+    ({"model": "mlp", "evaluate": {}, "data": {"type": "shapes", "batch_size": 4, "accumulate": 5}},
+     "/data/accumulate 4"),
+    ({"model": "least_squares", "data": "regression", "evaluate": {}}, "/label_smoothing real"),
+    ({"implementation": None, "graph": "ring", "algorithm": {"type": "feddkd"},
+      "data": {**PAIRS, "accumulate": 2}}, "/data/accumulate feddkd"),
+    ({"label_smoothing": 1}, "/label_smoothing 0.999"),
+    ({"model": {"type": "lstm", "hidden": 4}, "evaluate": {},
+      "data": {"type": "text", "path": README, "batch_size": 2, "accumulate": 2,
+               "partition": "stream"}}, "/data/accumulate stream"),
+])
+def test_what_cannot_be(dbench, pairs, changes, words):
+    message = refused(dbench, dbench.spec({**SPEC, **changes}))
+    for word in words.split(" "):
+        assert word in message, message
+
+
+def test_the_recipe_learns(dbench):
+    """A few iterations on the published pairs: the loss falls."""
+    data = os.environ.get("DBENCH_DATA")
+    if not data or not os.path.exists(os.path.join(data, "multi30k")):
+        pytest.skip("no multi30k in DBENCH_DATA")
+    settings = ['/length={"iterations": 5}', "/replicas=1", "/data/limit/test=4",
+                '/evaluate={"every": null, "replicas": 1, "metrics": ["bleu"]}',
+                "/data/vocabulary=1000", '/data/batch_size={"tokens": 256}',
+                '/schedule="constant"', "/implementation=\"C_complete\""]
+    words = [word for setting in settings for word in ("--set", setting)]
+    out = dbench.run(ROOT / "configs/applications/transformer-multi30k-small/D_ring.json",
+                     "out.h5", *words, env={"DBENCH_DATA": data})
+    loss = read(out, "evaluations/mean_loss")
+    assert loss[0] > np.log(1000) and loss[-1] < 0.95 * loss[0]
+    # A byte less is not the published file.
+    folder = dbench.folder / "multi30k"
+    folder.mkdir()
+    for name in os.listdir(os.path.join(data, "multi30k")):
+        os.symlink(os.path.join(data, "multi30k", name), folder / name)
+    text = (folder / "val.de").read_bytes()
+    (folder / "val.de").unlink()
+    for damaged, said in ((text[:-1], "too short"), (b"X" + text[1:], "is not the published")):
+        (folder / "val.de").write_bytes(damaged)
+        message = refused(dbench, dbench.spec(SPEC, data={"type": "multi30k",
+                                                          "root": str(dbench.folder)}))
+        assert "val.de" in message and said in message

@@ -1,0 +1,54 @@
+// BLEU by hand, and the tokens of mteval-v13a.
+
+#include "train/bleu.hpp"
+
+#include <cmath>
+
+#include "catch.hpp"
+
+using namespace dbench::train;
+using Catch::Approx;
+using Words = std::vector<std::string>;
+
+namespace {
+
+double bleu_of(std::string_view hypothesis, std::string_view reference) {
+    return bleu(bleu_counts(hypothesis, reference));
+}
+
+}  // namespace
+
+TEST_CASE("tokens are words, punctuation and numbers") {
+    CHECK(bleu_tokens("Hello, world!") == Words{"Hello", ",", "world", "!"});
+    CHECK(bleu_tokens("3.50 or 1,000. It's a 20-year-old's (best) co-op") ==
+          Words{"3.50", "or", "1,000", ".", "It's", "a", "20", "-", "year-old's", "(", "best", ")",
+                "co-op"});
+    CHECK(bleu_tokens("a &amp; b &quot;c&quot; d...") ==
+          Words{"a", "&", "b", "\"", "c", "\"", "d", ".", ".", "."});
+    CHECK(bleu_tokens("M\xc3\xa4nner.") == Words{"M\xc3\xa4nner", "."});
+    CHECK(bleu_tokens("").empty());
+}
+
+TEST_CASE("BLEU by hand") {
+    CHECK(bleu_of("the cat sat on the mat", "the cat sat on the mat") == Approx(100));
+    // 5 of 6 words, 3 of 5 pairs, 2 of 4 triples, 1 of 3 quadruples.
+    CHECK(bleu_of("the cat sat on a mat", "the cat sat on the mat") ==
+          Approx(100 * std::pow(5.0 / 6 * 3 / 5 * 2 / 4 * 1 / 3, 0.25)));
+    // As short as that all are right but for brevity.
+    CHECK(bleu_of("the cat sat on", "the cat sat on the mat") == Approx(100 * std::exp(-0.5)));
+    // A word counts as often as the reference has it; what is never right counts half, then a
+    // quarter.
+    CHECK(bleu_of("the the the the cat", "the cat is here now") ==
+          Approx(100 * std::pow(2.0 / 5 * 1 / 4 * (1 / (2 * 3.0)) * (1 / (4 * 2.0)), 0.25)));
+    CHECK(bleu_of("", "the cat") == 0);
+    CHECK(bleu_of("a b c d e", "f g h i j") == 0);
+    CHECK(bleu_of("a b c", "a b c") == 0);  // no quadruple
+}
+
+TEST_CASE("a corpus adds up counts, not figures") {
+    const BleuCounts good = bleu_counts("a b c d", "a b c d"),
+                     bad = bleu_counts("w x y z", "a b c d");
+    BleuCounts both = good;
+    for (size_t k = 0; k < both.size(); ++k) both[k] += bad[k];
+    CHECK(bleu(both) == Approx(50));
+}

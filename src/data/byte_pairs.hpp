@@ -15,9 +15,9 @@ namespace dbench::data {
 /// The words of a line with one blank between them, and none at its ends.
 std::string normalised(std::string_view line);
 
-/// Pieces of text by number: kPad, kBegin and kEnd, which stand for no text; the 256 bytes; then
-/// one for each merge of two earlier pieces. A word is encoded with the blank before it, and apart
-/// from the punctuation that touches it.
+/// Pieces of text by number: kPadToken, kBeginToken and kEndToken, which stand for no text; the 256
+/// bytes; then one for each merge of two earlier pieces. A word is encoded with the blank before
+/// it, and apart from the punctuation that touches it.
 class BytePairs {
 public:
     static constexpr int64_t kBytes = 3;              ///< the number of byte 0

@@ -23,7 +23,7 @@ struct Extent {
 };
 
 /// Tokens of pairs of sentences that stand for no piece of a text.
-constexpr int64_t kPad = 0, kBegin = 1, kEnd = 2;
+constexpr int64_t kPadToken = 0, kBeginToken = 1, kEndToken = 2;
 
 /// A set of samples: size and get. Composed by wrapping (limit, hold-out, buckets).
 class Dataset {
@@ -52,9 +52,10 @@ public:
     virtual bool ragged() const { return false; }
     /// Of one sample, ragged or not.
     virtual Extent extent(int64_t index) const;
-    /// Writes a ragged sample, padded with kPad to `length` tokens: `inputs` {rows, 2, length} are
-    /// the source, which ends with kEnd, and the target, which begins with kBegin; `labels` [terms]
-    /// the tokens that follow the target's, the last one kEnd; `terms` [rows] how many a row has.
+    /// Writes a ragged sample, padded with kPadToken to `length` tokens: `inputs` {rows, 2, length}
+    /// are the source, which ends with kEndToken, and the target, which begins with kBeginToken;
+    /// `labels` [terms] the tokens that follow the target's, the last one kEndToken; `terms` [rows]
+    /// how many a row has.
     virtual void pairs(int64_t index, int64_t length, int64_t* inputs, int64_t* labels,
                        int64_t* terms) const;
     /// Tokens of a ragged set as text.

@@ -40,7 +40,7 @@ using Sentences = std::vector<std::vector<int32_t>>;
 int64_t longest_of(const Sentences& sentences) {
     size_t longest = 0;
     for (const auto& each : sentences) longest = std::max(longest, each.size());
-    return static_cast<int64_t>(longest) + 1;  // kBegin or kEnd is a token, too
+    return static_cast<int64_t>(longest) + 1;  // kBeginToken or kEndToken is a token, too
 }
 
 class SentencePairs : public Ragged {
@@ -63,11 +63,11 @@ public:
                int64_t* terms) const override {
         const auto& source = sources_[index];
         const auto& target = targets_[index];
-        std::fill_n(inputs, 2 * length, kPad);
-        *std::ranges::copy(source, inputs).out = kEnd;
-        inputs[length] = kBegin;
+        std::fill_n(inputs, 2 * length, kPadToken);
+        *std::ranges::copy(source, inputs).out = kEndToken;
+        inputs[length] = kBeginToken;
         std::ranges::copy(target, inputs + length + 1);
-        *std::ranges::copy(target, labels).out = kEnd;
+        *std::ranges::copy(target, labels).out = kEndToken;
         *terms = static_cast<int64_t>(target.size()) + 1;
     }
 

@@ -59,7 +59,7 @@ Metric bleu_score() {
                     std::ranges::replace(text, '\n', ' ');  // what is made of bytes can be any
                     if (scored.texts) *scored.texts += text + "\n";
                     const BleuCounts counts = bleu_counts(
-                        text, scored.set.text({label, label + terms}));  // kEnd is no text
+                        text, scored.set.text({label, label + terms}));  // kEndToken is no text
                     for (size_t c = 0; c < counts.size(); ++c) sums[c] += counts[c];
                     label += terms;
                 }

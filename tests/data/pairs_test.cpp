@@ -114,11 +114,11 @@ TEST_CASE("every text comes back as it was, but for blanks") {
     }
     CHECK(data::normalised("  a\tb  c ") == "a b c");
     CHECK(encoded[0].size() < kText[0].size() / 2);
-    CHECK(pieces.decode(Tokens{data::kBegin, data::kEnd, data::kPad}).empty());
+    CHECK(pieces.decode(Tokens{data::kBeginToken, data::kEndToken, data::kPadToken}).empty());
 }
 
 TEST_CASE("a batch of pairs is padded to its longest sentence") {
-    const auto set = letters({{3, 2}, {2, 4}});  // with kEnd
+    const auto set = letters({{3, 2}, {2, 4}});  // with kEndToken
     data::PlainBatches plain(arena::DType::float32, data::Order::contiguous);
     const data::Batch& batch = plain.fill(*set, 0, 2);
     CHECK(batch.shape == Tokens{2, 2, 5});  // a word's blank is a piece, too
@@ -126,14 +126,14 @@ TEST_CASE("a batch of pairs is padded to its longest sentence") {
     CHECK(batch.row_terms == Tokens{3, 5});
     const auto* inputs = static_cast<const int64_t*>(batch.inputs);
     Tokens expected = piece(" ab");
-    expected.insert(expected.end(), {data::kEnd, data::kPad, data::kBegin});
+    expected.insert(expected.end(), {data::kEndToken, data::kPadToken, data::kBeginToken});
     for (const int64_t token : piece(" a")) expected.push_back(token);
-    expected.insert(expected.end(), {data::kPad, data::kPad});
+    expected.insert(expected.end(), {data::kPadToken, data::kPadToken});
     CHECK(Tokens(inputs, inputs + 10) == expected);
     Tokens labels = piece(" a");
-    labels.push_back(data::kEnd);
+    labels.push_back(data::kEndToken);
     for (const int64_t token : piece(" abc")) labels.push_back(token);
-    labels.push_back(data::kEnd);
+    labels.push_back(data::kEndToken);
     CHECK(Tokens(batch.labels, batch.labels + batch.terms) == labels);
     CHECK(set->text(Tokens(batch.labels, batch.labels + 3)) == "a");
 
@@ -161,7 +161,7 @@ TEST_CASE("buckets hold every pair once, sorted, as many as the tokens allow") {
         for (int64_t row = 0; row < e.rows; ++row) {
             Tokens pair(inputs.begin() + 2 * row * e.length,
                         inputs.begin() + 2 * (row + 1) * e.length);
-            std::erase(pair, data::kPad);
+            std::erase(pair, data::kPadToken);
             out.insert(pair);
         }
     };

@@ -71,7 +71,7 @@ struct RandomBatch {
         batch.tokens = context.tokens;
         batch.terms = context.tokens ? inputs.numel() : count;
         if (pairs) {
-            const torch::Tensor terms = (inputs.select(1, 1) != data::kPad).sum(1);
+            const torch::Tensor terms = (inputs.select(1, 1) != data::kPadToken).sum(1);
             batch.row_terms.assign(terms.data_ptr<int64_t>(), terms.data_ptr<int64_t>() + count);
             batch.terms = terms.sum().item<int64_t>();
         }
@@ -89,16 +89,16 @@ struct RandomBatch {
     }
 
 private:
-    /// Sources that end with kEnd and targets that begin with kBegin, padded.
+    /// Sources that end with kEndToken and targets that begin with kBeginToken, padded.
     void pad(int64_t classes) {
         const int64_t count = inputs.size(0), length = inputs.size(2);
-        inputs = torch::randint(data::kEnd + 1, classes, {count, 2, length}, torch::kInt64);
+        inputs = torch::randint(data::kEndToken + 1, classes, {count, 2, length}, torch::kInt64);
         const torch::Tensor lengths = torch::randint(1, length + 1, {count, 2}, torch::kInt64);
         for (int64_t k = 0; k < count; ++k) {
             for (int64_t side = 0; side < 2; ++side) {
                 const auto own = lengths[k][side].item<int64_t>();
-                inputs[k][side].slice(0, own).fill_(data::kPad);
-                inputs[k][side][side == 0 ? own - 1 : 0] = side == 0 ? data::kEnd : data::kBegin;
+                inputs[k][side].slice(0, own).fill_(data::kPadToken);
+                inputs[k][side][side == 0 ? own - 1 : 0] = side == 0 ? data::kEndToken : data::kBeginToken;
             }
         }
     }

@@ -27,7 +27,7 @@ std::string small(const std::string& more = "") { return kSmall + more + "}"; }
 
 /// A pair alone, without padding.
 Tensor unpadded(const Tensor& pair) {
-    const int64_t length = (pair != data::kPad).sum(1).max().item<int64_t>();
+    const int64_t length = (pair != data::kPadToken).sum(1).max().item<int64_t>();
     return pair.slice(1, 0, length).unsqueeze(0);
 }
 
@@ -117,8 +117,8 @@ TEST_CASE("a translation takes the most likely token each time") {
     REQUIRE(found.size() == 6);
     for (int64_t k = 0; k < 6; ++k) {
         const Tensor source = data.inputs[k][0];
-        const int64_t limit = 2 * (source != data::kPad).sum().item<int64_t>() + 10;
-        std::vector<int64_t> target = {data::kBegin}, expected;
+        const int64_t limit = 2 * (source != data::kPadToken).sum().item<int64_t>() + 10;
+        std::vector<int64_t> target = {data::kBeginToken}, expected;
         while (static_cast<int64_t>(expected.size()) < limit) {
             const auto length = std::max<int64_t>(7, static_cast<int64_t>(target.size()));
             Tensor pair = torch::zeros({1, 2, length}, torch::kInt64);
@@ -126,9 +126,9 @@ TEST_CASE("a translation takes the most likely token each time") {
             pair[0][1]
                 .slice(0, 0, static_cast<int64_t>(target.size()))
                 .copy_(torch::tensor(target, torch::kInt64));
-            // A token that is kPad would have no row: its place is the last one there is.
+            // A token that is kPadToken would have no row: its place is the last one there is.
             const auto next = model->forward(weights, pair, false)[-1].argmax().item<int64_t>();
-            if (next == data::kEnd || next == data::kPad) break;
+            if (next == data::kEndToken || next == data::kPadToken) break;
             expected.push_back(next);
             target.push_back(next);
         }

@@ -26,10 +26,11 @@ struct Part {
     File english, german;
 };
 constexpr Part kTrain{{"train.en", 1801238, "crc32:0509bf97"},
-                      {"train.de", 2110398, "crc32:e4b6b9d3"}},
-    kValidation{{"val.en", 63297, "crc32:bd696936"}, {"val.de", 75981, "crc32:27e0f5c0"}},
-    kTest{{"test_2016_flickr.en", 62076, "crc32:05979352"},
-          {"test_2016_flickr.de", 70649, "crc32:9b7bace1"}};
+                      {"train.de", 2110398, "crc32:e4b6b9d3"}};
+constexpr Part kValidation{{"val.en", 63297, "crc32:bd696936"},
+                           {"val.de", 75981, "crc32:27e0f5c0"}};
+constexpr Part kTest{{"test_2016_flickr.en", 62076, "crc32:05979352"},
+                     {"test_2016_flickr.de", 70649, "crc32:9b7bace1"}};
 
 std::string folder_of(const std::string& root) {
     return find_folder(root, {kFolder, ""},

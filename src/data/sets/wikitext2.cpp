@@ -22,8 +22,9 @@ struct Part {
     const char* name;
     int64_t bytes;
 };
-constexpr Part kTrain{"wiki.train.tokens", 10797148}, kValidation{"wiki.valid.tokens", 1121681},
-    kTest{"wiki.test.tokens", 1256449};
+constexpr Part kTrain{"wiki.train.tokens", 10797148};
+constexpr Part kValidation{"wiki.valid.tokens", 1121681};
+constexpr Part kTest{"wiki.test.tokens", 1256449};
 
 std::string folder_of(const std::string& root) {
     return find_folder(root, {kFolder, "wikitext-2-v1", ""},

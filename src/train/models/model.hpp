@@ -77,9 +77,9 @@ public:
     /// for real targets.
     virtual double correct(const torch::Tensor& output, const data::Batch& batch,
                            int64_t top) const;
-    /// The most likely token, one after another, for each source of tokens (B, 2, T), up to kEnd
-    /// or, where that does not come, twice the source and ten; only of models for pairs of
-    /// sentences.
+    /// The most likely token, one after another, for each source of tokens (B, 2, T), up to
+    /// kEndToken or, where that does not come, twice the source and ten; only of models for pairs
+    /// of sentences.
     virtual std::vector<std::vector<int64_t>> translate(const Weights& weights,
                                                         const torch::Tensor& input) const;
     virtual data::Order order() const { return data::Order::contiguous; }  ///< of image batches

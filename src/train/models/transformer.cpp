@@ -205,16 +205,16 @@ public:
         const torch::Tensor target = tokens.select(1, 1);
         Source source = encode(w, tokens.select(1, 0), training);
         const torch::Tensor y = decode(w, target, 0, source, training);
-        const torch::Tensor there = (target != data::kPad).flatten().nonzero().squeeze(1);
+        const torch::Tensor there = (target != data::kPadToken).flatten().nonzero().squeeze(1);
         return logits(w, y.flatten(0, 1).index_select(0, there));
     }
 
     std::vector<std::vector<int64_t>> translate(const Weights& w,
                                                 const torch::Tensor& tokens) const override {
         Source source = encode(w, tokens.select(1, 0), false);
-        const torch::Tensor most = (tokens.select(1, 0) != data::kPad).sum(1) * 2 + 10;
+        const torch::Tensor most = (tokens.select(1, 0) != data::kPadToken).sum(1) * 2 + 10;
         const auto limit = most.accessor<int64_t, 1>();
-        torch::Tensor next = torch::full({tokens.size(0), 1}, data::kBegin, torch::kInt64);
+        torch::Tensor next = torch::full({tokens.size(0), 1}, data::kBeginToken, torch::kInt64);
         std::vector<std::vector<int64_t>> out(static_cast<size_t>(tokens.size(0)));
         std::vector<bool> ended(out.size());
         for (int64_t t = 0; !std::ranges::all_of(ended, std::identity()); ++t) {
@@ -223,7 +223,7 @@ public:
             for (size_t k = 0; k < out.size(); ++k) {
                 const auto row = static_cast<int64_t>(k);
                 const auto token = next[row].item<int64_t>();
-                ended[k] = ended[k] || token == data::kEnd || t == limit[row];
+                ended[k] = ended[k] || token == data::kEndToken || t == limit[row];
                 if (!ended[k]) out[k].push_back(token);
             }
         }
@@ -244,7 +244,7 @@ private:
     }
 
     Source encode(const Weights& w, const torch::Tensor& tokens, bool training) const {
-        Source source{{.shown = (tokens != data::kPad).unsqueeze(1).unsqueeze(1)}, {}};
+        Source source{{.shown = (tokens != data::kPadToken).unsqueeze(1).unsqueeze(1)}, {}};
         torch::Tensor x = embed(w, tokens, 0, training);
         for (const EncoderLayer& layer : encoder_) x = layer(w, x, source.mask, training);
         if (encoder_norm_) x = (*encoder_norm_)(w, x);

@@ -8,8 +8,8 @@ using test::refusal;
 
 TEST_CASE("a name alone gets every default") {
     CHECK(data_spec(R"("cifar10")") == Json::parse(R"({
-        "type": "cifar10", "root": null, "batch_size": 32, "partition": {"type": "shuffled"},
-        "validation": 0, "augment": false, "normalize": "standard", "threads": 1,
+        "type": "cifar10", "root": null, "batch_size": 32, "accumulate": 1,
+        "partition": {"type": "shuffled"}, "validation": 0, "augment": false, "normalize": "standard", "threads": 1,
         "limit": {"train": null, "test": null}})"));
     CHECK(data_spec(R"("cifar10")").begin().key() == "type");
     CHECK(data_spec(R"({"type": "shapes", "partition": "iid"})").at("partition") ==
@@ -22,6 +22,7 @@ TEST_CASE("resolving twice changes nothing") {
         if (row.name == "npz" || row.name == "images")
             given.update({{"train", "a"}, {"test", "b"}});
         if (row.name == "text") given["path"] = "a";
+        if (row.name == "pairs") given.update({{"source", "a"}, {"target", "b"}});
         const Json once = data_spec(given.dump());
         CHECK(data::resolve_data(once, "/data") == once);
     }
@@ -37,7 +38,7 @@ TEST_CASE("every form of batch_size") {
         return refusal([&] { data_spec(R"({"type": "shapes", "batch_size": )" + form + "}"); });
     };
     const std::string forms =
-        "/data/batch_size: must be a whole number, {\"global\": G} or \"full\"";
+        "/data/batch_size: must be a whole number, {\"global\": G}, {\"tokens\": T} or \"full\"";
     CHECK(refused("0") == "/data/batch_size: 0 is out of range (must be at least 1)");
     CHECK(refused("2.5") == forms + " (found 2.5)");
     CHECK(refused("\"all\"") == forms + " (found \"all\")");
@@ -104,7 +105,8 @@ TEST_CASE("status has a line for each set") {
     REQUIRE(all.size() == data::data_table().size());
     for (const auto& each : all) {
         const bool generated = each.name == "shapes" || each.name == "regression";
-        const bool own = each.name == "npz" || each.name == "images" || each.name == "text";
+        const bool own = each.name == "npz" || each.name == "images" || each.name == "text" ||
+                         each.name == "pairs";
         CHECK(each.present == (generated || own));
         CHECK_FALSE(each.detail.empty());
         CHECK(each.detail.find('\n') == std::string::npos);

@@ -16,8 +16,10 @@ MODELS = {
     "resnet32": {"type": "resnet32", "zero_init": True},
     "resnet50": {"type": "resnet50", "width": 4},
 }
-# images of a replica, iterations
-RECIPES = {"resnet20-cifar10-small": (4, 6), "densenet-cifar10-small": (2, 4)}
+# images of a replica, iterations, rate, part of the first loss that is left; where the images are
+RECIPES = {"resnet20-cifar10-small": (4, 6, 0.02, 0.85, "cifar-10-batches-bin"),
+           "densenet-cifar10-small": (2, 4, 0.02, 0.85, "cifar-10-batches-bin"),
+           "resnet50-imagenet-small": (3, 4, 0.0003, 0.97, "imagenet-sample")}
 IMPLEMENTATIONS = ("C_complete", "D_complete", "D_exponential", "D_ring", "D_torus")
 
 
@@ -34,12 +36,12 @@ def test_the_same_bits_on_any_ranks_with_dropout(dbench, model):
 def test_recipes_learn_alike_under_all_implementations(dbench, recipe):
     """The same few images again and again: the loss falls."""
     data = os.environ.get("DBENCH_DATA")
-    if not data or not os.path.exists(os.path.join(data, "cifar-10-batches-bin")):
-        pytest.skip("no cifar-10-batches-bin in DBENCH_DATA")
-    batch, iterations = RECIPES[recipe]
+    batch, iterations, rate, part, folder = RECIPES[recipe]
+    if not data or not os.path.exists(os.path.join(data, folder)):
+        pytest.skip(f"no {folder} in DBENCH_DATA")
     settings = [f'/length={{"iterations": {iterations}}}', f"/data/batch_size={batch}",
                 f'/data/limit={{"train": {4 * batch}, "test": 2}}', '/schedule="constant"',
-                '/evaluate={"every": null, "replicas": 1}', "/optimizer/lr=0.02"]
+                '/evaluate={"every": null, "replicas": 1}', f"/optimizer/lr={rate}"]
     words = [word for setting in settings for word in ("--set", setting)]
     ends = {}
     for name in IMPLEMENTATIONS:
@@ -47,7 +49,7 @@ def test_recipes_learn_alike_under_all_implementations(dbench, recipe):
         ranks = 2 if name == "D_ring" else None
         out = dbench.run(path, f"{name}.h5", *words, ranks=ranks, env={"DBENCH_DATA": data})
         loss = read(out, "iterations/train_loss").astype(float).mean(1)
-        assert loss[-2:].mean() < 0.85 * loss[0], name
+        assert loss[-2:].mean() < part * loss[0], name
         ends[name] = loss[-2:].mean()
     assert max(ends.values()) < 1.25 * min(ends.values()), ends
 
@@ -58,7 +60,10 @@ def test_recipes_at_scale_have_a_base_that_is_there(path):
     text = "\n".join(line for line in path.read_text().splitlines()
                      if not line.startswith("//"))
     sweep = json.loads(text)
-    base = (path.parent / sweep["base"]).resolve()
-    assert base == Path(ROOT / "configs/applications" / path.stem / "base.json")
-    assert "Ours" in base.read_text() and "Cost:" in path.read_text()
-    assert "Expected:" in path.read_text()
+    told = path.read_text()
+    if isinstance(sweep["base"], str):
+        base = (path.parent / sweep["base"]).resolve()
+        assert base == Path(ROOT / "configs/applications" / path.stem / "base.json")
+        told += base.read_text()
+    for word in ("Ours", "Cost:", "Expected:"):
+        assert word in told

@@ -97,7 +97,7 @@ MadeModel make_wide_resnet(const base::Json& spec, const ModelContext& context) 
     if (depth % 6 != 4) {
         throw base::UserError("/model/depth: wide_resnet has 6 n + 4 layers, and " +
                               std::to_string(depth) + " are not: take " +
-                              std::to_string(depth / 6 * 6 + 4) + ", or 28 or 40");
+                              std::to_string((depth - 1) / 6 * 6 + 4) + ", or 28 or 40");
     }
     require_classes("wide_resnet", context);
     require_images("wide_resnet", context, 8);

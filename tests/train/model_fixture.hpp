@@ -98,7 +98,8 @@ private:
             for (int64_t side = 0; side < 2; ++side) {
                 const auto own = lengths[k][side].item<int64_t>();
                 inputs[k][side].slice(0, own).fill_(data::kPadToken);
-                inputs[k][side][side == 0 ? own - 1 : 0] = side == 0 ? data::kEndToken : data::kBeginToken;
+                inputs[k][side][side == 0 ? own - 1 : 0] =
+                    side == 0 ? data::kEndToken : data::kBeginToken;
             }
         }
     }

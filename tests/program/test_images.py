@@ -60,8 +60,10 @@ def test_recipes_learn_alike_under_all_implementations(dbench, recipe):
 def test_photographs_reach_resnet50(dbench):
     data = folder_with("imagenet-sample")
     path = ROOT / "configs" / "applications" / "resnet50-imagenet-small" / "D_ring.json"
-    out = dbench.run(path, "out.h5", "--set", "/length/iterations=4", "--set", "/data/batch_size=3",
-                     ranks=2, env={"DBENCH_DATA": data})
+    settings = ["/length/iterations=5", "/data/batch_size=3", "/data/augment=false",
+                '/data/limit={"train": 12, "test": 2}']
+    words = [word for setting in settings for word in ("--set", setting)]
+    out = dbench.run(path, "out.h5", *words, ranks=2, env={"DBENCH_DATA": data})
     loss = read(out, "iterations/train_loss").astype(float).mean(1)
     assert loss[-2:].mean() < loss[0]
 

@@ -93,7 +93,7 @@ def test_a_run_that_is_refused_by_its_set_up_ends_the_command(dbench):
 
 
 def test_a_signal_ends_the_command_and_resume_goes_on(dbench):
-    long = {**LONG, "length": {"iterations": 8000}}
+    long = {**LONG, "length": {"iterations": 8000}, "delays": []}
     paths = write(dbench, {"a": {}, "b": long, "c": {}})
     run = dbench.start("run", *paths, "--output", "all")
     results = dbench.folder / "all"

@@ -87,7 +87,7 @@ def test_every_command_and_option(dbench):
     known = set()
     for command in ("run", "check", "graph", "list", "conform", "doctor", "version", "data pack",
                     "data verify"):
-        assert f"| `dbench {command}" in COMMANDS
+        assert f"`dbench {command}" in COMMANDS
         text = dbench(*command.split(), "--help").stdout
         options = set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", text, re.M)) - {"--help"}
         assert not {option for option in options if f"`{option}" not in COMMANDS}, command

@@ -40,9 +40,11 @@ void Service::listen(Channel& channel) {
 }
 
 void Service::send(int to, Kind kind, int64_t value) {
-    Sent& sent = sent_.emplace_back(Sent{{static_cast<int64_t>(kind), value}, nullptr});
+    std::list<Sent> one;  // kept only if it could be started
+    Sent& sent = one.emplace_back(Sent{{static_cast<int64_t>(kind), value}, nullptr});
     const Message out{to, world_.service_tag(0), &sent.note, sizeof sent.note};
     sent.transfer = world_.rows().start({&out, 1}, {});
+    sent_.splice(sent_.end(), one);
 }
 
 void Service::tell_all(Kind kind, int64_t value) {

@@ -2,12 +2,16 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import ROOT
 from results import differences, read
+
+sys.path.insert(0, str(ROOT / "scripts" / "slurm"))
+from sweeps.sweepfile import Sweep
 
 DATA = {"type": "shapes", "train": 24, "test": 6, "batch_size": 2, "augment": True}
 MODELS = {
@@ -74,6 +78,8 @@ def test_recipes_at_scale_have_a_base_that_is_there(path):
     text = "\n".join(line for line in path.read_text().splitlines()
                      if not line.startswith("//"))
     sweep = json.loads(text)
+    replicas = {dict(point)["replicas"] for _, point in Sweep(path).points}
+    assert replicas in ({12, 24, 48, 96}, {12, 24, 48, 96, 1008})
     told = path.read_text()
     if isinstance(sweep["base"], str):
         base = (path.parent / sweep["base"]).resolve()

@@ -46,6 +46,11 @@ comm::Token Step::start_mix(arena::Rows rows, arena::Columns columns, comm::Stay
     return exchange.start_mix(round, rows, columns, stay);
 }
 
+comm::Token Step::start_next_mix(arena::Rows rows, arena::Columns columns, comm::Stay stay) {
+    const TimedScope scope(timers, Time::exchange);
+    return exchange.start_mix(next_round.value(), rows, columns, stay);
+}
+
 void Step::reclaim(const comm::Token& token) {
     const TimedScope scope(timers, Time::exchange);
     exchange.reclaim(token);

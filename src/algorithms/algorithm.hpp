@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct Step {
     arena::StateTable& state;
     const Distillation& distillation;
     const Linearisation& linearisation;
+    /// That of the following iteration, if what it sends may leave as soon as it is there: its
+    /// round is known now, and nothing is measured before its exchange.
+    std::optional<graphs::Round> next_round;
     int more_rounds = 0;  ///< averagings beside the first, see mix_again
 
     /// out = base - lr d(g, at), in `columns`.
@@ -67,6 +71,8 @@ struct Step {
     /// then goes elsewhere.
     comm::Token start_mix(arena::Rows rows, arena::Columns columns,
                           comm::Stay stay = comm::Stay::until_finish);
+    /// The same in the next round, which there is.
+    comm::Token start_next_mix(arena::Rows rows, arena::Columns columns, comm::Stay stay);
     void reclaim(const comm::Token& token);
     bool moved(const comm::Token& token);  ///< whether finishing it would not wait
     void finish_mix(const comm::Token& token, arena::Rows out);

@@ -68,6 +68,7 @@ void Between::completed(int64_t completed) {
 }
 
 std::string Between::stopped(int64_t completed) {
+    parts_.stepper.exchange().settle();  // what was sent ahead
     parts_.observer.settle();
     parts_.checkpoint(completed);
     const std::string signal = base::noted_signal();

@@ -4,7 +4,9 @@
 
 #include "algorithms/stepper_run.hpp"
 #include "catch.hpp"
+#include "comm/environment.hpp"
 #include "comm/launcher.hpp"
+#include "comm/ranks.hpp"
 
 using namespace dbench;
 using namespace dbench::algorithms;
@@ -36,6 +38,28 @@ std::vector<Json> forms_of(const AlgorithmEntry& row) {
     if (row.name == "ntk_dfl") forms = {{{"type", "ntk_dfl"}, {"candidates", 2}}};
     return forms;
 }
+
+/// Counts the starts of a plane of rows.
+class Counting final : public comm::RowPlane {
+public:
+    Counting(std::unique_ptr<comm::RowPlane> plane, int& starts)
+        : plane_(std::move(plane)), starts_(starts) {}
+    int tags() const override { return plane_->tags(); }
+    std::unique_ptr<comm::Transfer> start(std::span<const comm::Message> out,
+                                          std::span<const comm::Message> in) override {
+        ++starts_;
+        return plane_->start(out, in);
+    }
+    std::unique_ptr<comm::Transfer> start_sum(arena::DType type, const void* from, void* to,
+                                              int64_t count) override {
+        return plane_->start_sum(type, from, to, count);
+    }
+    void abandon() override { plane_->abandon(); }
+
+private:
+    std::unique_ptr<comm::RowPlane> plane_;
+    int& starts_;
+};
 
 }  // namespace
 
@@ -82,4 +106,43 @@ TEST_CASE("a step tells what it sent, and where its time went") {
     }
     CHECK(record.times[Time::step] >= parts);
     CHECK(record.times[Time::exchange] > 0);
+}
+
+TEST_CASE("What AWC sends in an iteration leaves while the one before updates") {
+    const comm::tests::Environment messages("DBENCH_READ_IN_PLACE", "0");
+    const auto& row = *base::find_entry(algorithm_table(), "dsgd");
+    constexpr int64_t kEnd = 4;
+    for (const bool goes_on : {false, true}) {
+        static thread_local int starts;
+        const auto part = [&](comm::World& world) -> std::string {
+            starts = 0;
+            Run run(world, row,
+                    resolve_algorithm({{"type", "dsgd"}, {"order", "combine_while_adapt"}}),
+                    resolve_optimizer("sgd", "/optimizer"));
+            run.stepper->attach(run.table, run.g.rows());
+            if (goes_on) run.stepper->will_go_on_to(kEnd);
+            Silent silent;
+            int sent = 0;  // in one iteration
+            for (int64_t t = 0; t < kEnd; ++t) {
+                int before = 0;
+                IterationRecord record;
+                run.stepper->step(
+                    t, 0.1,
+                    [&](const auto& ready) {
+                        before = starts;
+                        ready(run.layout.all());
+                    },
+                    record, silent);
+                if (t == 0) sent = before;
+                const int ahead = goes_on && t + 1 < kEnd ? sent : 0;
+                if (before != (t + 1) * sent) return "not all was sent when the gradient was taken";
+                if (starts != before + ahead) return "iteration " + std::to_string(t);
+            }
+            return sent > 0 ? "" : "nothing is sent";
+        };
+        const auto dress = [](comm::Membership& member) {
+            member.rows = std::make_unique<Counting>(std::move(member.rows), starts);
+        };
+        for (const std::string& problem : comm::tests::play(2, part, dress)) CHECK(problem == "");
+    }
 }

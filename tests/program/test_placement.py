@@ -79,12 +79,13 @@ def test_optimised_puts_the_busiest_rank_on_the_best_links(dbench):
 
 def test_a_run_goes_on_under_another_placement(dbench):
     write(dbench.folder, "slots.txt", "1,0")
-    spec = dbench.spec(CNN)
+    sent_ahead = {**CNN, "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}}
+    spec = dbench.spec(sent_ahead)
     straight = dbench.run(spec, "straight.h5")
     path = str(dbench.folder / "out.h5")
     status, errors = interrupt(dbench, spec, path, signal.SIGUSR1, ranks=2)
     assert status == 75, errors
-    dbench.run(dbench.spec(CNN, placement={"type": "file", "path": "slots.txt"}), path, "--resume",
+    dbench.run(dbench.spec(sent_ahead, placement={"type": "file", "path": "slots.txt"}), path, "--resume",
                ranks=2)
     assert list(read(path, "ranks/slot")) == [1, 0]
     assert differences(straight, path) == []

@@ -106,7 +106,8 @@ void Stepper::step(int64_t t, double lr, const Gradients& gradients, IterationRe
               .control = control_,
               .state = *table_,
               .distillation = distillation_,
-              .linearisation = linearisation_};
+              .linearisation = linearisation_,
+              .next_round = next_round(t)};
     around(gradients, step);
     probe_.finish();
     control_.end(t, probe_);
@@ -116,6 +117,12 @@ void Stepper::step(int64_t t, double lr, const Gradients& gradients, IterationRe
     record.control_bytes = control_.bytes();
     timers_.stop();
     record.times = timers_.all();
+}
+
+// A controller decides after the iteration.
+std::optional<graphs::Round> Stepper::next_round(int64_t t) const {
+    if (t + 1 >= end_ || staged_ || probe_.due(t + 1)) return std::nullopt;
+    return round(t + 1);
 }
 
 void Stepper::tell(const Sent& sent, int64_t times, IterationRecord& record) const {

@@ -112,6 +112,9 @@ public:
     void linearise_by(Linearisation linearisation) { linearisation_ = std::move(linearisation); }
     /// The run goes on at iteration t: graphs that began before it were reported.
     void go_on_at(int64_t t) { control_.go_on_at(t); }
+    /// Iterations up to `end` will follow each other in steps whose x nobody writes in between, so
+    /// that one may send ahead what the next one exchanges. The same on all ranks.
+    void will_go_on_to(int64_t end) { end_ = end; }
 
     /// Iteration t at the learning rate lr, around `gradients`, which writes the gradients at x
     /// into g. Tells `record` all but epoch, loss and accuracy, and `observer` of a graph that
@@ -131,6 +134,7 @@ private:
         void declare(arena::StateTable& table);
     };
     Parts make(const StepSpec& spec) const;
+    std::optional<graphs::Round> next_round(int64_t t) const;
     void around(const Gradients& gradients, Step& step);
     std::vector<IterationRecord> begin_records(int64_t begin, int64_t end,
                                                const std::function<double(int64_t)>& lr) const;
@@ -143,6 +147,7 @@ private:
     arena::Codec message_;
     RunSchedule schedule_;
     graphs::Staged* staged_;
+    int64_t end_ = 0;  // up to which one iteration follows another, or 0
     Parts parts_;
     int64_t state_elements_ = 0;
     std::optional<double> clip_norm_;

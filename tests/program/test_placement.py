@@ -85,8 +85,8 @@ def test_a_run_goes_on_under_another_placement(dbench):
     path = str(dbench.folder / "out.h5")
     status, errors = interrupt(dbench, spec, path, signal.SIGUSR1, ranks=2)
     assert status == 75, errors
-    dbench.run(dbench.spec(sent_ahead, placement={"type": "file", "path": "slots.txt"}), path, "--resume",
-               ranks=2)
+    elsewhere = dbench.spec(sent_ahead, placement={"type": "file", "path": "slots.txt"})
+    dbench.run(elsewhere, path, "--resume", ranks=2)
     assert list(read(path, "ranks/slot")) == [1, 0]
     assert differences(straight, path) == []
 

@@ -5,6 +5,7 @@
 #include "algorithms/stepper_run.hpp"
 #include "catch.hpp"
 #include "comm/environment.hpp"
+#include "comm/forwarding_planes.hpp"
 #include "comm/launcher.hpp"
 #include "comm/ranks.hpp"
 
@@ -40,24 +41,17 @@ std::vector<Json> forms_of(const AlgorithmEntry& row) {
 }
 
 /// Counts the starts of a plane of rows.
-class Counting final : public comm::RowPlane {
+class Counting final : public comm::tests::ForwardingRows {
 public:
-    Counting(std::unique_ptr<comm::RowPlane> plane, int& starts)
-        : plane_(std::move(plane)), starts_(starts) {}
-    int tags() const override { return plane_->tags(); }
+    Counting(std::unique_ptr<comm::RowPlane> inner, int& starts)
+        : ForwardingRows(std::move(inner)), starts_(starts) {}
     std::unique_ptr<comm::Transfer> start(std::span<const comm::Message> out,
                                           std::span<const comm::Message> in) override {
         ++starts_;
-        return plane_->start(out, in);
+        return ForwardingRows::start(out, in);
     }
-    std::unique_ptr<comm::Transfer> start_sum(arena::DType type, const void* from, void* to,
-                                              int64_t count) override {
-        return plane_->start_sum(type, from, to, count);
-    }
-    void abandon() override { plane_->abandon(); }
 
 private:
-    std::unique_ptr<comm::RowPlane> plane_;
     int& starts_;
 };
 

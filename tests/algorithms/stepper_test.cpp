@@ -4,8 +4,8 @@
 
 #include "algorithms/stepper_run.hpp"
 #include "catch.hpp"
+#include "comm/counting_planes.hpp"
 #include "comm/environment.hpp"
-#include "comm/forwarding_planes.hpp"
 #include "comm/launcher.hpp"
 #include "comm/ranks.hpp"
 
@@ -39,21 +39,6 @@ std::vector<Json> forms_of(const AlgorithmEntry& row) {
     if (row.name == "ntk_dfl") forms = {{{"type", "ntk_dfl"}, {"candidates", 2}}};
     return forms;
 }
-
-/// Counts the starts of a plane of rows.
-class Counting final : public comm::tests::ForwardingRows {
-public:
-    Counting(std::unique_ptr<comm::RowPlane> inner, int& starts)
-        : ForwardingRows(std::move(inner)), starts_(starts) {}
-    std::unique_ptr<comm::Transfer> start(std::span<const comm::Message> out,
-                                          std::span<const comm::Message> in) override {
-        ++starts_;
-        return ForwardingRows::start(out, in);
-    }
-
-private:
-    int& starts_;
-};
 
 }  // namespace
 
@@ -107,35 +92,34 @@ TEST_CASE("What AWC sends in an iteration leaves while the one before updates") 
     const auto& row = *base::find_entry(algorithm_table(), "dsgd");
     constexpr int64_t kEnd = 4;
     for (const bool goes_on : {false, true}) {
-        static thread_local int starts;
+        comm::tests::Traffic traffic[2];
         const auto part = [&](comm::World& world) -> std::string {
-            starts = 0;
+            const auto& messages = traffic[world.rank()].messages;
             Run run(world, row,
                     resolve_algorithm({{"type", "dsgd"}, {"order", "combine_while_adapt"}}),
                     resolve_optimizer("sgd", "/optimizer"));
             run.stepper->attach(run.table, run.g.rows());
             if (goes_on) run.stepper->will_go_on_to(kEnd);
             Silent silent;
-            int sent = 0;  // in one iteration
+            int64_t each = 0;  // in one iteration
             for (int64_t t = 0; t < kEnd; ++t) {
-                int before = 0;
+                int64_t sent = 0;
+                const auto gradients = [&](const auto& ready) {
+                    sent = messages;
+                    ready(run.layout.all());
+                };
                 IterationRecord record;
-                run.stepper->step(
-                    t, 0.1,
-                    [&](const auto& ready) {
-                        before = starts;
-                        ready(run.layout.all());
-                    },
-                    record, silent);
-                if (t == 0) sent = before;
-                const int ahead = goes_on && t + 1 < kEnd ? sent : 0;
-                if (before != (t + 1) * sent) return "not all was sent when the gradient was taken";
-                if (starts != before + ahead) return "iteration " + std::to_string(t);
+                run.stepper->step(t, 0.1, gradients, record, silent);
+                if (t == 0) each = sent;
+                if (sent != (t + 1) * each) return "not all was sent before the gradient";
+                const int64_t ahead = goes_on && t + 1 < kEnd ? each : 0;
+                if (messages != sent + ahead) return "iteration " + std::to_string(t);
             }
-            return sent > 0 ? "" : "nothing is sent";
+            return each > 0 ? "" : "nothing is sent";
         };
-        const auto dress = [](comm::Membership& member) {
-            member.rows = std::make_unique<Counting>(std::move(member.rows), starts);
+        const auto dress = [&](comm::Membership& member) {
+            member.rows = std::make_unique<comm::tests::CountingRows>(std::move(member.rows),
+                                                                      traffic[member.rank]);
         };
         for (const std::string& problem : comm::tests::play(2, part, dress)) CHECK(problem == "");
     }

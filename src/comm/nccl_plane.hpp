@@ -1,5 +1,6 @@
 #pragma once
 // Rows from card to card, by NCCL: one communicator of all ranks, on one stream of high priority.
+// Messages lie in memory that the card reads.
 //
 // A start is a group, whose sends and receives move beside each other. What is started moves in
 // that order, and so does what is launched between (`queue`, row_plane.hpp): a rank with another

@@ -1,7 +1,8 @@
 #pragma once
 // NCCL and CUDA's streams for ranks that are threads. Streams run late, in a random order that they
-// allow; messages meet as in NCCL, by their order between two ranks; and what would be waited for
-// for ever is told: two groups that do not meet, or a circle of groups that wait for one another.
+// allow; two ranks connect when both have something to say to anybody; messages meet as in NCCL, by
+// their order between two ranks; and what would be waited for for ever is told: two groups that do
+// not meet, or a circle of groups that wait for one another.
 
 #include <algorithm>
 #include <cstdio>
@@ -305,11 +306,22 @@ private:
         return NcclResult::success;
     }
 
+    /// Whether all with whom a rank's next group talks have begun to talk.
+    bool connected(const Rank& me) {
+        return std::all_of(me.coming->begin(), me.coming->end(), [&](const Call& call) {
+            for (int other = 0; other < size(); ++other) {
+                const Rank& peer = at(other);
+                if (call.with(other) && !peer.coming && peer.groups == 0) return false;
+            }
+            return true;
+        });
+    }
+
     NcclResult state_of(Rank& me) {
         if (!problem_.empty() || !me.error.empty()) return NcclResult::system_error;
         if (!all([](const Rank& rank) { return rank.joined; })) return NcclResult::in_progress;
         if (me.coming) {
-            if (me.polls-- > 0) return NcclResult::in_progress;
+            if (me.polls-- > 0 || !connected(me)) return NcclResult::in_progress;
             submit(me.communicator.rank);
         }
         const auto over = [](const Rank& rank) { return rank.left || rank.gone; };

@@ -2,6 +2,7 @@
 
 #include "comm/nccl_plane.hpp"
 
+#include <atomic>
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
@@ -23,10 +24,12 @@ constexpr arena::DType kFloat = arena::DType::float32;
 
 using Wrap = std::function<std::unique_ptr<RowPlane>(int rank, std::unique_ptr<RowPlane>)>;
 
-/// Threads play ranks whose rows go over the stand-in; `wrap` puts planes around theirs.
+/// Threads play ranks whose rows go over the stand-in; `wrap` puts planes around theirs. Who waits
+/// for ever gives up soon.
 std::vector<std::string> play_nccl(NcclStandIn& device, int ranks,
                                    const std::function<std::string(World&)>& part,
-                                   const Wrap& wrap = {}) {
+                                   const Wrap& wrap = {}, const char* seconds = "20") {
+    const Environment timeout("DBENCH_TIMEOUT", seconds);
     return play(ranks, [&](World& world) {
         auto plane = join_nccl(world, device.parts(world.slot()), 0);
         if (wrap) plane = wrap(world.slot(), std::move(plane));
@@ -232,7 +235,14 @@ struct Memory {
 /// Sends and receives on a rank's plane, and waits; what goes wrong.
 class Talk {
 public:
-    Talk(World& world, Memory& memory) : world_(world), memory_(memory) {}
+    /// Group 1 is what all say to all: they are connected.
+    Talk(World& world, Memory& memory) : world_(world), memory_(memory) {
+        std::vector<std::pair<int, int64_t>> all;
+        for (int rank = 0; rank < world.size(); ++rank) {
+            if (rank != world.rank()) all.emplace_back(rank, 16);
+        }
+        start(all, all);
+    }
 
     void start(std::vector<std::pair<int, int64_t>> out, std::vector<std::pair<int, int64_t>> in) {
         std::vector<Message> sent, received;
@@ -308,17 +318,17 @@ TEST_CASE("NCCL: what does not meet is named with both calls") {
             talk.start({{to(rank), first ? 64 : 128}}, {{to(rank), first ? 64 : 128}});
             talk.start({{to(rank), first ? 128 : 64}}, {{to(rank), first ? 128 : 64}});
         });
-        CHECK_THAT(problem, ContainsSubstring("group 1 of rank 0 (sends 64 bytes to rank 1, "
+        CHECK_THAT(problem, ContainsSubstring("group 2 of rank 0 (sends 64 bytes to rank 1, "
                                               "receives 64 bytes from rank 1)") &&
                                 ContainsSubstring("does not meet") &&
-                                ContainsSubstring("group 1 of rank 1 (sends 128 bytes to rank 0"));
+                                ContainsSubstring("group 2 of rank 1 (sends 128 bytes to rank 0"));
     }
     SECTION("a missing receive") {
         const std::string problem = fault(2, [&](Talk& talk, int rank) {
             talk.start({{to(rank), 64}}, {{to(rank), 64}});
             rank == 0 ? talk.start({{1, 32}}, {{1, 32}}) : talk.start({{0, 32}}, {});
         });
-        CHECK_THAT(problem, ContainsSubstring("group 2 of rank 1 (sends 32 bytes to rank 0)") &&
+        CHECK_THAT(problem, ContainsSubstring("group 3 of rank 1 (sends 32 bytes to rank 0)") &&
                                 ContainsSubstring("does not meet") &&
                                 ContainsSubstring("receives 32 bytes from rank 1"));
     }
@@ -333,8 +343,8 @@ TEST_CASE("NCCL: what does not meet is named with both calls") {
         const std::string problem = fault(2, [&](Talk& talk, int rank) {
             talk.sum(rank == 0 ? kFloat : arena::DType::float64, 100);
         });
-        CHECK_THAT(problem, ContainsSubstring("group 1 of rank 0 (sums 100 float32)") &&
-                                ContainsSubstring("group 1 of rank 1 (sums 100 float64)"));
+        CHECK_THAT(problem, ContainsSubstring("group 2 of rank 0 (sums 100 float32)") &&
+                                ContainsSubstring("group 2 of rank 1 (sums 100 float64)"));
     }
     SECTION("another group") {
         const std::string problem = fault(2, [&](Talk& talk, int rank) {
@@ -351,8 +361,8 @@ TEST_CASE("NCCL: what does not meet is named with both calls") {
             talk.start({{to(rank), 64}}, {{to(rank), 64}});
             if (rank == 1) talk.sum(kFloat, 8);
         });
-        CHECK_THAT(problem, ContainsSubstring("group 1 of rank 0 (sums 8 float32)") &&
-                                ContainsSubstring("group 1 of rank 1 (sends 64 bytes to rank 0"));
+        CHECK_THAT(problem, ContainsSubstring("group 2 of rank 0 (sums 8 float32)") &&
+                                ContainsSubstring("group 2 of rank 1 (sends 64 bytes to rank 0"));
     }
     SECTION("a circle, in which all pairs meet") {
         const std::string problem = fault(3, [&](Talk& talk, int rank) {
@@ -360,22 +370,23 @@ TEST_CASE("NCCL: what does not meet is named with both calls") {
             talk.start({{next, 64}}, {});
             talk.start({}, {{before, 64}});
         });
-        CHECK_THAT(problem, ContainsSubstring("group 1 of rank 0 (sends 64 bytes to rank 1), "
-                                              "which waits for group 1 of rank 1 (sends 64 bytes "
-                                              "to rank 2), which waits for group 1 of rank 2 "
+        CHECK_THAT(problem, ContainsSubstring("group 2 of rank 0 (sends 64 bytes to rank 1), "
+                                              "which waits for group 2 of rank 1 (sends 64 bytes "
+                                              "to rank 2), which waits for group 2 of rank 2 "
                                               "(sends 64 bytes to rank 0), which waits for the"));
     }
 }
 
 TEST_CASE("NCCL: a message that nobody waits for is named when its receiver leaves") {
     NcclStandIn device(2);
-    Memory memory;
+    std::vector<Memory> memory(2);
     play_nccl(device, 2, [&](World& world) {
-        if (world.rank() == 0) Talk(world, memory).start({{1, 64}}, {});
+        Talk talk(world, memory[world.rank()]);
+        if (world.rank() == 0) talk.start({{1, 64}}, {});
         return "";
     });
     CHECK(device.problem() ==
-          "group 1 of rank 0 (sends 64 bytes to rank 1) waits for rank 1, which has left");
+          "group 2 of rank 0 (sends 64 bytes to rank 1) waits for rank 1, which has left");
 }
 
 TEST_CASE("NCCL: buckets in another order on one rank are named") {
@@ -425,6 +436,7 @@ TEST_CASE("NCCL: a step that starts after a later exchange is named by the plane
         [&](World& world) -> std::string {
             Exchange exchange(world, {2, 2}, layout, nullptr, Reduction::reproducible);
             const arena::Rows row = x.rows().only(world.rank());
+            exchange.finish_all_reduce(exchange.start_all_reduce(row, {0, 16}));
             if (world.rank() == 0) world.barrier();  // until both are started over there
             std::vector<Token> tokens;
             for (const arena::Columns columns : {arena::Columns{0, 512}, {512, 1024}}) {
@@ -443,53 +455,76 @@ TEST_CASE("NCCL: a step that starts after a later exchange is named by the plane
             if (rank == 0) return plane;
             return std::make_unique<WithoutQueue>(std::move(plane));
         });
-    CHECK_THAT(ends[1], ContainsSubstring("rows of exchange 0 start after those of exchange 1"));
+    CHECK_THAT(ends[1], ContainsSubstring("rows of exchange 1 start after those of exchange 2"));
     CHECK_THAT(ends[0], ContainsSubstring("the other one has failed"));
 }
 
 namespace {
 
-/// What each of four ranks ends with where `faulty` does something in the third all-reduce.
-std::vector<std::string> ends_of(int faulty, const std::function<bool(NcclStandIn&)>& goes_on) {
-    const Environment timeout("DBENCH_TIMEOUT", "0.5");
+/// All-reduces of one of four ranks; how they end.
+std::string reduce(World& world, arena::Rows rows, const arena::Layout& layout,
+                   const std::function<void(int iteration)>& before) {
+    Exchange exchange(world, {4, 4}, layout, nullptr, Reduction::reproducible);
+    const arena::Rows row = rows.only(world.rank());
+    try {
+        for (int iteration = 0; iteration < 20; ++iteration) {
+            before(iteration);
+            exchange.finish_all_reduce(exchange.start_all_reduce(row, layout.all()));
+        }
+    } catch (const base::RunError& error) {
+        return error.what();
+    }
+    return "nobody noticed";
+}
+
+/// What the others end with when rank 3 does not begin that iteration.
+std::vector<std::string> ends_without(int iteration) {
     const arena::Layout layout = short_layout();
     const arena::Buffer x = replicas(layout, kFloat, 0, 4);
     NcclStandIn device(4);
-    return play_nccl(device, 4, [&](World& world) -> std::string {
-        const arena::Rows row = x.rows().only(world.rank());
-        Exchange exchange(world, {4, 4}, layout, nullptr, Reduction::reproducible);
-        try {
-            for (int iteration = 0; iteration < 20; ++iteration) {
-                if (world.rank() == faulty && iteration == 2 && !goes_on(device)) {
-                    while (true) world.pause(10);
-                }
-                exchange.finish_all_reduce(exchange.start_all_reduce(row, layout.all()));
-            }
-        } catch (const base::RunError& error) {
-            world.report_failure(error.what());
-            return error.what();
-        }
-        return "nobody noticed";
-    });
+    std::atomic<int> ended = 0;
+    return play_nccl(
+        device, 4,
+        [&](World& world) -> std::string {
+            const std::string end = reduce(world, x.rows(), layout, [&](int t) {
+                if (world.rank() != 3 || t < iteration) return;
+                while (ended < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                throw base::RunError("it has stopped");
+            });
+            ++ended;
+            if (world.rank() == 3) world.impl().failed = true;
+            return end;
+        },
+        {}, "0.3");
 }
 
 }  // namespace
 
 TEST_CASE("NCCL: a rank that stops is named by those who wait for it") {
-    // It computes, as if for ever; the failure of the others ends that on rank 0.
-    const auto ends = ends_of(0, [](NcclStandIn&) { return false; });
-    CHECK_THAT(ends[0], ContainsSubstring("failed: ") && ContainsSubstring("stalled"));
-    for (const int other : {1, 2, 3}) {
-        CHECK_THAT(ends[other], ContainsSubstring("an exchange of parameters stalled") &&
-                                    ContainsSubstring("rank"));
+    const auto before = ends_without(0), later = ends_without(5);
+    for (const int other : {0, 1, 2}) {
+        CHECK_THAT(before[other],
+                   ContainsSubstring("the start of an exchange over NCCL stalled (no answer from "
+                                     "rank 3 within 0.3 s"));
+        CHECK_THAT(later[other], ContainsSubstring("an exchange of parameters stalled (no answer "
+                                                   "from rank 3 within 0.3 s"));
     }
 }
 
 TEST_CASE("NCCL: an error of the communicator is its rank's failure, and nobody hangs") {
-    const auto ends = ends_of(2, [](NcclStandIn& device) {
-        device.fail(2, "the cable is cut");
-        return true;
-    });
+    const arena::Layout layout = short_layout();
+    const arena::Buffer x = replicas(layout, kFloat, 0, 4);
+    NcclStandIn device(4);
+    const auto ends = play_nccl(
+        device, 4,
+        [&](World& world) -> std::string {
+            const std::string end = reduce(world, x.rows(), layout, [&](int t) {
+                if (world.rank() == 2 && t == 2) device.fail(2, "the cable is cut");
+            });
+            world.report_failure(end);
+            return end;
+        },
+        {}, "0.5");
     CHECK_THAT(ends[2], ContainsSubstring("NCCL has failed in the communicator (system error: the "
                                           "cable is cut)"));
     CHECK_THAT(ends[0], ContainsSubstring("rank 2 failed: NCCL has failed"));

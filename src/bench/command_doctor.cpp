@@ -15,6 +15,7 @@
 #include "comm/host_memory.hpp"
 #include "comm/launcher.hpp"
 #include "comm/link.hpp"
+#include "comm/versions.hpp"
 #include "data/dataset.hpp"
 #include "profile/folder_check.hpp"
 #include "profile/result_file.hpp"
@@ -28,7 +29,9 @@ void print(const std::string& name, const std::string& value) {
 }
 
 void print_machine() {
-    for (const auto& [name, value] : build_facts()) print(name, value);
+    for (const auto& [name, value] : build_facts()) {
+        print(name, name == "NCCL" ? comm::nccl_status() : value);
+    }
     print("launcher", comm::launched_by_mpi() ? "MPI" : "none (one process)");
     print("processors", std::to_string(usable_cpus()));
     const char* root = std::getenv("DBENCH_DATA");

@@ -8,13 +8,14 @@
 
 namespace dbench::comm {
 
-void coded_tree_mean(arena::Codec codec, arena::DType type, std::span<const CodedRow> rows,
-                     void* out, arena::Columns columns) {
+std::shared_ptr<void> coded_tree_mean(arena::Codec codec, arena::DType type,
+                                      std::span<const CodedRow> rows, void* out,
+                                      arena::Columns columns, arena::Queue* queue) {
     constexpr int64_t kElements = 1 << 14;  // of all rows: what a second cache holds
     const auto count = static_cast<int64_t>(rows.size());
     const int64_t width = std::clamp<int64_t>(kElements / count / 64 * 64, 64, 8192);
     const int64_t size = arena::size_of(type);
-    const auto tile = std::make_unique_for_overwrite<char[]>(count * width * size);
+    const auto tile = std::make_shared_for_overwrite<char[]>(count * width * size);
     std::vector<arena::Summand> leaves;
     for (int64_t p = 0; p < count; ++p) leaves.push_back({{p, p + 1}, &tile[p * width * size]});
     for (int64_t begin = columns.begin; begin < columns.end; begin += width) {
@@ -22,14 +23,16 @@ void coded_tree_mean(arena::Codec codec, arena::DType type, std::span<const Code
         for (int64_t p = 0; p < count; ++p) {
             char* const to = &tile[p * width * size];
             if (rows[p].words) {
-                arena::decode(codec, type, rows[p].words + begin, to, here);
+                arena::decode(codec, type, rows[p].words + begin, to, here, queue);
             } else {
                 const char* const from = static_cast<const char*>(rows[p].row) + begin * size;
-                arena::quantize(codec, type, from, to, here);
+                arena::quantize(codec, type, from, to, here, queue);
             }
         }
-        arena::tree_mean(type, count, leaves, static_cast<char*>(out) + begin * size, {0, here});
+        char* const to = static_cast<char*>(out) + begin * size;
+        arena::tree_mean(type, count, leaves, to, {0, here}, queue);
     }
+    return tile;
 }
 
 }  // namespace dbench::comm

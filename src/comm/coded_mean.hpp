@@ -2,6 +2,7 @@
 // Means over rows that travel in 16 bits.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "arena/codec.hpp"
@@ -17,8 +18,10 @@ struct CodedRow {
 };
 
 /// out (address of column 0) = tree mean over all rows as they are once decoded. out may be one of
-/// the rows.
-void coded_tree_mean(arena::Codec codec, arena::DType type, std::span<const CodedRow> rows,
-                     void* out, arena::Columns columns);
+/// the rows. Returns the memory that it works in, which has to stay until the queue, where there is
+/// one, is through with it.
+std::shared_ptr<void> coded_tree_mean(arena::Codec codec, arena::DType type,
+                                      std::span<const CodedRow> rows, void* out,
+                                      arena::Columns columns, arena::Queue* queue = nullptr);
 
 }  // namespace dbench::comm

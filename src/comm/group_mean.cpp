@@ -74,7 +74,7 @@ void GroupMean::reduce() {
             nodes_.push_back(leaves[0]);
         } else {
             char* const mean = take(columns_, arena::size_of(x_.type));
-            arena::tree_mean(x_.type, plan_.members, leaves, mean, columns_);
+            arena::tree_mean(x_.type, plan_.members, leaves, mean, columns_, options_.queue);
             nodes_.push_back({node, mean});
         }
         sent_.push_back(nodes_.back().row);
@@ -117,9 +117,10 @@ void GroupMean::combine() {
         for (const arena::Summand& leaf : all) {
             rows.push_back({static_cast<const uint16_t*>(leaf.row), nullptr});
         }
-        coded_tree_mean(options_.codec, x_.type, rows, result_, my_chunk);
+        memory_.push_back(
+            coded_tree_mean(options_.codec, x_.type, rows, result_, my_chunk, options_.queue));
     } else {
-        arena::tree_mean(x_.type, plan_.members, all, result_, my_chunk);
+        arena::tree_mean(x_.type, plan_.members, all, result_, my_chunk, options_.queue);
     }
     if (options_.gathers_coded) encode(result_, gathered_, my_chunk);
 }
@@ -152,8 +153,9 @@ Columns GroupMean::chunk(size_t part) const {
 }
 
 char* GroupMean::take(Columns columns, int64_t size) {
-    memory_.push_back(pool_.take(columns.count() * size));
-    return column_zero(memory_.back().get(), columns.begin, size);
+    const std::shared_ptr<char> memory = pool_.take(columns.count() * size);
+    memory_.push_back(memory);
+    return column_zero(memory.get(), columns.begin, size);
 }
 
 Message GroupMean::message(size_t part, int tag, const void* row, Columns columns,
@@ -165,7 +167,7 @@ Message GroupMean::message(size_t part, int tag, const void* row, Columns column
 void GroupMean::encode(const void* row, void* words, Columns columns) const {
     arena::encode(options_.codec, x_.type,
                   static_cast<const char*>(row) + columns.begin * arena::size_of(x_.type),
-                  static_cast<uint16_t*>(words) + columns.begin, columns.count());
+                  static_cast<uint16_t*>(words) + columns.begin, columns.count(), options_.queue);
 }
 
 void GroupMean::decode(const void* words, void* row, Columns columns) const {

@@ -41,7 +41,8 @@ public:
     struct Options {
         bool in_place;  ///< the mean comes into the group's first row of x
         arena::Codec codec;
-        bool gathers_coded;  ///< the mean travels in the codec too
+        bool gathers_coded;             ///< the mean travels in the codec too
+        arena::Queue* queue = nullptr;  ///< where `reduce` and `combine` compute: the plane's
     };
 
     GroupMean(const GroupPlan& plan, arena::Rows x, arena::Columns columns, ScratchPool& pool,
@@ -73,7 +74,7 @@ private:
     arena::Columns columns_;
     ScratchPool& pool_;
     Options options_;
-    std::vector<std::shared_ptr<char>> memory_;
+    std::vector<std::shared_ptr<void>> memory_;
     std::vector<arena::Summand> nodes_;                  // mine, all columns
     std::vector<const void*> sent_;                      // the same as they travel
     std::vector<std::vector<arena::Summand>> received_;  // per part, my chunk, as they travel

@@ -33,8 +33,9 @@ Operation::Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
             host_groups_.emplace_back(group, *options.host, x, columns,
                                       HostMean::Options{options.codec, means_coded});
         } else if (!group.local() && !on_host(group)) {
-            groups_.emplace_back(group, x, columns, *pool_,
-                                 GroupMean::Options{in_place, options.codec, means_coded});
+            groups_.emplace_back(
+                group, x, columns, *pool_,
+                GroupMean::Options{in_place, options.codec, means_coded, plane.queue()});
         }
     }
     combined_ = host_groups_.empty();
@@ -49,6 +50,10 @@ bool Operation::begin() {
     if (groups_.empty()) return false;
     if (options_.by_library) {  // sums of the library start in the order of the exchanges
         begin_library();
+        return false;
+    }
+    if (plane_.queue()) {
+        begin_groups();
         return false;
     }
     phase_ = Phase::reduce;
@@ -81,11 +86,13 @@ void Operation::encode_rows() {
     // Who reads in place finds a row by its number.
     char* const words = host() ? host()->take(x_.count * bytes)
                                : (sent_ = pool_->take(std::ssize(rows) * bytes)).get();
+    // Who reads in place reads at once.
+    arena::Queue* const queue = host() ? nullptr : plane_.queue();
     int64_t next = 0;
     for (const int64_t row : rows) {
         char* const to = words + (host() ? row : next++) * bytes;
         arena::encode(options_.codec, x_.type, x_.at(row, columns_.begin),
-                      reinterpret_cast<uint16_t*>(to), columns_.count());
+                      reinterpret_cast<uint16_t*>(to), columns_.count(), queue);
         words_[row] = to - before();
     }
     if (host()) host()->offer({words, bytes});
@@ -142,12 +149,37 @@ void Operation::begin_library() {
         for (int64_t i = 0; i < x_.count; ++i) leaves.push_back({{i, i + 1}, x_.at(i, 0)});
         local_sum_ = pool_->take(columns_.count() * size);
         arena::tree_sum(x_.type, x_.count, leaves, local_sum_.get() - columns_.begin * size,
-                        columns_);
+                        columns_, plane_.queue());
         from = local_sum_.get();
     }
     char* const to = static_cast<char*>(groups_[0].result()) + columns_.begin * size;
-    step_ = plane_.start_sum(x_.type, from, to, columns_.count());
+    steps_.push_back(plane_.start_sum(x_.type, from, to, columns_.count()));
     phase_ = Phase::library;
+    if (!plane_.queue()) return;
+    scale_sum();
+    steps_.push_back(plane_.start({}, {}));
+    phase_ = Phase::gather;
+}
+
+/// All steps at once, in the plane's order.
+void Operation::begin_groups() {
+    for (GroupMean& group : groups_) group.reduce();
+    start_groups(&GroupMean::list_scatter);
+    for (GroupMean& group : groups_) group.combine();
+    start_groups(&GroupMean::list_gather);
+    phase_ = Phase::gather;
+}
+
+/// Makes the library's sum the mean.
+void Operation::scale_sum() {
+    const arena::Rows sum{groups_[0].result(), x_.type, x_.space, 0, 1, x_.stride};
+    arena::scale(sum, columns_, 1.0 / static_cast<double>(plan_->groups[0].members),
+                 plane_.queue());
+}
+
+/// Whether the steps that have been started have moved.
+bool Operation::moved() const {
+    return std::all_of(steps_.begin(), steps_.end(), [](const auto& step) { return step->test(); });
 }
 
 bool Operation::advance() {
@@ -173,15 +205,14 @@ bool Operation::advance_groups() {
         start_groups(&GroupMean::list_scatter);
         phase_ = Phase::scatter;
     }
-    if (phase_ == Phase::scatter && step_->test()) {
+    if (phase_ == Phase::scatter && moved()) {
         for (GroupMean& group : groups_) group.combine();
         start_groups(&GroupMean::list_gather);
         phase_ = Phase::gather;
     }
-    if (phase_ == Phase::gather && step_->test()) phase_ = Phase::moved;
-    if (phase_ == Phase::library && step_->test()) {
-        const arena::Rows sum{groups_[0].result(), x_.type, x_.space, 0, 1, x_.stride};
-        arena::scale(sum, columns_, 1.0 / static_cast<double>(plan_->groups[0].members));
+    if (phase_ == Phase::gather && moved()) phase_ = Phase::moved;
+    if (phase_ == Phase::library && moved()) {
+        scale_sum();
         phase_ = Phase::moved;
     }
     return phase_ == Phase::moved;
@@ -191,16 +222,17 @@ void Operation::start_groups(void (GroupMean::*list)(int, std::vector<Message>&,
                                                      std::vector<Message>&)) {
     std::vector<Message> out, in;
     for (GroupMean& group : groups_) (group.*list)(tag_, out, in);
-    step_ = plane_.start(out, in);
+    steps_.push_back(plane_.start(out, in));
 }
 
 std::vector<int> Operation::owing() const {
     std::vector<int> ranks;
-    for (const auto* transfer : {rows_.get(), step_.get()}) {
-        if (!transfer) continue;
-        const std::vector<int> more = transfer->owing();
+    const auto add = [&](const Transfer& transfer) {
+        const std::vector<int> more = transfer.owing();
         ranks.insert(ranks.end(), more.begin(), more.end());
-    }
+    };
+    if (rows_) add(*rows_);
+    for (const auto& step : steps_) add(*step);
     if (host()) {
         const std::vector<int> more = host()->owing();
         ranks.insert(ranks.end(), more.begin(), more.end());

@@ -6,7 +6,8 @@
 // (in_place.hpp), as are those of groups. Other groups take the four steps of group_mean.hpp, all
 // groups of the plan at the same time. Messages of one exchange share a tag: both sides start
 // them in the same order (rows, scatter, gather; by group, then by node), which is the order of
-// arrival.
+// arrival. A step of groups starts when the one before has moved; or, on a plane that has a queue
+// (row_plane.hpp), all steps start when the exchange begins, with what is computed between them.
 
 #include <functional>
 #include <memory>
@@ -69,6 +70,9 @@ private:
     void encode_rows();
     void begin_rows();
     void begin_library();
+    void begin_groups();
+    void scale_sum();
+    bool moved() const;
     void start_groups(void (GroupMean::*list)(int, std::vector<Message>&, std::vector<Message>&));
     bool advance_groups();
     bool advance_in_place();
@@ -107,7 +111,8 @@ private:
     HeldRows means_;                     // where this rank's chunks of these go
     bool combined_ = true;               // whether they are made
     Phase phase_ = Phase::moved;
-    std::unique_ptr<Transfer> rows_, step_;  // of neighbours; of the groups' present phase
+    std::unique_ptr<Transfer> rows_;                // of neighbours
+    std::vector<std::unique_ptr<Transfer>> steps_;  // of groups, as far as they have been started
 };
 
 }  // namespace dbench::comm

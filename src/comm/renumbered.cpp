@@ -78,6 +78,7 @@ public:
                                         int64_t count) override {
         return renamed(inner().start_sum(type, from, to, count));
     }
+    arena::Queue* queue() override { return inner().queue(); }
 };
 
 class RenumberedControl : public Renumbered<ControlPlane> {

@@ -29,6 +29,12 @@ Service::Service(World& world, const std::vector<int>& peers)
       beat_(beat_seconds()),
       finished_(static_cast<size_t>(world.size())),
       answered_(static_cast<size_t>(world.size())) {
+    if (world_.rows().queue()) {
+        throw base::UserError(
+            "ranks that do not wait for each other send rows whenever they have some, but what "
+            "carries rows here (NCCL) moves them in one order: take an algorithm whose ranks wait, "
+            "or run on the CPU");
+    }
     const std::set<int> ranks = heard_by(world.rank(), world.size(), peers);
     channels_.reserve(ranks.size());  // receives write into them
     for (const int other : ranks) listen(channels_.emplace_back(Channel{other, {}, nullptr}));

@@ -2,6 +2,9 @@
 
 #include <mpi.h>
 
+#include "base/error.hpp"
+#include "comm/nccl_api.hpp"
+
 #if DBENCH_NCCL
 #include <nccl.h>
 #endif
@@ -26,5 +29,18 @@ std::string nccl_version() {
 #else
 std::string nccl_version() { return "not built"; }
 #endif
+
+std::string nccl_status() {
+#if DBENCH_NCCL
+    return nccl_version();
+#else
+    std::string here = "none";
+    try {
+        here = version_text(load_nccl());
+    } catch (const base::UserError&) {
+    }
+    return nccl_version() + ", " + here + " on this machine";
+#endif
+}
 
 }  // namespace dbench::comm

@@ -7,5 +7,8 @@ namespace dbench::comm {
 
 std::string mpi_version();   ///< the library's own name for itself, first line
 std::string nccl_version();  ///< "2.27.3", or "not built"
+/// The same; where it is not built with what this machine has, which is loaded: "not built, 2.28.9
+/// on this machine".
+std::string nccl_status();
 
 }  // namespace dbench::comm

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -35,6 +36,18 @@ std::string sum_of(const std::vector<std::string>& texts) {
         }
     }
     return sums;
+}
+
+/// The same with another membership, made of this one's; collectives and exchanges count on.
+std::unique_ptr<World::Impl> remade(std::unique_ptr<World::Impl> impl,
+                                    const std::function<Membership(Membership)>& change) {
+    Membership member = std::move(impl->member);
+    const uint64_t collectives = impl->collectives, exchanges = impl->exchanges;
+    impl.reset();
+    impl = std::make_unique<World::Impl>(change(std::move(member)));
+    impl->collectives = collectives;
+    impl->exchanges = exchanges;
+    return impl;
 }
 
 }  // namespace
@@ -78,12 +91,18 @@ double World::deadline() const { return impl_->deadline; }
 void World::renumber(std::vector<int> slots) {
     if (std::is_sorted(slots.begin(), slots.end())) slots.clear();
     if (slots == impl_->member.slots) return;
-    Membership member = std::move(impl_->member);
-    const uint64_t collectives = impl_->collectives, exchanges = impl_->exchanges;
-    impl_.reset();
-    impl_ = std::make_unique<Impl>(renumbered(std::move(member), std::move(slots)));
-    impl_->collectives = collectives;
-    impl_->exchanges = exchanges;
+    impl_ = remade(std::move(impl_), [&](Membership member) {
+        return renumbered(std::move(member), std::move(slots));
+    });
+}
+
+void World::carry_rows(std::unique_ptr<RowPlane> rows) {
+    impl_ = remade(std::move(impl_), [&](Membership member) {
+        std::vector<int> slots = member.slots;
+        member = renumbered(std::move(member), {});
+        member.rows = std::move(rows);
+        return renumbered(std::move(member), std::move(slots));
+    });
 }
 
 void World::barrier() { impl_->answer("a barrier", "", nothing); }

@@ -37,6 +37,7 @@ public:
                                         int64_t count) override {
         return inner().start_sum(type, from, to, count);
     }
+    arena::Queue* queue() override { return inner().queue(); }
 };
 
 class ForwardingControl : public ForwardingPlane<ControlPlane> {

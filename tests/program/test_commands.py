@@ -1,5 +1,6 @@
 """Subcommands and their stable output, and the result file of a small run."""
 
+import ctypes
 import json
 import re
 import subprocess
@@ -216,6 +217,26 @@ def test_doctor_and_version(dbench):
         assert word in told
     assert "2." in dbench("version").stdout
     assert dbench("doctor", dbench.folder).returncode == 0
+
+
+def nccl_of_this_machine():
+    """Its version as the loader has it, or "none"."""
+    try:
+        library = ctypes.CDLL("libnccl.so.2")
+    except OSError:
+        return "none"
+    version = ctypes.c_int()
+    assert library.ncclGetVersion(ctypes.byref(version)) == 0
+    return f"{version.value // 10000}.{version.value // 100 % 100}.{version.value % 100}"
+
+
+def test_doctor_tells_of_nccl(dbench):
+    [row] = [line for line in dbench("doctor").stdout.splitlines() if line.startswith("NCCL")]
+    built, _, here = row.removeprefix("NCCL").strip().partition(", ")
+    if built == "not built":
+        assert here == nccl_of_this_machine() + " on this machine"
+    else:
+        assert re.fullmatch(r"\d+\.\d+\.\d+", built)
 
 
 CONFIGS = [path for path in sorted((ROOT / "configs").rglob("*.json"))

@@ -1,0 +1,491 @@
+#pragma once
+// NCCL and CUDA's streams for ranks that are threads. Streams run late, in a random order that they
+// allow; two ranks connect when both have something to say to anybody; messages meet as in NCCL, by
+// their order between two ranks; and what would be waited for for ever is told: two groups that do
+// not meet, or a circle of groups that wait for one another.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.hpp"
+#include "comm/nccl_plane.hpp"
+
+namespace dbench::comm {
+
+struct NcclCommunicator {
+    int rank;
+};
+struct CudaStream {
+    int rank;
+};
+struct CudaEvent {
+    bool happened;
+};
+
+namespace tests {
+
+class NcclStandIn {
+public:
+    explicit NcclStandIn(int ranks, uint64_t seed = 1)
+        : random_(seed, base::Purpose::graph), ranks_(static_cast<size_t>(ranks)) {
+        for (int rank = 0; rank < ranks; ++rank) {
+            at(rank).communicator.rank = at(rank).stream.rank = rank;
+            at(rank).card = rank;
+            at(rank).met.resize(static_cast<size_t>(ranks));
+        }
+    }
+
+    /// What would hang, with the two calls or the circle; "" where nothing does.
+    std::string problem() {
+        const std::lock_guard lock(mutex_);
+        return problem_;
+    }
+    /// From now on that rank's communicator has failed.
+    void fail(int rank, const std::string& why) {
+        const std::lock_guard lock(mutex_);
+        at(rank).error = why;
+    }
+    /// Lets a rank compute on the card of another.
+    void share_card(int rank, int other) { at(rank).card = other; }
+
+    /// The libraries as that rank sees them.
+    NcclParts parts(int rank) { return {nccl(rank), cuda(rank), queue()}; }
+
+private:
+    struct Call {
+        enum class Kind : uint8_t { send, receive, sum } kind;
+        int peer;  // none of a sum
+        const void* from;
+        void* to;
+        size_t count;
+        NcclType type;
+        bool done = false;
+
+        size_t bytes() const {
+            return count * (type == NcclType::int8 ? 1 : type == NcclType::float32 ? 4 : 8);
+        }
+        bool with(int rank) const { return kind == Kind::sum || peer == rank; }
+        bool meets(const Call& other) const { return count == other.count && type == other.type; }
+    };
+    /// What a stream has to do: a group's calls, a kernel, or that an event happens.
+    struct Item {
+        int group = 0;
+        std::vector<Call> calls;
+        std::function<void()> kernel;
+        CudaEvent* event = nullptr;
+    };
+    /// What a group is to another rank.
+    struct Meeting {
+        int group;
+        std::vector<Call> calls;
+    };
+    struct Rank {
+        NcclCommunicator communicator{};
+        CudaStream stream{};
+        int card = 0, groups = 0, polls = 0;
+        bool joined = false, grouping = false, left = false, gone = false;
+        std::vector<Call> open;                   // the group that is being said
+        std::optional<std::vector<Call>> coming;  // one that is yet to get into the stream
+        std::deque<Item> items;
+        std::vector<std::vector<Meeting>> met;  // by the other rank
+        std::string error, told;
+    };
+    using Kind = Call::Kind;
+
+    Rank& at(int rank) { return ranks_[static_cast<size_t>(rank)]; }
+    int size() const { return static_cast<int>(ranks_.size()); }
+    template <class Test>
+    bool all(Test&& test) const {
+        return std::all_of(ranks_.begin(), ranks_.end(), test);
+    }
+
+    // What two ranks say to each other, compared as it is said.
+
+    static std::string text(const Call& call) {
+        const std::string what =
+            call.type == NcclType::int8
+                ? std::to_string(call.count) + " bytes"
+                : std::to_string(call.count) +
+                      (call.type == NcclType::float32 ? " float32" : " float64");
+        if (call.kind == Kind::sum) return "sums " + what;
+        return call.kind == Kind::send
+                   ? "sends " + what + " to rank " + std::to_string(call.peer)
+                   : "receives " + what + " from rank " + std::to_string(call.peer);
+    }
+    static std::string text(int rank, const Meeting& meeting) {
+        std::string list;
+        for (const Call& call : meeting.calls) list += (list.empty() ? "" : ", ") + text(call);
+        return "group " + std::to_string(meeting.group) + " of rank " + std::to_string(rank) +
+               " (" + list + ")";
+    }
+    void report(const std::string& what) {
+        if (problem_.empty()) problem_ = what;
+    }
+
+    static bool meet(const Meeting& a, const Meeting& b) {
+        for (const auto& [mine, theirs] :
+             {std::pair{Kind::send, Kind::receive}, std::pair{Kind::receive, Kind::send},
+              std::pair{Kind::sum, Kind::sum}}) {
+            const auto pick = [](const Meeting& from, Kind kind) {
+                std::vector<Call> picked;
+                for (const Call& call : from.calls) {
+                    if (call.kind == kind) picked.push_back(call);
+                }
+                return picked;
+            };
+            const auto left = pick(a, mine), right = pick(b, theirs);
+            if (!std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                            [](const Call& x, const Call& y) { return x.meets(y); })) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /// The `k`th groups of two ranks that concern each other.
+    void compare(int a, int b, size_t k) {
+        const auto &mine = at(a).met[b], &theirs = at(b).met[a];
+        if (k >= mine.size()) return;
+        if (k >= theirs.size()) {
+            if (!at(b).left) return;
+            report(text(a, mine[k]) + " waits for rank " + std::to_string(b) + ", which has left");
+        } else if (!meet(mine[k], theirs[k])) {
+            report(text(a, mine[k]) + " does not meet " + text(b, theirs[k]));
+        }
+    }
+
+    void submit(int rank) {
+        Rank& me = at(rank);
+        Item item{++me.groups, std::move(*me.coming), nullptr, nullptr};
+        me.coming.reset();
+        for (int other = 0; other < size(); ++other) {
+            Meeting meeting{item.group, {}};
+            for (const Call& call : item.calls) {
+                if (other != rank && call.with(other)) meeting.calls.push_back(call);
+            }
+            if (meeting.calls.empty()) continue;
+            me.met[other].push_back(std::move(meeting));
+            compare(rank, other, me.met[other].size() - 1);
+        }
+        me.items.push_back(std::move(item));
+    }
+
+    // Streams.
+
+    void run() {
+        std::vector<int> order(ranks_.size());
+        std::iota(order.begin(), order.end(), 0);
+        for (bool moved = true; moved && problem_.empty();) {
+            moved = false;
+            for (size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[below(k)]);
+            for (const int rank : order) moved |= step(rank);
+        }
+        if (problem_.empty()) find_circle();
+    }
+    size_t below(size_t bound) { return static_cast<size_t>(random_.below(bound)); }
+
+    bool step(int rank) {
+        Rank& me = at(rank);
+        if (me.items.empty()) return false;
+        Item& item = me.items.front();
+        if (item.kernel) item.kernel();
+        if (item.event) item.event->happened = true;
+        bool moved = false;
+        for (Call& call : item.calls) {
+            if (call.done) continue;
+            moved |= call.kind == Kind::sum ? sum() : exchange(rank, call);
+        }
+        const auto done = [](const Call& call) { return call.done; };
+        if (!std::all_of(item.calls.begin(), item.calls.end(), done)) return moved;
+        me.items.pop_front();
+        return true;
+    }
+
+    /// The call of `rank`'s first group that such a one meets.
+    Call* counterpart(int rank, Kind kind, int peer) {
+        if (at(rank).items.empty()) return nullptr;
+        for (Call& call : at(rank).items.front().calls) {
+            if (!call.done && call.kind == kind && (kind == Kind::sum || call.peer == peer)) {
+                return &call;
+            }
+        }
+        return nullptr;
+    }
+
+    bool exchange(int rank, Call& call) {
+        const bool sends = call.kind == Kind::send;
+        Call* const other = counterpart(call.peer, sends ? Kind::receive : Kind::send, rank);
+        if (!other || !call.meets(*other)) return false;
+        Call &from = sends ? call : *other, &to = sends ? *other : call;
+        std::memcpy(to.to, from.from, from.bytes());
+        return call.done = other->done = true;
+    }
+
+    bool sum() {
+        std::vector<Call*> calls;
+        for (int rank = 0; rank < size(); ++rank) {
+            calls.push_back(counterpart(rank, Kind::sum, -1));
+            if (!calls.back() || !calls.back()->meets(*calls[0])) return false;
+        }
+        calls[0]->type == NcclType::float32 ? add<float>(calls) : add<double>(calls);
+        for (Call* call : calls) call->done = true;
+        return true;
+    }
+    template <class T>
+    static void add(const std::vector<Call*>& calls) {
+        std::vector<T> sums(calls[0]->count);
+        for (const Call* call : calls) {
+            for (size_t k = 0; k < sums.size(); ++k)
+                sums[k] += static_cast<const T*>(call->from)[k];
+        }
+        for (Call* call : calls) std::memcpy(call->to, sums.data(), call->bytes());
+    }
+
+    /// Whom the first group of a rank waits for who is in another group; with the call.
+    std::vector<std::pair<int, const Call*>> waits(int rank) {
+        std::vector<std::pair<int, const Call*>> others;
+        if (at(rank).items.empty()) return others;
+        for (const Call& call : at(rank).items.front().calls) {
+            for (int other = 0; other < size() && !call.done; ++other) {
+                if (other == rank || !call.with(other) || at(other).items.empty()) continue;
+                const Kind kind = call.kind == Kind::send      ? Kind::receive
+                                  : call.kind == Kind::receive ? Kind::send
+                                                               : Kind::sum;
+                if (!counterpart(other, kind, rank)) others.emplace_back(other, &call);
+            }
+        }
+        return others;
+    }
+
+    /// Nothing can run: ranks whose groups wait for one another all round will for ever.
+    void find_circle() {
+        std::vector<int> state(ranks_.size());  // 1: on the path, 2: leads to no circle
+        std::vector<std::pair<int, const Call*>> path;
+        const auto search = [&](const auto& self, int rank) -> bool {
+            if (state[rank] == 2) return false;
+            if (state[rank] == 1) {
+                std::string circle;
+                const auto first = std::find_if(path.begin(), path.end(),
+                                                [&](const auto& on) { return on.first == rank; });
+                for (auto on = first; on != path.end(); ++on) {
+                    circle += (circle.empty() ? "" : ", which waits for ") +
+                              text(on->first, {at(on->first).items.front().group, {*on->second}});
+                }
+                report(circle + ", which waits for the first");
+                return true;
+            }
+            state[rank] = 1;
+            for (const auto& [other, call] : waits(rank)) {
+                path.emplace_back(rank, call);
+                if (self(self, other)) return true;
+                path.pop_back();
+            }
+            state[rank] = 2;
+            return false;
+        };
+        for (int rank = 0; rank < size(); ++rank) {
+            if (search(search, rank)) return;
+        }
+    }
+
+    // The tables.
+
+    NcclResult say(int rank, Call call) {
+        const std::lock_guard lock(mutex_);
+        if (!at(rank).grouping) return NcclResult::invalid_usage;
+        at(rank).open.push_back(call);
+        return NcclResult::success;
+    }
+
+    /// Whether all with whom a rank's next group talks have begun to talk.
+    bool connected(const Rank& me) {
+        return std::all_of(me.coming->begin(), me.coming->end(), [&](const Call& call) {
+            for (int other = 0; other < size(); ++other) {
+                const Rank& peer = at(other);
+                if (call.with(other) && !peer.coming && peer.groups == 0) return false;
+            }
+            return true;
+        });
+    }
+
+    NcclResult state_of(Rank& me) {
+        if (!problem_.empty() || !me.error.empty()) return NcclResult::system_error;
+        if (!all([](const Rank& rank) { return rank.joined; })) return NcclResult::in_progress;
+        if (me.coming) {
+            if (me.polls-- > 0 || !connected(me)) return NcclResult::in_progress;
+            submit(me.communicator.rank);
+        }
+        const auto over = [](const Rank& rank) { return rank.left || rank.gone; };
+        return me.left && !all(over) ? NcclResult::in_progress : NcclResult::success;
+    }
+
+    NcclApi nccl(int rank) {
+        NcclApi api;
+        api.get_version = [](int* version) {
+            *version = 22809;
+            return NcclResult::success;
+        };
+        api.get_unique_id = [](NcclId* id) {
+            std::snprintf(id->bytes, sizeof id->bytes, "the stand-in's");
+            return NcclResult::success;
+        };
+        api.init_rank = [this, rank](NcclCommunicator** communicator, int ranks, NcclId id,
+                                     int number, NcclConfig* config) {
+            const std::lock_guard lock(mutex_);
+            if (ranks != size() || number != rank || std::strcmp(id.bytes, "the stand-in's") ||
+                config->magic != 0xcafebeef || config->blocking != 0) {
+                return NcclResult::invalid_usage;
+            }
+            *communicator = &at(rank).communicator;
+            at(rank).joined = true;
+            return NcclResult::in_progress;
+        };
+        api.group_start = [this, rank] {
+            const std::lock_guard lock(mutex_);
+            if (at(rank).grouping || at(rank).coming) return NcclResult::invalid_usage;
+            at(rank).grouping = true;
+            return NcclResult::success;
+        };
+        api.group_end = [this, rank] {
+            const std::lock_guard lock(mutex_);
+            Rank& me = at(rank);
+            me.grouping = false;
+            me.coming = std::exchange(me.open, {});
+            me.polls = static_cast<int>(below(3));
+            return NcclResult::in_progress;
+        };
+        api.send = [this, rank](const void* from, size_t count, NcclType type, int peer,
+                                NcclCommunicator*, CudaStream*) {
+            return say(rank, {Kind::send, peer, from, nullptr, count, type});
+        };
+        api.recv = [this, rank](void* to, size_t count, NcclType type, int peer, NcclCommunicator*,
+                                CudaStream*) {
+            return say(rank, {Kind::receive, peer, nullptr, to, count, type});
+        };
+        api.all_reduce = [this, rank](const void* from, void* to, size_t count, NcclType type,
+                                      NcclSum, NcclCommunicator*, CudaStream*) {
+            return say(rank, {Kind::sum, -1, from, to, count, type});
+        };
+        api.async_error = [this, rank](NcclCommunicator*, NcclResult* state) {
+            const std::lock_guard lock(mutex_);
+            *state = state_of(at(rank));
+            return NcclResult::success;
+        };
+        api.finalize = [this, rank](NcclCommunicator*) {
+            const std::lock_guard lock(mutex_);
+            at(rank).left = true;
+            for (int other = 0; other < size(); ++other) {
+                compare(other, rank, at(rank).met[other].size());
+            }
+            return NcclResult::in_progress;
+        };
+        api.destroy = [](NcclCommunicator*) { return NcclResult::success; };
+        api.abort = [this, rank](NcclCommunicator*) {
+            const std::lock_guard lock(mutex_);
+            at(rank).gone = true;
+            at(rank).items.clear();
+            return NcclResult::success;
+        };
+        api.error_string = [](NcclResult) { return "system error"; };
+        api.last_error = [this, rank](NcclCommunicator*) {
+            const std::lock_guard lock(mutex_);
+            Rank& me = at(rank);
+            me.told = problem_.empty() ? me.error : problem_;
+            return me.told.c_str();
+        };
+        return api;
+    }
+
+    CudaApi cuda(int rank) {
+        CudaApi api;
+        api.set_device = [](int device) { return CudaResult{device == 0 ? 0 : 101}; };
+        api.pci_bus_id = [this, rank](char* text, int length, int device) {
+            std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", at(rank).card);
+            return CudaResult{device == 0 ? 0 : 101};
+        };
+        api.stream_priority_range = [](int* least, int* greatest) {
+            *least = 0;
+            *greatest = -5;
+            return CudaResult::success;
+        };
+        api.stream_create = [this, rank](CudaStream** stream, unsigned flags, int priority) {
+            *stream = &at(rank).stream;
+            return CudaResult{flags == kStreamNonBlocking && priority == -5 ? 0 : 1};
+        };
+        api.stream_destroy = [](CudaStream*) { return CudaResult::success; };
+        api.event_create = [](CudaEvent** event, unsigned flags) {
+            *event = new CudaEvent{false};
+            return CudaResult{flags == kEventDisableTiming ? 0 : 1};
+        };
+        api.event_record = [this](CudaEvent* event, CudaStream* stream) {
+            const std::lock_guard lock(mutex_);
+            event->happened = false;
+            at(stream->rank).items.push_back({0, {}, nullptr, event});
+            return CudaResult::success;
+        };
+        api.event_query = [this](CudaEvent* event) {
+            const std::lock_guard lock(mutex_);
+            if (below(4) > 0) run();  // else later
+            return event->happened ? CudaResult::success : CudaResult::not_ready;
+        };
+        api.event_destroy = [this](CudaEvent* event) {
+            const std::lock_guard lock(mutex_);
+            for (Rank& rank : ranks_) {
+                std::erase_if(rank.items, [&](const Item& item) { return item.event == event; });
+            }
+            delete event;
+            return CudaResult::success;
+        };
+        api.error_string = [](CudaResult) { return "invalid device ordinal"; };
+        return api;
+    }
+
+    /// Kernels of a stream, with blocks and iterations in a random order.
+    class StreamQueue : public arena::Queue {
+    public:
+        StreamQueue(NcclStandIn& all, int rank) : all_(all), rank_(rank) {}
+        void launch(arena::Launch launch) override {
+            const std::lock_guard lock(all_.mutex_);
+            const auto seed = static_cast<uint64_t>(all_.random_.below(UINT64_MAX));
+            all_.at(rank_).items.push_back(
+                {0, {}, [launch = std::move(launch), seed] {
+                     std::vector<int64_t> blocks(static_cast<size_t>(launch.blocks));
+                     std::iota(blocks.begin(), blocks.end(), 0);
+                     base::Random random(seed, base::Purpose::graph);
+                     for (size_t k = blocks.size(); k > 1; --k) {
+                         std::swap(blocks[k - 1], blocks[random.below(k)]);
+                     }
+                     for (const int64_t block : blocks) launch.run(block, random.below(UINT64_MAX));
+                 }});
+        }
+        // No other queue: who computes on the host waits for transfers.
+        arena::Event record() override { throw std::logic_error("nobody waits for this queue"); }
+        void wait(arena::Event) override { throw std::logic_error("there is no other queue"); }
+
+    private:
+        NcclStandIn& all_;
+        int rank_;
+    };
+    std::function<std::unique_ptr<arena::Queue>(CudaStream*)> queue() {
+        return [this](CudaStream* stream) {
+            return std::make_unique<StreamQueue>(*this, stream->rank);
+        };
+    }
+
+    std::mutex mutex_;
+    base::Random random_;
+    std::vector<Rank> ranks_;
+    std::string problem_;
+};
+
+}  // namespace tests
+}  // namespace dbench::comm

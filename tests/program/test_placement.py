@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from results import differences, read
 from test_checkpoints import CNN, interrupt
-from together import Together
+from together import Together, checked
 
 RUN = {"replicas": 6, "length": {"iterations": 4}, "profile": {"after": True}}
 METHODS = {"ring": {}, "C_complete": {"implementation": "C_complete"},
@@ -103,11 +103,13 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_what_is_wrong_with_a_placement_is_said_once(dbench, case):
-    placement, message = BAD[case]
+def test_what_is_wrong_with_a_placement_is_said_once(dbench):
     write(dbench.folder, "bad.txt", "1 1")
     write(dbench.folder, "few.txt", "1 2 0 1e9")
+    told = checked(dbench, {case: dbench.text(placement=BAD[case][0]) for case in BAD}, ranks=2)
+    for case, (_, message) in BAD.items():
+        assert message in told[case]["error"], case
+    placement, message = BAD["slots"]   # and a run, which writes nothing
     done = dbench("run", dbench.spec(placement=placement), "--output", "out.h5", ranks=2, expect=2)
     assert done.stderr.count("error:") == 1 and message in done.stderr
     assert not (dbench.folder / "out.h5").exists()

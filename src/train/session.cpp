@@ -84,6 +84,7 @@ struct Session::Impl {
             schedule = algorithms::RunSchedule(options.graph(facts), row, options.algorithm, facts);
         }
         check_passes(spec.label_smoothing, data_keys.accumulate, row, *model, *data.train, batches);
+        if (spec.evaluate.carried) check_carried(*model);
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
         if (row.accepts.linearises) check_linearised(*model, *data.train, batches, row.name);
     }

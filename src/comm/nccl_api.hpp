@@ -13,7 +13,10 @@
 
 namespace dbench::comm {
 
-struct NcclCommunicator;  ///< ncclComm, opaque
+// What an ncclComm_t, a cudaStream_t and a cudaEvent_t point to; opaque.
+struct NcclCommunicator;
+struct CudaStream;
+struct CudaEvent;
 
 /// ncclUniqueId: names a communicator to those who join it.
 struct NcclId {
@@ -43,22 +46,19 @@ struct NcclApi {
         init_rank;
     std::function<NcclResult()> group_start, group_end;
     std::function<NcclResult(const void* from, size_t count, NcclType type, int peer,
-                             NcclCommunicator* communicator, struct CudaStream* stream)>
+                             NcclCommunicator* communicator, CudaStream* stream)>
         send;
     std::function<NcclResult(void* to, size_t count, NcclType type, int peer,
-                             NcclCommunicator* communicator, struct CudaStream* stream)>
+                             NcclCommunicator* communicator, CudaStream* stream)>
         recv;
     std::function<NcclResult(const void* from, void* to, size_t count, NcclType type, NcclSum sum,
-                             NcclCommunicator* communicator, struct CudaStream* stream)>
+                             NcclCommunicator* communicator, CudaStream* stream)>
         all_reduce;
     std::function<NcclResult(NcclCommunicator* communicator, NcclResult* state)> async_error;
-    std::function<NcclResult(NcclCommunicator*communicator)> finalize, destroy, abort;
+    std::function<NcclResult(NcclCommunicator*)> finalize, destroy, abort;
     std::function<const char*(NcclResult result)> error_string;
     std::function<const char*(NcclCommunicator* communicator)> last_error;
 };
-
-struct CudaStream;  ///< what a cudaStream_t points to, opaque
-struct CudaEvent;   ///< what a cudaEvent_t points to, opaque
 
 /// cudaError_t as far as it is told apart.
 enum class CudaResult : int { success = 0, not_ready = 600 };
@@ -74,7 +74,7 @@ struct CudaApi {
     std::function<CudaResult(CudaStream* stream)> stream_destroy;
     std::function<CudaResult(CudaEvent** event, unsigned flags)> event_create;
     std::function<CudaResult(CudaEvent* event, CudaStream* stream)> event_record;
-    std::function<CudaResult(CudaEvent*event)> event_query, event_destroy;
+    std::function<CudaResult(CudaEvent*)> event_query, event_destroy;
     std::function<const char*(CudaResult result)> error_string;
 };
 

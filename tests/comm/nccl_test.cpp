@@ -547,6 +547,12 @@ TEST_CASE("NCCL: a library that is not there, or another one, is named with the 
     }
     NcclStandIn device(1);
     CHECK(version_text(device.parts(0).nccl) == "2.28.9");
+    try {  // those of this machine have all functions, where it has any
+        CHECK_THAT(version_text(load_nccl()), Catch::Matchers::StartsWith("2."));
+        CHECK(load_cuda().error_string(CudaResult::success) == std::string("no error"));
+    } catch (const base::UserError& error) {
+        CHECK_THAT(error.what(), ContainsSubstring("could not be loaded"));
+    }
 }
 
 }  // namespace dbench::comm::tests

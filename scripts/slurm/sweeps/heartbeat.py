@@ -27,9 +27,9 @@ class Heartbeat:
         self.state = said["state"]
         self.done, self.total = int(said["iteration"]), int(said["iterations"])
         self.left = number(said["eta_seconds"])
-        self.speed, self.unit = number(said["samples_per_second"]), "samples/s"
-        if (tokens := number(said.get("tokens_per_second"))) is not None:
-            self.speed, self.unit = tokens, "tokens/s"
+        self.speed, self.unit = number(said.get("tokens_per_second")), "tokens/s"
+        if self.speed is None:
+            self.speed, self.unit = number(said["samples_per_second"]), "samples/s"
         self.updated = calendar.timegm(time.strptime(said["updated"][:19], "%Y-%m-%dT%H:%M:%S"))
 
     def age(self):

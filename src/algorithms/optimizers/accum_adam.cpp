@@ -38,7 +38,7 @@ public:
 
 private:
     arena::Layout layout_;
-    std::vector<double> decay_;
+    arena::Placed<double> decay_;
     double beta1_, beta2_, eps_;
     int64_t window_;
     bool decoupled_;

@@ -37,7 +37,7 @@ public:
 
 private:
     arena::Layout layout_;
-    std::vector<double> decay_;
+    arena::Placed<double> decay_;
     double beta1_, beta2_, eps_;
     bool decoupled_, amsgrad_, bias_correction_;
     arena::Rows first_, second_, largest_;

@@ -41,7 +41,7 @@ public:
 
 private:
     arena::Layout layout_;
-    std::vector<double> decay_;
+    arena::Placed<double> decay_;
     double momentum_;
     bool nesterov_;
     arena::Rows velocity_;

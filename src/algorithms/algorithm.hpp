@@ -47,7 +47,9 @@ struct Step {
     arena::StateTable& state;
     const Distillation& distillation;
     const Linearisation& linearisation;
-    int more_rounds = 0;  ///< averagings beside the first, see mix_again
+    const arena::Placed<double>& no_decay;  ///< per tensor [T], all 0
+    arena::Queue* queue = nullptr;          ///< where x and g are computed; see wait
+    int more_rounds = 0;                    ///< averagings beside the first, see mix_again
 
     /// out = base - lr d(g, at), in `columns`.
     void update(arena::Rows out, arena::Rows base, arena::Rows at, arena::Columns columns);
@@ -62,6 +64,9 @@ struct Step {
     void combine(arena::Rows out, const std::vector<std::vector<arena::Term>>& terms,
                  arena::Columns columns);  ///< terms per row
     void copy(arena::Rows from, arena::Rows to, arena::Columns columns);
+    /// For algorithms that touch elements themselves: returns once all that was asked for has been
+    /// computed, at once without a queue. `why`: what they touch.
+    void wait(const char* why) { arena::finish(queue, why); }
 
     /// Rows that stay until they are reclaimed may be read in place, see Exchange; W times them
     /// then goes elsewhere.

@@ -33,8 +33,9 @@ Operation::Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
             host_groups_.emplace_back(group, *options.host, x, columns,
                                       HostMean::Options{options.codec, means_coded});
         } else if (!group.local() && !on_host(group)) {
-            groups_.emplace_back(group, x, columns, *pool_,
-                                 GroupMean::Options{in_place, options.codec, means_coded});
+            groups_.emplace_back(
+                group, x, columns, *pool_,
+                GroupMean::Options{in_place, options.codec, means_coded, options.queues.exchange});
         }
     }
     combined_ = host_groups_.empty();
@@ -44,6 +45,9 @@ bool Operation::begin() {
     if (coded()) encode_rows();
     if (host() && !coded()) {
         host()->offer({x_.at(0, columns_.begin), x_.stride * arena::size_of(x_.type)});
+    }
+    if (!plan_->local()) {
+        arena::order(options_.queues.compute, options_.queues.exchange, "rows that are exchanged");
     }
     begin_rows();
     if (groups_.empty()) return false;
@@ -121,7 +125,7 @@ void Operation::begin_rows() {
             arrives += bytes;
         }
     }
-    if (!out.empty() || !in.empty()) rows_ = plane_.start(out, in);
+    if (!out.empty() || !in.empty()) rows_ = send(out, in);
     if (host_groups_.empty()) return;
     if (!options_.in_place) {
         const auto groups = std::count_if(plan_->groups.begin(), plan_->groups.end(),
@@ -142,10 +146,11 @@ void Operation::begin_library() {
         for (int64_t i = 0; i < x_.count; ++i) leaves.push_back({{i, i + 1}, x_.at(i, 0)});
         local_sum_ = pool_->take(columns_.count() * size);
         arena::tree_sum(x_.type, x_.count, leaves, local_sum_.get() - columns_.begin * size,
-                        columns_);
+                        columns_, options_.queues.exchange);
         from = local_sum_.get();
     }
     char* const to = static_cast<char*>(groups_[0].result()) + columns_.begin * size;
+    arena::finish(options_.queues.exchange, "what the library sums");
     step_ = plane_.start_sum(x_.type, from, to, columns_.count());
     phase_ = Phase::library;
 }
@@ -181,7 +186,9 @@ bool Operation::advance_groups() {
     if (phase_ == Phase::gather && step_->test()) phase_ = Phase::moved;
     if (phase_ == Phase::library && step_->test()) {
         const arena::Rows sum{groups_[0].result(), x_.type, x_.space, 0, 1, x_.stride};
-        arena::scale(sum, columns_, 1.0 / static_cast<double>(plan_->groups[0].members));
+        arena::scale(sum, columns_, 1.0 / static_cast<double>(plan_->groups[0].members),
+                     options_.queues.exchange);
+        arena::finish(options_.queues.exchange, "what the library has summed");
         phase_ = Phase::moved;
     }
     return phase_ == Phase::moved;
@@ -191,7 +198,14 @@ void Operation::start_groups(void (GroupMean::*list)(int, std::vector<Message>&,
                                                      std::vector<Message>&)) {
     std::vector<Message> out, in;
     for (GroupMean& group : groups_) (group.*list)(tag_, out, in);
-    step_ = plane_.start(out, in);
+    step_ = send(out, in);
+}
+
+/// Starts messages, once what they hold has been computed.
+std::unique_ptr<Transfer> Operation::send(const std::vector<Message>& out,
+                                          const std::vector<Message>& in) {
+    arena::finish(options_.queues.exchange, "what is sent");
+    return plane_.start(out, in);
 }
 
 std::vector<int> Operation::owing() const {
@@ -226,7 +240,15 @@ void Operation::finish(arena::Rows out, Result result, const std::vector<arena::
                                       : finish_whole(out, result, pieces, then);
     }
     if (host()) host()->read();
-    // Who keeps the token, to reclaim the rows, keeps no memory with it.
+    let_go();
+}
+
+/// Who keeps the token, to reclaim the rows, keeps no memory with it; what has been launched does.
+void Operation::let_go() {
+    if (arena::Queue* const queue = options_.queues.compute) {
+        arena::keep(queue, std::make_shared<std::vector<GroupMean>>(std::move(groups_)));
+        arena::keep(queue, received_);
+    }
     groups_.clear();
     received_.reset();
     sent_.reset();
@@ -246,20 +268,21 @@ void Operation::find_rows() {
 void Operation::finish_whole(arena::Rows out, Result result,
                              const std::vector<arena::Columns>& pieces, const Then& then) {
     const auto sums = result == Result::change ? changes(out) : terms(out);
+    arena::Queue* const queue = options_.queues.compute;
     for (const arena::Columns piece : pieces) {
         for (const GroupPlan& group : plan_->groups) {
             if (group.local()) {
-                mean_of_rows(group, local_rows(group), piece, out, options_.codec);
+                mean_of_rows(group, local_rows(group), piece, out, options_.codec, queue);
             } else if (on_host(group) && !in_chunks(group)) {
                 mean_of_rows(group, host()->rows_of(group, before()), piece, out, options_.codec);
             }
         }
-        for (const GroupMean& group : groups_) group.copy_to(out, piece);
+        for (const GroupMean& group : groups_) group.copy_to(out, piece, queue);
         for (const HostMean& group : host_groups_) group.copy_to(out, piece);
         if (result == Result::change) {
-            arena::weighted_changes(sums, out, piece);
+            arena::weighted_changes(sums, out, piece, queue);
         } else if (plan_->has_terms) {
-            arena::weighted_means(sums, out, piece);
+            arena::weighted_means(sums, out, piece, queue);
         }
         if (then) then(piece);
     }

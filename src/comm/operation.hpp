@@ -36,6 +36,8 @@ public:
         /// Where not null, rows go this way wherever it leads, from x itself if they travel as they
         /// are. Only means in place are written to x; else `finish` writes elsewhere.
         std::shared_ptr<InPlace> host = nullptr;
+        /// Where rows are computed, and what is sent is made of them. Not with a codec, nor `host`.
+        arena::Queues queues = {};
     };
 
     enum class Result : uint8_t { average, change };
@@ -69,6 +71,8 @@ private:
     void encode_rows();
     void begin_rows();
     void begin_library();
+    std::unique_ptr<Transfer> send(const std::vector<Message>& out, const std::vector<Message>& in);
+    void let_go();
     void start_groups(void (GroupMean::*list)(int, std::vector<Message>&, std::vector<Message>&));
     bool advance_groups();
     bool advance_in_place();

@@ -47,7 +47,8 @@ struct StepSpec {
     uint64_t seed = 1;                              ///< of neighbours that the algorithm draws
 };
 
-/// Calls its argument for each range of columns, once, when the gradients are complete there.
+/// Calls its argument for each range of columns, once, when the gradients are complete there. The
+/// host computes them: nothing else touches x or g meanwhile, but for what that argument starts.
 using Gradients = std::function<void(const std::function<void(arena::Columns)>& ready)>;
 
 /// Iterations [begin, end) of an asynchronous algorithm in virtual time: all replicas wait for each
@@ -155,6 +156,8 @@ private:
     Timers timers_;
     Probe probe_;
     Control control_;
+    arena::Queue* queue_;
+    const arena::Placed<double> no_decay_;
     arena::StateTable* table_ = nullptr;
     arena::Rows g_;
     Distillation distillation_;

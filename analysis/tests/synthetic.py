@@ -54,16 +54,21 @@ class Plan:
     spread: float | None = None  # how far the replicas lie apart, in place of the graph's
 
 
-def measures(a: np.ndarray) -> dict[str, float]:
-    """The four measures of one tensor's norms a[n], as the format defines them."""
-    n, mean = len(a), a.mean()
-    q1, q3 = np.percentile(a, 25), np.percentile(a, 75)
-    gini = sum(abs(x - y) for x in a for y in a)
+def measures(a: np.ndarray) -> dict[str, np.ndarray]:
+    """The four measures [J, T] of the tensors' norms a[J, n, T], as the format defines them; 0
+    where the denominator is 0."""
+    n, mean = a.shape[1], a.mean(axis=1)
+    q1, q3 = np.percentile(a, (25, 75), axis=1) if a.size else (mean, mean)
+    gini = sum(abs(a - a[:, [i]]).sum(axis=1) for i in range(n))
+
+    def over(x, y):
+        return np.divide(x, y, out=np.zeros_like(mean), where=y != 0)
+
     return {
-        "gini": gini / (2 * n * n * mean) if mean else 0.0,
-        "index_of_dispersion": a.var() / mean if mean else 0.0,
-        "coefficient_of_variation": a.std() / mean if mean else 0.0,
-        "quartile_coefficient": (q3 - q1) / (q3 + q1) if q3 + q1 else 0.0,
+        "gini": over(gini, 2 * n * n * mean),
+        "index_of_dispersion": over(a.var(axis=1), mean),
+        "coefficient_of_variation": over(a.std(axis=1), mean),
+        "quartile_coefficient": over(q3 - q1, q3 + q1),
     }
 
 
@@ -142,13 +147,10 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
     }
     J = I if plan.norms else 0
     Q = I if plan.variance else 0
-    found = [[measures(norm[j, :, k].astype("f8")) for k in range(T)] for j in range(J)]
     out |= {
         "parameters/iteration": t.astype("i8"),
         "parameters/norm": norm[:J],
-        **{f"parameters/{m}": np.array([[c[m] for c in row] for row in found]).reshape(J, T)
-           for m in ("gini", "index_of_dispersion", "coefficient_of_variation",
-                     "quartile_coefficient")},
+        **{f"parameters/{m}": found for m, found in measures(norm[:J].astype("f8")).items()},
         "parameters/update_norm": rng.random((I, n)).astype(f),
         "parameters/gradient_norm": rng.random((I, n)).astype(f),
         "parameters/variance_iteration": t[:Q].astype("i8"),

@@ -22,6 +22,10 @@ CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "im
        "optimizer": {"type": "sgd", "lr": 0.02}, "length": {"iterations": 100},
        "profile": {"every": {"iterations": 3}},
        "evaluate": {"every": {"iterations": 50}}, "checkpoint": {"every": {"iterations": 10}}}
+# Few iterations, and those of runs that are to be stopped sleep, so that the signal comes in time.
+SLOWED = {"delays": [{"seconds": 0.003}]}
+STOPPED = {**CNN, "length": {"iterations": 60}, "evaluate": {"every": {"iterations": 30}},
+           "checkpoint": {"every": {"iterations": 6}}}
 STATES = {  # every kind of state
     "momentum, random sequence": {"optimizer": {"type": "sgd", "lr": 0.02, "momentum": 0.9},
                                   "graph": "random_matching"},
@@ -39,7 +43,7 @@ STATES = {  # every kind of state
                                  "graph": {"type": "star", "weights": "column"}},
     "public copies, keyed noise": {"algorithm": "beer", "message": {"type": "qsgd", "bits": 4}},
     "linearised anew": {"algorithm": {"type": "ntk_dfl", "steps": 4, "candidates": 2},
-                        "model": {"type": "mlp", "hidden": [2]}, "length": {"iterations": 80},
+                        "model": {"type": "mlp", "hidden": [2]}, "length": {"iterations": 48},
                         "data": {"type": "shapes", "train": 120, "test": 24, "batch_size": 2},
                         "graph": {"type": "epidemic", "degree": 2}},
     "vectors of links": {"algorithm": "powergossip"},
@@ -59,12 +63,12 @@ STATES = {  # every kind of state
                  "target": str(ROOT / "README.md"), "batch_size": {"tokens": 150},
                  "accumulate": 2, "limit": {"train": None, "test": 4}},
         "label_smoothing": 0.1, "optimizer": {"type": "adam", "lr": 0.002}},
-    "batch norm": {"model": "resnet20", "replicas": 2, "length": {"iterations": 24},
+    "batch norm": {"model": "resnet20", "replicas": 2, "length": {"iterations": 16},
                    "checkpoint": {"every": {"iterations": 2}}},
     "batch norm, dropout, top-5": {
         "model": {"type": "densenet", "depth": 10, "growth": 4, "dropout": 0.2}, "replicas": 3,
         "evaluate": {"every": {"iterations": 10}, "metrics": ["top5"]},
-        "length": {"iterations": 40}, "checkpoint": {"every": {"iterations": 4}}},
+        "length": {"iterations": 24}, "checkpoint": {"every": {"iterations": 3}}},
 }
 
 
@@ -100,13 +104,11 @@ SEED = int(os.environ.get("DBENCH_TEST_SEED", "0"))
 
 @pytest.fixture(scope="module")
 def wholes(shared):
-    return Together(shared, "whole", {state: {**CNN, **STATES[state]} for state in STATES})
+    return Together(shared, "whole", {state: {**STOPPED, **STATES[state]} for state in STATES})
 
 
-@pytest.mark.parametrize("state", STATES)
-def test_goes_on_to_the_bit(dbench, wholes, state):
-    spec, whole = wholes.specs[state], wholes.result(state)
-    path = str(dbench.folder / "parts.h5")
+def stopped(dbench, state, spec, path):
+    """Begins a run and stops it again and again; why it ended, in order."""
     generator = np.random.default_rng([len(state), SEED])
     asked = [signal.SIGUSR1, signal.SIGTERM][generator.integers(2)]
     stops = [asked, signal.SIGKILL] + list(
@@ -126,9 +128,47 @@ def test_goes_on_to_the_bit(dbench, wholes, state):
                     number).name.encode() in file.attrs["error"]
                 assert len(file["iterations/iteration"]) == generations(path)[-1]
     assert len(reasons) >= 2
-    dbench("run", spec, "--output", path, "--quiet", "--resume",
-           ranks=None if state == "virtual time" else min(
-               3, int(read(whole, "ranks/first_replica").size) + 1))
+    return reasons
+
+
+def on_one_rank(state):
+    return state == "virtual time"   # or its ranks would be their own clocks
+
+
+class Parts:
+    """Every state's run stopped again and again, and then gone on with to its end."""
+
+    def __init__(self, dbench):
+        self.dbench, self.reasons = dbench, {}
+        self.runs = {alone: Together(dbench, f"parts-{alone}", {
+            state: {**STOPPED, **STATES[state], **({} if alone else SLOWED)}
+            for state in STATES if on_one_rank(state) == alone},
+            begun=self.begin) for alone in (False, True)}
+
+    def begin(self, state, spec, path):
+        try:
+            self.reasons[state] = stopped(self.dbench, state, spec, path)
+        except AssertionError as error:
+            self.reasons[state] = error
+
+    def result(self, state):
+        """The file, and why each of its parts but the last ended."""
+        alone = on_one_rank(state)
+        path = self.runs[alone].result(state, ranks=None if alone else 2)
+        if isinstance(self.reasons[state], AssertionError):
+            raise self.reasons[state]
+        return path, self.reasons[state]
+
+
+@pytest.fixture(scope="module")
+def parts(shared):
+    return Parts(shared)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_goes_on_to_the_bit(wholes, parts, state):
+    """Stopped on one rank, gone on with to the end on two."""
+    (path, reasons), whole = parts.result(state), wholes.result(state)
     assert differences(whole, path) == []
     with h5py.File(path) as file, h5py.File(whole) as reference:
         segments = {name: list(file["segments"][name][()]) for name in file["segments"]}
@@ -141,7 +181,7 @@ def test_goes_on_to_the_bit(dbench, wholes, state):
 
 
 def test_goes_on_with_other_ranks(dbench):
-    spec = dbench.spec({**CNN, "algorithm": "qg_dsgdm", "length": {"iterations": 160}})
+    spec = dbench.spec({**CNN, **SLOWED, "algorithm": "qg_dsgdm", "length": {"iterations": 80}})
     whole = dbench.run(spec, "whole.h5", ranks=2)
     path = str(dbench.folder / "parts.h5")
     # mpirun passes SIGUSR1 on; after a SIGTERM it kills the ranks by itself.
@@ -150,7 +190,7 @@ def test_goes_on_with_other_ranks(dbench):
     dbench("run", spec, "--output", path, "--quiet", "--resume", ranks=1)
     assert differences(whole, path) == []
     times = read(path, "iterations/step_time")
-    assert times.shape == (160, 4)
+    assert times.shape == (80, 4)
     assert np.isfinite(times[:, 0]).all() and np.isnan(times[0, 2:]).all() and np.isnan(
         times[-1, 1:]).all()
 
@@ -159,15 +199,20 @@ def test_two_generations_are_kept_and_a_damaged_one_is_passed_over(dbench):
     spec = dbench.spec({**CNN, "length": {"iterations": 45}})
     whole = dbench.run(spec, "whole.h5")
     assert generations(whole) == [30, 40]
+    specs, paths = [], []
     for name, damage in {"bits": lambda p: flip(p),
                          "cut": lambda p: os.truncate(p, os.path.getsize(p) // 2),
                          "gone": os.remove}.items():
         for part in ("part-0.bin", "manifest.json"):
-            path = unfinished(whole, str(dbench.folder / f"{name}-{part}.h5"))
-            damage(os.path.join(folder(path), "40", part))
-            done = dbench("run", spec, "--output", path, "--resume")
-            assert "passed over" in done.stderr and "iteration 30" in done.stderr, done.stderr
-            assert differences(whole, path) == []
+            specs.append(dbench.spec({**CNN, "length": {"iterations": 45},
+                                      "name": f"{name}-{part}"}, f"{name}-{part}.json"))
+            paths.append(unfinished(whole, str(dbench.folder / f"{name}-{part}.h5")))
+            damage(os.path.join(folder(paths[-1]), "40", part))
+    done = dbench("run", *specs, "--output", dbench.folder, "--resume")
+    for said in ("passed over", "going on from iteration 30"):
+        assert done.stderr.count(said) == len(specs), done.stderr
+    for path in paths:
+        assert differences(whole, path) == []
 
 
 def test_damaged_generations_neither_cost_a_result_nor_outlive_whole_ones(dbench):
@@ -233,44 +278,63 @@ ELASTIC = {"replicas": 4, "model": "mlp", "implementation": None, "algorithm": "
            "checkpoint": {"every": {"iterations": 10}}}
 
 
+OF_24 = {"data": {**ELASTIC["data"], "batch_size": {"global": 24}}}
+LAZY = {"graph": {"type": "ring", "lazy": 0.5}, **OF_24}
+ALIKE = [(8, "clone"), (6, "clone"), (2, "merge"), (3, "merge")]
+UNLIKE = [(8, "clone"), (2, "merge")]
+CORRECTIONS = {
+    "tracking": {"algorithm": "gradient_tracking", **OF_24},
+    "diffusion": {"algorithm": "exact_diffusion", **OF_24},
+    "d2": {"algorithm": "d2", **LAZY},
+    "d2 relay": {"algorithm": {"type": "d2", "form": "relay"}, **LAZY}}
+BEFORE = {
+    "alike": {"algorithm": "centralized", "graph": None, **OF_24,
+              "optimizer": {"type": "adam", "lr": 0.002}},
+    "unlike": {"init": "independent", "optimizer": {"type": "sgd", "lr": 1e-30},
+               "precision": "float64"},
+    "a batch each": {"data": {**ELASTIC["data"], "batch_size": 8}},
+    "relays": {"algorithm": "relaysgd", "graph": "path"},
+    "vectors": {"algorithm": "powergossip"},
+    **CORRECTIONS}
+TAKEN = [*(("alike", *case) for case in ALIKE), *(("unlike", *case) for case in UNLIKE),
+         *((name, *case) for name in CORRECTIONS for case in UNLIKE)]
+
+
 class Elastic:
-    """Runs of ELASTIC with changes, each made once, that others go on from."""
+    """Runs of ELASTIC with 4 replicas, and what became of them with others from iteration 20."""
 
-    def __init__(self, folder):
-        self.folder, self.made = folder, {}
+    def __init__(self, dbench):
+        self.wholes = Together(dbench, "before", {name: {**ELASTIC, **changes}
+                                                  for name, changes in BEFORE.items()})
+        self.taken = Together(dbench, "taken", {
+            (name, replicas, policy): {
+                **ELASTIC, **BEFORE[name], "replicas": replicas,
+                "checkpoint": {**ELASTIC["checkpoint"], "replicas": policy}}
+            for name, replicas, policy in TAKEN},
+            begun=lambda case, spec, path: unfinished(self.wholes.result(case[0]), path))
 
-    def whole(self, dbench, changes):
-        spec = dbench.spec({**ELASTIC, **changes})
-        key = json.dumps(changes)
-        if key not in self.made:
-            self.made[key] = str(self.folder / f"{len(self.made)}.h5")
-            dbench("run", spec, "--output", self.made[key], "--quiet")
-        return spec, self.made[key]
+    def result(self, *case):
+        return self.taken.result(case, ranks=2)
 
-    def go_on(self, dbench, changes, replicas, policy, expect=0, ranks=None):
-        """One taken up again at iteration 20 with other replicas; its file, or what is said."""
-        spec, whole = self.whole(dbench, changes)
-        path = unfinished(whole, os.path.join(tempfile.mkdtemp(dir=dbench.folder), "parts.h5"))
-        done = dbench("run", spec, "--output", path, "--resume", "--set", f"/replicas={replicas}",
-                      "--set", f"/checkpoint/replicas={policy}", ranks=ranks, expect=expect)
-        return done.stderr if expect else path
+    def refused(self, dbench, name, replicas, policy):
+        """What is said where one is to go on with other replicas."""
+        path = unfinished(self.wholes.result(name),
+                          os.path.join(tempfile.mkdtemp(dir=dbench.folder), "parts.h5"))
+        return dbench("run", self.wholes.specs[name], "--output", path, "--resume", "--set",
+                      f"/replicas={replicas}", "--set", f"/checkpoint/replicas={policy}",
+                      expect=2).stderr
 
 
 @pytest.fixture(scope="module")
-def elastic(tmp_path_factory):
-    return Elastic(tmp_path_factory.mktemp("elastic"))
+def elastic(shared):
+    return Elastic(shared)
 
 
-@pytest.mark.parametrize("replicas, policy",
-                         [(8, "clone"), (6, "clone"), (2, "merge"), (3, "merge")])
-def test_goes_on_with_other_replicas(dbench, elastic, replicas, policy):
+@pytest.mark.parametrize("replicas, policy", ALIKE)
+def test_goes_on_with_other_replicas(elastic, replicas, policy):
     """Equal replicas whose gradients are averaged do not care how many they are: the same training,
     to rounding."""
-    changes = {"algorithm": "centralized", "graph": None,
-               "data": {**ELASTIC["data"], "batch_size": {"global": 24}},
-               "optimizer": {"type": "adam", "lr": 0.002}}
-    _, whole = elastic.whole(dbench, changes)
-    path = elastic.go_on(dbench, changes, replicas, policy, ranks=2)
+    whole, path = elastic.wholes.result("alike"), elastic.result("alike", replicas, policy)
     for name in ("evaluations/mean_loss", "iterations/epoch", "iterations/lr",
                  "iterations/iteration"):
         assert np.allclose(read(path, name), read(whole, name), rtol=1e-4), name
@@ -283,14 +347,10 @@ def test_goes_on_with_other_replicas(dbench, elastic, replicas, policy):
     assert b"4 became %d by %s" % (replicas, policy.encode()) in list(read(path, "events/text"))
 
 
-UNLIKE = {"init": "independent", "optimizer": {"type": "sgd", "lr": 1e-30},
-          "precision": "float64"}
-
-
-@pytest.mark.parametrize("replicas, policy", [(8, "clone"), (2, "merge")])
-def test_other_replicas_keep_the_mean(dbench, elastic, replicas, policy):
+@pytest.mark.parametrize("replicas, policy", UNLIKE)
+def test_other_replicas_keep_the_mean(elastic, replicas, policy):
     """Nothing is learnt, unlike replicas mix on a ring: the mean model stays what it was."""
-    path = elastic.go_on(dbench, UNLIKE, replicas, policy, ranks=2)
+    path = elastic.result("unlike", replicas, policy)
     losses = read(path, "evaluations/mean_loss")
     assert np.allclose(losses, losses[0], rtol=1e-9, atol=0)
     distance = read(path, "parameters/consensus_distance")
@@ -303,31 +363,24 @@ def test_other_replicas_keep_the_mean(dbench, elastic, replicas, policy):
 
 
 def test_other_replicas_need_a_global_batch_and_no_messages(dbench, elastic):
-    def refused(changes, policy="merge"):
-        return elastic.go_on(dbench, changes, 2, policy, expect=2)
-
-    said = refused({"data": {**ELASTIC["data"], "batch_size": 8}})
+    said = elastic.refused(dbench, "a batch each", 2, "merge")
     assert "/data/batch_size" in said and "global" in said, said
-    said = refused({"algorithm": "relaysgd", "graph": "path"})
+    said = elastic.refused(dbench, "relays", 2, "merge")
     assert "relaysgd" in said and "messages" in said, said
-    said = refused({"algorithm": "powergossip"})
+    said = elastic.refused(dbench, "vectors", 2, "merge")
     assert "powergossip" in said and "messages" in said, said
-    assert "/checkpoint/replicas" in refused(UNLIKE, "clone")
+    assert "/checkpoint/replicas" in elastic.refused(dbench, "unlike", 2, "clone")
 
 
-@pytest.mark.parametrize("changes", [
-    {"algorithm": "gradient_tracking"}, {"algorithm": "exact_diffusion"},
-    {"algorithm": "d2", "graph": {"type": "ring", "lazy": 0.5}},
-    {"algorithm": {"type": "d2", "form": "relay"}, "graph": {"type": "ring", "lazy": 0.5}}])
-def test_corrections_that_rest_on_means_refuse_uneven_copies(dbench, elastic, changes):
+@pytest.mark.parametrize("name", CORRECTIONS)
+def test_corrections_that_rest_on_means_refuse_uneven_copies(dbench, elastic, name):
     """Of 4 replicas, 6 would hold two once and two twice: mean(y) = mean(g) would be gone for
     good."""
-    changes = {**changes, "data": {**ELASTIC["data"], "batch_size": {"global": 24}}}
-    said = elastic.go_on(dbench, changes, 6, "clone", expect=2)
+    said = elastic.refused(dbench, name, 6, "clone")
     assert "/replicas" in said and "means" in said and "8" in said, said
-    assert "means" in elastic.go_on(dbench, changes, 3, "merge", expect=2)
-    elastic.go_on(dbench, changes, 8, "clone")
-    elastic.go_on(dbench, changes, 2, "merge")
+    assert "means" in elastic.refused(dbench, name, 3, "merge")
+    for replicas, policy in UNLIKE:
+        elastic.result(name, replicas, policy)
 
 
 def test_time_goes_on_over_restarts(dbench):
@@ -369,7 +422,7 @@ def test_a_checkpoint_that_does_not_fit_the_disk_costs_only_itself(dbench):
 
 
 def test_a_job_queued_again_goes_on_though_its_host_cannot_be_asked(dbench):
-    spec, path = dbench.spec(CNN, ), str(dbench.folder / "parts.h5")
+    spec, path = dbench.spec({**STOPPED, **SLOWED}), str(dbench.folder / "parts.h5")
     dbench.environment["SLURM_JOB_ID"] = "77"
     assert interrupt(dbench, spec, path, signal.SIGKILL)[0] == -signal.SIGKILL
     dbench("doctor", path)  # clears the mark, so that this can be changed:

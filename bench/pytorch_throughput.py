@@ -26,6 +26,8 @@ CASES = {
     "resnet50": ({}, [3, 64, 64], 1000, 16, 1),
     "densenet": ({}, [3, 32, 32], 10, 16, 1),
     "lstm": ({"hidden": 200, "dropout": 0.2}, [35], 10000, 8, 1),
+    "transformer": ({"width": 128, "heads": 4, "layers": 2, "hidden": 512, "dropout": 0}, [2, 16],
+                    4000, 64, 1),
 }
 
 torch.set_num_threads(1)
@@ -36,9 +38,9 @@ name = words[1] if len(words) > 1 else "resnet20"
 options, shape, classes, batch, steps = CASES[name]
 
 model = MODELS[name](shape, classes, **options).train()
-if len(shape) == 1:
-    inputs = torch.randint(classes, (batch, *shape))
-    labels = torch.randint(classes, (inputs.numel(),))
+if len(shape) < 3:      # texts, or pairs of sentences: tokens from 3 on are no marks of them
+    inputs = torch.randint(3, classes, (batch, *shape))
+    labels = torch.randint(classes, (batch * shape[-1],))
 else:
     inputs, labels = torch.randn(batch, *shape), torch.randint(classes, (batch,))
     if not plain:

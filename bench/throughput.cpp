@@ -40,6 +40,13 @@ const Case kCases[] = {
     {"resnet50", R"("resnet50")", {3, 64, 64}, 1000, 16},
     {"densenet", R"("densenet")", {3, 32, 32}, 10, 16},
     {"lstm", R"({"type": "lstm", "hidden": 200, "dropout": 0.2})", {35}, 10000, 8, true},
+    {"transformer",
+     R"({"type": "transformer", "width": 128, "heads": 4, "layers": 2, "hidden": 512,
+         "dropout": 0})",
+     {2, 16},
+     4000,
+     64,
+     true},
 };
 
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -82,10 +89,14 @@ int main(int argc, char** argv) {
     batch.shape.insert(batch.shape.end(), found->shape.begin(), found->shape.end());
     batch.order = model->order();
     batch.tokens = found->tokens;
-    const torch::Tensor inputs = found->tokens
-                                     ? torch::randint(found->classes, batch.shape, torch::kInt64)
-                                     : torch::randn(batch.shape);
-    batch.terms = found->tokens ? inputs.numel() : batch.count;
+    // Tokens that stand for text, so sentences without padding.
+    const torch::Tensor inputs = found->tokens ? torch::randint(data::kEndToken + 1, found->classes,
+                                                                batch.shape, torch::kInt64)
+                                               : torch::randn(batch.shape);
+    batch.terms = found->tokens ? batch.count * found->shape.back() : batch.count;
+    if (found->shape.size() == 2) {
+        batch.row_terms.assign(static_cast<size_t>(batch.count), found->shape.back());
+    }
     const torch::Tensor labels = torch::randint(found->classes, {batch.terms}, torch::kInt64);
     batch.inputs = inputs.data_ptr();  // random numbers: the same in any memory order
     batch.labels = labels.data_ptr<int64_t>();

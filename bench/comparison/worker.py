@@ -28,15 +28,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "pytorch"
 
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
-from torch_models import Mlp, ResNet20  # noqa: E402
+from torch_models import MODELS  # noqa: E402
 
 SHAPE, CLASSES = [3, 32, 32], 10
 
 
 def model_and_format(name, hidden):
     if name == "mlp":
-        return Mlp(SHAPE, CLASSES, hidden), torch.contiguous_format
-    return ResNet20(SHAPE, CLASSES), torch.channels_last
+        return MODELS["mlp"](SHAPE, CLASSES, hidden), torch.contiguous_format
+    return MODELS["resnet20"](SHAPE, CLASSES), torch.channels_last
 
 
 def optimizer_of(parameters, given):

@@ -6,20 +6,19 @@ namespace dbench::algorithms {
 
 void Step::update(arena::Rows out, arena::Rows base, arena::Rows at, arena::Columns columns) {
     const TimedScope scope(timers, Time::update);
-    optimizer.step(out, base, at, g, columns, numbers, probe.squared_update());
+    optimizer.step(out, base, at, g, columns, numbers, probe.squared_update(), queue);
 }
 
 void Step::decay(arena::Columns columns) {
     const TimedScope scope(timers, Time::update);
-    optimizer.add_decay(g, x, columns);
+    optimizer.add_decay(g, x, columns, queue);
 }
 
 void Step::descend(arena::Rows out, arena::Rows base, arena::Rows direction,
                    arena::Columns columns) {
     const TimedScope scope(timers, Time::update);
-    const std::vector<double> none(layout.tensors().size());
     arena::sgd_update(layout, out, base, base, direction, {}, columns,
-                      {numbers.lr, 0.0, false, none}, probe.squared_update());
+                      {numbers.lr, 0.0, false, no_decay}, probe.squared_update(), queue);
 }
 
 void Step::combine(arena::Rows out, std::initializer_list<Scaled> terms, arena::Columns columns) {
@@ -33,17 +32,22 @@ void Step::combine(arena::Rows out, std::initializer_list<Scaled> terms, arena::
 void Step::combine(arena::Rows out, const std::vector<std::vector<arena::Term>>& terms,
                    arena::Columns columns) {
     const TimedScope scope(timers, Time::update);
-    arena::weighted_sums(terms, out, columns);
+    arena::weighted_sums(terms, out, columns, queue);
 }
 
 void Step::copy(arena::Rows from, arena::Rows to, arena::Columns columns) {
     const TimedScope scope(timers, Time::update);
-    arena::copy(from, to, columns);
+    arena::copy(from, to, columns, queue);
 }
 
 comm::Token Step::start_mix(arena::Rows rows, arena::Columns columns, comm::Stay stay) {
     const TimedScope scope(timers, Time::exchange);
     return exchange.start_mix(round, rows, columns, stay);
+}
+
+comm::Token Step::start_next_mix(arena::Rows rows, arena::Columns columns, comm::Stay stay) {
+    const TimedScope scope(timers, Time::exchange);
+    return exchange.start_mix(next_round.value(), rows, columns, stay);
 }
 
 void Step::reclaim(const comm::Token& token) {
@@ -79,6 +83,7 @@ void Step::mix(arena::Rows rows, arena::Rows out) {
 
 void Step::distil(arena::Rows teacher, int64_t of, double temperature) {
     DBENCH_EXPECT(distillation != nullptr);
+    wait("students and teachers");
     distillation(x, teacher, of, temperature);
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,11 @@ struct Step {
     arena::StateTable& state;
     const Distillation& distillation;
     const Linearisation& linearisation;
+    const arena::Placed<double>& no_decay;  ///< per tensor [T], all 0
+    arena::Queue* queue = nullptr;          ///< where x and g are computed; see wait
+    /// That of the following iteration, if what it sends may leave as soon as it is there: its
+    /// round is known now, and nothing is measured before its exchange.
+    std::optional<graphs::Round> next_round = {};
     int more_rounds = 0;  ///< averagings beside the first, see mix_again
 
     /// out = base - lr d(g, at), in `columns`.
@@ -62,11 +68,16 @@ struct Step {
     void combine(arena::Rows out, const std::vector<std::vector<arena::Term>>& terms,
                  arena::Columns columns);  ///< terms per row
     void copy(arena::Rows from, arena::Rows to, arena::Columns columns);
+    /// For algorithms that touch elements themselves: returns once all that was asked for has been
+    /// computed, at once without a queue. `why`: what they touch.
+    void wait(const char* why) { arena::finish(queue, why); }
 
     /// Rows that stay until they are reclaimed may be read in place, see Exchange; W times them
     /// then goes elsewhere.
     comm::Token start_mix(arena::Rows rows, arena::Columns columns,
                           comm::Stay stay = comm::Stay::until_finish);
+    /// The same in the next round, which there is.
+    comm::Token start_next_mix(arena::Rows rows, arena::Columns columns, comm::Stay stay);
     void reclaim(const comm::Token& token);
     bool moved(const comm::Token& token);  ///< whether finishing it would not wait
     void finish_mix(const comm::Token& token, arena::Rows out);

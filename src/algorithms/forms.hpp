@@ -127,25 +127,42 @@ protected:
 /// Averaging of whole rows into others, by tiles: while one is added the next ones move.
 class TiledMix {
 public:
+    /// Does nothing where the rows have been sent ahead.
     void start(Step& step, arena::Rows rows, comm::Stay stay = comm::Stay::until_finish) {
+        if (!pending_.empty()) return;
         for (const arena::Columns columns : step.layout.tiles(step.layout.all())) {
             pending_.push_back({step.start_mix(rows, columns, stay), columns});
         }
     }
+    using Then = std::function<void(arena::Columns)>;
     /// out = W times the rows; `then` is called with the columns of each piece that is there. Rows
     /// that stay are lent until the next finish writes where they are.
-    void finish(Step& step, arena::Rows out, const std::function<void(arena::Columns)>& then) {
+    void finish(Step& step, arena::Rows out, const Then& then = nullptr) {
+        finish(step, out, then, [](const Bucket&) {});
+    }
+    /// The same, after which `out` are the rows of the next round: each tile leaves when `then` has
+    /// completed it, so that the network need not wait for the others.
+    void finish_and_send(Step& step, arena::Rows out, comm::Stay stay, const Then& then) {
+        std::vector<Bucket> next;
+        finish(step, out, then, [&](const Bucket& bucket) {
+            next.push_back({step.start_next_mix(out, bucket.columns, stay), bucket.columns});
+        });
+        pending_ = std::move(next);
+    }
+
+private:
+    void finish(Step& step, arena::Rows out, const Then& then,
+                const std::function<void(const Bucket&)>& finished) {
         for (const Bucket& bucket : pending_) {
             lent_.reclaim_next(step);
             step.finish_mix(bucket.token, out, then);
+            finished(bucket);
         }
         for (const Bucket& bucket : pending_) lent_.add(bucket);
         lent_.turn();
         pending_.clear();
     }
-    void finish(Step& step, arena::Rows out) { finish(step, out, nullptr); }
 
-private:
     std::vector<Bucket> pending_;
     Lent lent_;
 };

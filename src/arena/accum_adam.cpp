@@ -18,8 +18,8 @@ void accum_adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows 
     DBENCH_EXPECT(adam.decay.size() == layout.tensors().size());
     const int64_t k = (adam.step + numbers.window - 1) / numbers.window;
     const bool closes = adam.step % numbers.window == 0;
-    count_update(base, at, adam.decay, columns, 3, closes ? 3 : 1);
-    const SegmentGrid grid(layout, out.count, columns, squared_update);
+    count_update(base, at, adam.decay.values(), columns, 3, closes ? 3 : 1);
+    const SegmentGrid grid(layout, out.count, columns, squared_update, queue);
     const auto accesses = [&] {
         return closes ? touched(grid, {base, at, gradient}, {out, first, second, accumulated})
                       : touched(grid, {base, at, gradient, first, second}, {out, accumulated});
@@ -35,7 +35,7 @@ void accum_adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows 
             .second = second,
             .accumulated = accumulated,
             .rule = AdamRule<T>(adam, k),
-            .decay = adam.decay.data(),
+            .decay = adam.decay.on(queue),
             .part = static_cast<T>(1.0 / static_cast<double>(numbers.window)),
             .closes = closes,
         };

@@ -14,8 +14,8 @@ void adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradie
     DBENCH_EXPECT(out.count == first.count && out.count == second.count && numbers.step >= 1);
     DBENCH_EXPECT(numbers.decay.size() == layout.tensors().size());
     const int64_t state = largest.count > 0 ? 3 : 2;
-    count_update(base, at, numbers.decay, columns, state, state);
-    const SegmentGrid grid(layout, out.count, columns, squared_update);
+    count_update(base, at, numbers.decay.values(), columns, state, state);
+    const SegmentGrid grid(layout, out.count, columns, squared_update, queue);
     const auto accesses = [&] {
         return touched(grid, {base, at, gradient}, {out, first, second, largest});
     };
@@ -30,7 +30,7 @@ void adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradie
             .second = second,
             .largest = largest,
             .rule = AdamRule<T>(numbers, numbers.step),
-            .decay = numbers.decay.data(),
+            .decay = numbers.decay.on(queue),
         };
         launch(queue, "adam_update", body, accesses);
     });

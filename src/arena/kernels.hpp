@@ -50,14 +50,14 @@ void find_nonfinite(Rows rows, Columns columns, std::span<uint8_t> found);
 struct SgdNumbers {
     double lr, momentum;
     bool nesterov;
-    std::span<const double> decay;  ///< per tensor [T], coupled: g += decay * at
+    Placed<double> decay;  ///< per tensor [T], coupled: g += decay * at
 };
 struct AdamNumbers {
     double lr, beta1, beta2, eps;
-    int64_t step;                   ///< 1 for the first update (bias correction)
-    bool decoupled;                 ///< AdamW: at is shrunk by lr * decay inside d
-    std::span<const double> decay;  ///< per tensor [T]
-    bool bias_correction = true;    ///< of both moments, which begin at 0
+    int64_t step;                 ///< 1 for the first update (bias correction)
+    bool decoupled;               ///< AdamW: at is shrunk by lr * decay inside d
+    Placed<double> decay;         ///< per tensor [T]
+    bool bias_correction = true;  ///< of both moments, which begin at 0
 };
 
 /// One fused pass: out = base - lr d(g, at), PyTorch's rules. `velocity` has no rows when momentum

@@ -36,9 +36,11 @@ void Layout::add(std::string name, std::vector<int64_t> shape, TensorKind kind) 
     }
     const int64_t offset = end_, end = offset + numel;
     const int index = static_cast<int>(tensors_.size());
+    std::vector<Segment> segments = this->segments();
     for (int64_t begin = offset; begin < end; begin += kBlock) {
-        segments_.push_back({begin, std::min(begin + kBlock, end), index});
+        segments.push_back({begin, std::min(begin + kBlock, end), index});
     }
+    segments_ = std::move(segments);
     tensors_.push_back({std::move(name), std::move(shape), kind, numel, offset});
     end_ = round_up(end, kColumnAlignment);
     numel_ += numel;
@@ -63,14 +65,13 @@ std::pair<int, int> Layout::segments_in(Columns columns) const {
     const auto starts_before = [](const Segment& segment, int64_t column) {
         return segment.begin < column;
     };
-    const auto first =
-        std::lower_bound(segments_.begin(), segments_.end(), columns.begin, starts_before);
-    const auto last = std::lower_bound(first, segments_.end(), columns.end, starts_before);
+    const auto begin = segments().begin(), end = segments().end();
+    const auto first = std::lower_bound(begin, end, columns.begin, starts_before);
+    const auto last = std::lower_bound(first, end, columns.end, starts_before);
     // An end inside a segment would give its sum to two ranges, or to none.
-    DBENCH_EXPECT(first == segments_.begin() || std::prev(first)->end <= columns.begin);
+    DBENCH_EXPECT(first == begin || std::prev(first)->end <= columns.begin);
     DBENCH_EXPECT(last == first || std::prev(last)->end <= columns.end);
-    return {static_cast<int>(first - segments_.begin()),
-            static_cast<int>(last - segments_.begin())};
+    return {static_cast<int>(first - begin), static_cast<int>(last - begin)};
 }
 
 int64_t Layout::numel_in(Columns columns) const {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "arena/placed.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {
@@ -38,7 +39,8 @@ public:
     void add(std::string name, std::vector<int64_t> shape, TensorKind kind);
 
     const std::vector<Tensor>& tensors() const { return tensors_; }
-    const std::vector<Segment>& segments() const { return segments_; }
+    const std::vector<Segment>& segments() const { return segments_.values(); }
+    const Placed<Segment>& placed_segments() const { return segments_; }
     /// P with padding: the stride of a row. Long rows are padded to a distance at which tiles of
     /// neighbouring rows fall on different lines of the first cache.
     int64_t columns() const;
@@ -60,7 +62,7 @@ public:
 
 private:
     std::vector<Tensor> tensors_;
-    std::vector<Segment> segments_;
+    Placed<Segment> segments_;
     int64_t end_ = 0;  // of the last tensor, with its padding
     int64_t numel_ = 0;
 };

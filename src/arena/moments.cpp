@@ -25,12 +25,12 @@ void combine(const Layout& layout, std::span<const Interval> leaves, Interval ro
              double* mean, double* m2, Queue* queue) {
     const auto plan = std::make_shared<const Plan<T>>(plan_tree(leaves, root), std::move(rows),
                                                       std::move(leaf_m2));
-    const SegmentGrid grid(layout, 1, columns);
+    const SegmentGrid grid(layout, 1, columns, nullptr, queue);
     const TreeMoments<T> body{
         .grid = grid,
-        .rows = plan->rows.data(),
-        .leaf_m2 = plan->m2.empty() ? nullptr : plan->m2.data(),
-        .steps = plan->tree.steps.data(),
+        .rows = placed(queue, plan, plan->rows),
+        .leaf_m2 = plan->m2.empty() ? nullptr : placed(queue, plan, plan->m2),
+        .steps = placed(queue, plan, plan->tree.steps),
         .count = static_cast<int64_t>(plan->tree.steps.size()),
         .slots = plan->tree.slots,
         .mean = mean,
@@ -49,7 +49,7 @@ void combine(const Layout& layout, std::span<const Interval> leaves, Interval ro
         for (size_t k = all.size() - 2; k < all.size(); ++k) all[k].writes = true;
         return all;
     };
-    launch(queue, "tree_moments", body, accesses, plan);
+    launch(queue, "tree_moments", body, accesses);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Ro
                     Queue* queue) {
     const double t = static_cast<double>(n.step);
     count_update(base, base, {}, columns, 2, 0);
-    const SegmentGrid grid(layout, out.count, columns, squared_update);
+    const SegmentGrid grid(layout, out.count, columns, squared_update, queue);
     const auto accesses = [&] { return touched(grid, {base, gradient, first, second}, {out}); };
     with_type(out.type, [&]<class T>() {
         const QgAdam<T> body{
@@ -36,11 +36,11 @@ void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Ro
     });
 }
 
-void qg_adam_moments(const Layout& layout, Rows before, Rows after, std::span<const double> factor,
+void qg_adam_moments(const Layout& layout, Rows before, Rows after, const Placed<double>& factor,
                      Rows first, Rows second, Columns columns, const QgAdamNumbers& n,
                      Queue* queue) {
     count_passes(first.type, columns, 4 * first.count, 2 * first.count, Kernel::update);
-    const SegmentGrid grid(layout, first.count, columns);
+    const SegmentGrid grid(layout, first.count, columns, nullptr, queue);
     const auto accesses = [&] { return touched(grid, {before, after}, {first, second}); };
     with_type(first.type, [&]<class T>() {
         const QgAdamMoments<T> body{
@@ -49,7 +49,7 @@ void qg_adam_moments(const Layout& layout, Rows before, Rows after, std::span<co
             .after = after,
             .first = first,
             .second = second,
-            .factor = factor.data(),
+            .factor = factor.on(queue),
             .beta1 = static_cast<T>(n.beta1),
             .rest1 = static_cast<T>(1 - n.beta1),
             .beta2 = static_cast<T>(n.beta2),

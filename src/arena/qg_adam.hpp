@@ -23,7 +23,7 @@ void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Ro
 
 /// With d_i = factor[i] (before - after) in row i:
 /// first <- beta1 first + (1 - beta1) d;  second <- beta2 second + (1 - beta2) d^2.
-void qg_adam_moments(const Layout& layout, Rows before, Rows after, std::span<const double> factor,
+void qg_adam_moments(const Layout& layout, Rows before, Rows after, const Placed<double>& factor,
                      Rows first, Rows second, Columns columns, const QgAdamNumbers& numbers,
                      Queue* queue = nullptr);
 

@@ -1,12 +1,14 @@
 #pragma once
 // Queues: what is launched on one runs in its order, beside the other queues. A kernel takes one;
 // without a queue it has run when its call returns, which is how the host does it. An event orders
-// launches of two queues. What a launch is given by address (rows, layout, coefficients, sums)
-// stays as it is until the launch has run.
+// launches of two queues, or the host after them; what the host does before a launch, that launch
+// finds done. Rows and sums that a launch is given by address stay where they are until it has run.
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arena/rows.hpp"
@@ -30,7 +32,7 @@ bool overlap(const Access& a, const Access& b);
 /// A kernel with its arguments.
 struct Launch {
     std::string name;
-    std::vector<Access> accesses;  ///< all that it reads and writes, but for its own plan
+    std::vector<Access> accesses;  ///< all that it reads and writes, but for what was placed
     int64_t blocks;
     /// Runs one block, in any order of them, and the iterations of its loops in an order that
     /// `order` picks.
@@ -43,13 +45,41 @@ struct Event {
     int64_t launches;
 };
 
+/// All calls may come from any thread. `why` names what a wait is for, in errors and traces.
 class Queue {
 public:
     virtual ~Queue() = default;
     virtual void launch(Launch launch) = 0;
     virtual Event record() = 0;
     /// What is launched here from now on begins after the event.
-    virtual void wait(Event event) = 0;
+    virtual void wait(Event event, const char* why) = 0;
+    /// The host waits for an event of this queue.
+    virtual void finish(Event event, const char* why) = 0;
+    /// Keeps memory until all that was launched here before has run.
+    virtual void keep(std::shared_ptr<const void> memory) = 0;
+    /// Where launches, on all queues of the device, read the `bytes` bytes at `data`, which nobody
+    /// writes any more: a copy, made at the first call and kept while others hold `owner`, and
+    /// until the launches so far have run.
+    virtual const void* place(const std::shared_ptr<const void>& owner, const void* data,
+                              int64_t bytes) = 0;
 };
+
+/// The queues of a rank; null where the host does at once what would be launched there.
+struct Queues {
+    Queue* compute = nullptr;   ///< of the step: updates, averagings, norms
+    Queue* exchange = nullptr;  ///< of what is made for messages, beside the step
+};
+
+/// What is launched on `later` from now on begins after all that is on `earlier` by now.
+inline void order(Queue* earlier, Queue* later, const char* why) {
+    if (earlier && later) later->wait(earlier->record(), why);
+}
+/// The host waits for all that is on the queue by now; then it may touch what that touches.
+inline void finish(Queue* queue, const char* why) {
+    if (queue) queue->finish(queue->record(), why);
+}
+inline void keep(Queue* queue, std::shared_ptr<const void> memory) {
+    if (queue) queue->keep(std::move(memory));
+}
 
 }  // namespace dbench::arena

@@ -15,8 +15,8 @@ void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradien
     DBENCH_EXPECT(numbers.decay.size() == layout.tensors().size());
     if (numbers.momentum == 0) velocity = {};
     const int64_t velocities = velocity.count > 0 ? 1 : 0;
-    count_update(base, at, numbers.decay, columns, velocities, velocities);
-    const SegmentGrid grid(layout, out.count, columns, squared_update);
+    count_update(base, at, numbers.decay.values(), columns, velocities, velocities);
+    const SegmentGrid grid(layout, out.count, columns, squared_update, queue);
     const auto accesses = [&] { return touched(grid, {base, at, gradient}, {out, velocity}); };
     with_type(out.type, [&]<class T>() {
         const Sgd<T> body{
@@ -29,7 +29,7 @@ void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradien
             .lr = static_cast<T>(numbers.lr),
             .momentum = static_cast<T>(numbers.momentum),
             .nesterov = numbers.nesterov,
-            .decay = numbers.decay.data(),
+            .decay = numbers.decay.on(queue),
         };
         launch(queue, "sgd_update", body, accesses);
     });

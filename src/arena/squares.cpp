@@ -11,7 +11,7 @@ DBENCH_CLONES void on_host(const Squares<double>& body) { run_blocks(body); }
 void squares(const Layout& layout, Rows rows, Columns columns, double* out, Queue* queue) {
     DBENCH_EXPECT(rows.space == Space::host);
     count_passes(rows.type, columns, rows.count, 0, Kernel::statistics);
-    const SegmentGrid grid(layout, rows.count, columns, out);
+    const SegmentGrid grid(layout, rows.count, columns, out, queue);
     const auto accesses = [&] { return touched(grid, {rows}, {}); };
     with_type(rows.type, [&]<class T>() {
         launch(queue, "squares", Squares<T>{grid, rows}, accesses);

@@ -1,5 +1,6 @@
 #include "arena/kernels/tree_sum.hpp"
 #include "arena/kernels/launch.hpp"
+#include "arena/placed.hpp"
 #include "arena/traffic.hpp"
 #include "arena/tree.hpp"
 #include "base/error.hpp"
@@ -27,8 +28,8 @@ void add(std::span<const Summand> summands, TreePlan tree, void* out, Columns co
     }
     const TreeSum<T> body{
         .form = form,
-        .rows = plan->rows.data(),
-        .steps = plan->tree.steps.data(),
+        .rows = placed(queue, plan, plan->rows),
+        .steps = placed(queue, plan, plan->tree.steps),
         .count = static_cast<int64_t>(plan->tree.steps.size()),
         .slots = plan->tree.slots,
         .out = static_cast<T*>(out),
@@ -41,7 +42,7 @@ void add(std::span<const Summand> summands, TreePlan tree, void* out, Columns co
         for (const T* row : plan->rows) all.push_back(reads(row + columns.begin, bytes));
         return all;
     };
-    launch(queue, "tree_sum", body, accesses, plan);
+    launch(queue, "tree_sum", body, accesses);
 }
 
 void add(DType type, int64_t n, std::span<const Summand> summands, void* out, Columns columns,

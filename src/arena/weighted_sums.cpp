@@ -76,10 +76,10 @@ void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, S
     const WeightedSums<T> body{
         .form = form,
         .store = store_of(*plan, out, columns),
-        .rows = plan->rows.data(),
-        .weights = plan->weights.data(),
-        .first = plan->first.data(),
-        .distinct = plan->distinct.data(),
+        .rows = placed(queue, plan, plan->rows),
+        .weights = placed(queue, plan, plan->weights),
+        .first = placed(queue, plan, plan->first),
+        .distinct = placed(queue, plan, plan->distinct),
         .sources = sources,
         .out = out,
         .columns = columns,
@@ -92,7 +92,7 @@ void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, S
         }
         return all;
     };
-    launch(queue, "weighted_sums", body, accesses, plan);
+    launch(queue, "weighted_sums", body, accesses);
 }
 
 void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, SumForm form,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -85,9 +86,13 @@ void print_text(const Setup& s, const train::Estimates& e) {
     };
     row("parameters", std::to_string(layout.numel()) + " in " +
                           std::to_string(layout.tensors().size()) + " tensors");
-    row("iterations",
-        std::to_string(e.iterations) + " (" + std::to_string(e.per_epoch) + " an epoch, of " +
-            std::to_string(e.per_epoch * s.session->plan().samples_per_iteration) + " samples)");
+    const train::Session::Load load = s.session->load();
+    const auto of_epoch = [&](double each) {
+        return std::to_string(std::llround(each * static_cast<double>(e.per_epoch)));
+    };
+    row("iterations", std::to_string(e.iterations) + " (" + std::to_string(e.per_epoch) +
+                          " an epoch, of " + of_epoch(load.samples) + " samples" +
+                          (load.tokens > 0 ? ", " + of_epoch(load.tokens) + " tokens)" : ")"));
     row("ranks", std::to_string(s.placement.ranks) + ", " + std::to_string(s.placement.count(0)) +
                      " replicas on the fullest");
     if (s.placed) row("placement", placement_text(s));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -10,7 +12,10 @@
 #include "base/text.hpp"
 #include "bench/commands.hpp"
 #include "bench/progress.hpp"
+#include "data/files.hpp"
 #include "data/photographs.hpp"
+#include "data/piece_file.hpp"
+#include "data/sets/pairs.hpp"
 
 namespace dbench::bench {
 namespace {
@@ -51,6 +56,11 @@ void print(const data::Photographs& photographs) {
                 photographs.classes.size(), photographs.digest().c_str());
 }
 
+void print(const data::BytePairs& pieces) {
+    std::printf("%lld pieces, %s\n", static_cast<long long>(pieces.size()),
+                data::digest(pieces.text()).c_str());
+}
+
 }  // namespace
 
 int command_data_pack(const PackArguments& arguments) {
@@ -76,7 +86,40 @@ int command_data_pack(const PackArguments& arguments) {
     return 0;
 }
 
+int command_data_pieces(const PiecesArguments& arguments) {
+    std::error_code ignored;
+    if (!arguments.force && fs::exists(arguments.output, ignored)) {
+        throw UserError("data pieces: " + arguments.output +
+                        " exists already: choose another file, or replace it with --force");
+    }
+    constexpr int64_t kMost = int64_t{1} << 31;
+    std::vector<std::string> lines;
+    for (const std::string& path : arguments.texts) {
+        const data::DataFile text = data::read_data_file(path, kMost, "where you have it from");
+        if (text.size > kMost) {
+            throw UserError(path + ": is longer than 2 GiB: take a part of it");
+        }
+        std::ranges::move(data::lines_of(text.bytes), std::back_inserter(lines));
+    }
+    const data::BytePairs pieces(lines, arguments.pieces);
+    try {
+        data::write_pieces(pieces, arguments.output);
+    } catch (const base::RunError& error) {
+        throw UserError(std::string("data pieces: ") + error.what());
+    }
+    if (pieces.size() < arguments.pieces) {
+        base::warn("data pieces: " + std::to_string(pieces.size()) +
+                   " pieces, as no other pair stands twice in these texts");
+    }
+    print(pieces);
+    return 0;
+}
+
 int command_data_verify(const std::string& file) {
+    if (data::holds_pieces(file)) {
+        print(data::read_pieces(file));
+        return 0;
+    }
     const auto photographs = data::packed_photographs(file);
     std::vector<uint8_t> room;
     for (int64_t k = 0; k < photographs->size(); ++k) photographs->bytes(k, room);

@@ -61,7 +61,9 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.iterations = plan.iterations;
     if (world.size() > 1) o.apart = plan.apart;
     o.evaluate_every = plan.evaluate_every;
-    o.samples_per_iteration = static_cast<double>(plan.samples_per_iteration);
+    const train::Session::Load load = s.session->load();
+    o.samples_per_iteration = load.samples;
+    o.tokens_per_iteration = load.tokens;
     o.seconds_per_iteration = s.session->seconds_per_iteration();
     o.progress = [&](const profile::Progress& p) {
         line.show(p);

@@ -47,7 +47,15 @@ struct PackArguments {
     bool force = false, quiet = false;
 };
 int command_data_pack(const PackArguments& arguments);
-/// Compares all checksums of a pack.
+struct PiecesArguments {
+    std::vector<std::string> texts;  ///< a sentence a line
+    std::string output;
+    int64_t pieces = 4000;
+    bool force = false;
+};
+/// Learns byte pairs on texts, and writes them into a file.
+int command_data_pieces(const PiecesArguments& arguments);
+/// Compares all checksums of a pack, or of a file of pieces.
 int command_data_verify(const std::string& file);
 
 int command_list(const std::string& family, bool json);

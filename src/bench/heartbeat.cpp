@@ -41,17 +41,19 @@ void Heartbeat::beat(const profile::Progress& p) {
 
 void Heartbeat::write(const char* state, const profile::Progress& p) {
     const char* job = std::getenv("SLURM_JOB_ID");
-    const Json json{{"state", state},
-                    {"iteration", p.completed},
-                    {"iterations", p.iterations},
-                    {"eta_seconds", or_null(p.seconds_left)},
-                    {"samples_per_second", or_null(p.elapsed > 0 ? p.samples_per_second : kNan)},
-                    {"loss", or_null(p.loss)},
-                    {"job", job ? job : ""},
-                    {"host", host_},
-                    {"pid", getpid()},
-                    {"seconds", base::now() - start_},
-                    {"updated", base::iso_time()}};
+    const Json json{
+        {"state", state},
+        {"iteration", p.completed},
+        {"iterations", p.iterations},
+        {"eta_seconds", or_null(p.seconds_left)},
+        {"samples_per_second", or_null(p.elapsed > 0 ? p.samples_per_second : kNan)},
+        {"tokens_per_second", or_null(p.tokens_per_second > 0 ? p.tokens_per_second : kNan)},
+        {"loss", or_null(p.loss)},
+        {"job", job ? job : ""},
+        {"host", host_},
+        {"pid", getpid()},
+        {"seconds", base::now() - start_},
+        {"updated", base::iso_time()}};
     try {
         base::replace_file("the heartbeat", path_,
                            json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");

@@ -10,6 +10,7 @@
 #include "bench/commands.hpp"
 #include "bench/memory.hpp"
 #include "comm/launcher.hpp"
+#include "data/byte_pairs.hpp"
 
 namespace {
 
@@ -50,6 +51,8 @@ Examples:
   dbench data pack imagenet/val /scratch/val.pack --force
   dbench data pack imagenet-sample sample.pack --class-by-name
   dbench data verify /scratch/train.pack     all checksums
+  dbench data pieces multi30k/train.en multi30k/train.de --pieces 10000 --output pieces.txt
+  dbench run translation.json --set data.pieces=pieces.txt
   dbench run spec.json --set data.train=/scratch/train.pack --set data.test=/scratch/val.pack)";
 
 constexpr const char* kListExamples = R"(
@@ -211,7 +214,7 @@ int dispatch(int argc, char** argv) {
     conform_command->footer(kConformExamples);
 
     auto* data_command =
-        app.add_subcommand("data", "pack photographs into one file, or verify such a file");
+        app.add_subcommand("data", "pack photographs into one file, learn byte pairs, or verify");
     data_command->require_subcommand(1);
     data_command->footer(kDataExamples);
     bench::PackArguments packing;
@@ -226,9 +229,22 @@ int dispatch(int argc, char** argv) {
     pack_command->add_flag("--force", packing.force, "replace an existing file");
     pack_command->add_flag("--quiet", packing.quiet, "no progress");
     pack_command->footer(kDataExamples);
+    bench::PiecesArguments pieces;
+    auto* pieces_command = data_command->add_subcommand(
+        "pieces", "learn byte pairs on texts of training, and write them into a file");
+    pieces_command->add_option("TEXT", pieces.texts, "files with a sentence a line")->required();
+    pieces_command->add_option("--output", pieces.output, "the file that is written")
+        ->required()
+        ->type_name("F");
+    pieces_command
+        ->add_option("--pieces", pieces.pieces, "how many, 3 marks and 256 bytes included")
+        ->capture_default_str()
+        ->check(CLI::Range(int64_t{data::BytePairs::kMerged}, int64_t{1} << 24));
+    pieces_command->add_flag("--force", pieces.force, "replace an existing file");
+    pieces_command->footer(kDataExamples);
     std::string verified;
-    auto* verify_command =
-        data_command->add_subcommand("verify", "compare all checksums of a packed file");
+    auto* verify_command = data_command->add_subcommand(
+        "verify", "compare all checksums of a packed file, or of a file of pieces");
     verify_command->add_option("FILE", verified, "the file")->required();
     verify_command->footer(kDataExamples);
 
@@ -280,6 +296,7 @@ int dispatch(int argc, char** argv) {
         return bench::command_graph(graph);
     }
     if (pack_command->parsed()) return bench::command_data_pack(packing);
+    if (pieces_command->parsed()) return bench::command_data_pieces(pieces);
     if (verify_command->parsed()) return bench::command_data_verify(verified);
     if (list_command->parsed()) return bench::command_list(list_family, list_json);
     if (doctor_command->parsed()) return bench::command_doctor(doctor_path, doctor_links);

@@ -24,7 +24,11 @@ std::string numbers_text(const profile::Progress& p) {
     add("  acc %.3f", p.accuracy);
     add("  test %.3f", p.test_accuracy);
     add("  consensus %.3g", p.consensus_distance);
-    if (p.samples_per_second > 0) add("  %.0f samples/s", p.samples_per_second);
+    if (p.tokens_per_second > 0) {
+        add("  %.0f tokens/s", p.tokens_per_second);
+    } else if (p.samples_per_second > 0) {
+        add("  %.0f samples/s", p.samples_per_second);
+    }
     return text;
 }
 

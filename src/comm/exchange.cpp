@@ -56,13 +56,17 @@ std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPla
     DBENCH_EXPECT(x.count == placement.count(world.rank()));
     DBENCH_EXPECT(x.space != arena::Space::cuda);
     const bool all = plan->groups.size() == 1 && plan->groups[0].members == placement.replicas;
-    const bool by_library =
-        all && reduction == Reduction::library && codec == arena::Codec::identity;
+    const bool by_library = all && reduction == Reduction::library && !coded();
     Operation::Options options{in_place, by_library, codec};
-    HostMemory* const memory = world.host_memory.get();
+    // What travels in 16 bits is computed by the host, wherever the rest is.
+    if (coded()) {
+        arena::finish(queues().compute, "rows that travel in 16 bits");
+    } else {
+        options.queues = queues();
+    }
+    HostMemory* const memory = queues().compute ? nullptr : world.host_memory.get();
     // Rows in 16 bits have to be written somewhere anyhow.
-    const bool readable =
-        memory && memory->shared() && (codec != arena::Codec::identity || memory->holds(x.data));
+    const bool readable = memory && memory->shared() && (coded() || memory->holds(x.data));
     if (stay == Stay::until_reclaimed && readable && !by_library && columns.count() > 0) {
         if (const auto number = memory->next()) {
             if (!host_pool) {
@@ -88,6 +92,7 @@ std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPla
 void Exchange::Impl::finish(Operation& operation, arena::Rows out, Operation::Result result,
                             const Operation::Then& then) {
     world.wait("an exchange of parameters", operation);
+    if (coded()) arena::finish(queues().compute, "rows that come from 16 bits");
     // So many columns of all rows as a second cache holds, with what they are computed from.
     constexpr int64_t kElements = 1 << 15;
     const arena::Columns columns = operation.columns();
@@ -136,7 +141,10 @@ HostMemory& Exchange::Impl::host_memory() {
     return *world.host_memory;
 }
 
+const arena::Queues& Exchange::queues() const { return impl_->queues(); }
+
 arena::Memory Exchange::readable() const {
+    if (queues().compute) return nullptr;  // what a device has, no other rank reads
     HostMemory& memory = impl_->host_memory();
     if (!memory.shared()) return nullptr;
     return [&memory](int64_t bytes) { return memory.allocate(bytes); };
@@ -238,7 +246,7 @@ void Exchange::settle() {
 
 int64_t Exchange::receive_bytes(graphs::Round round, arena::DType type) const {
     const auto plan = impl_->plan(round);
-    const bool coded = impl_->codec != arena::Codec::identity;
+    const bool coded = impl_->coded();
     int64_t rows = 0, travelling = plan->slots + (coded ? plan->rows_sent : 0);
     for (const GroupPlan& group : plan->groups) {
         if (group.local()) continue;

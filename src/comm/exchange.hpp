@@ -126,6 +126,10 @@ public:
     /// columns).
     int64_t receive_bytes(graphs::Round round, arena::DType type = arena::DType::float32) const;
 
+    /// Where this rank computes: what is exchanged is taken from `compute` and comes back there.
+    /// The host waits only for what is sent.
+    const arena::Queues& queues() const;
+
     struct Impl;
 
 private:

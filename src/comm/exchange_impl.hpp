@@ -33,6 +33,8 @@ struct Exchange::Impl {
     Contribution contribution() const {
         return codec == arena::Codec::identity ? Contribution::subtrees : Contribution::rows;
     }
+    bool coded() const { return codec != arena::Codec::identity; }
+    const arena::Queues& queues() const { return world.member.queues; }
     HostMemory& host_memory();
     std::shared_ptr<const MixingPlan> plan(graphs::Round round);
     std::shared_ptr<Operation> start(std::shared_ptr<const MixingPlan> plan, arena::Rows x,

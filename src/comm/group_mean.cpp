@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "arena/kernels.hpp"
 #include "arena/traffic.hpp"
 #include "comm/coded_mean.hpp"
 
@@ -28,13 +29,21 @@ Columns cut(Columns columns, int64_t parts, int64_t index) {
 }
 
 void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, Columns columns,
-                  arena::Rows out, arena::Codec codec) {
+                  arena::Rows out, arena::Codec codec, arena::Queue* queue) {
     const bool coded = codec != arena::Codec::identity;
     std::vector<arena::Summand> leaves;
     std::vector<CodedRow> rounded;
     for (int64_t p = 0; p < plan.members; ++p) {
         leaves.push_back({{p, p + 1}, rows[p]});
         rounded.push_back({nullptr, rows[p]});
+    }
+    if (queue) {  // in launches of all columns
+        const arena::Rows first = out.only(plan.rows[0]);
+        arena::tree_mean(out.type, plan.members, leaves, first.data, columns, queue);
+        for (size_t i = 1; i < plan.rows.size(); ++i) {
+            arena::copy(first, out.only(plan.rows[i]), columns, queue);
+        }
+        return;
     }
     for (int64_t begin = columns.begin; begin < columns.end; begin += kTile) {
         const Columns tile{begin, std::min(begin + kTile, columns.end)};
@@ -139,9 +148,14 @@ void GroupMean::arrive() {
     if (options_.gathers_coded) decode(gathered_, result_, columns_);
 }
 
-void GroupMean::copy_to(arena::Rows out, Columns columns) const {
+void GroupMean::copy_to(arena::Rows out, Columns columns, arena::Queue* queue) const {
     const int64_t size = arena::size_of(x_.type);
     for (const int64_t row : plan_.rows) {
+        if (queue) {
+            const arena::Rows mean{result_, x_.type, x_.space, 0, 1, out.stride};
+            arena::copy(mean, out.only(row), columns, queue);
+            continue;
+        }
         char* const to = out.at(row, columns.begin);
         const char* const from = result_ + columns.begin * size;
         if (to != from) std::memcpy(to, from, static_cast<size_t>(columns.count() * size));

@@ -30,9 +30,9 @@ namespace dbench::comm {
 arena::Columns cut(arena::Columns columns, int64_t parts, int64_t index);
 
 /// out = mean over the group's rows (column 0 of each, by position), for each of this rank's rows
-/// of it in `out`, which may be among them. With a codec Q it is Q(mean of Q(x)).
+/// of it in `out`, which may be among them. With a codec Q it is Q(mean of Q(x)), by the host.
 void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, arena::Columns columns,
-                  arena::Rows out, arena::Codec codec);
+                  arena::Rows out, arena::Codec codec, arena::Queue* queue = nullptr);
 
 /// One such mean on its way between ranks; the functions are called in their order, those that
 /// list messages followed by the messages' travel.
@@ -42,7 +42,7 @@ public:
         bool in_place;  ///< the mean comes into the group's first row of x
         arena::Codec codec;
         bool gathers_coded;             ///< the mean travels in the codec too
-        arena::Queue* queue = nullptr;  ///< where `reduce` and `combine` compute: the plane's
+        arena::Queue* queue = nullptr;  ///< where `reduce` and `combine` add rows
     };
 
     GroupMean(const GroupPlan& plan, arena::Rows x, arena::Columns columns, ScratchPool& pool,
@@ -56,7 +56,7 @@ public:
     void arrive();                            ///< makes of what was gathered the mean
     void* result() const { return result_; }  ///< the mean, address of column 0
     /// Into the group's rows of `out`.
-    void copy_to(arena::Rows out, arena::Columns columns) const;
+    void copy_to(arena::Rows out, arena::Columns columns, arena::Queue* queue) const;
 
 private:
     bool coded() const { return options_.codec != arena::Codec::identity; }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "arena/queue.hpp"
 #include "comm/control_plane.hpp"
 #include "comm/row_plane.hpp"
 
@@ -19,6 +20,7 @@ struct Membership {
     std::vector<int> slots;  ///< of each rank its number at the transport; empty: the same
     std::unique_ptr<ControlPlane> control;  ///< leaves last
     std::unique_ptr<RowPlane> rows;
+    arena::Queues queues;  ///< where this rank computes; they outlive it
 
     int slot() const { return slots.empty() ? rank : slots[static_cast<size_t>(rank)]; }
 };

@@ -31,7 +31,11 @@ struct Segments {
 class MomentsPass {
 public:
     MomentsPass(Exchange::Impl& exchange, arena::Rows x, double* mean)
-        : exchange_(exchange), layout_(exchange.layout), x_(x), mean_(mean) {
+        : exchange_(exchange),
+          layout_(exchange.layout),
+          queue_(exchange.queues().compute),
+          x_(x),
+          mean_(mean) {
         const Placement& placement = exchange.placement;
         for (int r = 0; r < placement.ranks; ++r) {
             nodes_.push_back(arena::maximal_subtrees(placement.replicas,
@@ -51,6 +55,7 @@ public:
             const Segments segments{first, std::min(first + most, count)};
             alone ? local_block(segments) : block(segments);
         }
+        arena::finish(queue_, "moments that the host reads");
         Spread spread;
         spread.m2.resize(layout_.tensors().size());
         layout_.sum_segments(m2_.data(), spread.m2.data());
@@ -94,7 +99,8 @@ private:
         const Columns range = columns(segments);
         const Partial scratch = mean_ ? Partial{} : take(segments, {});
         arena::tree_moments(layout_, exchange_.placement.replicas, x_, nodes_[0], range,
-                            mean_ ? mean_ : scratch.mean_at(range.begin), m2_.data());
+                            mean_ ? mean_ : scratch.mean_at(range.begin), m2_.data(), queue_);
+        arena::keep(queue_, scratch.mean);
     }
 
     void block(Segments segments) {
@@ -141,7 +147,8 @@ private:
         const Columns range = columns(partial.held);
         if (range.count() == 0) return;
         arena::tree_moments(layout_, exchange_.placement.replicas, rows, {&partial.interval, 1},
-                            range, partial.mean_at(range.begin), partial.m2_at(partial.held.begin));
+                            range, partial.mean_at(range.begin), partial.m2_at(partial.held.begin),
+                            queue_);
     }
 
     // A partial to every other rank's chunk.
@@ -189,7 +196,8 @@ private:
         const Columns range = columns(mine);
         const Partial scratch = mean_ ? Partial{} : take(mine, {});
         arena::combine_moments(layout_, exchange_.placement.replicas, parts, range,
-                               mean_ ? mean_ : scratch.mean_at(range.begin), m2_.data());
+                               mean_ ? mean_ : scratch.mean_at(range.begin), m2_.data(), queue_);
+        arena::keep(queue_, scratch.mean);
     }
 
     // Messages with the columns of a mean row (if there is one) and m2 of some segments.
@@ -201,6 +209,7 @@ private:
     }
 
     void move(std::vector<Message>& out, std::vector<Message>& in) {
+        arena::finish(queue_, "moments that are sent");  // then partial ones may go, too
         for (const Message& message : out) bytes_ += static_cast<uint64_t>(message.bytes);
         exchange_.world.move("the reduction of moments", exchange_.world.rows(), out, in);
         out.clear();
@@ -209,6 +218,7 @@ private:
 
     Exchange::Impl& exchange_;
     const arena::Layout& layout_;
+    arena::Queue* queue_;  // no messages of moments hide behind the step
     arena::Rows x_;
     double* mean_;                                     // row [P], or null
     std::vector<std::vector<arena::Interval>> nodes_;  // per rank

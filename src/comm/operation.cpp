@@ -25,7 +25,8 @@ Operation::Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
       x_(x),
       columns_(columns),
       tag_(tag),
-      options_(options) {
+      options_(options),
+      queue_(plane.queue() ? plane.queue() : options.queues.exchange) {
     const bool in_place = options.in_place && !options.by_library;
     for (const GroupPlan& group : plan_->groups) {
         const bool means_coded = coded() && options.in_place;
@@ -33,15 +34,17 @@ Operation::Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
             host_groups_.emplace_back(group, *options.host, x, columns,
                                       HostMean::Options{options.codec, means_coded});
         } else if (!group.local() && !on_host(group)) {
-            groups_.emplace_back(
-                group, x, columns, *pool_,
-                GroupMean::Options{in_place, options.codec, means_coded, plane.queue()});
+            groups_.emplace_back(group, x, columns, *pool_,
+                                 GroupMean::Options{in_place, options.codec, means_coded, queue_});
         }
     }
     combined_ = host_groups_.empty();
 }
 
 bool Operation::begin() {
+    if (!plan_->local()) {
+        arena::order(options_.queues.compute, queue_, "rows that are exchanged");
+    }
     if (coded()) encode_rows();
     if (host() && !coded()) {
         host()->offer({x_.at(0, columns_.begin), x_.stride * arena::size_of(x_.type)});
@@ -87,7 +90,7 @@ void Operation::encode_rows() {
     char* const words = host() ? host()->take(x_.count * bytes)
                                : (sent_ = pool_->take(std::ssize(rows) * bytes)).get();
     // Who reads in place reads at once.
-    arena::Queue* const queue = host() ? nullptr : plane_.queue();
+    arena::Queue* const queue = host() ? nullptr : queue_;
     int64_t next = 0;
     for (const int64_t row : rows) {
         char* const to = words + (host() ? row : next++) * bytes;
@@ -128,7 +131,7 @@ void Operation::begin_rows() {
             arrives += bytes;
         }
     }
-    if (!out.empty() || !in.empty()) rows_ = plane_.start(out, in);
+    if (!out.empty() || !in.empty()) rows_ = send(out, in);
     if (host_groups_.empty()) return;
     if (!options_.in_place) {
         const auto groups = std::count_if(plan_->groups.begin(), plan_->groups.end(),
@@ -149,10 +152,11 @@ void Operation::begin_library() {
         for (int64_t i = 0; i < x_.count; ++i) leaves.push_back({{i, i + 1}, x_.at(i, 0)});
         local_sum_ = pool_->take(columns_.count() * size);
         arena::tree_sum(x_.type, x_.count, leaves, local_sum_.get() - columns_.begin * size,
-                        columns_, plane_.queue());
+                        columns_, queue_);
         from = local_sum_.get();
     }
     char* const to = static_cast<char*>(groups_[0].result()) + columns_.begin * size;
+    if (!plane_.queue()) arena::finish(queue_, "what the library sums");
     steps_.push_back(plane_.start_sum(x_.type, from, to, columns_.count()));
     phase_ = Phase::library;
     if (!plane_.queue()) return;
@@ -173,8 +177,7 @@ void Operation::begin_groups() {
 /// Makes the library's sum the mean.
 void Operation::scale_sum() {
     const arena::Rows sum{groups_[0].result(), x_.type, x_.space, 0, 1, x_.stride};
-    arena::scale(sum, columns_, 1.0 / static_cast<double>(plan_->groups[0].members),
-                 plane_.queue());
+    arena::scale(sum, columns_, 1.0 / static_cast<double>(plan_->groups[0].members), queue_);
 }
 
 /// Whether the steps that have been started have moved.
@@ -213,6 +216,7 @@ bool Operation::advance_groups() {
     if (phase_ == Phase::gather && moved()) phase_ = Phase::moved;
     if (phase_ == Phase::library && moved()) {
         scale_sum();
+        arena::finish(queue_, "what the library has summed");
         phase_ = Phase::moved;
     }
     return phase_ == Phase::moved;
@@ -222,7 +226,14 @@ void Operation::start_groups(void (GroupMean::*list)(int, std::vector<Message>&,
                                                      std::vector<Message>&)) {
     std::vector<Message> out, in;
     for (GroupMean& group : groups_) (group.*list)(tag_, out, in);
-    steps_.push_back(plane_.start(out, in));
+    steps_.push_back(send(out, in));
+}
+
+/// Starts messages, once what they hold has been computed.
+std::unique_ptr<Transfer> Operation::send(const std::vector<Message>& out,
+                                          const std::vector<Message>& in) {
+    if (!plane_.queue()) arena::finish(queue_, "what is sent");
+    return plane_.start(out, in);
 }
 
 std::vector<int> Operation::owing() const {
@@ -258,7 +269,15 @@ void Operation::finish(arena::Rows out, Result result, const std::vector<arena::
                                       : finish_whole(out, result, pieces, then);
     }
     if (host()) host()->read();
-    // Who keeps the token, to reclaim the rows, keeps no memory with it.
+    let_go();
+}
+
+/// Who keeps the token, to reclaim the rows, keeps no memory with it; what has been launched does.
+void Operation::let_go() {
+    if (arena::Queue* const queue = options_.queues.compute) {
+        arena::keep(queue, std::make_shared<std::vector<GroupMean>>(std::move(groups_)));
+        arena::keep(queue, received_);
+    }
     groups_.clear();
     received_.reset();
     sent_.reset();
@@ -278,20 +297,21 @@ void Operation::find_rows() {
 void Operation::finish_whole(arena::Rows out, Result result,
                              const std::vector<arena::Columns>& pieces, const Then& then) {
     const auto sums = result == Result::change ? changes(out) : terms(out);
+    arena::Queue* const queue = options_.queues.compute;
     for (const arena::Columns piece : pieces) {
         for (const GroupPlan& group : plan_->groups) {
             if (group.local()) {
-                mean_of_rows(group, local_rows(group), piece, out, options_.codec);
+                mean_of_rows(group, local_rows(group), piece, out, options_.codec, queue);
             } else if (on_host(group) && !in_chunks(group)) {
                 mean_of_rows(group, host()->rows_of(group, before()), piece, out, options_.codec);
             }
         }
-        for (const GroupMean& group : groups_) group.copy_to(out, piece);
+        for (const GroupMean& group : groups_) group.copy_to(out, piece, queue);
         for (const HostMean& group : host_groups_) group.copy_to(out, piece);
         if (result == Result::change) {
-            arena::weighted_changes(sums, out, piece);
+            arena::weighted_changes(sums, out, piece, queue);
         } else if (plan_->has_terms) {
-            arena::weighted_means(sums, out, piece);
+            arena::weighted_means(sums, out, piece, queue);
         }
         if (then) then(piece);
     }

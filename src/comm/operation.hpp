@@ -37,6 +37,8 @@ public:
         /// Where not null, rows go this way wherever it leads, from x itself if they travel as they
         /// are. Only means in place are written to x; else `finish` writes elsewhere.
         std::shared_ptr<InPlace> host = nullptr;
+        /// Where rows are computed, and what is sent is made of them. Not with a codec, nor `host`.
+        arena::Queues queues = {};
     };
 
     enum class Result : uint8_t { average, change };
@@ -73,6 +75,8 @@ private:
     void begin_groups();
     void scale_sum();
     bool moved() const;
+    std::unique_ptr<Transfer> send(const std::vector<Message>& out, const std::vector<Message>& in);
+    void let_go();
     void start_groups(void (GroupMean::*list)(int, std::vector<Message>&, std::vector<Message>&));
     bool advance_groups();
     bool advance_in_place();
@@ -100,6 +104,7 @@ private:
     arena::Columns columns_;
     int tag_;
     Options options_;
+    arena::Queue* queue_;  // where what is sent is made: the plane's, or the rank's
 
     std::shared_ptr<char> received_;     // [rows that arrive, columns.count()], as they travel
     std::vector<const char*> slots_;     // per slot: where column 0 is, or would be

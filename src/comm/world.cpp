@@ -86,6 +86,7 @@ int World::local_rank() const { return impl_->member.local_rank; }
 int World::local_size() const { return impl_->member.local_size; }
 const std::string& World::host() const { return impl_->member.host; }
 int World::slot() const { return impl_->member.slot(); }
+const arena::Queues& World::queues() const { return impl_->member.queues; }
 double World::deadline() const { return impl_->deadline; }
 
 void World::renumber(std::vector<int> slots) {

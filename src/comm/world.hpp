@@ -40,6 +40,7 @@ public:
     int local_size() const;
     const std::string& host() const;
     int slot() const;  ///< this rank's number at the launcher: its rank, unless renumbered
+    const arena::Queues& queues() const;  ///< where this rank computes
 
     /// Numbers the processes anew: rank r is the one that the launcher numbered slots[r], a
     /// permutation; empty: as the launcher did. Collective, with the same slots on all ranks;

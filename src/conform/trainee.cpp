@@ -106,6 +106,7 @@ struct Trainee::Impl {
         for (int64_t k = 0; k < how.iterations; ++k) lr_max = std::max(lr_max, how.lr(k));
         algorithms::StepSpec spec{row, how.algorithm, how.optimizer, run, lr_max};
         spec.type = how.type;
+        spec.message = how.codec;
         spec.optimizer_row = how.optimizer_row;
         spec.compression = {algorithms::make_codec(how.message), how.seed};
         const Around samples = p.around(0, Eigen::VectorXd::Zero(p.parameters()));
@@ -159,6 +160,8 @@ struct Trainee::Impl {
         return p < weight.numel ? weight.offset + p : bias.offset + p - weight.numel;
     }
 
+    void wait() const { arena::finish(world.queues().compute, "rows that are compared"); }
+
     Eigen::VectorXd read(const arena::Rows& rows, int64_t local) const {
         Eigen::VectorXd out(problem.parameters());
         arena::with_type(rows.type, [&]<class T>() {
@@ -191,6 +194,7 @@ struct Trainee::Impl {
     }
 
     MatrixXd gather(const arena::Rows& rows) {
+        wait();
         std::string mine;
         for (int64_t i = 0; i < rows.count; ++i) {
             const Eigen::VectorXd row = read(rows, i);
@@ -327,6 +331,7 @@ Eigen::VectorXd Trainee::numbers(const std::string& name) {
 }
 
 std::vector<std::string> Trainee::save() const {
+    impl_->wait();
     std::vector<std::string> out;
     for (const auto& entry : impl_->table->entries()) {
         const void* data = entry.data ? entry.data : entry.buffer.rows().data;
@@ -337,6 +342,7 @@ std::vector<std::string> Trainee::save() const {
 }
 
 void Trainee::restore(const std::vector<std::string>& saved, int64_t t) {
+    impl_->wait();
     size_t k = 0;
     for (const auto& entry : impl_->table->entries()) {
         void* data = entry.data ? entry.data : entry.buffer.rows().data;

@@ -33,6 +33,7 @@ struct Training {
                                     ///< graph of replica who[i]; empty: its own
     const algorithms::OptimizerEntry* optimizer_row = nullptr;  ///< null: that of the table
     base::Json message = "float32";                             ///< as a spec has it
+    arena::Codec codec = arena::Codec::identity;                ///< how rows travel
     int64_t span = 1;  ///< iterations of a step, of asynchronous algorithms
 };
 

@@ -102,8 +102,13 @@ Batch part(const Batch& batch, int64_t k, int64_t parts) {
 const Batch& PlainBatches::fill(const Dataset& data, int64_t first, int64_t count) {
     std::vector<int64_t> samples(static_cast<size_t>(count));
     std::iota(samples.begin(), samples.end(), first);
+    return fill(data, samples);
+}
+
+const Batch& PlainBatches::fill(const Dataset& data, const std::vector<int64_t>& samples) {
     buffer_.start(data, samples);
-    team_.each(count, [&](int64_t k) { buffer_.put(k, data, first + k, 0); });
+    team_.each(std::ssize(samples),
+               [&](int64_t k) { buffer_.put(k, data, samples[static_cast<size_t>(k)], 0); });
     return buffer_.batch();
 }
 

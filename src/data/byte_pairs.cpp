@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <queue>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.hpp"
 #include "data/vocabulary.hpp"
@@ -77,9 +78,33 @@ void BytePairs::add(Pair pair) {
     texts_.push_back(texts_[pair.first] + texts_[pair.second]);
 }
 
-BytePairs::BytePairs(const std::vector<std::string>& lines, int64_t size) : texts_(kBytes) {
+BytePairs::BytePairs(std::span<const Pair> merges) : texts_(kBytes) {
     for (int byte = 0; byte < 256; ++byte) texts_.emplace_back(1, static_cast<char>(byte));
+    for (const Pair& pair : merges) add(pair);
+}
 
+std::string BytePairs::problem(std::span<const Pair> merges) {
+    std::unordered_set<uint64_t> seen;
+    int64_t piece = kMerged;
+    for (const Pair& pair : merges) {
+        const auto known = [&](int32_t part) { return part >= kBytes && part < piece; };
+        const std::string made = "piece " + std::to_string(piece);
+        if (!known(pair.first) || !known(pair.second)) {
+            return made + " is made of pieces that are no earlier ones";
+        }
+        if (!seen.insert(key(pair)).second) return made + " is made of the same pair as another";
+        ++piece;
+    }
+    return "";
+}
+
+BytePairs BytePairs::first(int64_t size) const {
+    DBENCH_EXPECT(size >= kMerged && size <= this->size());
+    return BytePairs(std::span(merges_).first(static_cast<size_t>(size - kMerged)));
+}
+
+BytePairs::BytePairs(const std::vector<std::string>& lines, int64_t size)
+    : BytePairs(std::span<const Pair>()) {
     struct Word {
         std::vector<int32_t> pieces;
         int64_t times;

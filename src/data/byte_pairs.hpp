@@ -28,6 +28,15 @@ public:
     /// left and then right number.
     BytePairs(const std::vector<std::string>& lines, int64_t size);
 
+    using Pair = std::pair<int32_t, int32_t>;  ///< the numbers of the pieces left and right
+    /// These merges in order; there is no problem() with them.
+    explicit BytePairs(std::span<const Pair> merges);
+    /// Why these cannot be merges in order; "" where they can.
+    static std::string problem(std::span<const Pair> merges);
+    /// The first `size` pieces, at least kMerged and at most as many as there are: those that are
+    /// learnt where so many are asked for.
+    BytePairs first(int64_t size) const;
+
     int64_t size() const { return kMerged + static_cast<int64_t>(merges_.size()); }
     std::vector<std::vector<int32_t>> encode(const std::vector<std::string>& lines) const;
     /// The text of pieces; decode(encode(line)) is normalised(line).
@@ -36,7 +45,6 @@ public:
     std::string text() const;
 
 private:
-    using Pair = std::pair<int32_t, int32_t>;
     std::vector<int32_t> encode_word(const std::string& word) const;
     void add(Pair pair);
 

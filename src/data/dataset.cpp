@@ -1,5 +1,6 @@
 #include "data/dataset.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -16,12 +17,20 @@ std::string Dataset::text(const std::vector<int64_t>&) const {
     return "";
 }
 
-int64_t terms(const Dataset& data) {
-    if (!data.ragged()) return data.size() * numel(data.label_shape());
-    int64_t sum = 0;
-    for (int64_t k = 0; k < data.size(); ++k) sum += data.extent(k).terms;
+Extent whole(const Dataset& data) {
+    const int64_t size = data.size();
+    if (!data.ragged()) return {size, numel(data.shape()), size * numel(data.label_shape())};
+    Extent sum{0, 0, 0};
+    for (int64_t k = 0; k < size; ++k) {
+        const Extent each = data.extent(k);
+        sum.rows += each.rows;
+        sum.length = std::max(sum.length, each.length);
+        sum.terms += each.terms;
+    }
     return sum;
 }
+
+int64_t terms(const Dataset& data) { return whole(data).terms; }
 
 bool has_sample_labels(const Dataset& data) {
     return data.classes() > 0 && data.label_shape().empty();

@@ -68,6 +68,9 @@ bool has_sample_labels(const Dataset& data);
 /// Labels of all samples.
 int64_t terms(const Dataset& data);
 
+/// Added up over all samples; `length` is that of the longest.
+Extent whole(const Dataset& data);
+
 /// The product of the lengths; 1 of none.
 int64_t numel(const std::vector<int64_t>& shape);
 

@@ -144,13 +144,15 @@ private:
     Team team_;
 };
 
-/// Batches of consecutive samples, not augmented; for evaluation.
+/// Batches of samples that are not augmented; for evaluation.
 class PlainBatches {
 public:
     PlainBatches(arena::DType type, Order order, int64_t threads = 1)
         : buffer_(type, order), team_(threads) {}
     /// Samples first .. first + count - 1 of `data`; valid until the following call.
     const Batch& fill(const Dataset& data, int64_t first, int64_t count);
+    /// These samples, likewise.
+    const Batch& fill(const Dataset& data, const std::vector<int64_t>& samples);
 
 private:
     BatchBuffer buffer_;

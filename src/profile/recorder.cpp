@@ -252,6 +252,7 @@ double Recorder::Impl::note_pace() {
     progress.seconds_left = pace.left();
     progress.seconds_per_iteration = seconds;
     progress.samples_per_second = seconds > 0 ? options.samples_per_iteration / seconds : 0;
+    progress.tokens_per_second = seconds > 0 ? options.tokens_per_iteration / seconds : 0;
     return seconds;
 }
 

@@ -29,6 +29,7 @@ struct Progress {
     bool done = false;                 ///< with the final evaluation
     double seconds_per_iteration = 0;  ///< of rank 0, profiling included, since the last flush
     double samples_per_second = 0;     ///< all replicas
+    double tokens_per_second = 0;      ///< the same; 0 where the data are no text
     double seconds_left = std::numeric_limits<double>::quiet_NaN();  ///< Pace::left
     double loss = std::numeric_limits<double>::quiet_NaN();  ///< last minibatch, mean over replicas
     double accuracy = std::numeric_limits<double>::quiet_NaN();  ///< the same
@@ -71,7 +72,8 @@ struct RecorderOptions {
     int64_t iterations = 1;                         ///< of the whole run
     int64_t apart = 1;                              ///< iterations between flushes, at least
     int64_t evaluate_every = 0;                     ///< iterations; for Progress
-    double samples_per_iteration = 0;               ///< all replicas; for Progress
+    double samples_per_iteration = 0;               ///< all replicas, on the mean; for Progress
+    double tokens_per_iteration = 0;                ///< the same
     double seconds_per_iteration = 0;               ///< estimate, sizes chunks; 0: not known
     std::function<void(const Progress&)> progress;  ///< on rank 0: after flushes, at the end
 };

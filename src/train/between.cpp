@@ -38,6 +38,7 @@ void Between::evaluate(int64_t completed) {
     record.iteration = completed;
     record.epoch = epoch(completed);
     base::note_phase("evaluation");
+    arena::finish(parts_.world.queues().compute, "parameters that are evaluated");
     const base::Stopwatch watch;
     parts_.evaluator.evaluate(parts_.replicas.x(), record);
     record.seconds = watch.seconds();
@@ -50,8 +51,7 @@ void Between::evaluate(int64_t completed) {
 void Between::save(int64_t completed) {
     base::note_phase("checkpoint");
     try {
-        parts_.observer.settle();
-        parts_.checkpoint(completed);
+        checkpoint(completed);
     } catch (const base::RunError& error) {
         if (parts_.world.rank() != 0 || said_ == error.what()) return;
         said_ = error.what();
@@ -67,9 +67,15 @@ void Between::completed(int64_t completed) {
     if (saves && completed < plan_.iterations) save(completed);
 }
 
-std::string Between::stopped(int64_t completed) {
+void Between::checkpoint(int64_t completed) {
     parts_.observer.settle();
+    arena::finish(parts_.world.queues().compute, "state that is saved");
     parts_.checkpoint(completed);
+}
+
+std::string Between::stopped(int64_t completed) {
+    parts_.stepper.exchange().settle();  // what was sent ahead
+    checkpoint(completed);
     const std::string signal = base::noted_signal();
     return signal.empty() ? "a signal to another rank" : signal;
 }

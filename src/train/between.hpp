@@ -34,6 +34,7 @@ public:
 
 private:
     void save(int64_t completed);
+    void checkpoint(int64_t completed);  // of all state, as recorded so far
 
     const TrainerParts& parts_;
     const TrainerPlan& plan_;

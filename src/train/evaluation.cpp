@@ -18,6 +18,18 @@ namespace {
 /// Sums over terms: of the loss, of right answers, and of each metric in turn.
 using Sums = std::vector<double>;
 
+/// The samples of batch b where N are cut into C columns (N where there are fewer), parts that lie
+/// one after another, of which the first N mod C are longer by one: the b-th of each.
+std::vector<int64_t> column_heads(int64_t samples, int64_t columns, int64_t b) {
+    const int64_t count = std::min(columns, samples), longer = samples % count;
+    std::vector<int64_t> heads;
+    for (int64_t c = 0; c < count; ++c) {
+        const int64_t begin = c * (samples / count) + std::min(c, longer);
+        if (b < samples / count + (c < longer ? 1 : 0)) heads.push_back(begin + b);
+    }
+    return heads;
+}
+
 void add(Sums& sums, const double* more) {
     for (double& sum : sums) sum += *more++;
 }
@@ -44,8 +56,20 @@ struct Evaluator::Impl {
         return (set.size() + plan.batch_size - 1) / plan.batch_size;
     }
     const data::Batch& batch(const data::Dataset& set, int64_t b) {
+        if (plan.carried) return batches.fill(set, column_heads(set.size(), plan.batch_size, b));
         const int64_t first = b * plan.batch_size;
         return batches.fill(set, first, std::min(plan.batch_size, set.size() - first));
+    }
+    /// What a model carries through a set, zero where that begins; empty where it carries nothing.
+    std::vector<torch::Tensor> beginning(const data::Dataset& set) const {
+        std::vector<torch::Tensor> state;
+        if (!plan.carried) return state;
+        for (const CarriedInfo& info : model.declaration().carried) {
+            std::vector<int64_t> shape = info.shape;
+            shape[1] = std::min(plan.batch_size, set.size());
+            state.push_back(torch::zeros(shape, scalar_type(replicas.x().type)));
+        }
+        return state;
     }
 
     size_t width() const {
@@ -57,7 +81,9 @@ struct Evaluator::Impl {
     Sums score(const Weights& weights, const data::Dataset& set, int64_t b,
                std::string* texts = nullptr) {
         const data::Batch& all = batch(set, b);
-        const torch::Tensor output = model.forward(weights, input_tensor(all), false);
+        Weights narrowed = weights;
+        for (torch::Tensor& each : narrowed.carried) each = each.narrow(1, 0, all.count);
+        const torch::Tensor output = model.forward(narrowed, input_tensor(all), false);
         const double loss = model.loss(output, all).item<double>() * static_cast<double>(all.terms);
         Sums sums(width());
         sums[0] = loss;
@@ -77,7 +103,9 @@ struct Evaluator::Impl {
             const int64_t local = replica - x.first;
             if (local < 0 || local >= x.count) continue;
             const Weights weights{views(replicas.layout(), x, local),
-                                  views(replicas.buffer_layout(), replicas.buffers(), local)};
+                                  views(replicas.buffer_layout(), replicas.buffers(), local),
+                                  {},
+                                  beginning(set)};
             Sums sums(width());
             for (int64_t b = 0; b < batch_count(set); ++b) {
                 add(sums, score(weights, set, b).data());
@@ -93,11 +121,15 @@ struct Evaluator::Impl {
         return all;
     }
 
-    // The mean model's, with batches dealt over the ranks; on rank 0, added in batch order.
-    Sums mean_score(const Weights& weights, const data::Dataset& set, const std::string& file) {
+    // Batches are dealt over them; where state is carried, each needs the one before.
+    int readers() const { return plan.carried ? 1 : world.size(); }
+
+    // The mean model's, by the readers; on rank 0, added in batch order.
+    Sums mean_score(Weights weights, const data::Dataset& set, const std::string& file) {
         std::string packed, texts;
-        const int ranks = world.size();
-        for (int64_t b = world.rank(); b < batch_count(set); b += ranks) {
+        const int ranks = readers();
+        weights.carried = beginning(set);
+        for (int64_t b = world.rank(); world.rank() < ranks && b < batch_count(set); b += ranks) {
             pack(score(weights, set, b, &texts), packed);
         }
         if (writes()) keep(world.gather(texts), set, file);
@@ -115,7 +147,7 @@ struct Evaluator::Impl {
         return std::ranges::any_of(plan.metrics,
                                    [](const Metric* metric) { return metric->texts; });
     }
-    // Lines of all ranks, whose batches are dealt in turn, in the set's order; on rank 0.
+    // Lines of all readers, whose batches are dealt in turn, in the set's order; on rank 0.
     void keep(const std::vector<std::string>& parts, const data::Dataset& set,
               const std::string& file) const {
         if (world.rank() != 0) return;
@@ -123,7 +155,7 @@ struct Evaluator::Impl {
         for (const std::string& part : parts) lines.emplace_back(part);
         std::string text, line;
         for (int64_t k = 0; k < set.size(); ++k) {
-            std::getline(lines[static_cast<size_t>(k / plan.batch_size % world.size())], line);
+            std::getline(lines[static_cast<size_t>(k / plan.batch_size % readers())], line);
             text += line + "\n";
         }
         std::error_code ignored;

@@ -20,7 +20,10 @@ class Replicas;
 struct EvaluationPlan {
     std::vector<int64_t> replicas;  ///< whose local models are evaluated
     int64_t batch_size = 256;
-    bool recalibrate = false;            ///< BatchNorm of the mean model: re-estimated, else pooled
+    bool recalibrate = false;  ///< BatchNorm of the mean model: re-estimated, else pooled
+    /// Sets are texts that are read on in batch_size columns, with the state that a model carries
+    /// over; else every sample begins from zero.
+    bool carried = false;
     std::vector<const Metric*> metrics;  ///< beside loss and accuracy
     std::string texts = {};              ///< folder of what the mean model writes, if it does
 };

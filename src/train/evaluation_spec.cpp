@@ -74,6 +74,10 @@ const base::Section<EvaluateSpec>& EvaluateSpec::section() {
          &EvaluateSpec::recalibrate},
         {Parameter::integer("batch_size", "256", "samples that are evaluated at once").at_least(1),
          &EvaluateSpec::batch_size},
+        {base::Words<bool>("state", {{"zero", false}, {"carried", true}}, false,
+                           "of a model that reads texts: zero where a sample begins, or carried "
+                           "through the text"),
+         &EvaluateSpec::carried},
         {Parameter::any("metrics", R"("auto")",
                         "beside loss and accuracy, a list of " + metric_names() +
                             "; auto: perplexity of tokens",

@@ -15,6 +15,7 @@ struct EvaluateSpec {
     int64_t replicas;                     ///< how many local models; "all" is the largest number
     bool recalibrate;  ///< BatchNorm of the mean model: re-estimated, else pooled
     int64_t batch_size;
+    bool carried;  ///< a text is read on with the model's state; else windows begin from zero
     std::optional<std::vector<std::string>> metrics;  ///< nothing: those of the data
 
     static const base::Section<EvaluateSpec>& section();

@@ -306,11 +306,12 @@ double Executor::loss(const char* weights, int64_t i, const data::Batch& batch,
 
 double Executor::estimate_seconds(const data::Batch& batch) {
     const torch::NoGradGuard no_grad;
-    Impl::Bound& bound = impl_->bind(impl_->replicas.x());
+    Weights weights = impl_->bind(impl_->replicas.x()).weights[0];
+    weights.carried.clear();
     double best = std::numeric_limits<double>::infinity();
     for (int trial = 0; trial < 3; ++trial) {  // the first one warms up
         const base::Stopwatch watch;
-        impl_->model.forward(bound.weights[0], input_tensor(batch), false);
+        impl_->model.forward(weights, input_tensor(batch), false);
         best = std::min(best, watch.seconds());
     }
     return 3 * best;  // backward costs about two forwards

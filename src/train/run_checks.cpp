@@ -93,6 +93,13 @@ void check_passes(double smoothing, int64_t parts, const algorithms::AlgorithmEn
     }
 }
 
+void check_carried(const Model& model) {
+    if (!model.declaration().carried.empty()) return;
+    throw UserError(
+        "/evaluate/state: the model carries nothing from batch to batch: leave it out, or choose "
+        "the model lstm with the partition stream and a number as batch_size");
+}
+
 void check_linearised(const Model& model, const data::Dataset& train,
                       const data::BatchPlan& batches, const std::string& algorithm) {
     if (!model.declaration().buffers.empty()) {

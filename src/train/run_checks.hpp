@@ -40,6 +40,9 @@ void check_temperature(const algorithms::Algorithm& algorithm, const std::string
 void check_passes(double smoothing, int64_t parts, const algorithms::AlgorithmEntry& row,
                   const Model& model, const data::Dataset& train, const data::BatchPlan& batches);
 
+/// State can be carried through evaluated texts where it is in training. Throws UserError.
+void check_carried(const Model& model);
+
 /// BatchNorm has no Jacobian of a single sample, and messages are of one size only where
 /// minibatches are. `algorithm` names one that linearises the model. Throws UserError.
 void check_linearised(const Model& model, const data::Dataset& train,

@@ -50,7 +50,8 @@ TrainerPlan plan_training(const RunSpec& spec, const base::RunLength& run, int64
 EvaluationPlan plan_evaluation(const RunSpec& spec, const data::Dataset& test) {
     const int64_t n = spec.replicas;
     return {spaced_replicas(n, std::min(n, spec.evaluate.replicas)), spec.evaluate.batch_size,
-            spec.evaluate.recalibrate, metrics_for(spec.evaluate.metrics, test)};
+            spec.evaluate.recalibrate, spec.evaluate.carried,
+            metrics_for(spec.evaluate.metrics, test)};
 }
 
 }  // namespace dbench::train

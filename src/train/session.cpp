@@ -84,6 +84,7 @@ struct Session::Impl {
             schedule = algorithms::RunSchedule(options.graph(facts), row, options.algorithm, facts);
         }
         check_passes(spec.label_smoothing, data_keys.accumulate, row, *model, *data.train, batches);
+        if (spec.evaluate.carried) check_carried(*model);
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
         if (row.accepts.linearises) check_linearised(*model, *data.train, batches, row.name);
     }
@@ -199,6 +200,14 @@ const arena::Layout& Session::layout() const { return impl_->layout; }
 double Session::row_bytes() const { return impl_->facts.row_bytes; }
 arena::DType Session::type() const { return impl_->spec.precision; }
 const TrainerPlan& Session::plan() const { return impl_->plan; }
+Session::Load Session::load() const {
+    const data::Dataset& train = *impl_->data.train;
+    const auto taken = static_cast<double>(impl_->plan.samples_per_iteration);
+    if (!train.tokens()) return {taken, 0};
+    const data::Extent all = data::whole(train);
+    const double share = taken / static_cast<double>(train.size());
+    return {share * static_cast<double>(all.rows), share * static_cast<double>(all.terms)};
+}
 const graphs::Schedule* Session::schedule() const { return impl_->schedule.schedule.get(); }
 const graphs::Staged* Session::staged() const { return impl_->schedule.staged(); }
 bool Session::asynchronous() const { return impl_->stepper->algorithm().asynchronous(); }

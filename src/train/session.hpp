@@ -50,6 +50,12 @@ public:
     double row_bytes() const;  ///< of one replica's parameters as a message
     arena::DType type() const;
     const TrainerPlan& plan() const;
+    /// What all replicas take in an iteration, on the mean: samples, which are pairs of sentences
+    /// even where a batch is of so many tokens, and labels of a text, 0 where the data are none.
+    struct Load {
+        double samples, tokens;
+    };
+    Load load() const;
     const graphs::Schedule* schedule() const;  ///< null for algorithms that take no graph
     const graphs::Staged* staged() const;      ///< what in it goes from graph to graph, or null
     bool asynchronous() const;                 ///< replicas do not wait for each other

@@ -10,6 +10,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
     const int64_t count = p.replicas.x().count;
     Between between(p, plan);
     p.stepper.go_on_at(plan.first);
+    p.stepper.will_go_on_to(plan.iterations);
     if (plan.first == 0) between.evaluate(0);
     StopWish stop(p.world, plan.first, plan.apart);
     for (int64_t t = plan.first; t < plan.iterations; ++t) {

@@ -4,7 +4,10 @@
 
 #include "algorithms/stepper_run.hpp"
 #include "catch.hpp"
+#include "comm/counting_planes.hpp"
+#include "comm/environment.hpp"
 #include "comm/launcher.hpp"
+#include "comm/ranks.hpp"
 
 using namespace dbench;
 using namespace dbench::algorithms;
@@ -82,4 +85,42 @@ TEST_CASE("a step tells what it sent, and where its time went") {
     }
     CHECK(record.times[Time::step] >= parts);
     CHECK(record.times[Time::exchange] > 0);
+}
+
+TEST_CASE("What AWC sends in an iteration leaves while the one before updates") {
+    const comm::tests::Environment messages("DBENCH_READ_IN_PLACE", "0");
+    const auto& row = *base::find_entry(algorithm_table(), "dsgd");
+    constexpr int64_t kEnd = 4;
+    for (const bool goes_on : {false, true}) {
+        comm::tests::Traffic traffic[2];
+        const auto part = [&](comm::World& world) -> std::string {
+            const auto& messages = traffic[world.rank()].messages;
+            Run run(world, row,
+                    resolve_algorithm({{"type", "dsgd"}, {"order", "combine_while_adapt"}}),
+                    resolve_optimizer("sgd", "/optimizer"));
+            run.stepper->attach(run.table, run.g.rows());
+            if (goes_on) run.stepper->will_go_on_to(kEnd);
+            Silent silent;
+            int64_t each = 0;  // in one iteration
+            for (int64_t t = 0; t < kEnd; ++t) {
+                int64_t sent = 0;
+                const auto gradients = [&](const auto& ready) {
+                    sent = messages;
+                    ready(run.layout.all());
+                };
+                IterationRecord record;
+                run.stepper->step(t, 0.1, gradients, record, silent);
+                if (t == 0) each = sent;
+                if (sent != (t + 1) * each) return "not all was sent before the gradient";
+                const int64_t ahead = goes_on && t + 1 < kEnd ? each : 0;
+                if (messages != sent + ahead) return "iteration " + std::to_string(t);
+            }
+            return each > 0 ? "" : "nothing is sent";
+        };
+        const auto dress = [&](comm::Membership& member) {
+            member.rows = std::make_unique<comm::tests::CountingRows>(std::move(member.rows),
+                                                                      traffic[member.rank]);
+        };
+        for (const std::string& problem : comm::tests::play(2, part, dress)) CHECK(problem == "");
+    }
 }

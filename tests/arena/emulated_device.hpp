@@ -1,10 +1,14 @@
 #pragma once
 // A device that is none: its queues keep what is launched, and run it later in a random order that
 // the queues and events allow, with blocks of launches side by side. It also says which launches
-// touch the same memory without anything that orders them.
+// touch the same memory, and which memory the host touches, without anything that orders them.
 
 #include <algorithm>
+#include <list>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,63 +19,44 @@ namespace dbench::arena {
 
 class EmulatedDevice {
 public:
-    /// Of the waits for events, counted from 0, the one numbered `forgotten` is left out.
-    explicit EmulatedDevice(uint64_t seed, int64_t forgotten = -1)
-        : random_(seed, base::Purpose::graph), forgotten_(forgotten) {}
+    /// When what was launched runs: as late as the host's waits allow, so that whatever may still
+    /// be under way is; or at random moments before that.
+    enum class Pace : uint8_t { late, random };
 
+    /// Of the waits, counted from 0, the one numbered `forgotten` is left out.
+    explicit EmulatedDevice(uint64_t seed, int64_t forgotten = -1, Pace pace = Pace::late)
+        : random_(seed, base::Purpose::graph), forgotten_(forgotten), pace_(pace) {}
     Queue* add_queue() {
         queues_.push_back(std::make_unique<EmulatedQueue>(*this, static_cast<int>(queues_.size())));
         return queues_.back().get();
     }
-    int64_t waits() const { return waits_; }
 
-    /// Each pair of launches that share memory which one of them writes, and that no queue and no
-    /// event orders.
-    std::vector<std::string> conflicts() const {
-        std::vector<std::string> found;
-        for (size_t a = 0; a < launched_.size(); ++a) {
-            for (size_t b = a + 1; b < launched_.size(); ++b) {
-                if (!before(launched_[a], launched_[b]) && !before(launched_[b], launched_[a]) &&
-                    share(launched_[a].launch, launched_[b].launch)) {
-                    found.push_back(text(launched_[a]) + " and " + text(launched_[b]));
-                }
-            }
+    /// Leaves out all waits that say so of themselves.
+    void forget(std::string why) { left_out_ = std::move(why); }
+    int64_t waits() const { return waits_; }
+    /// What those that were met say of themselves.
+    const std::set<std::string>& reasons() const { return reasons_; }
+    /// How many copies have been made for launches.
+    int64_t copies() const { return copies_; }
+
+    /// Each pair of launches that share memory which one of them writes, and that no queue, no
+    /// event and no wait of the host orders; and what the host has touched of launches under way.
+    const std::vector<std::string>& conflicts() const { return conflicts_; }
+
+    /// The host reads or writes memory.
+    void touch(const std::string& name, const Access& access) {
+        const std::lock_guard lock(mutex_);
+        for (const Item& item : pending_) {
+            for (const Access& other : item.launch.accesses) report(item, other, name, access);
         }
-        return found;
     }
 
     /// Runs all that was launched.
     void finish() {
-        std::vector<Item*> running;
-        std::vector<int64_t> done(queues_.size()), begun(queues_.size());
-        const auto may_begin = [&](const Item& item) {
-            if (begun[item.queue] != item.number) return false;
-            for (size_t q = 0; q < item.after.size(); ++q) {
-                if (done[q] < item.after[q]) return false;
-            }
-            return true;
-        };
-        for (size_t left = launched_.size(); left > 0;) {
-            for (Item& item : launched_) {
-                if (!may_begin(item)) continue;
-                ++begun[item.queue];
-                running.push_back(&item);
-                for (int64_t k = 0; k < item.launch.blocks; ++k) item.blocks.push_back(k);
-            }
-            const size_t chosen = random_.below(running.size());
-            Item& item = *running[chosen];
-            if (!item.blocks.empty()) {
-                std::swap(item.blocks[random_.below(item.blocks.size())], item.blocks.back());
-                item.launch.run(item.blocks.back(), random_.below(UINT64_MAX));
-                item.blocks.pop_back();
-            }
-            if (!item.blocks.empty()) continue;
-            ++done[item.queue];
-            running.erase(running.begin() + static_cast<std::ptrdiff_t>(chosen));
-            --left;
-        }
-        launched_.clear();
-        for (const auto& queue : queues_) queue->restart();
+        const std::lock_guard lock(mutex_);
+        std::vector<int64_t> until;
+        for (const auto& queue : queues_) until.push_back(queue->launches());
+        run(until);
     }
 
 private:
@@ -81,65 +66,186 @@ private:
         int64_t number;              // on its queue
         std::vector<int64_t> after;  // so many launches of each queue come before it
         std::vector<int64_t> blocks;
+        std::shared_ptr<const void> memory;  // that it keeps
     };
 
     class EmulatedQueue : public Queue {
     public:
         EmulatedQueue(EmulatedDevice& device, int number) : device_(device), number_(number) {}
         void launch(Launch launch) override {
-            raise(number_, launches_);
-            device_.launched_.push_back({std::move(launch), number_, launches_++, after_, {}});
+            const std::lock_guard lock(device_.mutex_);
+            add(std::move(launch), nullptr);
         }
-        Event record() override { return {number_, launches_}; }
-        void wait(Event event) override {
-            if (device_.waits_++ == device_.forgotten_) return;
-            raise(event.queue, event.launches);
-            for (const Item& item : device_.launched_) {
+        Event record() override {
+            const std::lock_guard lock(device_.mutex_);
+            if (waited_) add({"wait", {}, 0, nullptr}, nullptr);  // is part of the event
+            return {number_, launches_};
+        }
+        void wait(Event event, const char* why) override {
+            const std::lock_guard lock(device_.mutex_);
+            if (device_.forgets(why)) return;
+            waited_ = true;
+            raise(after_, event.queue, event.launches);
+            for (const Item& item : device_.pending_) {
                 if (item.queue != event.queue || item.number >= event.launches) continue;
                 for (size_t q = 0; q < item.after.size(); ++q) {
-                    raise(static_cast<int>(q), item.after[q]);
+                    raise(after_, static_cast<int>(q), item.after[q]);
                 }
             }
         }
-        void restart() {
-            launches_ = 0;
-            after_.clear();
+        void finish(Event event, const char* why) override {
+            const std::lock_guard lock(device_.mutex_);
+            if (!device_.forgets(why)) device_.run_until(event);
         }
+        void keep(std::shared_ptr<const void> memory) override {
+            const std::lock_guard lock(device_.mutex_);
+            add({"keep", {}, 0, nullptr}, std::move(memory));
+        }
+        const void* place(const std::shared_ptr<const void>& owner, const void* data,
+                          int64_t bytes) override {
+            const std::lock_guard lock(device_.mutex_);
+            Copy& copy = device_.placed_[data];
+            if (copy.owner) return copy.bytes.data();
+            copy.owner = owner;
+            const char* const from = static_cast<const char*>(data);
+            copy.bytes.assign(from, from + bytes);
+            ++device_.copies_;
+            return copy.bytes.data();
+        }
+        int64_t launches() const { return launches_; }
 
     private:
-        void raise(int queue, int64_t launches) {
-            const auto q = static_cast<size_t>(queue);
-            if (after_.size() <= q) after_.resize(q + 1);
-            after_[q] = std::max(after_[q], launches);
+        void add(Launch launch, std::shared_ptr<const void> memory) {
+            raise(after_, number_, launches_);
+            waited_ = false;
+            device_.add({std::move(launch), number_, launches_++, after_, {}, std::move(memory)});
         }
 
         EmulatedDevice& device_;
         int number_;
         int64_t launches_ = 0;
         std::vector<int64_t> after_;
+        bool waited_ = false;  // since the last launch
     };
 
+    struct Copy {
+        std::shared_ptr<const void> owner;
+        std::vector<char> bytes;
+    };
+
+    static void raise(std::vector<int64_t>& launches, int queue, int64_t to) {
+        const auto q = static_cast<size_t>(queue);
+        if (launches.size() <= q) launches.resize(q + 1);
+        launches[q] = std::max(launches[q], to);
+    }
     static bool before(const Item& a, const Item& b) {
         const auto q = static_cast<size_t>(a.queue);
         return q < b.after.size() && b.after[q] > a.number;
-    }
-    static bool share(const Launch& a, const Launch& b) {
-        for (const Access& x : a.accesses) {
-            for (const Access& y : b.accesses) {
-                if ((x.writes || y.writes) && overlap(x, y)) return true;
-            }
-        }
-        return false;
     }
     static std::string text(const Item& item) {
         return item.launch.name + " (queue " + std::to_string(item.queue) + ", launch " +
                std::to_string(item.number) + ")";
     }
+    void report(const Item& item, const Access& of_item, const std::string& other,
+                const Access& of_other) {
+        if (!of_item.writes && !of_other.writes) return;
+        if (!overlap(of_item, of_other)) return;
+        std::string conflict = text(item) + " and " + other;
+        if (conflicts_.empty() || conflicts_.back() != conflict) {
+            conflicts_.push_back(std::move(conflict));
+        }
+    }
 
+    bool forgets(const std::string& why) {
+        reasons_.insert(why);
+        return waits_++ == forgotten_ || why == left_out_;
+    }
+
+    // What is still here has not run: nothing but events can order the new one after it.
+    void add(Item item) {
+        for (const Item& earlier : pending_) {
+            if (before(earlier, item)) continue;
+            for (const Access& a : earlier.launch.accesses) {
+                for (const Access& b : item.launch.accesses) report(earlier, a, text(item), b);
+            }
+        }
+        for (int64_t k = 0; k < item.launch.blocks; ++k) item.blocks.push_back(k);
+        pending_.push_back(std::move(item));
+        if (pace_ == Pace::random && random_.below(4) == 0) run(some());
+    }
+
+    void run_until(Event event) {
+        std::vector<int64_t> until;
+        if (pace_ == Pace::random) until = some();
+        raise(until, event.queue, event.launches);
+        run(until);
+    }
+    /// So many launches of each queue, by chance.
+    std::vector<int64_t> some() {
+        std::vector<int64_t> until;
+        for (const auto& queue : queues_) {
+            until.push_back(
+                static_cast<int64_t>(random_.below(static_cast<uint64_t>(queue->launches() + 1))));
+        }
+        return until;
+    }
+
+    /// Runs so many launches of each queue, and those that they come after.
+    void run(std::vector<int64_t> until) {
+        until.resize(queues_.size());
+        std::vector<Item*> waiting, running;
+        for (auto item = pending_.rbegin(); item != pending_.rend(); ++item) {
+            if (item->number >= until[static_cast<size_t>(item->queue)]) continue;
+            for (size_t q = 0; q < item->after.size(); ++q) {
+                raise(until, static_cast<int>(q), item->after[q]);
+            }
+            waiting.push_back(&*item);
+        }
+        begin(waiting, running);
+        while (!running.empty()) {
+            Item*& chosen = running[random_.below(running.size())];
+            Item& item = *chosen;
+            if (!item.blocks.empty()) {
+                std::swap(item.blocks[random_.below(item.blocks.size())], item.blocks.back());
+                item.launch.run(item.blocks.back(), random_.below(UINT64_MAX));
+                item.blocks.pop_back();
+            }
+            if (!item.blocks.empty()) continue;
+            chosen = running.back();
+            running.pop_back();
+            pending_.remove_if([&](const Item& other) { return &other == &item; });
+            begin(waiting, running);
+        }
+        if (pending_.empty()) drop_copies();
+    }
+    /// Those begin that come after nothing which has yet to run.
+    static void begin(std::vector<Item*>& waiting, std::vector<Item*>& running) {
+        std::vector<Item*> held, begun;
+        for (Item* item : waiting) {
+            const auto holds = [&](const Item* other) { return before(*other, *item); };
+            const bool must_wait = std::any_of(waiting.begin(), waiting.end(), holds) ||
+                                   std::any_of(running.begin(), running.end(), holds);
+            (must_wait ? held : begun).push_back(item);
+        }
+        waiting = std::move(held);
+        running.insert(running.end(), begun.begin(), begun.end());
+    }
+    /// Those that nobody can ask for any more.
+    void drop_copies() {
+        std::erase_if(placed_,
+                      [](const auto& placed) { return placed.second.owner.use_count() == 1; });
+    }
+
+    std::mutex mutex_;
     base::Random random_;
-    int64_t forgotten_, waits_ = 0;
+    int64_t forgotten_, waits_ = 0, copies_ = 0;
+    Pace pace_;
+    std::string left_out_;
+    std::set<std::string> reasons_;
+    std::vector<std::string> conflicts_;
     std::vector<std::unique_ptr<EmulatedQueue>> queues_;
-    std::vector<Item> launched_;
+    std::list<Item> pending_;
+    std::map<const void*, Copy> placed_;
 };
 
 }  // namespace dbench::arena

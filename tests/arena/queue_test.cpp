@@ -41,7 +41,7 @@ TEST_CASE("two accesses overlap where they have a byte in common") {
 struct Step {
     Layout layout;
     std::vector<Columns> buckets;
-    std::vector<double> decay = {0.1, 0};
+    Placed<double> decay = std::vector<double>{0.1, 0};
     Buffer x, gradient, velocity, sent, received;
     std::vector<double> squared;
 
@@ -58,9 +58,7 @@ struct Step {
     }
 
     void run(Queue* compute, Queue* messages, Queue* norms) {
-        const auto await = [](Queue* later, Queue* earlier) {
-            if (later) later->wait(earlier->record());
-        };
+        const auto await = [](Queue* later, Queue* earlier) { order(earlier, later, "of a step"); };
         for (int t = 0; t < 2; ++t) {
             for (const Columns bucket : buckets) {
                 sgd_update(layout, x.rows(), x.rows(), x.rows(), gradient.rows(), velocity.rows(),
@@ -155,16 +153,82 @@ TEST_CASE("a queue keeps the order of its launches, with as many events as one l
     for (int round = 0; round < 2; ++round) {
         std::fill_n(x.rows().row<float>(0), 16, 1.0F);
         scale(x.rows(), {0, 16}, 3, queue);
-        other->wait(queue->record());
+        order(queue, other, "scaled");
         copy(x.rows(), y.rows(), {0, 16}, other);
-        queue->wait(other->record());
-        queue->wait(other->record());
+        order(other, queue, "copied");
+        order(other, queue, "copied");
         fill_zero(x.rows(), {0, 16}, queue);
         CHECK(device.conflicts().empty());
         device.finish();
         CHECK(y.rows().row<float>(0)[5] == 3);
         CHECK(x.rows().row<float>(0)[5] == 0);
     }
+}
+
+TEST_CASE("the host finds what it has waited for, and whatever that came after, on other queues") {
+    const Buffer x(DType::float32, 0, 1, 16), y(DType::float32, 0, 1, 16);
+    EmulatedDevice device(4);
+    Queue* const queue = device.add_queue();
+    Queue* const other = device.add_queue();
+    float* const first = x.rows().row<float>(0);
+    std::fill_n(first, 16, 1.0F);
+    scale(x.rows(), {0, 16}, 3, queue);
+    CHECK(first[5] == 1);  // is late
+    order(queue, other, "scaled");
+    finish(other, "nothing of its own");
+    CHECK(first[5] == 3);
+    copy(x.rows(), y.rows(), {0, 16}, queue);
+    CHECK(device.conflicts().empty());
+    device.touch("the host", writes(first, 4));
+    CHECK(device.conflicts() == std::vector<std::string>{"copy (queue 0, launch 1) and the host"});
+    device.forget("copied");
+    finish(queue, "copied");
+    CHECK(y.rows().row<float>(0)[5] == 0);
+    finish(queue, "copied, once more");
+    CHECK(y.rows().row<float>(0)[5] == 3);
+    CHECK(device.reasons() ==
+          std::set<std::string>{"scaled", "nothing of its own", "copied", "copied, once more"});
+}
+
+TEST_CASE("memory is kept until what was launched before has run") {
+    EmulatedDevice device(5);
+    Queue* const queue = device.add_queue();
+    auto x = std::make_shared<Buffer>(DType::float32, 0, 1, 16);
+    const std::weak_ptr<Buffer> still(x);
+    scale(x->rows(), {0, 16}, 3, queue);
+    keep(queue, std::move(x));
+    CHECK(!still.expired());
+    finish(queue, "scaled");
+    CHECK(still.expired());
+}
+
+TEST_CASE("what does not change is copied to a device once, for all queues, while it is there") {
+    Step step;
+    EmulatedDevice device(6);
+    Queue* const queue = device.add_queue();
+    Queue* const other = device.add_queue();
+    const auto norms = [&](const Layout& layout, Queue* on) {
+        squares(layout, step.x.rows(), layout.all(), step.squared.data(), on);
+        order(on, on == queue ? other : queue, "norms");
+    };
+    norms(step.layout, queue);
+    const Layout same = step.layout;
+    norms(same, other);
+    CHECK(device.copies() == 1);  // of the segments
+    weighted_means(step.terms(), step.x.rows(), step.layout.all(), queue);
+    CHECK(device.copies() == 5);  // a plan's rows, weights, first terms and distinct rows
+    finish(queue, "all");
+    finish(other, "all");
+    {
+        Layout passing;
+        passing.add("a", {1000}, TensorKind::weight);
+        norms(passing, queue);
+    }
+    finish(queue, "all");
+    finish(other, "all");
+    CHECK(device.copies() == 6);
+    norms(step.layout, queue);
+    CHECK(device.copies() == 6);
 }
 
 }  // namespace

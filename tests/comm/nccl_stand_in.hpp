@@ -469,7 +469,19 @@ private:
         }
         // No other queue: who computes on the host waits for transfers.
         arena::Event record() override { throw std::logic_error("nobody waits for this queue"); }
-        void wait(arena::Event) override { throw std::logic_error("there is no other queue"); }
+        void wait(arena::Event, const char*) override {
+            throw std::logic_error("there is no other queue");
+        }
+        void finish(arena::Event, const char*) override { record(); }
+        void keep(std::shared_ptr<const void> memory) override {
+            const std::lock_guard lock(all_.mutex_);
+            all_.at(rank_).items.push_back({0, {}, [memory = std::move(memory)] {}});
+        }
+        const void* place(const std::shared_ptr<const void>& owner, const void* data,
+                          int64_t) override {
+            keep(owner);
+            return data;
+        }
 
     private:
         NcclStandIn& all_;

@@ -174,7 +174,7 @@ MUTANTS = [
                "            arena::descend_by_size(step.layout, step.x, mixed_.rows(), first_, "
                "tracker_,\n"
                "                                   step.layout.all(), step.numbers.lr, eps_,\n"
-               "                                   step.probe.squared_update());\n"
+               "                                   step.probe.squared_update(), step.queue);\n"
                "        }\n",
                "        trackers_.finish(step, tracker_);\n")),
     of("d_amsgrad_loses_a_growth", "d_amsgrad",

@@ -1,13 +1,18 @@
 // Pairs of sentences: byte pairs beside the definition, buckets, and batches with padding.
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
 
 #include "catch.hpp"
 #include "data/byte_pairs.hpp"
+#include "data/files.hpp"
 #include "data/loader.hpp"
+#include "data/piece_file.hpp"
 #include "data/sentence_pairs.hpp"
 #include "data/slice.hpp"
 #include "data/support.hpp"
@@ -115,6 +120,57 @@ TEST_CASE("every text comes back as it was, but for blanks") {
     CHECK(data::normalised("  a\tb  c ") == "a b c");
     CHECK(encoded[0].size() < kText[0].size() / 2);
     CHECK(pieces.decode(Tokens{data::kBeginToken, data::kEndToken, data::kPadToken}).empty());
+}
+
+TEST_CASE("a file of pieces has those that are learnt, and a damaged one is refused") {
+    const test::Folder folder;
+    const std::string path = folder / "pieces.txt";
+    const BytePairs pieces(kText, BytePairs::kMerged + 20);
+    data::write_pieces(pieces, path);
+    CHECK(data::holds_pieces(path));
+    CHECK_FALSE(data::holds_pieces(path + "?"));
+    CHECK(data::read_pieces(path).text() == pieces.text());
+    // Fewer are those that are learnt where fewer are asked for.
+    const BytePairs few(kText, BytePairs::kMerged + 7), first = data::read_pieces(path).first(266);
+    CHECK(first.text() == few.text());
+    CHECK(first.encode(kText) == few.encode(kText));
+    const BytePairs bytes(kText, BytePairs::kMerged);
+    data::write_pieces(bytes, path + "0");
+    CHECK(data::read_pieces(path + "0").size() == BytePairs::kMerged);
+
+    std::ifstream in(path);
+    const std::string whole((std::istreambuf_iterator<char>(in)), {});
+    const size_t head = whole.find('\n') + 1;
+    const auto refused = [&](const std::string& contents) {
+        std::ofstream(path) << contents;
+        return refusal([&] { data::read_pieces(path); });
+    };
+    const auto with = [](const std::string& merges, int count) {  // a first line that agrees
+        return "dbench byte pairs, " + std::to_string(BytePairs::kMerged + count) + " pieces, " +
+               data::digest(merges) + "\n" + merges;
+    };
+    CHECK(refused(with("100 101\n259 102\n", 2)).empty());
+    using Damaged = std::pair<std::string, std::string>;
+    for (const auto& [contents, said] :
+         {Damaged{"", "is no file of byte pairs"},
+          {"100 101\n", "is no file of byte pairs"},
+          {whole.substr(0, head - 1), "is damaged"},
+          {whole.substr(0, whole.size() - 1), "damaged"},
+          {whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1), "does not agree"},
+          {whole + "3 4\n", "does not agree"},
+          {whole + "x\n", "no pair of numbers: x"},
+          {whole + "3 4 5\n", "no pair of numbers: 3 4 5"},
+          {with("100 259\n", 1), "piece 259 is made of pieces that are no earlier ones"},
+          {with("100 101\n2 100\n", 2), "piece 260 is made of pieces that are no earlier"},
+          {with("100 101\n100 101\n", 2), "piece 260 is made of the same pair"}}) {
+        CAPTURE(contents);
+        const std::string refusal = refused(contents);
+        CHECK_THAT(refusal, ContainsSubstring(path + ": "));
+        CHECK_THAT(refusal, ContainsSubstring(said));
+        CHECK_THAT(refusal, ContainsSubstring("dbench data pieces"));
+    }
+    std::filesystem::remove(path);
+    CHECK_THAT(refusal([&] { data::read_pieces(path); }), ContainsSubstring("pieces.txt"));
 }
 
 TEST_CASE("a batch of pairs is padded to its longest sentence") {

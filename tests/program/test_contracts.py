@@ -86,7 +86,7 @@ def test_every_graph_and_its_parameters(dbench):
 def test_every_command_and_option(dbench):
     known = set()
     for command in ("run", "check", "graph", "list", "conform", "doctor", "version", "data pack",
-                    "data verify"):
+                    "data pieces", "data verify"):
         assert f"`dbench {command}" in COMMANDS
         text = dbench(*command.split(), "--help").stdout
         options = set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", text, re.M)) - {"--help"}

@@ -43,11 +43,20 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         whole, asked = self.state["bytes"], self.headers.get("Range")
         self.state["ranges"].append(asked)
+        if self.headers["User-Agent"].startswith("Python") or self.path == "/gone/set.tar.gz":
+            return self.send_error(403)
+        if self.path == "/moved/set.tar.gz":
+            self.send_response(302)
+            self.send_header("Location", self.state["url"])
+            return self.end_headers()
         begin = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
         if begin >= len(whole):
             return self.send_error(416)
         self.send_response(206 if asked else 200)
         self.send_header("Content-Length", str(len(whole) - begin))
+        if asked:
+            shift = begin + self.state.get("shift", 0)
+            self.send_header("Content-Range", f"bytes {shift}-{len(whole) - 1}/{len(whole)}")
         self.end_headers()
         end = len(whole) // 2 if self.state.pop("breaks", False) else len(whole)
         self.wfile.write(whole[begin:end])
@@ -74,7 +83,8 @@ def fetch(tmp_path, monkeypatch, capsys):
     """Runs the script for a set at `url`; its status, and all that it said."""
     def run(url, checksum, *words):
         module = script()
-        sets = {"toy": [module.Download(url, checksum, {"folder/data.bin": "toy/data.bin"})]}
+        urls = (url,) if isinstance(url, str) else url
+        sets = {"toy": [module.Download(urls, checksum, {"folder/data.bin": "toy/data.bin"})]}
         monkeypatch.setattr(sys, "argv", ["fetch-data", *(words or ["toy"]), "--to", str(tmp_path)])
         status = module.main(sets)
         return status, "".join(capsys.readouterr())
@@ -101,6 +111,31 @@ def test_an_interrupted_download_goes_on(server, fetch, tmp_path):
     assert not (tmp_path / "toy" / "data.bin").exists()
     assert fetch(server["url"], checksum)[0] == 0
     assert server["ranges"] == [None, f"bytes={half}-"]
+    assert (tmp_path / "toy" / "data.bin").read_bytes() == CONTENT
+
+
+def test_another_address_goes_on_and_redirects_are_followed(server, fetch, tmp_path):
+    checksum = hashlib.md5(server["bytes"]).hexdigest()
+    base = server["url"].rsplit("/", 1)[0]
+    urls = [f"{base}/{folder}/set.tar.gz" for folder in ("gone", "moved")]
+    server["breaks"] = True       # of what the second one leads to
+    status, said = fetch(urls, checksum)
+    assert status == 1 and "gone/set.tar.gz: the server answers 403" in said
+    assert "moved/set.tar.gz: the connection ended" in said
+    status, said = fetch(urls, checksum)
+    assert status == 0 and (tmp_path / "toy" / "data.bin").read_bytes() == CONTENT
+    half = f"bytes={len(server['bytes']) // 2}-"
+    assert server["ranges"] == [None] * 3 + [half] * 3      # kept by the redirect
+
+
+def test_a_part_that_was_not_asked_for_is_not_added(server, fetch, tmp_path):
+    checksum = hashlib.md5(server["bytes"]).hexdigest()
+    server["breaks"] = True
+    fetch(server["url"], checksum)
+    server["shift"] = 7
+    status, said = fetch(server["url"], checksum)
+    assert status == 1 and "another part (bytes" in said
+    assert fetch(server["url"], checksum)[0] == 0           # from the start
     assert (tmp_path / "toy" / "data.bin").read_bytes() == CONTENT
 
 

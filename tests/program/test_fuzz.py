@@ -1,4 +1,4 @@
-"""Fuzz targets on their corpora, and on changed inputs for a while: DBENCH_FUZZ_SECONDS each (5),
+"""Fuzz targets on their corpora, and on changed inputs for a while: DBENCH_FUZZ_SECONDS each (2),
 from DBENCH_FUZZ_SEED (1). An input that fails stays in DBENCH_FUZZ_KEEP, where that is set."""
 
 import os
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
 
 import corpora
 
-SECONDS = float(os.environ.get("DBENCH_FUZZ_SECONDS", "5"))
+SECONDS = float(os.environ.get("DBENCH_FUZZ_SECONDS", "2"))
 SEED = os.environ.get("DBENCH_FUZZ_SEED", "1")
 
 

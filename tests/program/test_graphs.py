@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 from results import differences, read
-from together import Together
+from together import Together, checked
 
 # A size that the definition admits, and parameters where the defaults do not fit it.
 GRAPHS = {
@@ -132,12 +132,20 @@ def test_controllers_decide_alike_on_any_number_of_ranks(controlled, bare, name)
             file["events/kind"][:])
 
 
-@pytest.mark.parametrize("order",
-                         ["adapt_then_combine", "combine_while_adapt", "combine_then_adapt"])
-def test_consensus_control_reaches_its_target_in_every_order(dbench, order):
+ORDERS = ["adapt_then_combine", "combine_while_adapt", "combine_then_adapt"]
+
+
+@pytest.fixture(scope="module")
+def ordered(shared):
     graph = {"type": "consensus_control", "fraction": 0.4, "max_rounds": 50}
-    run = dbench.run(dbench.spec(CNN, graph=graph, algorithm={"type": "dsgd", "order": order},
-                                 profile={"after": True}), ranks=2)
+    return Together(shared, "ordered", {
+        order: {**CNN, "graph": graph, "algorithm": {"type": "dsgd", "order": order},
+                "profile": {"after": True}} for order in ORDERS})
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_consensus_control_reaches_its_target_in_every_order(ordered, order):
+    run = ordered.result(order, ranks=2)
     before, after = (read(run, f"parameters/consensus_distance{which}") for which in ("", "_after"))
     target = 0.4 * np.maximum.accumulate(before)
     assert np.all(after <= target * (1 + 1e-6))
@@ -172,7 +180,7 @@ def test_a_biased_graph_is_refused_unless_accepted(dbench):
                                    expect=2).stderr
 
 
-@pytest.mark.parametrize("graph, message", [
+BAD = [
     ({"type": "ada", "k0": 2, "k_min": 4}, "/graph/k_min: 4 is above k0 = 2"),
     ({"type": "ada_variance", "tensors": ["conx*"]},
      "/graph/tensors: the model has no tensor 'conx*'"),
@@ -184,10 +192,16 @@ def test_a_biased_graph_is_refused_unless_accepted(dbench):
     ([{"type": "ring", "until": {"epochs": 1}}, {"type": "rink"}], "/graph/1"),
     ([], "/graph: an empty list"),
     ({"type": "file", "path": "missing.csv"}, "missing.csv"),
-])
-def test_bad_schedules(dbench, graph, message):
-    done = dbench("run", dbench.spec(CNN, graph=graph), expect=2)
-    assert message in done.stderr and not list(dbench.folder.glob("**/*.h5"))
+]
+
+
+def test_bad_schedules(dbench):
+    told = checked(dbench, {k: dbench.text(CNN, graph=graph) for k, (graph, _) in enumerate(BAD)})
+    for k, (_, message) in enumerate(BAD):
+        assert message in told[k]["error"], (BAD[k], told[k])
+    graph, message = BAD[0]   # and as a run says it, which writes nothing
+    assert message in dbench("run", dbench.spec(CNN, graph=graph), expect=2).stderr
+    assert not list(dbench.folder.glob("**/*.h5"))
 
 
 def test_check_shows_the_plan_and_warns_where_it_never_changes(dbench):
@@ -247,9 +261,13 @@ def test_several_rounds_at_once(dbench, kind, drawn):
     for part in parts[1:]:
         time, rows = part.split("\n", 1)
         assert rows == dbench(*words, "--round", time).stdout
+
+
+def test_rounds_that_cannot_be(dbench):
+    words = ("graph", "ring", "--n", 6)
     for wrong in ("3", "3:", "3:3", "-1:2", "1:2:3", "a:b"):
-        assert "is not A:B" in dbench(*words, f"--rounds={wrong}", expect=2).stderr
-    assert "--rounds needs" in dbench("graph", drawn, "--n", 6, "--rounds", "0:2", expect=2).stderr
+        assert "is not A:B" in dbench(*words, "--edges", f"--rounds={wrong}", expect=2).stderr
+    assert "--rounds needs" in dbench(*words, "--rounds", "0:2", expect=2).stderr
 
 
 def test_dot(dbench):

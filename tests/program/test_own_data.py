@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 from results import differences, read
+from together import checked
 
 CLASSES, SIDE = 3, 6
 RANDOM = np.random.default_rng(7)
@@ -95,7 +96,7 @@ def test_real_targets(dbench):
     assert loss[0] == pytest.approx(np.mean(y**2) / 2, rel=1e-4) and loss[-1] < 1e-4 * loss[0]
 
 
-@pytest.mark.parametrize("arrays, words", [
+REFUSED = [
     (lambda x, y: {"x": x, "y": y}, ["/data/train", "no array x_train", "but x, y", "savez"]),
     (lambda x, y: {"x_train": x, "y_train": y[:-1], "x_test": x, "y_test": y}, ["y_train", "11"]),
     (lambda x, y: {"x_train": x, "y_train": y - 1, "x_test": x, "y_test": y}, ["label 0 is -1"]),
@@ -110,11 +111,20 @@ def test_real_targets(dbench):
      ["ascontiguousarray"]),
     (lambda x, y: {"x_train": np.zeros((12, 3, 5, 3)), "y_train": y, "x_test": x, "y_test": y},
      ["/data/layout"]),
-])
-def test_arrays_that_cannot_be(dbench, arrays, words):
+]
+
+
+def test_arrays_that_cannot_be(dbench):
     x, y = RANDOM.normal(size=(12, 5)), np.arange(12) % CLASSES
-    np.savez(dbench.folder / "mine.npz", **arrays(x, y))
-    refused(dbench, {"type": "npz", "train": "mine.npz"}, "mine.npz", *words)
+    specs = {}
+    for k, (arrays, _) in enumerate(REFUSED):
+        np.savez(dbench.folder / f"mine-{k}.npz", **arrays(x, y))
+        specs[k] = dbench.text(data={"type": "npz", "train": f"mine-{k}.npz"}, replicas=1,
+                               implementation="C_complete")
+    told = checked(dbench, specs)
+    for k, (_, words) in enumerate(REFUSED):
+        for word in (f"mine-{k}.npz", *words):
+            assert word in told[k]["error"], told[k]
 
 
 def test_files_that_are_no_archives_or_damaged(dbench):

@@ -1,5 +1,6 @@
 """bench/peers: what it makes of figures, and runs of it."""
 
+import ast
 import io
 import json
 import os
@@ -284,3 +285,18 @@ def test_ranks_on_shaped_hosts(shaped):
     assert done.returncode == 0, done.stderr
     assert "resnet20, 2 ranks on 2 hosts of 200mbit" in done.stdout
     assert re.search(r"^\| dbench/ring/awc \| \d", done.stdout, re.M), done.stdout
+
+
+def test_the_worker_finds_its_models():
+    """The other programs train the models of tests/pytorch; no torch is needed to look."""
+    def tree(path):
+        return ast.parse((ROOT / path).read_text())
+    worker = tree("bench/comparison/worker.py")
+    taken = {alias.name for node in ast.walk(worker) if isinstance(node, ast.ImportFrom)
+             and node.module == "torch_models" for alias in node.names}
+    named = {node.slice.value for node in ast.walk(worker) if isinstance(node, ast.Subscript)
+             and getattr(node.value, "id", "") == "MODELS"}
+    models = next(node.value for node in tree("tests/pytorch/torch_models.py").body
+                  if isinstance(node, ast.Assign) and node.targets[0].id == "MODELS")
+    assert taken == {"MODELS"} and named == set(measure.MODELS)
+    assert named <= {key.value for key in models.keys}

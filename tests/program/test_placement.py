@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from results import differences, read
 from test_checkpoints import CNN, interrupt
-from together import Together
+from together import Together, checked
 
 RUN = {"replicas": 6, "length": {"iterations": 4}, "profile": {"after": True}}
 METHODS = {"ring": {}, "C_complete": {"implementation": "C_complete"},
@@ -79,13 +79,14 @@ def test_optimised_puts_the_busiest_rank_on_the_best_links(dbench):
 
 def test_a_run_goes_on_under_another_placement(dbench):
     write(dbench.folder, "slots.txt", "1,0")
-    spec = dbench.spec(CNN)
+    sent_ahead = {**CNN, "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}}
+    spec = dbench.spec(sent_ahead)
     straight = dbench.run(spec, "straight.h5")
     path = str(dbench.folder / "out.h5")
     status, errors = interrupt(dbench, spec, path, signal.SIGUSR1, ranks=2)
     assert status == 75, errors
-    dbench.run(dbench.spec(CNN, placement={"type": "file", "path": "slots.txt"}), path, "--resume",
-               ranks=2)
+    elsewhere = dbench.spec(sent_ahead, placement={"type": "file", "path": "slots.txt"})
+    dbench.run(elsewhere, path, "--resume", ranks=2)
     assert list(read(path, "ranks/slot")) == [1, 0]
     assert differences(straight, path) == []
 
@@ -102,11 +103,13 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_what_is_wrong_with_a_placement_is_said_once(dbench, case):
-    placement, message = BAD[case]
+def test_what_is_wrong_with_a_placement_is_said_once(dbench):
     write(dbench.folder, "bad.txt", "1 1")
     write(dbench.folder, "few.txt", "1 2 0 1e9")
+    told = checked(dbench, {case: dbench.text(placement=BAD[case][0]) for case in BAD}, ranks=2)
+    for case, (_, message) in BAD.items():
+        assert message in told[case]["error"], case
+    placement, message = BAD["slots"]   # and a run, which writes nothing
     done = dbench("run", dbench.spec(placement=placement), "--output", "out.h5", ranks=2, expect=2)
     assert done.stderr.count("error:") == 1 and message in done.stderr
     assert not (dbench.folder / "out.h5").exists()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 from results import differences, read
+from together import checked
 
 README = str(ROOT / "README.md")
 LSTM = {"type": "lstm", "hidden": 12, "layers": 2, "dropout": 0.3}
@@ -52,6 +53,37 @@ def test_the_mean_over_tokens_weighs_all_alike(dbench):
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-5)
 
 
+def test_evaluations_that_read_on(dbench):
+    """A text that is read on with its state is one window as long as the text."""
+    def loss(windows, name="carried", batch_size=1, sequence=8, ranks=None, output="out.h5"):
+        data = {**TEXT, "sequence": sequence, "partition": "stream",
+                "limit": {"train": 40, "test": windows}}
+        spec = dbench.spec(CHANGES, data=data, precision="float64", length={"iterations": 1},
+                           evaluate={"batch_size": batch_size, "state": name})
+        return dbench.run(spec, output, "--overwrite", ranks=ranks)
+
+    def mean(*words, **more):
+        return read(loss(*words, **more), "evaluations/mean_loss")[0]
+
+    whole, zero = mean(1, "zero", sequence=24), mean(3, "zero")
+    assert mean(3) == pytest.approx(whole, rel=1e-12) and abs(zero - whole) > 1e-9
+    assert mean(3, batch_size=9) == pytest.approx(zero, rel=1e-12)     # a column for each window
+    # Two columns: the first two windows, and the third.
+    third = 3 * zero - 2 * mean(2, "zero")
+    assert mean(3, batch_size=2) == pytest.approx(
+        (2 * mean(1, "zero", sequence=16) + third) / 3, rel=1e-12)
+    # Local models likewise, and on any ranks; training is what it is without.
+    one = loss(16, batch_size=3, output="one.h5")
+    assert differences(one, loss(16, batch_size=3, ranks=4)) == []
+    np.testing.assert_allclose(read(one, "evaluations/local_loss")[0],
+                               read(one, "evaluations/mean_loss")[0], rtol=1e-12)
+    other = loss(16, "zero", batch_size=3)
+    assert np.array_equal(read(one, "iterations/train_loss"), read(other, "iterations/train_loss"))
+    message = dbench("check", dbench.spec(CHANGES, data=TEXT, evaluate={"state": "carried"}),
+                     expect=2).stderr
+    assert "/evaluate/state" in message and "stream" in message
+
+
 def test_distillation_of_a_model_with_dropout_and_state(dbench):
     spec = dbench.spec(CHANGES, implementation=None, graph="ring",
                        algorithm={"type": "feddkd", "period": 4, "distill_steps": 2})
@@ -70,7 +102,7 @@ def test_a_stream_cannot_take_other_replicas(dbench):
     assert "/replicas: 5 replicas cannot become 10" in done.stderr
 
 
-@pytest.mark.parametrize("changes, words", [
+REFUSED = [
     ({"data": {**TEXT, "path": "none.txt"}}, ["/data/path", "none.txt"]),
     ({"data": {**TEXT, "path": "empty.txt"}}, ["empty.txt: is empty"]),
     ({"data": {**TEXT, "path": "empty.txt", "test": README}}, ["empty.txt: is empty"]),
@@ -83,12 +115,16 @@ def test_a_stream_cannot_take_other_replicas(dbench):
     ({"data": "shapes"}, ["/model: lstm", "wikitext2 or text"]),
     ({"model": {**GPT, "context": 7}}, ["/model/context"]),
     ({"model": {**LSTM, "dropout": 1}}, ["/model/dropout"]),
-])
-def test_what_cannot_be(dbench, changes, words):
+]
+
+
+def test_what_cannot_be(dbench):
     (dbench.folder / "empty.txt").write_text("")
-    message = dbench("check", dbench.spec({**CHANGES, **changes}), expect=2).stderr
-    for word in words:
-        assert word in message, message
+    told = checked(dbench, {k: dbench.text({**CHANGES, **changes})
+                            for k, (changes, _) in enumerate(REFUSED)})
+    for k, (_, words) in enumerate(REFUSED):
+        for word in words:
+            assert word in told[k]["error"], (REFUSED[k], told[k])
 
 
 @pytest.mark.parametrize("recipe", ["lstm-wikitext2-small", "gpt-text-small"])

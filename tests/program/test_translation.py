@@ -1,6 +1,7 @@
 """Pairs of sentences, the Transformer and BLEU through the program; what every model takes of
 training: parts of a batch, label smoothing."""
 
+import json
 import os
 import random
 import re
@@ -12,6 +13,7 @@ import pytest
 from conftest import ROOT
 from results import differences, read
 from test_bad_input import refused
+from together import checked
 
 README = str(ROOT / "README.md")
 SMALL = {"type": "transformer", "width": 16, "heads": 2, "layers": 1, "hidden": 32, "dropout": 0.2}
@@ -51,6 +53,50 @@ def test_the_same_bits_on_any_ranks(dbench, pairs):
     assert np.all((accuracy >= 0) & (accuracy <= 1)) and len(np.unique(accuracy)) > 5
     with h5py.File(one) as file:
         assert re.search(r"byte pairs.{1,9}crc32:", str(file["provenance"][()]))
+
+
+def test_pieces_of_a_file_are_those_that_are_learnt(dbench, pairs):
+    for side in "xy":       # what is learnt on is the training side, all but the last tenth
+        lines = (dbench.folder / f"all.{side}").read_text().splitlines(keepends=True)
+        (dbench.folder / f"train.{side}").write_text("".join(lines[:180]))
+    learn = ("data", "pieces", "train.y", "train.x", "--output", "pieces.txt")
+    told = dbench(*learn, "--pieces", 320).stdout
+    assert re.fullmatch(r"320 pieces, crc32:[0-9a-f]{8}\n", told)
+    assert dbench("data", "verify", "pieces.txt").stdout == told
+    spec = dbench.spec(SPEC, length={"iterations": 2})
+    of_file = ("--set", "/data/pieces=pieces.txt")
+    one, two = dbench.run(spec, "1.h5"), dbench.run(spec, "2.h5", *of_file, ranks=2)
+    assert differences(one, two) == []
+    learnt, filed = (json.loads(read(path, "provenance"))["data"] for path in (one, two))
+    assert filed.pop("pieces.txt") in told and filed == learnt
+
+    assert "pieces.txt exists already" in dbench(*learn, expect=2).stderr
+    told = dbench(*learn, "--force").stdout       # no other pair stands twice
+    assert 320 < int(told.split()[0]) < 4000
+    few = ("--set", "/data/vocabulary=3000")
+    message = dbench("check", spec, *of_file, *few, expect=2).stderr
+    assert "/data/vocabulary: 3000 is more than the" in message and "pieces.txt" in message
+    text = (dbench.folder / "pieces.txt").read_text()
+    (dbench.folder / "pieces.txt").write_text(text[:-2])
+    for command in (("check", spec, *of_file), ("data", "verify", "pieces.txt")):
+        assert "pieces.txt: is damaged" in dbench(*command, expect=2).stderr
+    assert "/data/pieces: there is no file none" in dbench(
+        "check", spec, "--set", "/data/pieces=none", expect=2).stderr
+    assert "none.en: cannot be read" in dbench("data", "pieces", "none.en", "--output", "n",
+                                               expect=2).stderr
+
+
+def test_batches_of_tokens_are_counted_as_pairs_and_tokens(dbench, pairs):
+    """Without merges a piece is a byte, so that tokens can be counted here."""
+    spec = dbench.spec(SPEC, replicas=1, implementation="C_complete",
+                       data={**PAIRS, "vocabulary": 259, "batch_size": {"tokens": 120}})
+    told = dbench("check", spec).stdout
+    samples, tokens = map(int, re.search(r"of (\d+) samples, (\d+) tokens", told).groups())
+    # A word has the blank before it, a label more ends each sentence.
+    assert samples == 180
+    assert tokens == sum(len(line) + 2 for line in pairs[:180])
+    said = dbench("run", spec, "--output", "out.h5").stderr
+    assert "tokens/s" in said and "samples/s" not in said
 
 
 def bleu_of(hypotheses, references):
@@ -110,7 +156,7 @@ def test_label_smoothing_is_of_training_alone(dbench):
         assert np.all(read(plain, name)[1] != read(smooth, name)[1])
 
 
-@pytest.mark.parametrize("changes, words", [
+REFUSED = [
     ({"data": {**PAIRS, "target": "none.y"}}, "/data/target none.y"),
     ({"data": {**PAIRS, "target": README}}, "/data/target lines"),
     ({"data": {**PAIRS, "vocabulary": 200}}, "/data/vocabulary 259"),
@@ -135,11 +181,15 @@ def test_label_smoothing_is_of_training_alone(dbench):
     ({"model": {"type": "lstm", "hidden": 4}, "evaluate": {},
       "data": {"type": "text", "path": README, "batch_size": 2, "accumulate": 2,
                "partition": "stream"}}, "/data/accumulate stream"),
-])
-def test_what_cannot_be(dbench, pairs, changes, words):
-    message = refused(dbench, dbench.spec({**SPEC, **changes}))
-    for word in words.split(" "):
-        assert word in message, message
+]
+
+
+def test_what_cannot_be(dbench, pairs):
+    told = checked(dbench, {k: dbench.text({**SPEC, **changes})
+                            for k, (changes, _) in enumerate(REFUSED)})
+    for k, (_, words) in enumerate(REFUSED):
+        for word in words.split(" "):
+            assert word in told[k]["error"], (REFUSED[k], told[k])
 
 
 def test_the_recipe_learns(dbench):

@@ -7,10 +7,12 @@ import h5py
 
 
 class Together:
-    """Runs of `specs`, changes to conftest.SMALL by name, in a folder of their own."""
+    """Runs of `specs`, changes to conftest.SMALL by name, in a folder of their own; or, where
+    begun(name, spec file, path) leaves at `path` the file of a run that was interrupted, what
+    --resume makes of these."""
 
-    def __init__(self, dbench, title, specs, env=None):
-        self.dbench, self.title, self.env = dbench, title, env or {}
+    def __init__(self, dbench, title, specs, env=None, begun=None):
+        self.dbench, self.title, self.env, self.begun = dbench, title, env or {}, begun
         self.specs = {name: dbench.spec({**changes, "name": f"{title}-{k}"}, f"{title}-{k}.json")
                       for k, (name, changes) in enumerate(specs.items())}
         self.folders = {}
@@ -21,16 +23,24 @@ class Together:
         key = (ranks, *env.items())
         if key not in self.folders:
             self.folders[key] = folder = f"{self.title}-on-{len(self.folders)}"
+            if self.begun:
+                (self.dbench.folder / folder).mkdir()
+                for each, spec in self.specs.items():
+                    self.begun(each, spec, self.path(key, each))
             subprocess.run(
                 self.dbench.command("run", *self.specs.values(), "--output", folder, "--quiet",
+                                    *(["--resume"] if self.begun else []),
                                     ranks=ranks), cwd=self.dbench.folder, capture_output=True,
                 timeout=600, env={**self.dbench.environment, **self.env, **env})
-        spec = self.specs[name]
-        stem = spec.rsplit("/", 1)[1].removesuffix(".json")
-        path = f"{self.folders[key]}/{stem}.h5"
-        if not complete(self.dbench.folder / path):
-            self.dbench.run(spec, path, "--overwrite", ranks=ranks, env={**self.env, **env})
-        return str(self.dbench.folder / path)
+        path = self.path(key, name)
+        if not complete(path):
+            self.dbench.run(self.specs[name], path, "--resume" if self.begun else "--overwrite",
+                            ranks=ranks, env={**self.env, **env})
+        return path
+
+    def path(self, key, name):
+        stem = self.specs[name].rsplit("/", 1)[1].removesuffix(".json")
+        return str(self.dbench.folder / self.folders[key] / f"{stem}.h5")
 
 
 def complete(path):
@@ -41,7 +51,7 @@ def complete(path):
         return False
 
 
-def checked(dbench, specs):
+def checked(dbench, specs, ranks=None, timeout=300):
     """What `dbench check --json` says of each of `specs`, files or texts of files by name, in one
     start: a found object, or one whose "error" is the message, which standard error has in a line
     of its own. Nothing of the libraries may come through."""
@@ -50,8 +60,9 @@ def checked(dbench, specs):
         files[name] = path = dbench.folder / f"checked-{k}.json"
         path.write_bytes(spec.encode() if isinstance(spec, str) else spec)
     wanted = set(files.values())
-    done = subprocess.run(dbench.command("check", "--json", *wanted), cwd=dbench.folder,
-                          env=dbench.environment, capture_output=True, timeout=300)
+    done = subprocess.run(dbench.command("check", "--json", *wanted, ranks=ranks),
+                          cwd=dbench.folder, env=dbench.environment, capture_output=True,
+                          timeout=timeout)
     told = json.loads(done.stdout)
     assert set(told) == {str(path) for path in wanted}
     found = {name: told[str(path)] for name, path in files.items()}
@@ -59,6 +70,8 @@ def checked(dbench, specs):
     errors = done.stderr.decode(errors="replace")
     assert errors.count("error:") == len(refused), errors
     assert done.returncode == (2 if refused else 0), errors
+    if ranks:   # mpirun, too, says that it failed
+        errors = "\n".join(line for line in errors.splitlines() if line.startswith("dbench"))
     for word in ("exception", "std::", "c10", "terminate"):
         assert word not in errors, errors
     return found

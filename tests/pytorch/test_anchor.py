@@ -1,7 +1,6 @@
-"""ResNet-20 on CIFAR-10 beside plain PyTorch: the same losses from the same start."""
+"""Applications beside plain PyTorch: the same losses from the same start."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +9,24 @@ pytest.importorskip("h5py")
 anchor = pytest.importorskip("anchor")
 
 
-def test_the_same_recipe_gives_the_same_losses(tmp_path):
-    if not os.environ.get("DBENCH_PROGRAM") or not Path(os.environ.get("DBENCH_DATA", "")).exists():
+def both(application, files, *rest, **options):
+    if not os.environ.get("DBENCH_PROGRAM") or not os.environ.get("DBENCH_DATA"):
         pytest.skip("DBENCH_PROGRAM or DBENCH_DATA is not set")
-    if not anchor.data().exists():
-        pytest.skip("no cifar-10-batches-bin in DBENCH_DATA")
-    ours, theirs = (train(30, 16, tmp_path) for train in (anchor.ours, anchor.theirs))
+    if not anchor.folder_of_data(files).exists():
+        pytest.skip(f"no {files} in DBENCH_DATA")
+    return anchor.both(application, *rest, **options)
+
+
+def test_the_same_recipe_gives_the_same_losses(tmp_path):
+    ours, theirs = both("resnet20", "cifar-10-batches-bin", 30, "float32", tmp_path, batch=16)
     np.testing.assert_allclose(ours[:5], theirs[:5], rtol=1e-3)  # then rounding has grown
     assert ours[-10:].mean() == pytest.approx(theirs[-10:].mean(), rel=0.01)
+
+
+@pytest.mark.parametrize("application, files, options", [
+    ("lstm", "wikitext-2", {"batch": 2}), ("gpt", "wikitext-2", {"batch": 1}),
+    ("transformer", "multi30k", {"tokens": 200})], ids=["lstm", "gpt", "transformer"])
+def test_texts(tmp_path, application, files, options):
+    """In float64, so that what differs is no rounding."""
+    ours, theirs = both(application, files, 6, "float64", tmp_path, **options)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-8)

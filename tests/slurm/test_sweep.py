@@ -249,7 +249,7 @@ def test_status_follows_heartbeats(sweep):
     submitted(sweep, ["RUNNING"] * 7 + [""])
     beat(sweep, "s1")
     beat(sweep, "s2", state="starting", iteration=0, eta_seconds=None, samples_per_second=None)
-    beat(sweep, "s3", eta_seconds=9000)
+    beat(sweep, "s3", eta_seconds=9000, tokens_per_second=56789.0)
     beat(sweep, "s4", age=300)
     beat(sweep, "s5", age=7200)  # of an earlier job
     (sweep.output / "s6.h5.heartbeat").write_text('{"state": "trai')
@@ -258,7 +258,7 @@ def test_status_follows_heartbeats(sweep):
     assert set(sweep.status().values()) == {"running"}
     assert sweep.detail == {
         "s1": "42 % (420 of 1000), about 3 min left, 1234 samples/s", "s2": "starts",
-        "s3": "42 % (420 of 1000), about 2.5 h left, 1234 samples/s",
+        "s3": "42 % (420 of 1000), about 2.5 h left, 56789 tokens/s",
         "s4": "42 % (420 of 1000), no sign of life for 5 min", "s5": "starts", "s6": "starts",
         "s7": "25 % (250 of 1000)", "s8": "42 % (420 of 1000), about 3 min left, 1234 samples/s"}
     assert "nothing to submit" in sweep("resubmit")

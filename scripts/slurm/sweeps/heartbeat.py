@@ -26,7 +26,10 @@ class Heartbeat:
     def __init__(self, said):
         self.state = said["state"]
         self.done, self.total = int(said["iteration"]), int(said["iterations"])
-        self.left, self.speed = number(said["eta_seconds"]), number(said["samples_per_second"])
+        self.left = number(said["eta_seconds"])
+        self.speed, self.unit = number(said.get("tokens_per_second")), "tokens/s"
+        if self.speed is None:
+            self.speed, self.unit = number(said["samples_per_second"]), "samples/s"
         self.updated = calendar.timegm(time.strptime(said["updated"][:19], "%Y-%m-%dT%H:%M:%S"))
 
     def age(self):
@@ -42,8 +45,8 @@ class Heartbeat:
         if self.left is not None:
             parts.append(f"about {duration_text(self.left)} left")
         if self.speed is not None:
-            parts.append(f"{self.speed:.3g} samples/s" if self.speed < 1000 else
-                         f"{self.speed:.0f} samples/s")
+            parts.append(f"{self.speed:.3g} {self.unit}" if self.speed < 1000 else
+                         f"{self.speed:.0f} {self.unit}")
         return ", ".join(parts)
 
 

@@ -4,15 +4,15 @@ namespace dbench::algorithms {
 
 void LocalPeers::begin(const Turn& turn) {
     const int64_t i = turn.replica;
-    arena::copy(x_.only(i), snapshots_.only(i), columns_);
+    arena::copy(x_.only(i), snapshots_.only(i), columns_, queue_);
     averagings_[at(i)] = 0;
     iteration_[at(i)] = turn.iteration;
 }
 
 void LocalPeers::average(int64_t i, int64_t j) {
     const std::vector<std::vector<arena::Term>> halves{{{x_.at(i, 0), 0.5}, {x_.at(j, 0), 0.5}}};
-    arena::weighted_means(halves, x_.only(i), columns_);
-    arena::copy(x_.only(i), x_.only(j), columns_);
+    arena::weighted_means(halves, x_.only(i), columns_, queue_);
+    arena::copy(x_.only(i), x_.only(j), columns_, queue_);
     ++averagings_[at(i)];
     ++averagings_[at(j)];
 }
@@ -28,7 +28,7 @@ void LocalPeers::mix(int64_t i, const std::vector<graphs::Link>& links) {
             oldest_[at(i)] = std::min(oldest_[at(i)], iteration_[at(link.peer)]);
         }
     }
-    arena::weighted_means(terms, x_.only(i), columns_);
+    arena::weighted_means(terms, x_.only(i), columns_, queue_);
 }
 
 }  // namespace dbench::algorithms

@@ -10,10 +10,11 @@ namespace dbench::algorithms {
 class LocalPeers final : public Peers {
 public:
     /// x are the parameters of replicas 0, 1, ..., `snapshots` where they take their gradients.
-    LocalPeers(arena::Rows x, arena::Rows snapshots, arena::Columns columns)
+    LocalPeers(arena::Rows x, arena::Rows snapshots, arena::Columns columns, arena::Queue* queue)
         : x_(x),
           snapshots_(snapshots),
           columns_(columns),
+          queue_(queue),
           averagings_(static_cast<size_t>(x.count)),
           iteration_(averagings_.size()),
           oldest_(averagings_.size()) {}
@@ -31,6 +32,7 @@ private:
 
     arena::Rows x_, snapshots_;
     arena::Columns columns_;
+    arena::Queue* queue_;
     std::vector<int64_t> averagings_, iteration_, oldest_;  ///< [n]; iteration of the snapshot
 };
 

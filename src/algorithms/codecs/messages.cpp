@@ -17,6 +17,7 @@ CompressedMessages::CompressedMessages(const AlgorithmContext& context, int part
 
 void CompressedMessages::send(Step& step, arena::Rows v) {
     const TimedScope scope(step.timers, Time::exchange);
+    step.wait("rows that are compressed");
     const arena::Rows messages = messages_.rows();
     const auto& tensors = layout_.tensors();
     for (int64_t i = 0; i < v.count; ++i) {
@@ -32,6 +33,7 @@ void CompressedMessages::send(Step& step, arena::Rows v) {
 void CompressedMessages::hear(Step& step, std::initializer_list<Heeding> into) {
     const TimedScope scope(step.timers, Time::exchange);
     const auto heard = step.exchange.finish_messages(token_);
+    step.wait("rows that compressed ones are added to");
     const arena::Rows messages = messages_.rows();
     const auto& tensors = layout_.tensors();
     const auto add = [&](const Heeding& to, int64_t i, int64_t from, const char* message,

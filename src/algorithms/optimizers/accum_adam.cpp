@@ -28,17 +28,18 @@ public:
     }
 
     void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
-              arena::Columns columns, const StepNumbers& numbers, double* squared_update) override {
+              arena::Columns columns, const StepNumbers& numbers, double* squared_update,
+              arena::Queue* queue) override {
         const arena::AdamNumbers adam{numbers.lr,   beta1_,     beta2_, eps_,
                                       numbers.step, decoupled_, decay_};
         arena::accum_adam_update(layout_, out, base, at, gradient, matching(first_, out),
                                  matching(second_, out), matching(accumulated_, out), columns,
-                                 {adam, window_}, squared_update);
+                                 {adam, window_}, squared_update, queue);
     }
 
 private:
     arena::Layout layout_;
-    std::vector<double> decay_;
+    arena::Placed<double> decay_;
     double beta1_, beta2_, eps_;
     int64_t window_;
     bool decoupled_;

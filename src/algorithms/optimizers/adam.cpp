@@ -27,17 +27,18 @@ public:
     }
 
     void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
-              arena::Columns columns, const StepNumbers& numbers, double* squared_update) override {
+              arena::Columns columns, const StepNumbers& numbers, double* squared_update,
+              arena::Queue* queue) override {
         arena::adam_update(
             layout_, out, base, at, gradient, matching(first_, out), matching(second_, out),
             amsgrad_ ? matching(largest_, out) : largest_, columns,
             {numbers.lr, beta1_, beta2_, eps_, numbers.step, decoupled_, decay_, bias_correction_},
-            squared_update);
+            squared_update, queue);
     }
 
 private:
     arena::Layout layout_;
-    std::vector<double> decay_;
+    arena::Placed<double> decay_;
     double beta1_, beta2_, eps_;
     bool decoupled_, amsgrad_, bias_correction_;
     arena::Rows first_, second_, largest_;

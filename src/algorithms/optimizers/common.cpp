@@ -5,7 +5,7 @@
 
 namespace dbench::algorithms {
 
-void Optimizer::add_decay(arena::Rows, arena::Rows, arena::Columns) {
+void Optimizer::add_decay(arena::Rows, arena::Rows, arena::Columns, arena::Queue*) {
     throw std::logic_error("only plain SGD gives its decay away");
 }
 

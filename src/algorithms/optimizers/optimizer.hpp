@@ -28,11 +28,12 @@ public:
     /// out = base - lr d(g, at) in `columns`; the rows may be the same. `squared_update`, where not
     /// null, receives ||lr d||^2 per row and segment [R * S].
     virtual void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
-                      arena::Columns columns, const StepNumbers& numbers,
-                      double* squared_update) = 0;
+                      arena::Columns columns, const StepNumbers& numbers, double* squared_update,
+                      arena::Queue* queue = nullptr) = 0;
     /// gradient += weight decay times at, in `columns` (whole tensors): for algorithms that take
     /// plain SGD and make the direction themselves. Others never ask.
-    virtual void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns);
+    virtual void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns,
+                           arena::Queue* queue = nullptr);
 };
 
 struct OptimizerEntry : base::Entry {

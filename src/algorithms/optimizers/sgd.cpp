@@ -19,13 +19,15 @@ public:
     }
 
     void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
-              arena::Columns columns, const StepNumbers& numbers, double* squared_update) override {
+              arena::Columns columns, const StepNumbers& numbers, double* squared_update,
+              arena::Queue* queue) override {
         const arena::Rows velocity = momentum_ != 0 ? matching(velocity_, out) : arena::Rows{};
         arena::sgd_update(layout_, out, base, at, gradient, velocity, columns,
-                          {numbers.lr, momentum_, nesterov_, decay_}, squared_update);
+                          {numbers.lr, momentum_, nesterov_, decay_}, squared_update, queue);
     }
 
-    void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns) override {
+    void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns,
+                   arena::Queue* queue) override {
         for (size_t k = 0; k < decay_.size(); ++k) {
             const arena::Columns tensor = layout_.tensors()[k].columns();
             if (decay_[k] == 0 || tensor.begin < columns.begin || tensor.end > columns.end) {
@@ -35,13 +37,13 @@ public:
             for (int64_t i = 0; i < gradient.count; ++i) {
                 terms.push_back({{gradient.at(i, 0), 1.0}, {at.at(i, 0), decay_[k]}});
             }
-            arena::weighted_sums(terms, gradient, tensor);
+            arena::weighted_sums(terms, gradient, tensor, queue);
         }
     }
 
 private:
     arena::Layout layout_;
-    std::vector<double> decay_;
+    arena::Placed<double> decay_;
     double momentum_;
     bool nesterov_;
     arena::Rows velocity_;

@@ -18,7 +18,7 @@ std::vector<IterationRecord> Stepper::advance(const Span& span) {
     timers_.start();
     probe_.begin(span.begin, records.front());
     probe_.about_to_average(x);
-    LocalPeers peers(x, snapshots, layout_.all());
+    LocalPeers peers(x, snapshots, layout_.all(), queue_);
     for (int64_t i = 0; i < x.count; ++i) peers.begin({i, span.begin});
     timers_.stop();
     records.front().times.add(timers_.all(), 1);
@@ -30,6 +30,7 @@ std::vector<IterationRecord> Stepper::advance(const Span& span) {
     for (const auto* turns = &timeline.next(); !turns->empty(); turns = &timeline.next()) {
         timers_.start();
         for (const Turn& turn : *turns) {
+            arena::finish(queue_, "snapshots that gradients are taken at");
             span.gradient(turn, snapshots, record_of(turn));
             if (turn.iteration == span.begin) {
                 probe_.gradient(g_.only(turn.replica), layout_.all(), turn.replica);
@@ -83,10 +84,10 @@ void Stepper::apply(const Turn& turn, double lr, bool measured) {
     const TimedScope scope(timers_, Time::update);
     const int64_t i = turn.replica - g_.first;
     const arena::Rows x = table_->parameters().only(i), g = g_.only(i);
-    if (clip_norm_) clip(layout_, g, *clip_norm_);
+    if (clip_norm_) clip(layout_, g, *clip_norm_, queue_);
     parts_.optimizer->step(x, x, parts_.algorithm->asynchronous()->snapshots().only(i), g,
                            layout_.all(), {lr, turn.iteration + 1},
-                           measured ? probe_.squared_update(i) : nullptr);
+                           measured ? probe_.squared_update(i) : nullptr, queue_);
 }
 
 }  // namespace dbench::algorithms

@@ -9,16 +9,19 @@
 
 namespace dbench::algorithms {
 
-void clip(const arena::Layout& layout, arena::Rows g, double norm) {
+void clip(const arena::Layout& layout, arena::Rows g, double norm, arena::Queue* queue) {
     DBENCH_EXPECT(norm > 0);
-    std::vector<double> segments(layout.segments().size()), tensors(layout.tensors().size());
+    const size_t segments = layout.segments().size();
+    std::vector<double> squares(static_cast<size_t>(g.count) * segments);
+    std::vector<double> tensors(layout.tensors().size());
+    arena::squares(layout, g, layout.all(), squares.data(), queue);
+    arena::finish(queue, "norms that gradients are clipped by");
     for (int64_t i = 0; i < g.count; ++i) {
         const arena::Rows row = g.only(i);
-        arena::squares(layout, row, layout.all(), segments.data());
-        layout.sum_segments(segments.data(), tensors.data());
+        layout.sum_segments(squares.data() + static_cast<size_t>(i) * segments, tensors.data());
         const double length = std::sqrt(std::accumulate(tensors.begin(), tensors.end(), 0.0));
         if (std::isfinite(length) && length > norm) {
-            arena::scale(row, layout.all(), norm / length);
+            arena::scale(row, layout.all(), norm / length, queue);
         }
     }
 }

@@ -2,6 +2,7 @@
 // Gradient clipping by the norm of a replica's whole gradient (Pascanu et al. 2013, algorithm 1).
 
 #include "arena/layout.hpp"
+#include "arena/queue.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::algorithms {
@@ -9,6 +10,6 @@ namespace dbench::algorithms {
 /// g_i *= min(1, norm / ||g_i||) for every row of `g`, whole rows laid out by `layout`; ||g_i|| is
 /// the L2 norm over all tensors, summed in a fixed order. `norm` > 0. A row whose norm is not
 /// finite is left as it is.
-void clip(const arena::Layout& layout, arena::Rows g, double norm);
+void clip(const arena::Layout& layout, arena::Rows g, double norm, arena::Queue* queue = nullptr);
 
 }  // namespace dbench::algorithms

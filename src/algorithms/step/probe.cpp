@@ -20,7 +20,8 @@ Probe::Probe(const ProfilePlan& plan, const arena::Layout& layout, int64_t repli
       replicas_(replicas),
       local_(local_replicas),
       exchange_(exchange),
-      timers_(timers) {
+      timers_(timers),
+      queue_(exchange.queues().compute) {
     const size_t cells = static_cast<size_t>(local_) * layout.segments().size();
     if (plan_.rows.ever()) {
         gradient_.resize(cells);
@@ -41,6 +42,7 @@ void Probe::begin(int64_t t, IterationRecord& record, Needs needs) {
 void Probe::finish() {
     if (!profiled_) return;
     const TimedScope scope(timers_, Time::profile);
+    arena::finish(queue_, "norms of gradients and updates");
     const size_t segments = layout_.segments().size();
     const auto row_norm = [&](const std::vector<double>& squares, int64_t i) {
         double sum = 0;
@@ -58,7 +60,7 @@ void Probe::finish() {
 void Probe::gradient(arena::Rows g, arena::Columns columns, int64_t first) {
     if (!profiled_) return;
     const TimedScope scope(timers_, Time::profile);
-    arena::squares(layout_, g, columns, gradient_.data() + cell(first));
+    arena::squares(layout_, g, columns, gradient_.data() + cell(first), queue_);
 }
 
 void Probe::about_to_average(arena::Rows x) {
@@ -69,7 +71,8 @@ void Probe::about_to_average(arena::Rows x) {
     if (profiled_ || needs_.norms) {
         const TimedScope scope(timers_, profiled_ ? Time::profile : Time::control);
         const size_t segments = layout_.segments().size(), tensors = layout_.tensors().size();
-        arena::squares(layout_, x, layout_.all(), squares_.data());
+        arena::squares(layout_, x, layout_.all(), squares_.data(), queue_);
+        arena::finish(queue_, "norms of parameters");
         norms_.resize(local_ * tensors);
         for (int64_t i = 0; i < local_; ++i) {
             double* norms = norms_.data() + i * tensors;

@@ -60,6 +60,8 @@ public:
     bool measures_before() const {
         return profiled_ || variance_due_ || needs_.norms || needs_.variance;
     }
+    /// Whether the plan has it measure in iteration t.
+    bool due(int64_t t) const { return plan_.rows.due(t) || plan_.variance.due(t); }
     bool wants_after() const { return variance_due_ && plan_.after; }
 
 private:
@@ -74,6 +76,7 @@ private:
     int64_t replicas_, local_;
     comm::Exchange& exchange_;
     Timers& timers_;
+    arena::Queue* queue_;
     IterationRecord* record_ = nullptr;
     Needs needs_;
     bool profiled_ = false, variance_due_ = false;

@@ -50,7 +50,9 @@ Stepper::Stepper(comm::World& world, const comm::Placement& placement, const are
                                                  spec.reduction, spec.message)),
       probe_(spec.profile, layout, placement.replicas, placement.count(world.rank()), *exchange_,
              timers_),
-      control_(staged_, world, placement, layout, *exchange_, timers_) {
+      control_(staged_, world, placement, layout, *exchange_, timers_),
+      queue_(world.queues().compute),
+      no_decay_(std::vector<double>(layout.tensors().size())) {
     if (staged_) check_controller(*staged_, layout);
     auto table = arena::StateTable::dry(spec.type, layout.columns(), exchange_->readable());
     make(spec).declare(table);  // others than those of the run, which declare once
@@ -106,7 +108,10 @@ void Stepper::step(int64_t t, double lr, const Gradients& gradients, IterationRe
               .control = control_,
               .state = *table_,
               .distillation = distillation_,
-              .linearisation = linearisation_};
+              .linearisation = linearisation_,
+              .no_decay = no_decay_,
+              .queue = queue_,
+              .next_round = next_round(t)};
     around(gradients, step);
     probe_.finish();
     control_.end(t, probe_);
@@ -116,6 +121,12 @@ void Stepper::step(int64_t t, double lr, const Gradients& gradients, IterationRe
     record.control_bytes = control_.bytes();
     timers_.stop();
     record.times = timers_.all();
+}
+
+// A controller decides after the iteration.
+std::optional<graphs::Round> Stepper::next_round(int64_t t) const {
+    if (t + 1 >= end_ || staged_ || probe_.due(t + 1)) return std::nullopt;
+    return round(t + 1);
 }
 
 void Stepper::tell(const Sent& sent, int64_t times, IterationRecord& record) const {
@@ -139,6 +150,7 @@ void Stepper::around(const Gradients& gradients, Step& step) {
     Algorithm& algorithm = *parts_.algorithm;
     std::vector<arena::Columns> complete;  // that wait for clipping
     algorithm.before_forward(step);
+    step.wait("parameters that gradients are taken at");
     gradients([&](arena::Columns columns) {
         probe_.gradient(g_, columns);
         for (const arena::Columns tile : layout_.tiles(columns)) {
@@ -152,7 +164,7 @@ void Stepper::around(const Gradients& gradients, Step& step) {
     if (clip_norm_) {
         {
             const TimedScope scope(timers_, Time::update);
-            clip(layout_, g_, *clip_norm_);
+            clip(layout_, g_, *clip_norm_, queue_);
         }
         for (const arena::Columns columns : complete) algorithm.ready(step, columns);
     }

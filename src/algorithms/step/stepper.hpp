@@ -47,7 +47,8 @@ struct StepSpec {
     uint64_t seed = 1;                              ///< of neighbours that the algorithm draws
 };
 
-/// Calls its argument for each range of columns, once, when the gradients are complete there.
+/// Calls its argument for each range of columns, once, when the gradients are complete there. The
+/// host computes them: nothing else touches x or g meanwhile, but for what that argument starts.
 using Gradients = std::function<void(const std::function<void(arena::Columns)>& ready)>;
 
 /// Iterations [begin, end) of an asynchronous algorithm in virtual time: all replicas wait for each
@@ -112,6 +113,9 @@ public:
     void linearise_by(Linearisation linearisation) { linearisation_ = std::move(linearisation); }
     /// The run goes on at iteration t: graphs that began before it were reported.
     void go_on_at(int64_t t) { control_.go_on_at(t); }
+    /// Iterations up to `end` will follow each other in steps whose x nobody writes in between, so
+    /// that one may send ahead what the next one exchanges. The same on all ranks.
+    void will_go_on_to(int64_t end) { end_ = end; }
 
     /// Iteration t at the learning rate lr, around `gradients`, which writes the gradients at x
     /// into g. Tells `record` all but epoch, loss and accuracy, and `observer` of a graph that
@@ -131,6 +135,7 @@ private:
         void declare(arena::StateTable& table);
     };
     Parts make(const StepSpec& spec) const;
+    std::optional<graphs::Round> next_round(int64_t t) const;
     void around(const Gradients& gradients, Step& step);
     std::vector<IterationRecord> begin_records(int64_t begin, int64_t end,
                                                const std::function<double(int64_t)>& lr) const;
@@ -143,6 +148,7 @@ private:
     arena::Codec message_;
     RunSchedule schedule_;
     graphs::Staged* staged_;
+    int64_t end_ = 0;  // up to which one iteration follows another, or 0
     Parts parts_;
     int64_t state_elements_ = 0;
     std::optional<double> clip_norm_;
@@ -150,6 +156,8 @@ private:
     Timers timers_;
     Probe probe_;
     Control control_;
+    arena::Queue* queue_;
+    const arena::Placed<double> no_decay_;
     arena::StateTable* table_ = nullptr;
     arena::Rows g_;
     Distillation distillation_;

@@ -87,7 +87,7 @@ protected:
     void approach(Step& step) override {
         const TimedScope scope(step.timers, Time::exchange);
         arena::approach_adaptively(step.layout, step.x, known_, mixed_, squared_, step.layout.all(),
-                                   {gamma_, beta_, step.t + 1});
+                                   {gamma_, beta_, step.t + 1}, step.queue);
     }
 
 private:

@@ -45,7 +45,7 @@ public:
         step.decay(columns);
         const TimedScope scope(step.timers, Time::update);
         arena::largest_moments(step.layout, step.g, first_, second_, largest_, columns, beta1_,
-                               beta2_, eps_);
+                               beta2_, eps_, step.queue);
     }
     void after_backward(Step& step) override {
         parameters_.finish(step, mixed_.rows());
@@ -54,7 +54,7 @@ public:
             const TimedScope scope(step.timers, Time::update);
             arena::descend_by_size(step.layout, step.x, mixed_.rows(), first_, tracker_,
                                    step.layout.all(), step.numbers.lr, eps_,
-                                   step.probe.squared_update());
+                                   step.probe.squared_update(), step.queue);
         }
         trackers_.finish(step, tracker_);
         step.combine(tracker_, {{1, tracker_}, {1, step.g}}, step.layout.all());  // g: l+ - l

@@ -45,7 +45,7 @@ public:
         arena::dadam_update(step.layout, step.x, mixed_.rows(), step.g, first_, second_, long_term_,
                             step.layout.all(),
                             {step.numbers.lr, beta1_, beta2_, beta3_, eps_, step.numbers.step},
-                            step.probe.squared_update());
+                            step.probe.squared_update(), step.queue);
     }
     bool keeps_received_rows() const override { return true; }
 

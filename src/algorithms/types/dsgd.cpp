@@ -2,7 +2,8 @@
 // its three orders, with any local optimizer d:
 //
 //     adapt_then_combine (ATC)   x <- W (x - lr d(g(x)))    exchange by bucket, during backward
-//     combine_while_adapt (AWC)  x <- W x - lr d(g(x))      exchange during forward and backward
+//     combine_while_adapt (AWC)  x <- W x - lr d(g(x))      exchange during forward and backward,
+//                                                           and from the update before them on
 //     combine_then_adapt (CTA)   p = W x;  x <- p - lr d(g(p))
 //
 // One row per neighbour and iteration; AWC keeps W x, which become the parameters as what they were
@@ -34,7 +35,7 @@ public:
     void declare(arena::StateTable& state) override { mixed_ = state.readable_scratch(); }
     void before_forward(Step& step) override {
         step.probe.about_to_average(step.x);
-        if (averages(step.round)) exchange_.start(step, step.x, comm::Stay::until_reclaimed);
+        if (averages(step.round)) exchange_.start(step, step.x, kStay);
     }
     void after_backward(Step& step) override {
         if (!averages(step.round)) {
@@ -51,6 +52,8 @@ public:
             step.mix_again(mixed);
             step.probe.averaged(mixed);
             adapt(step.layout.all());
+        } else if (step.next_round && averages(*step.next_round)) {
+            exchange_.finish_and_send(step, mixed, kStay, adapt);
         } else {
             exchange_.finish(step, mixed, adapt);
         }
@@ -60,6 +63,7 @@ public:
     bool keeps_received_rows() const override { return true; }
 
 private:
+    static constexpr comm::Stay kStay = comm::Stay::until_reclaimed;
     arena::Buffer mixed_;
     TiledMix exchange_;
 };

@@ -127,6 +127,7 @@ private:
     void exchange(Step& step) {
         const arena::Rows x = step.x, messages = messages_.rows();
         const double modulus = grid_.modulus();
+        step.wait("parameters that are taken modulo a bound");
         const auto elements = [&](int64_t i, size_t tensor, int64_t begin) {
             return x.row<T>(i) + layout_.tensors()[tensor].offset + begin;
         };

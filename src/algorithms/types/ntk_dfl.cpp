@@ -194,6 +194,7 @@ private:
     void point(Step& step, size_t i, const KernelFlow& flow, const Outputs& sum) const {
         const TimedScope scope(step.timers, Time::update);
         const std::vector<double> direction = flow.gradient(sum);
+        step.wait("gradients that a direction replaces");
         arena::with_type(step.g.type, [&]<class T>() {
             const double* next = direction.data();
             for (const arena::Tensor& tensor : layout_.tensors()) {
@@ -218,6 +219,7 @@ private:
             to.data = tried.at(0, k * columns);
             step.combine(to, {{1, step.x}, {-step.numbers.lr, step.g}}, step.layout.all());
         }
+        step.wait("candidates whose loss is asked for");
         const auto losses = [&](const char* rows, int64_t i, double* out) {
             for (int64_t k = 0; k < candidates_; ++k) {
                 out[k] = step.loss(rows + k * columns * size, i);

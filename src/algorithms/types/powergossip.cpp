@@ -118,6 +118,7 @@ public:
         step.probe.about_to_average(step.x);
         if (step.t > 0 && degree_ > 0) {
             const TimedScope scope(step.timers, Time::exchange);
+            step.wait("parameters that are multiplied by vectors");
             arena::with_type(step.x.type, [&]<class T>() {
                 for (int64_t i = 0; i < step.x.count; ++i) write<T>(step, i);
                 const auto token = step.exchange.start_link_messages(step.round, messages_.rows(),

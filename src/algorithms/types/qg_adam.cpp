@@ -39,7 +39,7 @@ protected:
         step.decay(columns);
         const TimedScope scope(step.timers, Time::update);
         arena::qg_adam_update(step.layout, message_.rows(), step.x, step.g, m_hat_, v_hat_, columns,
-                              numbers(step), step.probe.squared_update());
+                              numbers(step), step.probe.squared_update(), step.queue);
     }
     arena::Rows message(Step&) override { return message_.rows(); }
     void combined(Step& step) override {
@@ -49,7 +49,8 @@ protected:
         const TimedScope scope(step.timers, Time::update);
         const size_t segments = step.layout.segments().size();
         squares_.resize(static_cast<size_t>(next.count) * segments);
-        arena::squares(step.layout, step.g, all, squares_.data());
+        arena::squares(step.layout, step.g, all, squares_.data(), step.queue);
+        step.wait("norms that moments are divided by");
         std::vector<double> factor(next.count), tensors(step.layout.tensors().size());
         for (int64_t i = 0; i < next.count; ++i) {
             step.layout.sum_segments(squares_.data() + i * segments, tensors.data());
@@ -58,8 +59,8 @@ protected:
             factor[i] = 1 / (std::sqrt(sum) + norm_eps_);
         }
         arena::qg_adam_moments(step.layout, step.x, next, factor, m_hat_, v_hat_, all,
-                               numbers(step));
-        arena::copy(next, step.x, all);
+                               numbers(step), step.queue);
+        arena::copy(next, step.x, all, step.queue);
     }
 
 private:

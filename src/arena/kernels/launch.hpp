@@ -1,9 +1,6 @@
 #pragma once
 // How a kernel gets from its call to where it runs.
 
-#include <memory>
-#include <utility>
-
 #include "arena/kernels/emulated_block.hpp"
 #include "arena/kernels/host_block.hpp"
 #include "arena/queue.hpp"
@@ -11,15 +8,12 @@
 namespace dbench::arena {
 
 /// Runs `body` on `queue`; at once, by the compiled on_host of its type, where there is none.
-/// accesses() tells what it reads and writes; `plan` is kept until it has run.
+/// accesses() tells what it reads and writes.
 template <class Body, class Accesses>
-void launch(Queue* queue, const char* name, const Body& body, const Accesses& accesses,
-            std::shared_ptr<const void> plan = nullptr) {
+void launch(Queue* queue, const char* name, const Body& body, const Accesses& accesses) {
     if (!queue) return on_host(body);
     queue->launch({name, accesses(), body.blocks(),
-                   [body, plan = std::move(plan)](int64_t block, uint64_t order) {
-                       run_emulated(body, block, order);
-                   }});
+                   [body](int64_t block, uint64_t order) { run_emulated(body, block, order); }});
 }
 
 }  // namespace dbench::arena

@@ -4,18 +4,20 @@
 
 namespace dbench::arena {
 
-SegmentGrid::SegmentGrid(const Layout& layout, int64_t rows, Columns columns, double* squared)
-    : segments(layout.segments().data()),
+SegmentGrid::SegmentGrid(const Layout& layout, int64_t rows, Columns columns, double* squared,
+                         Queue* queue)
+    : segments(layout.placed_segments().on(queue)),
       all(static_cast<int64_t>(layout.segments().size())),
       columns(columns),
       rows(rows),
       squared(squared) {
-    const Segment* const end = segments + all;
+    const Segment* const begin = layout.segments().data();
+    const Segment* const end = begin + all;
     const auto ends_before = [](int64_t column, const Segment& s) { return column < s.end; };
     const auto begins_before = [](const Segment& s, int64_t column) { return s.begin < column; };
-    const Segment* const from = std::upper_bound(segments, end, columns.begin, ends_before);
+    const Segment* const from = std::upper_bound(begin, end, columns.begin, ends_before);
     const Segment* const to = std::lower_bound(from, end, columns.end, begins_before);
-    first = from - segments;
+    first = from - begin;
     count = to - from;
     // The sum over a part of a segment would not be the segment's.
     DBENCH_EXPECT(!squared || count == 0 ||

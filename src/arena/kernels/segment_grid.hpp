@@ -15,14 +15,14 @@ struct Piece {
 };
 
 struct SegmentGrid {
-    const Segment* segments;  ///< all of the layout
+    const Segment* segments;  ///< all of the layout, where the queue reads them
     int64_t all;              ///< how many that are
     int64_t first, count;     ///< those with elements in `columns`
     Columns columns;
     int64_t rows;
     double* squared;  ///< [rows, all], sums of squares of whole segments; null where not wanted
 
-    SegmentGrid(const Layout& layout, int64_t rows, Columns columns, double* squared = nullptr);
+    SegmentGrid(const Layout& layout, int64_t rows, Columns columns, double* squared, Queue* queue);
 
     constexpr int64_t blocks() const { return rows * count; }
     constexpr int64_t scratch_bytes() const { return squared ? scratch_for<Lanes>(1) : 0; }

@@ -90,7 +90,7 @@ DataEntry multi30k_data() {
     return {{"multi30k",
              "Multi30k, English to German: 29000 pairs of sentences for training, 1014 for "
              "validation, 1000 for testing",
-             {root_parameter(), vocabulary_parameter()}},
+             with_vocabulary({root_parameter()})},
             false,
             make,
             status};

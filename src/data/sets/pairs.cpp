@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "data/byte_pairs.hpp"
 #include "data/files.hpp"
+#include "data/piece_file.hpp"
 #include "data/sentence_pairs.hpp"
 
 namespace dbench::data {
@@ -37,6 +38,28 @@ ParallelText lines(const ParallelText& text, size_t first, size_t last) {
     return {part(text.source), part(text.target)};
 }
 
+BytePairs learnt(const base::Json& spec, const ParallelText& train) {
+    std::vector<std::string> lines = train.source;
+    lines.insert(lines.end(), train.target.begin(), train.target.end());
+    return {lines, spec.at("vocabulary").get<int64_t>()};
+}
+
+/// As many as asked for of the file that /data/pieces names, whose digest joins the checksums.
+BytePairs of_file(const base::Json& spec, DataSets& sets) {
+    const std::string path = named_file(spec.at("pieces").get<std::string>(), "pieces");
+    const BytePairs all = read_pieces(path);
+    const auto wanted = spec.at("vocabulary").get<int64_t>();
+    if (wanted > all.size()) {
+        throw base::UserError("/data/vocabulary: " + std::to_string(wanted) + " is more than the " +
+                              std::to_string(all.size()) + " pieces of " + path +
+                              ": use at most that, or make a file with more by `dbench data "
+                              "pieces`");
+    }
+    sets.checksums.emplace_back(std::filesystem::path(path).filename().string(),
+                                digest(all.text()));
+    return all.first(wanted);
+}
+
 DataSets make(const base::Json& spec, const DataContext&) {
     DataSets sets;
     const ParallelText all{read(spec, "source", sets), read(spec, "target", sets)};
@@ -62,20 +85,22 @@ std::vector<std::string> lines_of(const std::vector<uint8_t>& text) {
     return out;
 }
 
-base::Parameter vocabulary_parameter() {
-    return base::Parameter::integer("vocabulary", "4000",
-                                    "byte-pair pieces of both languages, learnt on the training "
-                                    "side")
-        .at_least(BytePairs::kMerged)
-        .at_most(1 << 24);
+std::vector<base::Parameter> with_vocabulary(std::vector<base::Parameter> parameters) {
+    parameters.push_back(
+        base::Parameter::integer("vocabulary", "4000", "byte-pair pieces of both languages")
+            .at_least(BytePairs::kMerged)
+            .at_most(1 << 24));
+    parameters.push_back(base::Parameter::text("pieces", "null",
+                                               "a file of `dbench data pieces`, of which the first "
+                                               "are taken; null: learnt on the training side")
+                             .or_null());
+    return parameters;
 }
 
 void add_pairs(DataSets& sets, const base::Json& spec, const ParallelText& train,
                const ParallelText& validation, const ParallelText& test) {
-    std::vector<std::string> learnt_on = train.source;
-    learnt_on.insert(learnt_on.end(), train.target.begin(), train.target.end());
-    const auto pieces =
-        std::make_shared<BytePairs>(learnt_on, spec.at("vocabulary").get<int64_t>());
+    const auto pieces = std::make_shared<const BytePairs>(
+        spec.at("pieces").is_null() ? learnt(spec, train) : of_file(spec, sets));
     sets.checksums.emplace_back("byte pairs", digest(pieces->text()));
     const auto pairs = [&](const ParallelText& of) {
         return sentence_pairs(of.source, of.target, pieces);
@@ -89,8 +114,8 @@ DataEntry pairs_data() {
     return {{"pairs",
              "any two files that translate each other line by line; their last tenth is for "
              "testing",
-             {base::Parameter::text("source", "", "the file to translate"),
-              base::Parameter::text("target", "", "its translation"), vocabulary_parameter()}},
+             with_vocabulary({base::Parameter::text("source", "", "the file to translate"),
+                              base::Parameter::text("target", "", "its translation")})},
             false,
             make,
             [](const std::string&) {

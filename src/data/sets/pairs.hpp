@@ -16,12 +16,12 @@ struct ParallelText {
 /// The lines of a text.
 std::vector<std::string> lines_of(const std::vector<uint8_t>& text);
 
-/// The parameter `vocabulary`.
-base::Parameter vocabulary_parameter();
+/// `parameters`, and after them `vocabulary` and `pieces`.
+std::vector<base::Parameter> with_vocabulary(std::vector<base::Parameter> parameters);
 
 /// Makes pairs of sentences of each text, in pieces of one vocabulary of both languages, learnt on
-/// `train`; no validation set where that text is empty. The vocabulary's digest joins the
-/// checksums.
+/// `train` or taken from the file of /data/pieces; no validation set where that text is empty. The
+/// vocabulary's digest joins the checksums.
 void add_pairs(DataSets& sets, const base::Json& spec, const ParallelText& train,
                const ParallelText& validation, const ParallelText& test);
 

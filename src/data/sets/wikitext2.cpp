@@ -15,8 +15,7 @@ namespace dbench::data {
 namespace {
 
 constexpr const char* kFolder = "wikitext-2";
-constexpr const char* kSource =
-    "https://s3.amazonaws.com/research.metamind.io/wikitext/wikitext-2-v1.zip";
+constexpr const char* kSource = "https://wikitext.smerity.com/wikitext-2-v1.zip";
 
 struct Part {
     const char* name;

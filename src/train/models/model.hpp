@@ -23,7 +23,7 @@ struct Weights {
     /// Where gradients of parameters are wanted, which a layer may write there itself, if no other
     /// uses the parameter; empty where none are wanted.
     std::vector<torch::Tensor> gradients = {};
-    /// What layers carry over from batch to batch of a text: read and written in training. Empty
+    /// What layers carry over from batch to batch of a text: read and written by `forward`. Empty
     /// where nothing is: each batch begins from zero then.
     std::vector<torch::Tensor> carried = {};
 };
@@ -41,7 +41,7 @@ struct BufferInfo {
     double initial;
     bool variance;  ///< pooled as mean of variances + variance of the means in the buffer before it
 };
-/// A replica's own, in no average; zero where a text begins.
+/// A replica's own, in no average; zero where a text begins. Dimension 1 counts samples.
 struct CarriedInfo {
     std::string name;
     std::vector<int64_t> shape;
@@ -62,7 +62,7 @@ public:
     /// Inputs (B, C, H, W) or (B, features) to logits (B, classes), or predictions (B) for real
     /// targets; tokens (B, T) to logits (B T, classes), one row for each position; pairs of
     /// sentences (B, 2, T) to logits (terms, classes), one row for each label. `training`:
-    /// BatchNorm uses and updates batch statistics, dropout drops, carried state goes on.
+    /// BatchNorm uses and updates batch statistics, dropout drops.
     virtual torch::Tensor forward(const Weights& weights, const torch::Tensor& input,
                                   bool training) const = 0;
     /// Mean loss over the batch's terms: cross-entropy of logits, of which the part `smoothing` is

@@ -57,7 +57,7 @@ torch::Tensor Lstm::operator()(const Weights& weights, const torch::Tensor& x,
                                bool training) const {
     std::vector<torch::Tensor> parameters;
     for (const int k : parameters_) parameters.push_back(weights.parameters[k]);
-    const bool carries = training && !weights.carried.empty();
+    const bool carries = !weights.carried.empty();
     const auto before = [&](int k) {
         return carries ? weights.carried[k].clone()
                        : x.new_zeros({options_.layers, x.size(0), options_.hidden});

@@ -48,7 +48,7 @@ private:
 
 /// torch.nn.LSTM with `layers` layers and dropout between them: (B, T, in) to (B, T, hidden). Its
 /// state is zero where a sample begins. With `stream_batch` B not 0, samples of B go on in the next
-/// batch, and in training the state is carried over, without its history.
+/// batch, and the state is carried over where weights have room for it, without its history.
 class Lstm {
 public:
     struct Options {

@@ -1,0 +1,73 @@
+#include "data/piece_file.hpp"
+
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "data/files.hpp"
+
+namespace dbench::data {
+namespace {
+
+constexpr std::string_view kHead = "dbench byte pairs, ";
+constexpr const char* kRemedy = ": make it again with `dbench data pieces`";
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+
+std::string head_of(int64_t pieces, const std::string& merges) {
+    return std::string(kHead) + std::to_string(pieces) + " pieces, " + digest(merges) + "\n";
+}
+
+[[noreturn]] void fail(const std::string& path, const std::string& why) {
+    throw base::UserError(path + ": " + why + kRemedy);
+}
+
+/// "LEFT RIGHT", or nothing.
+bool read_pair(const std::string& line, BytePairs::Pair& out) {
+    const char* const end = line.data() + line.size();
+    const auto left = std::from_chars(line.data(), end, out.first);
+    if (left.ec != std::errc() || left.ptr == end || *left.ptr != ' ') return false;
+    const auto right = std::from_chars(left.ptr + 1, end, out.second);
+    return right.ec == std::errc() && right.ptr == end;
+}
+
+}  // namespace
+
+void write_pieces(const BytePairs& pieces, const std::string& path) {
+    const std::string merges = pieces.text();
+    base::replace_file("the pieces", path, head_of(pieces.size(), merges) + merges);
+}
+
+bool holds_pieces(const std::string& path) {
+    std::string begin(kHead.size(), '\0');
+    std::ifstream(path, std::ios::binary).read(begin.data(), std::ssize(begin));
+    return begin == kHead;
+}
+
+BytePairs read_pieces(const std::string& path) {
+    const DataFile file = read_data_file(path, kMostBytes, "`dbench data pieces`");
+    const std::string text(file.bytes.begin(), file.bytes.end());
+    if (!text.starts_with(kHead)) fail(path, "is no file of byte pairs");
+    const size_t begin = text.find('\n') + 1;  // 0 where there is none
+    const std::string merges = begin > 0 ? text.substr(begin) : "";
+    std::vector<BytePairs::Pair> pairs;
+    std::istringstream in(merges);
+    for (std::string line; std::getline(in, line);) {
+        BytePairs::Pair pair;
+        if (!read_pair(line, pair)) fail(path, "is damaged (no pair of numbers: " + line + ")");
+        pairs.push_back(pair);
+    }
+    const auto pieces = BytePairs::kMerged + static_cast<int64_t>(pairs.size());
+    if (text != head_of(pieces, merges) + merges) {
+        fail(path, "is damaged, or was changed (its first line does not agree with the others)");
+    }
+    if (const std::string why = BytePairs::problem(pairs); !why.empty()) fail(path, why);
+    return BytePairs(pairs);
+}
+
+}  // namespace dbench::data

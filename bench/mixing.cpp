@@ -105,7 +105,8 @@ struct Bench {
     Buffer x_buffer, out_buffer, g_buffer, v_buffer, m_buffer;
     Rows x, out, g, v, m;
     double bytes;  // of the rows of all replicas
-    std::vector<double> mean, sums, no_decay = {0.0};
+    std::vector<double> mean, sums;
+    const Placed<double> no_decay = std::vector<double>{0.0};
     std::vector<Case> cases;
 
     explicit Bench(int64_t parameters) {

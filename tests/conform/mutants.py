@@ -188,11 +188,11 @@ MUTANTS = [
        file=f"{TYPES}gut.cpp"),
     of("sgd_decays_biases", "dsgd",
        ("decay_(decay_per_tensor(spec, layout))",
-        "decay_(layout.tensors().size(), spec.at(\"weight_decay\").get<double>())"),
+        "decay_(std::vector(layout.tensors().size(), spec.at(\"weight_decay\").get<double>()))"),
        file="algorithms/optimizers/sgd.cpp", what="sgd"),
     of("adam_decays_biases", "dsgd",
        ("decay_(decay_per_tensor(spec, layout))",
-        "decay_(layout.tensors().size(), spec.at(\"weight_decay\").get<double>())"),
+        "decay_(std::vector(layout.tensors().size(), spec.at(\"weight_decay\").get<double>()))"),
        file="algorithms/optimizers/adam.cpp", what="adam"),
     # Controllers.
     of("consensus_control_one_late", "consensus_control",

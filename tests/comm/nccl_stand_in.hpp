@@ -457,7 +457,7 @@ private:
             const std::lock_guard lock(all_.mutex_);
             const auto seed = static_cast<uint64_t>(all_.random_.below(UINT64_MAX));
             all_.at(rank_).items.push_back(
-                {0, {}, [launch = std::move(launch), seed] {
+                {0, {}, [launch = std::move(launch), seed, placed = std::exchange(placed_, {})] {
                      std::vector<int64_t> blocks(static_cast<size_t>(launch.blocks));
                      std::iota(blocks.begin(), blocks.end(), 0);
                      base::Random random(seed, base::Purpose::graph);
@@ -477,15 +477,18 @@ private:
             const std::lock_guard lock(all_.mutex_);
             all_.at(rank_).items.push_back({0, {}, [memory = std::move(memory)] {}});
         }
+        /// The launch that comes next reads it.
         const void* place(const std::shared_ptr<const void>& owner, const void* data,
                           int64_t) override {
-            keep(owner);
+            const std::lock_guard lock(all_.mutex_);
+            placed_.push_back(owner);
             return data;
         }
 
     private:
         NcclStandIn& all_;
         int rank_;
+        std::vector<std::shared_ptr<const void>> placed_;
     };
     std::function<std::unique_ptr<arena::Queue>(CudaStream*)> queue() {
         return [this](CudaStream* stream) {

@@ -211,10 +211,10 @@ void Evaluator::evaluate(arena::Rows x, algorithms::EvaluationRecord& record) {
     const Weights mean = impl_->plan.recalibrate ? impl_->mean.recalibrated(x, *impl_->data.train,
                                                                             impl_->plan.batch_size)
                                                  : impl_->mean.pooled(x);
-    const std::string end = "-" + std::to_string(record.iteration) + ".txt";
-    impl_->scores(x, mean, *impl_->data.test, "test" + end, record.test);
+    const std::string end = std::to_string(record.iteration) + ".txt";
+    impl_->scores(x, mean, *impl_->data.test, "test-" + end, record.test);
     if (!impl_->data.validation) return;
-    impl_->scores(x, mean, *impl_->data.validation, "validation" + end, record.validation);
+    impl_->scores(x, mean, *impl_->data.validation, "validation-" + end, record.validation);
 }
 
 }  // namespace dbench::train

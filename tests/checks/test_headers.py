@@ -17,6 +17,23 @@ from test_layers import INCLUDE, ROOMS, sources
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("DBENCH_PROGRAM", ROOT / "build/dbench")).parent
+# Standard headers, and the names that ours take from them.
+STANDARD = {name: set(taken.split()) for name, taken in {
+    "algorithm": "any_of fill_n max min", "array": "array",
+    "atomic": "atomic memory_order_acquire", "bit": "bit_cast bit_width countr_zero rotl",
+    "cmath": "floor pow sqrt", "complex": "complex", "condition_variable": "condition_variable",
+    "cstddef": "byte size_t",
+    "cstdint": "int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintptr_t UINT64_MAX",
+    "cstring": "memcpy size_t", "deque": "deque", "exception": "exception exception_ptr",
+    "functional": "function greater multiplies", "initializer_list": "initializer_list",
+    "iosfwd": "ostream", "limits": "numeric_limits", "list": "list", "map": "map",
+    "memory": "make_shared make_unique make_unique_for_overwrite shared_ptr unique_ptr weak_ptr",
+    "mutex": "mutex once_flag", "numeric": "accumulate gcd", "optional": "nullopt optional",
+    "queue": "priority_queue", "set": "set", "span": "span size_t",
+    "stdexcept": "runtime_error", "string": "string to_string size_t",
+    "string_view": "string_view", "thread": "thread", "type_traits": "false_type true_type",
+    "unordered_map": "unordered_map", "utility": "exchange forward move pair swap",
+    "vector": "vector size_t"}.items()}
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +70,21 @@ def declared(code):
     return set(re.findall(kinds, lines)) | set(re.findall(r"(\w+)\s*[({=;\[]", lines))
 
 
+@cache
+def covers(header):
+    """Whether all standard names that `header` uses are those of standard headers that it includes,
+    so that no other one matters to it."""
+    used = re.findall(r"\bstd::(\w+)|\b(\w+_(?:t|MAX))\b", text(header))
+    had = set().union(*(STANDARD.get(name, ()) for name in reached(header)))
+    return {a or b for a, b in used} <= had
+
+
 def hides(earlier, header):
-    """Whether `header`, behind `earlier`, might use what it does not include: a third-party header,
-    or a name of ours."""
+    """Whether `header`, behind `earlier`, might use what it does not include: of a third-party
+    header, or a name of a standard one or of ours."""
     words = set(re.findall(r"\w+", text(header)))
-    return any(not text(name) or declared(text(name)) & words
+    return any(not covers(header) if name in STANDARD
+               else not text(name) or declared(text(name)) & words
                for name in reached(earlier) - reached(header))
 
 
@@ -121,7 +148,9 @@ def test_what_might_hide_a_missing_include_is_compiled_elsewhere(tmp_path, monke
             "calls.hpp": "inline int four() {\n    return twice(2);\n}",
             "takes.hpp": '#include "number.hpp"\n#include <vector>\nint f(Number);',
             "vector.hpp": "#include <vector>\nint h(std::vector<int>);",
-            "none.hpp": "int k(std::vector<int>);"}.items():
+            "none.hpp": "int k(std::vector<int>);",
+            "bits.hpp": "#include <vector>\nuint8_t b();", "mine.hpp": "my_t m();",
+            "map.hpp": "#include <map>\nint l(std::map<int, int>);"}.items():
         (tmp_path / "src" / name).write_text(lines + "\n")
     assert groups(["number.hpp", "twice.hpp", "user.hpp", "takes.hpp"]) == [
         ["number.hpp", "twice.hpp", "user.hpp", "takes.hpp"]]
@@ -129,3 +158,5 @@ def test_what_might_hide_a_missing_include_is_compiled_elsewhere(tmp_path, monke
     assert groups(["twice.hpp", "calls.hpp"]) == [["twice.hpp"], ["calls.hpp"]]
     assert groups(["takes.hpp", "lacks.hpp"]) == [["lacks.hpp", "takes.hpp"]]  # the complete later
     assert hides("vector.hpp", "none.hpp") and not hides("none.hpp", "vector.hpp")
+    assert not hides("vector.hpp", "map.hpp")  # which has what it needs
+    assert hides("map.hpp", "bits.hpp") and hides("map.hpp", "mine.hpp")

@@ -1,5 +1,6 @@
 """Step times of runs of the real program, for bench/recording, bench/ranks and bench/peers."""
 
+import argparse
 import json
 import os
 import statistics
@@ -37,6 +38,19 @@ SPEC = {
     "optimizer": {"type": "sgd", "lr": 0.05, "momentum": 0.9},
 }
 NOTHING_RECORDED = {"norms": False, "variance": {"kind": "off"}}
+
+
+def numbers(about, name, default, many=False):
+    """What the command line gives: one number of 1 at least, or many."""
+    def read(word):
+        if int(word) < 1:
+            raise argparse.ArgumentTypeError(f"{word} is below 1")
+        return int(word)
+    parser = argparse.ArgumentParser(description=about,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("given", nargs="*" if many else "?", type=read, default=default,
+                        metavar=name)
+    return parser.parse_args().given
 
 
 def command(folder, name, changes, launcher=()):

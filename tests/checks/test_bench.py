@@ -43,3 +43,15 @@ def test_without_torch(checkout):
     assert found.stderr.count("\n") == 1
     found = ended(*BARE, checkout / "bench" / "pytorch_throughput.py")
     assert found.returncode == 2 and "cannot import torch" in found.stderr
+
+
+COMMANDS = sorted(path.name for path in (ROOT / "bench").iterdir()
+                  if path.is_file() and os.access(path, os.X_OK))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_says_what_it_is_for(name):
+    path = ROOT / "bench" / name
+    words = [sys.executable] if "python" in path.read_text().split("\n", 1)[0] else []
+    found = ended(*words, path, "--help")
+    assert found.returncode == 0 and f"bench/{name}" in found.stdout, found.stderr

@@ -8,12 +8,42 @@ namespace dbench::train {
 
 using arena::TensorKind;
 
+namespace {
+
+/// Rows of a weight whose gradient backward writes where it is wanted: the sums over the tokens in
+/// their order, as PyTorch's, a pass over the gradient less.
+class WrittenEmbedding : public torch::autograd::Function<WrittenEmbedding> {
+public:
+    static torch::Tensor forward(torch::autograd::AutogradContext* context,
+                                 const torch::Tensor& weight, const torch::Tensor& tokens,
+                                 const torch::Tensor& gradient) {
+        context->saved_data["tokens"] = tokens;
+        context->saved_data["gradient"] = gradient;
+        return torch::embedding(weight, tokens);
+    }
+
+    static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                   torch::autograd::variable_list outputs) {
+        const torch::Tensor tokens = context->saved_data["tokens"].toTensor();
+        // Another handle of the same memory: autograd keeps what nobody else holds as it is.
+        torch::Tensor dw = context->saved_data["gradient"].toTensor().alias();
+        dw.zero_().index_add_(0, tokens.flatten(), outputs[0].flatten(0, -2));
+        return {dw, {}, {}};
+    }
+};
+
+}  // namespace
+
 Embedding::Embedding(Declaration& d, const std::string& name, int64_t tokens, int64_t width,
-                     const Initial& initial)
-    : weight_(d.parameter({name + ".weight", {tokens, width}, TensorKind::weight, initial})) {}
+                     const Initial& initial, bool tied)
+    : weight_(d.parameter({name + ".weight", {tokens, width}, TensorKind::weight, initial})),
+      tied_(tied) {}
 
 torch::Tensor Embedding::operator()(const Weights& weights, const torch::Tensor& tokens) const {
-    return torch::embedding(weight(weights), tokens);
+    if (tied_ || weights.gradients.empty() || !torch::GradMode::is_enabled()) {
+        return torch::embedding(weight(weights), tokens);
+    }
+    return WrittenEmbedding::apply(weight(weights), tokens, weights.gradients[weight_]);
 }
 
 LayerNorm::LayerNorm(Declaration& d, const std::string& name, int64_t width)

@@ -28,6 +28,14 @@ void wait_until(const std::function<bool()>& done, double seconds = -1) {
     }
 }
 
+/// What a device may still touch lives as long as the process.
+void keep_for_good(std::vector<std::shared_ptr<const void>> memory) {
+    static std::mutex mutex;
+    static auto* const kept = new std::vector<std::shared_ptr<const void>>;
+    const std::lock_guard lock(mutex);
+    for (auto& each : memory) kept->push_back(std::move(each));
+}
+
 /// Whether both are the same object's.
 bool same_owner(const std::weak_ptr<const void>& a, const std::shared_ptr<const void>& b) {
     return !a.owner_before(b) && !b.owner_before(a);
@@ -48,8 +56,9 @@ public:
         const std::lock_guard lock(device_.mutex_);
         device_.queues_[static_cast<size_t>(number_)] = nullptr;
         for (void* const event : marks_) streams_.destroy_event(event);
-        // What a device may still touch lives as long as the process.
-        if (!kept_.empty()) new std::deque<Keeping>(std::move(kept_));
+        StreamDevice::Kept left;
+        for (Keeping& each : kept_) left.push_back(std::move(each.memory));
+        keep_for_good(std::move(left));
     }
 
     bool emulated() const override { return streams_.emulated(); }

@@ -95,7 +95,8 @@ const arena::Queues& World::queues() const { return impl_->member.queues; }
 void World::compute_on(const arena::Queues& queues) {
     impl_->member.queues = queues;
     const arena::Patience patience = [this, main = std::this_thread::get_id()](
-                                         const std::string& what, const std::function<bool()>& done) {
+                                         const std::string& what,
+                                         const std::function<bool()>& done) {
         const auto owing = [this] { return std::vector<int>{rank()}; };
         if (std::this_thread::get_id() == main) return impl_->wait(what, done, owing);
         comm::wait({what, done, owing, [] {}, deadline()});  // letters are for one thread

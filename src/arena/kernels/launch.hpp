@@ -12,7 +12,8 @@ struct CUstream_st;  // what a cudaStream_t points to
 namespace dbench::arena {
 
 #if DBENCH_CUDA
-/// Puts all blocks of `body` on a stream: compiled by nvcc, for each body that cuda/kernels.cu names.
+/// Puts all blocks of `body` on a stream: compiled by nvcc, for each body that cuda/kernels.cu
+/// names.
 template <class Body>
 void on_device(const Body& body, CUstream_st* stream);
 #endif

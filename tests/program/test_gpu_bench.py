@@ -1,5 +1,5 @@
-"""bench/gpu: what it makes of figures and of what is not there; scripts/gpu-kit: packed, unpacked and
-started elsewhere."""
+"""bench/gpu: what it makes of figures and of what is not there; scripts/gpu-kit: packed, unpacked
+and started elsewhere."""
 
 import json
 import math

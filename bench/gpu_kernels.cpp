@@ -86,6 +86,7 @@ struct OnCard : Runner {
             finish();
             check(cudaMemcpy(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault),
                   "cudaMemcpy");
+            check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // a copy may return before
         };
         return {device->memory(), copy};
     }
@@ -233,7 +234,7 @@ std::map<std::string, std::string> options(int argc, char** argv) {
                                                 {"--seed", "1"},
                                                 {"--rounds", "5"},
                                                 {"--rows", "16"},
-                                                {"--columns", "4194304"}};
+                                                {"--columns", "2097152"}};
     for (int k = 2; k < argc; ++k) {
         const std::string name = argv[k];
         if (name == "--quick") {

@@ -53,6 +53,7 @@ struct Row {
     void set(const std::vector<float>& values) {
         expect(cudaMemcpy(memory.get(), values.data(), kCount * sizeof(float), cudaMemcpyDefault),
                "cudaMemcpy");
+        expect(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // a copy may return before
     }
     std::vector<float> get() const {
         std::vector<float> values(kCount);

@@ -5,6 +5,7 @@
 #include "algorithms/optimizers/optimizer_spec.hpp"
 #include "base/error.hpp"
 #include "train/asynchronous_trainer.hpp"
+#include "train/models/autocast.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
 #include "train/run_checks.hpp"
@@ -58,6 +59,7 @@ struct Session::Impl {
           spec(o.run),
           delays(spec.delays, placement.replicas, spec.seed.delay) {
         check_message(spec);
+        check_compute(spec);
         data_context = {placement.replicas, spec.seed.data};
         const Json& data_spec = o.spec.at("data");
         data = data::load_data(data_spec, data_context);
@@ -70,6 +72,7 @@ struct Session::Impl {
                     .make(o.spec.at("model"),
                           {data.train->shape(), data.train->classes(), data.train->tokens(),
                            batches.stream && !batches.full ? batches.batch_size : 0});
+        if (spec.compute == Compute::bfloat16) model = autocast(std::move(model));
         layout = layout_of(model->declaration());
         const Json& optimizer_spec = o.spec.at("optimizer");
         const auto common = algorithms::OptimizerSpec::section().read(optimizer_spec);

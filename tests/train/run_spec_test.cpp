@@ -39,6 +39,7 @@ TEST_CASE("defaults") {
     CHECK(spec.name == "test");
     CHECK(spec.seed.init == 1);
     CHECK(spec.precision == arena::DType::float32);
+    CHECK(spec.compute == Compute::precision);
     CHECK(spec.init == Init::same);
     CHECK(spec.reduction == comm::Reduction::reproducible);
     CHECK_FALSE(spec.stop_on_nonfinite);
@@ -59,6 +60,7 @@ TEST_CASE("defaults") {
 
 TEST_CASE("every word and form") {
     CHECK(read(R"({"precision": "float64"})").precision == arena::DType::float64);
+    CHECK(read(R"({"compute": "bfloat16"})").compute == Compute::bfloat16);
     CHECK(read(R"({"device": "cpu"})").device == Device::cpu);
     CHECK(read(R"({"init": "independent"})").init == Init::independent);
     CHECK(read(R"({"init": "zeros"})").init == Init::zeros);

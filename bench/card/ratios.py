@@ -1,8 +1,11 @@
 """Milliseconds of an iteration of DBench and of PyTorch, in turns A B A B: cases and rounds."""
 
+import contextlib
 import json
+import select
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,46 +67,52 @@ class Worker:
     """PyTorch's process of a case. Stop where it cannot start, or ends."""
 
     def __init__(self, setting, settings):
+        self.setting = setting
         self.folder = tempfile.TemporaryDirectory()
+        self.errors = Path(self.folder.name) / "errors"
         given = {**settings, "device": setting.device, "store": f"{self.folder.name}/store"}
         environment = {**setting.environment, "OMP_NUM_THREADS": "1",
                        "TORCHINDUCTOR_CACHE_DIR": str(setting.folder / "compiled")}
         try:
-            self.process = subprocess.Popen(
-                [setting.python, str(WORKER), json.dumps(given)], env=environment, text=True,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            with open(self.errors, "w") as errors:
+                self.process = subprocess.Popen(
+                    [setting.python, str(WORKER), json.dumps(given)], env=environment, text=True,
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
         except OSError as error:
             raise Stop(MISSING, f"{setting.python}: {error.strerror}") from error
         self.versions = self.answer()
 
     def answer(self):
+        seconds = self.setting.seconds(300)
+        if not select.select([self.process.stdout], [], [], seconds)[0]:
+            self.process.kill()
+            raise Stop(FAILED, f"no answer of PyTorch's process after {seconds:.0f} s")
         line = self.process.stdout.readline()
         if not line:
-            said = last_line(self.process.stderr.read())
             status = self.process.wait()
-            raise Stop(FAILED, f"PyTorch's process ended ({said}, status {status})")
+            said = last_line(self.errors.read_text())
+            raise Stop(MISSING if "No module named" in said else FAILED,
+                       f"PyTorch's process ended ({said}, status {status})")
         return json.loads(line)
 
     def ask(self, **words):
-        try:
+        with contextlib.suppress(BrokenPipeError):  # its last words are read below
             self.process.stdin.write(json.dumps(words) + "\n")
             self.process.stdin.flush()
-        except BrokenPipeError:
-            pass
         found = self.answer()
         if "failed" in found:
             raise Stop(FAILED, found["failed"])
         return found
 
     def close(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
         self.process.stdout.close()
-        self.process.stderr.close()
         self.folder.cleanup()
 
 
@@ -162,6 +171,8 @@ class Case:
             try:
                 result[side.name] = {"ms": self.measure(side)}
             except Stop as stop:
+                if time.monotonic() > self.setting.deadline - 1:
+                    raise  # cut short: the round is run again
                 result[side.name] = stop.result()
         if not any("ms" in result[side.name] for side in self.sides):
             result["status"] = first.get("status", FAILED) if number else next(

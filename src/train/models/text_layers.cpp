@@ -1,5 +1,7 @@
 #include "train/models/text_layers.hpp"
 
+#include <ATen/functorch/BatchedTensorImpl.h>
+
 #include <cmath>
 #include <optional>
 #include <tuple>
@@ -77,6 +79,7 @@ Lstm::Lstm(Declaration& d, const std::string& name, const Options& options) : op
         add("bias_hh", {gates}, TensorKind::bias);
     }
     d.draws = d.draws || (options.dropout > 0 && options.layers > 1);
+    d.stacks = false;
     if (options.stream_batch == 0) return;
     const std::vector<int64_t> state = {options.layers, options.stream_batch, hidden};
     hidden_ = d.carry({name + ".hidden", state});
@@ -108,10 +111,13 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
         return x.unflatten(2, {heads, -1}).transpose(1, 2);  // (B, heads, T, width / heads)
     };
     const auto shown = mask.shown.defined() ? std::optional(mask.shown) : std::nullopt;
-    return torch::scaled_dot_product_attention(split(q), split(k), split(v), shown, dropout,
-                                               mask.causal)
-        .transpose(1, 2)
-        .flatten(2);
+    // Of several replicas at once only the plain form is computed at once.
+    const torch::Tensor seen = at::functorch::isBatchedTensor(q)
+                                   ? std::get<0>(at::_scaled_dot_product_attention_math(
+                                         split(q), split(k), split(v), shown, dropout, mask.causal))
+                                   : torch::scaled_dot_product_attention(
+                                         split(q), split(k), split(v), shown, dropout, mask.causal);
+    return seen.transpose(1, 2).flatten(2);
 }
 
 }  // namespace dbench::train

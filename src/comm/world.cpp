@@ -76,9 +76,7 @@ World::~World() {
         impl_->failed = true;
     }
     impl_->engine.halt();
-    for (arena::Queue* const queue : {queues().compute, queues().exchange}) {
-        if (queue) queue->wait_by(nullptr);
-    }
+    leave_queues();
     if (!impl_->failed) return;
     impl_->rows().abandon();
     impl_->control().abandon();
@@ -92,7 +90,15 @@ const std::string& World::host() const { return impl_->member.host; }
 int World::slot() const { return impl_->member.slot(); }
 const arena::Queues& World::queues() const { return impl_->member.queues; }
 
+/// They may outlive it.
+void World::leave_queues() {
+    for (arena::Queue* const queue : {queues().compute, queues().exchange}) {
+        if (queue) queue->wait_by(nullptr);
+    }
+}
+
 void World::compute_on(const arena::Queues& queues) {
+    leave_queues();
     impl_->member.queues = queues;
     const arena::Patience patience = [this, main = std::this_thread::get_id()](
                                          const std::string& what,

@@ -41,8 +41,9 @@ public:
     const std::string& host() const;
     int slot() const;  ///< this rank's number at the launcher: its rank, unless renumbered
     const arena::Queues& queues() const;  ///< where this rank computes
-    /// It computes there from now on, and waits there as for other ranks: with the deadline, and an
-    /// ear for failures. The queues outlive it; nothing else that was made with it may still live.
+    /// It computes there from now on, and waits there as for other ranks: with the deadline, and on
+    /// this thread with an ear for failures. The queues stay until it goes or computes elsewhere;
+    /// nothing else that was made with it may still live.
     void compute_on(const arena::Queues& queues);
 
     /// Numbers the processes anew: rank r is the one that the launcher numbered slots[r], a
@@ -86,6 +87,8 @@ public:
     Impl& impl() { return *impl_; }  ///< for this room
 
 private:
+    void leave_queues();
+
     std::unique_ptr<Impl> impl_;
 };
 

@@ -124,4 +124,72 @@ TEST_CASE("A failure reaches rank 0 in whatever it waits for") {
     CHECK(outcome[0] == "rank 1 failed: the disk is on fire");
 }
 
+namespace {
+
+/// A queue that keeps how the host is told to wait.
+struct Patient : arena::Queue {
+    arena::Patience patience;
+    void wait_by(arena::Patience given) override { patience = std::move(given); }
+    void launch(arena::Launch) override {}
+    arena::Event record() override { return {}; }
+    void wait(arena::Event, const char*) override {}
+    void finish(arena::Event, const char*) override {}
+    void keep(std::shared_ptr<const void>) override {}
+    const void* place(const std::shared_ptr<const void>&, const void* data, int64_t) override {
+        return data;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("On queues a world waits as for other ranks: with its deadline, in any thread") {
+    const Unlaunched unlaunched;
+    const Environment timeout("DBENCH_TIMEOUT", "0.1");
+    Patient compute, exchange;
+    {
+        World world{launch()};
+        CHECK(world.queues().compute == nullptr);
+        world.compute_on({&compute, &exchange});
+        CHECK((world.queues().compute == &compute && world.queues().exchange == &exchange));
+        int looks = 0;
+        compute.patience("work", [&] { return ++looks == 5; });
+        CHECK(looks == 5);
+        const auto stalls = [&](const arena::Patience& patience) -> std::string {
+            try {
+                patience("work on the device (norms)", [] { return false; });
+            } catch (const Stalled& error) {
+                return error.what();
+            }
+            return "no error";
+        };
+        std::string elsewhere;
+        std::thread([&] { elsewhere = stalls(exchange.patience); }).join();
+        for (const std::string& text : {stalls(compute.patience), elsewhere}) {
+            CHECK_THAT(text, Catch::Matchers::ContainsSubstring("work on the device (norms)") &&
+                                 Catch::Matchers::ContainsSubstring("rank 0 within 0.1 s"));
+        }
+    }
+    CHECK((!compute.patience && !exchange.patience));  // for nobody's sake any more
+}
+
+TEST_CASE("While it waits for its device, rank 0 hears that another rank has failed") {
+    const auto outcome = play(2, [](World& world) -> std::string {
+        if (world.rank() == 1) {
+            world.report_failure("its card is gone");
+            return "";
+        }
+        Patient queue;
+        world.compute_on({&queue, nullptr});
+        std::string heard = "no error";
+        try {
+            queue.patience("work on the device (norms)", [] { return false; });
+        } catch (const PeerFailure& error) {
+            heard = error.what();
+        }
+        world.compute_on({});
+        return heard;
+    });
+    CHECK(outcome[0] == "rank 1 failed: its card is gone");
+}
+
 }  // namespace dbench::comm::tests

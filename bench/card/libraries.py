@@ -102,7 +102,7 @@ def of_torch(torch, expected):
     fits = version.startswith(expected.get("torch", WANTED_TORCH))
     rows = [("PyTorch", "ok" if fits else "other", version + (
         "" if fits else f", but {expected.get('torch', WANTED_TORCH)} is wanted"))]
-    if expected.get("cuda") == "no":
+    if not expected.get("cuda", True):  # a kit of a build without CUDA
         return rows
     for name, pattern, function, text in (
             ("CUDA runtime", "libcudart.so.*", "cudaRuntimeGetVersion", cuda_text),

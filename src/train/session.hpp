@@ -72,8 +72,8 @@ public:
 
     /// Makes the replicas and everything around them. Throws UserError.
     void prepare();
-    /// After `prepare`: whether a rank's replicas pass the model together, and why, as the spec says
-    /// or measured for about a second where it says auto. Collective.
+    /// After `prepare`: whether a rank's replicas pass the model together, and why, as the spec
+    /// says or measured for about a second where it says auto. Collective.
     void choose_stacking();
     /// "off" or "batched", with the reason where it is not just what the spec says.
     std::string stacking() const;

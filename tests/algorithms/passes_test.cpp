@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "algorithms/stepper_run.hpp"
+#include "arena/emulated_device.hpp"
 #include "arena/traffic.hpp"
 #include "catch.hpp"
 #include "comm/environment.hpp"
@@ -51,6 +52,7 @@ Passes passes(comm::World& world, const Json& algorithm, const Json& optimizer, 
         IterationRecord record;
         run.stepper->step(
             t, 0.1, [&](const auto& ready) { ready(run.layout.all()); }, record, silent);
+        arena::finish(world.queues().compute, "rows that go");
         if (t < 2) continue;
         const double rows = 4.0 * static_cast<double>(run.layout.columns() * run.x.count);
         const arena::Traffic bytes =
@@ -81,6 +83,24 @@ TEST_CASE("A step of one process passes over each row as often as is known") {
     CHECK(passes(world, kAtc, "adam", true) == Passes{5, 4});
     // The mean of g is made once and copied, from a cache, to the other seven.
     CHECK(passes(world, kCentralized, kSgd, true) == Passes{4 + 1.0 / 8, 3});
+}
+
+TEST_CASE("On a queue an update and its averaging are one pass") {
+    arena::EmulatedDevice device(1);
+    comm::Membership member = comm::alone();
+    member.queues = {device.add_queue(), device.add_queue()};
+    comm::World world{std::move(member)};
+    for (const Json& order : {kAtc, kAwc}) {
+        INFO(order.dump());
+        CHECK(passes(world, order, kSgd, true) == Passes{3, 2});
+        CHECK(passes(world, order, "adam", true) == Passes{4, 3});
+        CHECK(passes(world, order, "accum_adam", true) == Passes{6, 3});  // two passes
+    }
+    CHECK(passes(world, kCta, kSgd, true) == Passes{4, 3});
+    // Rows in 16 bits are the host's to average.
+    CHECK(passes(world, kAtc, kSgd, true, arena::Codec::bfloat16, arena::Kernel::update) ==
+          Passes{3, 2});
+    CHECK(device.conflicts().empty());
 }
 
 TEST_CASE("A rank reads the rows of its neighbours once, where they lie or where they have come") {

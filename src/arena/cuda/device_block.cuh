@@ -15,8 +15,11 @@ inline constexpr int kThreads = 256;  ///< of a block
 /// On a processor at least, so that there are registers enough for each; a body may say otherwise.
 template <class Body>
 constexpr int blocks_at_once() {
-    if constexpr (requires { Body::kBlocksAtOnce; }) return Body::kBlocksAtOnce;
-    return 2;
+    if constexpr (requires { Body::kBlocksAtOnce; }) {
+        return Body::kBlocksAtOnce;
+    } else {
+        return 2;
+    }
 }
 
 class DeviceBlock : public ThreadedBlock<DeviceBlock> {

@@ -16,6 +16,7 @@
 #include "algorithms/optimizers/optimizer.hpp"
 #include "arena/kernels.hpp"
 #include "train/allocator.hpp"
+#include "train/executor.hpp"
 #include "train/models/model.hpp"
 #include "train/models/names.hpp"
 #include "train/replicas.hpp"
@@ -76,12 +77,8 @@ int main(int argc, char** argv) {
         base::find_entry(algorithms::optimizer_table(), "sgd")->make(spec, layout);
     optimizer->declare(replica.state());
 
-    Weights weights{views(layout, replica.x(), 0),
-                    views(replica.buffer_layout(), replica.buffers(), 0)};
-    const auto gradients = views(layout, replica.g(), 0);
-    for (size_t k = 0; k < gradients.size(); ++k) {
-        weights.parameters[k].requires_grad_(true).mutable_grad() = gradients[k];
-    }
+    Executor executor(*model, replica);
+    algorithms::Timers timers;
 
     data::Batch batch;
     batch.count = found->batch;
@@ -103,9 +100,7 @@ int main(int argc, char** argv) {
 
     int64_t t = 0;
     const auto step = [&] {
-        arena::fill_zero(replica.g(), layout.all());
-        const torch::Tensor output = model->forward(weights, input_tensor(batch), true);
-        model->loss(output, batch).backward();
+        executor.gradient(t, replica.x(), 0, batch, timers);
         optimizer->step(replica.x(), replica.x(), replica.x(), replica.g(), layout.all(),
                         {0.01, ++t}, nullptr);
     };

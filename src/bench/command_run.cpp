@@ -256,6 +256,10 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
         s.session->prepare();
     };
     everywhere(world, prepare, estimates.memory_bytes);
+    s.session->choose_stacking();
+    if (world.rank() == 0 && s.session->stacking().ends_with(")")) {
+        base::notice("stacking: " + s.session->stacking());
+    }
     if (head) s.session->resume(checkpoints, *head);
     ProgressLine progress(arguments.quiet || world.rank() != 0);
     base::note_signals();

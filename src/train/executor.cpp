@@ -13,6 +13,7 @@
 #include "base/random.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
+#include "train/stacked_pass.hpp"
 #include "train/tensors.hpp"
 
 namespace dbench::train {
@@ -92,13 +93,17 @@ struct Executor::Impl {
     BucketWatch watch;
     std::map<const void*, Bound> bound;  // by the memory of x
     std::vector<bool> reached;           // tensors whose gradient this backward has written
+    std::unique_ptr<StackedPass> stacked;
 
     Impl(const Model& m, Replicas& r, const Passes& p)
         : model(m),
           replicas(r),
           passes(p),
           watch(r.layout(), r.x().type),
-          reached(r.layout().tensors().size()) {}
+          reached(r.layout().tensors().size()) {
+        if (!p.stacked || r.x().count == 1) return;
+        stacked = std::make_unique<StackedPass>(m, r, p.smoothing);
+    }
 
     // A row of parameters that is anyone's, and the running statistics of the local replica i.
     Weights around(const char* weights, int64_t i) const;
@@ -206,6 +211,18 @@ Executor::~Executor() = default;
 void Executor::gradients(int64_t t, arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
                          const std::function<void(arena::Columns)>& ready, double* loss,
                          double* accuracy) {
+    if (impl_->stacked) {
+        const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
+        const auto next = [&](int64_t) -> const data::Batch& {
+            const algorithms::TimedScope waiting(timers, algorithms::Time::data);
+            return loader.next();
+        };
+        impl_->watch.start(&ready);
+        impl_->stacked->gradients(x, next, loss, accuracy,
+                                  [&](int tensor) { impl_->watch.complete(tensor); });
+        impl_->watch.finish();
+        return;
+    }
     Impl::Bound& bound = impl_->bind(x);
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     for (int64_t i = 0; i < x.count; ++i) {

@@ -27,6 +27,8 @@ struct Passes {
     uint64_t dropout_seed = 0;
     int64_t parts = 1;     ///< of a minibatch, which pass the model one after another
     double smoothing = 0;  ///< see Model::loss
+    bool stacked =
+        false;  ///< `gradients` are of one StackedPass, where a rank has several replicas
 };
 
 class Executor {

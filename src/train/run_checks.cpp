@@ -19,6 +19,13 @@ void check_message(const RunSpec& spec) {
         "leave /reduction out, or choose \"reproducible\"");
 }
 
+void check_compute(const RunSpec& spec) {
+    if (spec.compute == Compute::precision || spec.precision == arena::DType::float32) return;
+    throw UserError(
+        "/compute: bfloat16 goes with parameters and gradients in float32, and /precision is "
+        "float64: leave one of the two out");
+}
+
 void check_rates(const algorithms::LearningRate& rates, const std::string& algorithm) {
     const int64_t t = rates.first_zero();
     if (t < 0) return;

@@ -18,6 +18,9 @@ class Model;
 /// Throws UserError where rows would travel in 16 bits that MPI's own sums do not know.
 void check_message(const RunSpec& spec);
 
+/// Throws UserError where models would compute in bfloat16 from parameters in float64.
+void check_compute(const RunSpec& spec);
+
 /// Throws UserError where a rate is 0. `algorithm` names one that divides by it.
 void check_rates(const algorithms::LearningRate& rates, const std::string& algorithm);
 

@@ -119,6 +119,19 @@ const base::Section<RunSpec>& RunSpec::section() {
              "precision", {{"float32", arena::DType::float32}, {"float64", arena::DType::float64}},
              arena::DType::float32, "precision of all arithmetic"),
          &R::precision},
+        {Words<Compute>("compute",
+                        {{"precision", Compute::precision}, {"bfloat16", Compute::bfloat16}},
+                        Compute::precision,
+                        "in what models compute: as precision says, or convolutions and products "
+                        "of matrices in bfloat16"),
+         &R::compute},
+        {Words<Stacking>(
+             "stacking",
+             {{"off", Stacking::off}, {"batched", Stacking::batched}, {"auto", Stacking::any}},
+             Stacking::off,
+             "whether the replicas of a rank pass the model one by one, together, or as is "
+             "quicker"),
+         &R::stacking},
         {Words<Device>("device",
                        {{"auto", Device::any}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
                        Device::any, "where replicas train", resolve_device),

@@ -33,12 +33,16 @@ struct MessageSpec {
 void take(const base::Json& value, MessageSpec& out);
 
 enum class Device : uint8_t { any, cpu, cuda };
+enum class Compute : uint8_t { precision, bfloat16 };
+enum class Stacking : uint8_t { off, batched, any };
 
 struct RunSpec {
     std::string name, notes;
     int64_t replicas;
     Seeds seed;
     arena::DType precision;
+    Compute compute;  ///< of models' passes
+    Stacking stacking;
     Device device;
     base::Duration length;
     Init init;

@@ -5,10 +5,12 @@
 #include "algorithms/optimizers/optimizer_spec.hpp"
 #include "base/error.hpp"
 #include "train/asynchronous_trainer.hpp"
+#include "train/models/autocast.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
 #include "train/run_checks.hpp"
 #include "train/run_plan.hpp"
+#include "train/stacking.hpp"
 
 namespace dbench::train {
 namespace {
@@ -41,6 +43,8 @@ struct Session::Impl {
     EvaluationPlan evaluation;
     std::optional<algorithms::LearningRate> learning_rate;
     graphs::RunFacts facts;
+    std::string obstacle;  ///< to stacking
+    StackingChoice stacking{};
     algorithms::RunSchedule schedule;
     algorithms::Delays delays;
 
@@ -58,6 +62,7 @@ struct Session::Impl {
           spec(o.run),
           delays(spec.delays, placement.replicas, spec.seed.delay) {
         check_message(spec);
+        check_compute(spec);
         data_context = {placement.replicas, spec.seed.data};
         const Json& data_spec = o.spec.at("data");
         data = data::load_data(data_spec, data_context);
@@ -70,6 +75,7 @@ struct Session::Impl {
                     .make(o.spec.at("model"),
                           {data.train->shape(), data.train->classes(), data.train->tokens(),
                            batches.stream && !batches.full ? batches.batch_size : 0});
+        if (spec.compute == Compute::bfloat16) model = autocast(std::move(model));
         layout = layout_of(model->declaration());
         const Json& optimizer_spec = o.spec.at("optimizer");
         const auto common = algorithms::OptimizerSpec::section().read(optimizer_spec);
@@ -84,6 +90,8 @@ struct Session::Impl {
             schedule = algorithms::RunSchedule(options.graph(facts), row, options.algorithm, facts);
         }
         check_passes(spec.label_smoothing, data_keys.accumulate, row, *model, *data.train, batches);
+        obstacle = stacking_obstacle(*model, *data.train, batches, data_keys.accumulate, row);
+        check_stacking(spec, obstacle);
         if (spec.evaluate.carried) check_carried(*model);
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
         if (row.accepts.linearises) check_linearised(*model, *data.train, batches, row.name);
@@ -139,11 +147,20 @@ struct Session::Impl {
             std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision, spec.init,
                                        spec.seed.init, stepper->exchange().readable());
         stepper->attach(replicas->state(), replicas->g());
-        executor = std::make_unique<Executor>(
-            *model, *replicas,
-            Passes{spec.seed.dropout, data_keys.accumulate, spec.label_smoothing});
+        make_executor();
         evaluator = std::make_unique<Evaluator>(world, placement, *model, *replicas,
                                                 stepper->exchange(), data, evaluation);
+    }
+
+    /// A minibatch of the first samples.
+    const data::Batch& first_samples(data::PlainBatches& plain) const {
+        return plain.fill(*data.train, 0, std::min(batches.batch_size, data.train->size()));
+    }
+
+    void make_executor() {
+        executor = std::make_unique<Executor>(*model, *replicas,
+                                              Passes{spec.seed.dropout, data_keys.accumulate,
+                                                     spec.label_smoothing, stacking.batched});
     }
 
     /// Of an asynchronous algorithm's gradients.
@@ -241,10 +258,23 @@ std::string Session::rows_on_host() const {
 }
 void Session::prepare() { impl_->prepare(); }
 
+void Session::choose_stacking() {
+    Impl& s = *impl_;
+    if (s.spec.stacking == Stacking::off) return;
+    data::PlainBatches plain(s.spec.precision, s.model->order());
+    s.stacking = train::choose_stacking(s.world, s.placement, s.spec, s.obstacle, *s.model,
+                                        *s.replicas, s.first_samples(plain));
+    s.make_executor();
+}
+std::string Session::stacking() const {
+    const StackingChoice& chosen = impl_->stacking;
+    return (chosen.batched ? "batched" : "off") +
+           (chosen.reason.empty() ? "" : " (" + chosen.reason + ")");
+}
+
 double Session::seconds_per_iteration() {
     data::PlainBatches plain(impl_->spec.precision, impl_->model->order());
-    const int64_t count = std::min(impl_->batches.batch_size, impl_->data.train->size());
-    const data::Batch& batch = plain.fill(*impl_->data.train, 0, count);
+    const data::Batch& batch = impl_->first_samples(plain);
     return impl_->executor->estimate_seconds(batch) *
                static_cast<double>(impl_->replicas->x().count) +
            (asynchronous() && impl_->world.size() == 1

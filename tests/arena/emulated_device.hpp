@@ -1,7 +1,8 @@
 #pragma once
 // A device that is none: its queues keep what is launched, and run it later in a random order that
 // the queues and events allow, with blocks of launches side by side. It also says which launches
-// touch the same memory, and which memory the host touches, without anything that orders them.
+// touch the same memory, and which memory the host touches, without anything that orders them; and
+// which touch memory that it does not see.
 
 #include <algorithm>
 #include <list>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "arena/queue.hpp"
+#include "arena/seen_memory.hpp"
 #include "base/random.hpp"
 
 namespace dbench::arena {
@@ -31,6 +33,9 @@ public:
         return queues_.back().get();
     }
 
+    /// It sees nothing else; any memory without that. `memory` outlives it.
+    void see(const SeenMemory& memory) { seen_ = &memory; }
+
     /// Leaves out all waits that say so of themselves.
     void forget(std::string why) { left_out_ = std::move(why); }
     int64_t waits() const { return waits_; }
@@ -40,7 +45,8 @@ public:
     int64_t copies() const { return copies_; }
 
     /// Each pair of launches that share memory which one of them writes, and that no queue, no
-    /// event and no wait of the host orders; and what the host has touched of launches under way.
+    /// event and no wait of the host orders; what the host has touched of launches under way; and
+    /// what touches memory that the device does not see, or sees no more when it runs.
     const std::vector<std::string>& conflicts() const { return conflicts_; }
 
     /// The host reads or writes memory.
@@ -51,6 +57,13 @@ public:
         }
     }
 
+    /// Whether all before a point of a queue has run.
+    bool has_run(Event event) {
+        const std::lock_guard lock(mutex_);
+        return std::none_of(pending_.begin(), pending_.end(), [&](const Item& item) {
+            return item.queue == event.queue && item.number < event.launches;
+        });
+    }
     /// Runs all that was launched.
     void finish() {
         const std::lock_guard lock(mutex_);
@@ -150,10 +163,15 @@ private:
                 const Access& of_other) {
         if (!of_item.writes && !of_other.writes) return;
         if (!overlap(of_item, of_other)) return;
-        std::string conflict = text(item) + " and " + other;
-        if (conflicts_.empty() || conflicts_.back() != conflict) {
-            conflicts_.push_back(std::move(conflict));
-        }
+        report(text(item) + " and " + other);
+    }
+    void report(const std::string& conflict) {
+        if (conflicts_.empty() || conflicts_.back() != conflict) conflicts_.push_back(conflict);
+    }
+    void expect_seen(const Item& item, const char* problem) {
+        const auto seen = [this](const Access& access) { return seen_->holds(access); };
+        const std::vector<Access>& all = item.launch.accesses;
+        if (seen_ && !std::all_of(all.begin(), all.end(), seen)) report(text(item) + problem);
     }
 
     bool forgets(const std::string& why) {
@@ -163,6 +181,7 @@ private:
 
     // What is still here has not run: nothing but events can order the new one after it.
     void add(Item item) {
+        expect_seen(item, " touches memory that the device does not see");
         for (const Item& earlier : pending_) {
             if (before(earlier, item)) continue;
             for (const Access& a : earlier.launch.accesses) {
@@ -219,7 +238,7 @@ private:
         if (pending_.empty()) drop_copies();
     }
     /// Those begin that come after nothing which has yet to run.
-    static void begin(std::vector<Item*>& waiting, std::vector<Item*>& running) {
+    void begin(std::vector<Item*>& waiting, std::vector<Item*>& running) {
         std::vector<Item*> held, begun;
         for (Item* item : waiting) {
             const auto holds = [&](const Item* other) { return before(*other, *item); };
@@ -227,6 +246,7 @@ private:
                                    std::any_of(running.begin(), running.end(), holds);
             (must_wait ? held : begun).push_back(item);
         }
+        for (const Item* item : begun) expect_seen(*item, " runs when its memory has gone");
         waiting = std::move(held);
         running.insert(running.end(), begun.begin(), begun.end());
     }
@@ -240,6 +260,7 @@ private:
     base::Random random_;
     int64_t forgotten_, waits_ = 0, copies_ = 0;
     Pace pace_;
+    const SeenMemory* seen_ = nullptr;
     std::string left_out_;
     std::set<std::string> reasons_;
     std::vector<std::string> conflicts_;

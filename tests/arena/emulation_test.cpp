@@ -1,205 +1,16 @@
 // Every kernel on an emulated device: blocks and the iterations of their loops in random order give
 // the host's bits.
 
-#include <cstring>
-
-#include "arena/accum_adam.hpp"
-#include "arena/adaptive.hpp"
-#include "arena/codec.hpp"
 #include "arena/emulated_device.hpp"
-#include "arena/kernels.hpp"
+#include "arena/kernel_cases.hpp"
 #include "arena/kernels/emulated_block.hpp"
-#include "arena/qg_adam.hpp"
-#include "arena/random_rows.hpp"
-#include "arena/tree.hpp"
 #include "catch.hpp"
 
 namespace dbench::arena {
 namespace {
 
-constexpr int64_t kRows = 5;
-
-/// Everything that a kernel might read or write.
-struct Material {
-    Layout layout = ragged_layout();
-    Columns columns;
-    std::vector<Buffer> rows;
-    std::vector<double> decay = {0, 0.1, 0, 0.2, 0.1, 0, 0.3}, factor = {1, 2, 0.5, 0.1, 3};
-    std::vector<double> squared, mean, m2;
-    std::vector<uint16_t> words;
-
-    Material(DType type, Columns in)
-        : columns(in),
-          squared(kRows * layout.segments().size(), -1),
-          mean(static_cast<size_t>(layout.columns()), -1),
-          m2(layout.segments().size(), -1),
-          words(static_cast<size_t>(layout.columns())) {
-        for (uint64_t k = 0; k < 7; ++k) rows.push_back(random_rows(layout, type, kRows, k));
-        for (const size_t moment : {4, 5}) {  // second moments are not negative
-            with_type(type, [&]<class T>() {
-                for (int64_t c = 0; c < kRows * layout.columns(); ++c) {
-                    T& value = rows[moment].rows().row<T>(0)[c];
-                    value = value < 0 ? -value : value;
-                }
-            });
-        }
-    }
-    Material(const Material& other)
-        : columns(other.columns),
-          squared(other.squared),
-          mean(other.mean),
-          m2(other.m2),
-          words(other.words) {
-        for (const Buffer& from : other.rows) {
-            const Rows r = from.rows();
-            const Buffer& to = rows.emplace_back(r.type, r.first, r.count, r.stride);
-            std::memcpy(to.rows().data, r.data, static_cast<size_t>(from.bytes()));
-        }
-    }
-    Rows at(size_t k) const { return rows[k].rows(); }
-    /// Sums over segments are wanted where the columns are whole ones.
-    double* sums() { return columns == layout.all() ? squared.data() : nullptr; }
-    std::vector<std::vector<Term>> terms(const Rows& from, int degree) const {
-        std::vector<std::vector<Term>> all(kRows);
-        for (int64_t i = 0; i < kRows; ++i) {
-            for (int k = 0; k < degree; ++k) {
-                all[i].push_back({from.at((i + k) % kRows, 0), 1.0 / degree});
-            }
-        }
-        return all;
-    }
-    std::vector<Summand> leaves() const {
-        std::vector<Summand> all;
-        for (int64_t i = 0; i < kRows; ++i) all.push_back({{i, i + 1}, at(0).at(i, 0)});
-        return all;
-    }
-
-    bool operator==(const Material& other) const {
-        bool same = squared == other.squared && mean == other.mean && m2 == other.m2 &&
-                    words == other.words;
-        for (size_t k = 0; k < rows.size(); ++k) same &= same_bits(at(k), other.at(k));
-        return same;
-    }
-};
-
-struct Kernel {
-    const char* name;
-    void (*run)(Material&, Queue*);
-};
-
-template <int kDegree, bool kInPlace>
-void mix(Material& m, Queue* queue) {
-    const Rows out = kInPlace ? m.at(0) : m.at(1);
-    weighted_sums(m.terms(m.at(0), kDegree), out, m.columns, queue);
-    weighted_means(m.terms(m.at(0), kDegree), out, m.columns, queue);
-    weighted_changes(m.terms(m.at(0), kDegree), out, m.columns, queue);
-}
-
-template <Codec kCodec>
-void convert(Material& m, Queue* queue) {
-    const int64_t count = m.columns.count();
-    encode(kCodec, m.at(0).type, m.at(0).data, m.words.data(), count, queue);
-    decode(kCodec, m.at(0).type, m.words.data(), m.at(1).data, count, queue);
-    quantize(kCodec, m.at(0).type, m.at(0).data, m.at(2).data, count, queue);
-}
-
-template <bool kNesterov>
-void sgd(Material& m, Queue* queue) {
-    sgd_update(m.layout, m.at(0), m.at(0), m.at(1), m.at(2), m.at(3), m.columns,
-               {0.1, 0.9, kNesterov, m.decay}, m.sums(), queue);
-}
-
-template <bool kDecoupled>
-void adam(Material& m, Queue* queue) {
-    const AdamNumbers numbers{0.1, 0.9, 0.99, 1e-8, 4, kDecoupled, m.decay};
-    adam_update(m.layout, m.at(6), m.at(0), m.at(1), m.at(2), m.at(3), m.at(4),
-                kDecoupled ? m.at(5) : Rows{}, m.columns, numbers, m.sums(), queue);
-}
-
-template <int kWindow>
-void accum_adam(Material& m, Queue* queue) {
-    const AdamNumbers numbers{0.1, 0.9, 0.99, 1e-8, 4, true, m.decay};
-    accum_adam_update(m.layout, m.at(0), m.at(0), m.at(1), m.at(2), m.at(3), m.at(4), m.at(6),
-                      m.columns, {numbers, kWindow}, m.sums(), queue);
-}
-
-const Kernel kKernels[] = {
-    {"sgd", sgd<false>},
-    {"sgd with Nesterov's momentum", sgd<true>},
-    {"sgd without momentum",
-     [](Material& m, Queue* queue) {
-         sgd_update(m.layout, m.at(1), m.at(0), m.at(0), m.at(2), {}, m.columns,
-                    {0.1, 0, false, m.decay}, m.sums(), queue);
-     }},
-    {"adam", adam<false>},
-    {"adamw that remembers the largest", adam<true>},
-    {"accum_adam inside a window", accum_adam<3>},
-    {"accum_adam at the end of a window", accum_adam<2>},
-    {"qg_adam",
-     [](Material& m, Queue* queue) {
-         const QgAdamNumbers numbers{0.1, 0.9, 0.99, 1e-8, 3};
-         qg_adam_update(m.layout, m.at(1), m.at(0), m.at(2), m.at(3), m.at(4), m.columns, numbers,
-                        m.sums(), queue);
-         qg_adam_moments(m.layout, m.at(0), m.at(1), m.factor, m.at(3), m.at(4), m.columns, numbers,
-                         queue);
-     }},
-    {"dadam",
-     [](Material& m, Queue* queue) {
-         dadam_update(m.layout, m.at(0), m.at(0), m.at(2), m.at(3), m.at(4), m.at(5), m.columns,
-                      {0.1, 0.9, 0.99, 0.8, 1e-8, 3}, m.sums(), queue);
-     }},
-    {"largest_moments",
-     [](Material& m, Queue* queue) {
-         largest_moments(m.layout, m.at(2), m.at(3), m.at(4), m.at(5), m.columns, 0.9, 0.99, 1e-3,
-                         queue);
-     }},
-    {"descend_by_size",
-     [](Material& m, Queue* queue) {
-         descend_by_size(m.layout, m.at(1), m.at(0), m.at(2), m.at(6), m.columns, 0.1, 1e-8,
-                         m.sums(), queue);
-     }},
-    {"approach_adaptively",
-     [](Material& m, Queue* queue) {
-         approach_adaptively(m.layout, m.at(0), m.at(1), m.at(2), m.at(4), m.columns, {0.5, 0.9, 2},
-                             queue);
-     }},
-    {"squares",
-     [](Material& m, Queue* queue) {
-         if (m.sums()) squares(m.layout, m.at(0), m.columns, m.sums(), queue);
-     }},
-    {"one term", mix<1, false>},
-    {"three terms", mix<3, false>},
-    {"three terms in place", mix<3, true>},
-    {"nineteen terms", mix<19, false>},
-    {"nineteen terms in place", mix<19, true>},
-    {"tree_sum",
-     [](Material& m, Queue* queue) {
-         tree_sum(m.at(0).type, kRows, m.leaves(), m.at(1).data, m.columns, queue);
-     }},
-    {"tree_mean",
-     [](Material& m, Queue* queue) {
-         tree_mean(m.at(0).type, kRows, m.leaves(), m.at(0).data, m.columns, queue);
-     }},
-    {"tree_moments",
-     [](Material& m, Queue* queue) {
-         const Interval nodes[] = {{0, kRows}};
-         if (!m.sums()) return;
-         tree_moments(m.layout, kRows, m.at(0), nodes, m.columns, m.mean.data(), m.m2.data(),
-                      queue);
-     }},
-    {"combine_moments",
-     [](Material& m, Queue* queue) {
-         if (!m.sums()) return;
-         const Moments parts[] = {{{0, 3}, m.mean.data(), m.m2.data()},
-                                  {{3, 5}, m.mean.data(), m.squared.data()}};
-         combine_moments(m.layout, kRows, parts, m.columns, m.mean.data(), m.m2.data(), queue);
-     }},
-    {"bfloat16", convert<Codec::bfloat16>},
-    {"float16", convert<Codec::float16>},
-    {"fill_zero", [](Material& m, Queue* queue) { fill_zero(m.at(0), m.columns, queue); }},
-    {"copy", [](Material& m, Queue* queue) { copy(m.at(0), m.at(1), m.columns, queue); }},
-    {"scale", [](Material& m, Queue* queue) { scale(m.at(0), m.columns, 0.3, queue); }},
-};
+using cases::kKernels;
+using cases::Material;
 
 TEST_CASE("every kernel gives the host's bits on an emulated device") {
     const DType type = GENERATE(DType::float32, DType::float64);
@@ -207,7 +18,7 @@ TEST_CASE("every kernel gives the host's bits on an emulated device") {
     const Columns columns =
         GENERATE_COPY(Columns{0, all}, Columns{16, 32}, Columns{4096 + 16, all - 16});
     const Material before(type, columns);
-    for (const Kernel& kernel : kKernels) {
+    for (const cases::Case& kernel : kKernels) {
         INFO(kernel.name << ", columns " << columns.begin << " to " << columns.end);
         Material host(before), emulated(before);
         kernel.run(host, nullptr);

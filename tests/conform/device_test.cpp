@@ -8,11 +8,12 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
-#include "arena/emulated_device.hpp"
+#include "arena/emulated_streams.hpp"
 #include "catch.hpp"
 #include "comm/forwarding_planes.hpp"
 #include "comm/ranks.hpp"
@@ -92,20 +93,40 @@ struct Played {
     std::set<std::string> reasons, conflicts;
 };
 
+/// Queues over streams of an emulated device, as CUDA's are.
+struct Streaming {
+    arena::EmulatedStreams streams;
+    arena::StreamDevice device{streams};
+    std::unique_ptr<arena::Queue> compute = device.queue_on(streams.add_stream());
+    std::unique_ptr<arena::Queue> exchange = device.queue_on(streams.add_stream());
+
+    Streaming(EmulatedDevice& emulated, uint64_t seed) : streams(emulated, seed) {}
+};
+
+/// Whose queues those of a rank are.
+enum class Queueing : uint8_t { of_device, over_streams };
+
 /// Trains on `ranks` threads, each with a device of its own, or with none where `pace` is null.
 Played play(const Problem& problem, const Case& what, int ranks, const Pace* pace, uint64_t seed,
-            const std::string& forgotten = "") {
+            const std::string& forgotten = "", Queueing queueing = Queueing::of_device) {
     Played played;
     played.outcome.resize(static_cast<size_t>(ranks));
+    std::optional<arena::SeenMemory> memory;
+    if (pace) memory.emplace();
     std::vector<std::unique_ptr<EmulatedDevice>> devices;
+    std::vector<std::unique_ptr<Streaming>> streaming(static_cast<size_t>(ranks));
     for (int rank = 0; pace && rank < ranks; ++rank) {
         devices.push_back(std::make_unique<EmulatedDevice>(
             seed * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank), -1, *pace));
+        devices.back()->see(*memory);
         devices.back()->forget(forgotten);
     }
     const auto problems = comm::tests::play(
         ranks,
         [&](comm::World& world) {
+            if (const auto& own = streaming[static_cast<size_t>(world.rank())]) {
+                world.compute_on({own->compute.get(), own->exchange.get()});
+            }
             Trainee trainee(world, problem, what.training, *what.row);
             const int64_t steps = kIterations / what.training.span;
             for (int64_t k = 0; k < steps; ++k) trainee.step();
@@ -123,7 +144,12 @@ Played play(const Problem& problem, const Case& what, int ranks, const Pace* pac
         [&](comm::Membership& member) {
             if (!pace) return;
             EmulatedDevice& device = *devices[static_cast<size_t>(member.rank)];
-            member.queues = {device.add_queue(), device.add_queue()};
+            if (queueing == Queueing::over_streams) {
+                streaming[static_cast<size_t>(member.rank)] =
+                    std::make_unique<Streaming>(device, seed);
+            } else {
+                member.queues = {device.add_queue(), device.add_queue()};
+            }
             member.rows = std::make_unique<WatchedRows>(std::move(member.rows), device);
         });
     for (const std::string& problem_of_rank : problems) {
@@ -162,7 +188,9 @@ TEST_CASE("on queues every algorithm has the host's bits, and nothing touches wh
                 const Pace pace = seed % 2 == 0 ? Pace::late : Pace::random;
                 what.training.profiled = (seed + seed / 2) % 2 == 1;
                 const Played& host = hosts[what.training.profiled];
-                const Played device = play(*problem, what, ranks, &pace, seed);
+                const auto queueing =
+                    seed % 4 == 1 || seed % 4 == 2 ? Queueing::over_streams : Queueing::of_device;
+                const Played device = play(*problem, what, ranks, &pace, seed, "", queueing);
                 CHECK(device.conflicts == std::set<std::string>());
                 const bool same = device.outcome == host.outcome;
                 CHECK(same);

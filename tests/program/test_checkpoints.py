@@ -65,7 +65,8 @@ STATES = {  # every kind of state
         "label_smoothing": 0.1, "optimizer": {"type": "adam", "lr": 0.002}},
     "batch norm": {"model": "resnet20", "replicas": 2, "length": {"iterations": 16},
                    "checkpoint": {"every": {"iterations": 2}}},
-    "batch norm, dropout, top-5": {
+    "batch norm, dropout, top-5, in bfloat16": {
+        "compute": "bfloat16",
         "model": {"type": "densenet", "depth": 10, "growth": 4, "dropout": 0.2}, "replicas": 3,
         "evaluate": {"every": {"iterations": 10}, "metrics": ["top5"]},
         "length": {"iterations": 24}, "checkpoint": {"every": {"iterations": 3}}},

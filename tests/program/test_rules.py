@@ -20,6 +20,7 @@ METHODS = {
     "dirichlet": {"data": {**CNN["data"], "partition": {"type": "dirichlet", "alpha": 0.3}}},
     "by_label": {"data": {**CNN["data"],
                           "partition": {"type": "by_label", "labels_per_replica": 3}}},
+    "bfloat16": {"compute": "bfloat16"},
     "one-peer": {"implementation": None, "graph": "one_peer_exponential", "algorithm": "dsgd"},
 }
 

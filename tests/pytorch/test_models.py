@@ -37,6 +37,16 @@ SPECS = [
 ]
 
 
+MIXED = [
+    {"model": model, "input_shape": shape, "classes": classes, "batch": 8, "precision": "float32",
+     "compute": "bfloat16", "tokens": model["type"] == "lstm", "optimizer": "sgd", "steps": 1,
+     "seed": 7}
+    for model, shape, classes in (({"type": "mlp"}, [1, 28, 28], 10),
+                                  ({"type": "resnet20"}, [3, 16, 16], 10),
+                                  ({"type": "densenet", "depth": 22, "growth": 6}, [3, 16, 16], 10),
+                                  ({"type": "lstm", "hidden": 20, "dropout": 0}, [12], 60))]
+
+
 def label(spec):
     return f"{spec['model']['type']}-{'x'.join(map(str, spec['input_shape']))}-{spec['precision']}"
 
@@ -78,6 +88,27 @@ def test_training_step(runs, number, spec):
     assert list(run.group("0/buffer")) == list(buffers)
     for name, buffer in buffers.items():
         assert_close(run.group("0/buffer")[name], buffer, precision, 20 if deep else 1)
+
+
+def test_mixed_precision_is_autocast(tmp_path):
+    """The same operations in the same order: the same bits."""
+    for spec, run in zip(MIXED, make_runs(MIXED, tmp_path)):
+        options = {key: value for key, value in spec["model"].items() if key != "type"}
+        module = MODELS[spec["model"]["type"]](spec["input_shape"], spec["classes"], **options)
+        module.train().load_state_dict(run.group("initial"), strict=False)
+        inputs = run["0/inputs"]
+        if spec["model"]["type"] in DEEP:
+            inputs = inputs.contiguous(memory_format=torch.channels_last)
+        with torch.autocast("cpu", torch.bfloat16):
+            output = module(inputs)
+            loss = torch.nn.functional.cross_entropy(output, run["0/targets"])
+        assert output.dtype == torch.bfloat16
+        loss.backward()
+        assert torch.equal(run["0/loss"], loss.detach())
+        for name, parameter in module.named_parameters():
+            assert torch.equal(run.group("0/gradient")[name], parameter.grad), name
+        for name, buffer in module.named_buffers():
+            assert "num_batches" in name or torch.equal(run.group("0/buffer")[name], buffer), name
 
 
 @pytest.mark.parametrize("number", range(0, len(SPECS), 2),

@@ -34,7 +34,7 @@ NEVER = [f"\n{TOUCH}\n", f"x\n{TOUCH}; echo x", f"\r{TOUCH}\r", "a\tb", "\0", "a
 # These have a meaning in a path of Slurm's only.
 SLURM_ALONE = ("$'\\n'", "%A", "%", "a%jb", "%%", "a\\", "\\", f"\\$({TOUCH})")
 WORDS = ("partition", "account", "qos")
-LISTS = ("sbatch", "launcher", "step", "gpu_step")
+LISTS = ("sbatch", "launcher", "step", "gpu_step", "gpu_launch")
 
 
 class OneRun:
@@ -123,10 +123,10 @@ def test_paths_and_site_words_are_never_run_and_arrive_as_they_were(quick, scrip
     for name in SHELL:
         output = os.path.abspath(quick.folder / "results" / (name + "/x"))[:-2]  # "." is no name
         site = {**dict.fromkeys(WORDS, name), "launcher": ["launch", name], "step": [name],
-                "gpu_step": [name], "sbatch": ["--comment=" + name]}
+                "gpu_step": [name], "gpu_launch": [name], "sbatch": ["--comment=" + name]}
         text = script({"output": output}, site, packed)
         launched, ran = run(quick, text)
-        assert launched[:3] == ([name] * 3 if packed else [name, "-n", "2"])
+        assert launched[:3] == ([name] * 3 if packed else [name, name, "-n"])
         assert ran == ["run", f"{output}/.sweep/specs/s1.json", "--output", f"{output}/s1.h5",
                        "--resume"]
         logs = f"{output}/.sweep/logs/"

@@ -129,6 +129,7 @@ def test_the_dry_run_shows_what_sbatch_gets(sweep):
     site = sweep.folder / "site.json"
     site.write_text(json.dumps({"partition": "p1", "account": "a1", "prologue": ["module load mpi"],
                                 "gpus_per_node": 3, "launcher": ["srun", "--mpi=none"],
+                                "gpu_launch": ["--gpu-bind=closest"],
                                 "signal_seconds": 60, "throttle": 7}))
     text = sweep("submit", "--dry-run", "--site", site)
     for line in ("#SBATCH --partition=p1", "#SBATCH --account=a1", "#SBATCH --array=0-1%7",
@@ -136,7 +137,7 @@ def test_the_dry_run_shows_what_sbatch_gets(sweep):
                  "#SBATCH --gpus-per-node=2", "#SBATCH --time=00:03:00",
                  "#SBATCH --signal=B:USR1@60", "module load mpi", "    n4-s2"):
         assert f"\n{line}\n" in text, line
-    assert "srun --mpi=none -n 4" in text and text.count("#!/bin/bash") == 2
+    assert "srun --mpi=none --gpu-bind=closest -n 4" in text and text.count("#!/bin/bash") == 2
     site.write_text(json.dumps({"gpus_per_node": 3, "time_limit": "00:10:00"}))
     # 2 + 2/2 rounds of 2 minutes, 2 for the signal.
     packs = sweep("submit", "--dry-run", "--site", site, "--pack", 4)

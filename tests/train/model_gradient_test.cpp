@@ -100,8 +100,17 @@ TEST_CASE("the gradient of softmax regression is (softmax - one hot) x^T / m") {
 
 TEST_CASE(
     "a gradient that a layer writes where it is wanted is the same, to the bit, and no copy") {
-    const ModelContext context{{2, 3, 3}, 5};
-    const auto model = make_model(R"({"type": "mlp", "hidden": [11, 9]})", context);
+    struct Case {
+        std::string model;
+        ModelContext context;
+        int in_place;  // tensors
+    };
+    const auto [spec, context, expected] = GENERATE(
+        Case{R"({"type": "mlp", "hidden": [11, 9]})", {{2, 3, 3}, 5}, 3},
+        Case{R"({"type": "lstm", "hidden": 7, "dropout": 0})", {{13}, 6, true}, 2},
+        Case{R"({"type": "lstm", "hidden": 7, "dropout": 0, "tied": true})", {{13}, 6, true}, 0});
+    CAPTURE(spec);
+    const auto model = make_model(spec, context);
     const Weights plain = draw_weights(*model, torch::kFloat32, 3);
     Weights written = draw_weights(*model, torch::kFloat32, 3);
     for (const torch::Tensor& parameter : written.parameters) {
@@ -115,5 +124,5 @@ TEST_CASE(
         CHECK(torch::equal(plain.parameters[k].grad(), written.parameters[k].grad()));
         in_place += written.parameters[k].grad().data_ptr() == written.gradients[k].data_ptr();
     }
-    CHECK(in_place == 3);  // the weights
+    CHECK(in_place == expected);  // weights of layers of their own
 }

@@ -1,7 +1,8 @@
 // reference_dump SPEC.json FOLDER: trains one replica on random batches and writes what happened,
 // for tests/pytorch to compare with PyTorch. SPEC is a list of runs:
 //   {"model": ..., "optimizer": ..., "input_shape": [3, 32, 32], "classes": 10, "batch": 8,
-//    "precision": "float32", "steps": 2, "seed": 1}, of texts with "tokens": true
+//    "precision": "float32", "steps": 2, "seed": 1}, of texts with "tokens": true, in mixed
+//    precision with "compute": "bfloat16"
 // Run k gives FOLDER/k.bin, the tensors' elements one after another in logical order, and
 // FOLDER/k.json, a list of {"name", "type", "shape", "offset" in bytes} beside the tensors' kinds.
 
@@ -12,6 +13,7 @@
 
 #include "algorithms/optimizers/optimizer.hpp"
 #include "model_fixture.hpp"
+#include "train/models/autocast.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 
@@ -63,7 +65,8 @@ void run(const Json& spec, const std::string& path) {
     const auto type =
         spec.at("precision") == "float64" ? arena::DType::float64 : arena::DType::float32;
     const uint64_t seed = spec.at("seed");
-    const auto model = make_model(spec.at("model").dump(), context);
+    auto model = make_model(spec.at("model").dump(), context);
+    if (spec.value("compute", "") == "bfloat16") model = autocast(std::move(model));
     Replicas replica(*model, {1, 1}, 0, type, Init::same, seed);
     const auto& layout = replica.layout();
 

@@ -39,6 +39,8 @@ TEST_CASE("defaults") {
     CHECK(spec.name == "test");
     CHECK(spec.seed.init == 1);
     CHECK(spec.precision == arena::DType::float32);
+    CHECK(spec.compute == Compute::precision);
+    CHECK(spec.stacking == Stacking::off);
     CHECK(spec.init == Init::same);
     CHECK(spec.reduction == comm::Reduction::reproducible);
     CHECK_FALSE(spec.stop_on_nonfinite);
@@ -59,6 +61,9 @@ TEST_CASE("defaults") {
 
 TEST_CASE("every word and form") {
     CHECK(read(R"({"precision": "float64"})").precision == arena::DType::float64);
+    CHECK(read(R"({"compute": "bfloat16"})").compute == Compute::bfloat16);
+    CHECK(read(R"({"stacking": "batched"})").stacking == Stacking::batched);
+    CHECK(read(R"({"stacking": "auto"})").stacking == Stacking::any);
     CHECK(read(R"({"device": "cpu"})").device == Device::cpu);
     CHECK(read(R"({"init": "independent"})").init == Init::independent);
     CHECK(read(R"({"init": "zeros"})").init == Init::zeros);

@@ -51,11 +51,12 @@ def array(site, sweep, runs, throttle):
     options += size(site, first.ranks, first.gpus)
     lines = head(site, f"{os.path.basename(sweep.output)}-{first.ranks}", sweep.folder,
                  "slurm-%A_%a.out", site.minutes(first.minutes), options)
+    launch = site.launcher + (site.gpu_launch if first.gpus else [])
     lines += ["runs=(", *("    " + shlex.quote(run.name) for run in runs), ")",
               "name=${runs[$SLURM_ARRAY_TASK_ID]}",
               'exec {} {}/specs/"$name".json {}/"$name".h5 {} >>{}/logs/"$name".log 2>&1'.format(
                   shlex.quote(os.path.join(HERE, "run-one")), shlex.quote(sweep.folder),
-                  shlex.quote(sweep.output), words(site.launcher + ["-n", first.ranks]),
+                  shlex.quote(sweep.output), words(launch + ["-n", first.ranks]),
                   shlex.quote(sweep.folder))]
     return "\n".join(lines) + "\n"
 

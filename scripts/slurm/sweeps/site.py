@@ -17,6 +17,7 @@ KEYS = {
     "launcher": (["srun", "--mpi=pmix"], "words that start ranks; -n RANKS follows"),
     "step": (["--exact"], "more words for the launcher with --pack, where steps share a job"),
     "gpu_step": (["--gpus-per-task=1"], "and these for runs on GPUs"),
+    "gpu_launch": ([], "more words for the launcher of runs on GPUs without --pack: binding"),
     "gpus_per_node": (0, "GPUs of a node; 0: none"),
     "cpus_per_task": (1, "processors of a rank"),
     "time_limit": (None, "the longest job the site takes, in Slurm's forms"),

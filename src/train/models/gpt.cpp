@@ -62,8 +62,8 @@ private:
 class Gpt : public Model {
 public:
     Gpt(const GptOptions& o, const ModelContext& context)
-        : wte_(declaration_, "wte", context.classes, o.width, normal(kDeviation)),
-          wpe_(declaration_, "wpe", o.context, o.width, normal(kDeviation)),
+        : wte_(declaration_, "wte", context.classes, o.width, normal(kDeviation), true),
+          wpe_(declaration_, "wpe", o.context, o.width, normal(kDeviation), true),
           dropout_(declaration_, o.dropout),
           blocks_(blocks(declaration_, o)),
           ln_f_(declaration_, "ln_f", o.width) {}

@@ -1,5 +1,7 @@
 #include "train/models/layers.hpp"
 
+#include <ATen/functorch/BatchedTensorImpl.h>
+
 #include <cmath>
 
 #include "train/models/norm_relu.hpp"
@@ -59,6 +61,9 @@ Linear::Linear(Declaration& d, const std::string& name, int64_t in, int64_t out,
 torch::Tensor Linear::operator()(const Weights& weights, const torch::Tensor& x) const {
     const torch::Tensor& weight = weights.parameters[weight_];
     const torch::Tensor& bias = weights.parameters[bias_];
+    if (at::functorch::isBatchedTensor(weight)) {  // so that its gradients lie as the weights do
+        return torch::mm(weight, x.t()).t() + bias;
+    }
     if (weights.gradients.empty() || !torch::GradMode::is_enabled()) {
         return torch::linear(x, weight, bias);
     }

@@ -18,7 +18,7 @@ public:
     }
 
     torch::Tensor forward(const Weights& weights, const torch::Tensor& x, bool) const override {
-        return torch::mv(x.flatten(1), weights.parameters[weight_]);
+        return torch::matmul(x.flatten(1), weights.parameters[weight_]);
     }
 
     torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch,

@@ -21,7 +21,7 @@ public:
 
     LstmModel(const Options& o, const ModelContext& context)
         : dropout_(declaration_, o.dropout),
-          encoder_(declaration_, "encoder", context.classes, o.hidden, uniform(0.1)),
+          encoder_(declaration_, "encoder", context.classes, o.hidden, uniform(0.1), o.tied),
           rnn_(declaration_, "rnn",
                {o.hidden, o.hidden, o.layers, o.dropout, context.stream_batch}) {
         if (o.tied) {

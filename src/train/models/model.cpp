@@ -23,8 +23,10 @@ int64_t count_correct(const torch::Tensor& logits, const int64_t* labels, int64_
     for (int64_t i = 0; i < values.size(0); ++i) {
         const T own = values[i][labels[i]];
         int64_t before = 0;
-        for (int64_t c = 0; c < labels[i]; ++c) before += !(values[i][c] < own);
-        for (int64_t c = labels[i] + 1; c < values.size(1); ++c) before += !(values[i][c] <= own);
+        for (int64_t c = 0; c < labels[i] && before < top; ++c) before += !(values[i][c] < own);
+        for (int64_t c = labels[i] + 1; c < values.size(1) && before < top; ++c) {
+            before += !(values[i][c] <= own);
+        }
         count += own == own && before < top;
     }
     return count;

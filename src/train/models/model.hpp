@@ -51,6 +51,7 @@ struct Declaration {
     std::vector<BufferInfo> buffers;
     std::vector<CarriedInfo> carried;
     bool draws = false;                 ///< in training, forward draws from torch's generator
+    bool stacks = true;                 ///< LibTorch's vmap takes forward: see StackedPass
     int parameter(ParameterInfo info);  ///< its index
     int buffer(BufferInfo info);
     int carry(CarriedInfo info);

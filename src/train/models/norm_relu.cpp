@@ -1,5 +1,7 @@
 #include "train/models/norm_relu.hpp"
 
+#include <ATen/functorch/BatchedTensorImpl.h>
+
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -139,7 +141,8 @@ public:
 }  // namespace
 
 bool takes_norm_relu(const torch::Tensor& x) {
-    return x.device().is_cpu() && x.dim() == 4 && x.is_contiguous(kChannelsLast) &&
+    return !at::functorch::isBatchedTensor(x) && x.device().is_cpu() && x.dim() == 4 &&
+           x.is_contiguous(kChannelsLast) &&
            (x.scalar_type() == torch::kFloat32 || x.scalar_type() == torch::kFloat64);
 }
 

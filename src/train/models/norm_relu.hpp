@@ -14,7 +14,8 @@ struct NormTensors {
     torch::Tensor running_variance;
 };
 
-/// Whether norm_relu takes x: float32 or float64 on the CPU, (B, C, H, W) with channels last.
+/// Whether norm_relu takes x: float32 or float64 on the CPU, (B, C, H, W) with channels last, of
+/// one replica.
 bool takes_norm_relu(const torch::Tensor& x);
 
 /// max(0, weight (x - mean) / sqrt(variance + eps) + bias + added) with mean and biased variance of

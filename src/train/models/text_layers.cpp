@@ -1,5 +1,7 @@
 #include "train/models/text_layers.hpp"
 
+#include <ATen/functorch/BatchedTensorImpl.h>
+
 #include <cmath>
 #include <optional>
 #include <tuple>
@@ -8,12 +10,42 @@ namespace dbench::train {
 
 using arena::TensorKind;
 
+namespace {
+
+/// Rows of a weight whose gradient backward writes where it is wanted: the sums over the tokens in
+/// their order, as PyTorch's, a pass over the gradient less.
+class WrittenEmbedding : public torch::autograd::Function<WrittenEmbedding> {
+public:
+    static torch::Tensor forward(torch::autograd::AutogradContext* context,
+                                 const torch::Tensor& weight, const torch::Tensor& tokens,
+                                 const torch::Tensor& gradient) {
+        context->saved_data["tokens"] = tokens;
+        context->saved_data["gradient"] = gradient;
+        return torch::embedding(weight, tokens);
+    }
+
+    static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                   torch::autograd::variable_list outputs) {
+        const torch::Tensor tokens = context->saved_data["tokens"].toTensor();
+        // Another handle of the same memory: autograd keeps what nobody else holds as it is.
+        torch::Tensor dw = context->saved_data["gradient"].toTensor().alias();
+        dw.zero_().index_add_(0, tokens.flatten(), outputs[0].flatten(0, -2));
+        return {dw, {}, {}};
+    }
+};
+
+}  // namespace
+
 Embedding::Embedding(Declaration& d, const std::string& name, int64_t tokens, int64_t width,
-                     const Initial& initial)
-    : weight_(d.parameter({name + ".weight", {tokens, width}, TensorKind::weight, initial})) {}
+                     const Initial& initial, bool tied)
+    : weight_(d.parameter({name + ".weight", {tokens, width}, TensorKind::weight, initial})),
+      tied_(tied) {}
 
 torch::Tensor Embedding::operator()(const Weights& weights, const torch::Tensor& tokens) const {
-    return torch::embedding(weight(weights), tokens);
+    if (tied_ || weights.gradients.empty() || !torch::GradMode::is_enabled()) {
+        return torch::embedding(weight(weights), tokens);
+    }
+    return WrittenEmbedding::apply(weight(weights), tokens, weights.gradients[weight_]);
 }
 
 LayerNorm::LayerNorm(Declaration& d, const std::string& name, int64_t width)
@@ -47,6 +79,7 @@ Lstm::Lstm(Declaration& d, const std::string& name, const Options& options) : op
         add("bias_hh", {gates}, TensorKind::bias);
     }
     d.draws = d.draws || (options.dropout > 0 && options.layers > 1);
+    d.stacks = false;
     if (options.stream_batch == 0) return;
     const std::vector<int64_t> state = {options.layers, options.stream_batch, hidden};
     hidden_ = d.carry({name + ".hidden", state});
@@ -78,10 +111,13 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
         return x.unflatten(2, {heads, -1}).transpose(1, 2);  // (B, heads, T, width / heads)
     };
     const auto shown = mask.shown.defined() ? std::optional(mask.shown) : std::nullopt;
-    return torch::scaled_dot_product_attention(split(q), split(k), split(v), shown, dropout,
-                                               mask.causal)
-        .transpose(1, 2)
-        .flatten(2);
+    // Of several replicas at once only the plain form is computed at once.
+    const torch::Tensor seen = at::functorch::isBatchedTensor(q)
+                                   ? std::get<0>(at::_scaled_dot_product_attention_math(
+                                         split(q), split(k), split(v), shown, dropout, mask.causal))
+                                   : torch::scaled_dot_product_attention(
+                                         split(q), split(k), split(v), shown, dropout, mask.causal);
+    return seen.transpose(1, 2).flatten(2);
 }
 
 }  // namespace dbench::train

@@ -11,11 +11,11 @@
 namespace dbench::train {
 
 /// A row of the weight for every token: (B, T) to (B, T, width). The weight (tokens, width) may be
-/// that of a linear layer too, which is then tied to it.
+/// that of a linear layer too, which is then `tied` to it.
 class Embedding {
 public:
     Embedding(Declaration& declaration, const std::string& name, int64_t tokens, int64_t width,
-              const Initial& initial);
+              const Initial& initial, bool tied);
     torch::Tensor operator()(const Weights& weights, const torch::Tensor& tokens) const;
     const torch::Tensor& weight(const Weights& weights) const {
         return weights.parameters[weight_];
@@ -23,6 +23,7 @@ public:
 
 private:
     int weight_;
+    bool tied_;
 };
 
 /// Normalisation over the last dimension, eps 1e-5.

@@ -186,8 +186,9 @@ public:
     Transformer(const Options& o, const ModelContext& context)
         : options_(o),
           embedding_(declaration_, "embedding", context.classes, o.width,
-                     normal(1 / std::sqrt(static_cast<double>(o.width)))),
+                     normal(1 / std::sqrt(static_cast<double>(o.width))), true),
           dropout_(declaration_, o.dropout) {
+        declaration_.stacks = false;  // of shapes that depend on padding
         for (int64_t k = 0; k < o.layers; ++k) {
             encoder_.emplace_back(declaration_, "encoder.layers." + std::to_string(k), o);
         }

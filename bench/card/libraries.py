@@ -1,0 +1,194 @@
+"""What a card's work needs of a machine: libraries of the programs, PyTorch's with their versions,
+the driver, a card; and two ceilings, a copy and matrix products. `check` needs nothing but Python's
+standard library; the kit's first act is this.
+
+  python3 bench/card/libraries.py BUILD [--json]      a table, or its rows
+
+Exit status: 0; 1: something is missing or does not fit; 77: all is there, but no card.
+"""
+
+import ctypes
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+WANTED_TORCH = "2.11"
+NO_CARD = 77
+
+
+def torch_folder():
+    """Where PyTorch lies, without importing it; None where Python knows none."""
+    found = importlib.util.find_spec("torch")
+    places = list(found.submodule_search_locations or []) if found else []
+    return Path(places[0]) if places else None
+
+
+def torch_version(folder):
+    found = re.search(r"__version__ = ['\"]([^'\"]+)", (folder / "version.py").read_text())
+    return found.group(1) if found else "unknown"
+
+
+def library_folders(torch):
+    """Of PyTorch's own libraries and of NVIDIA's wheels beside it."""
+    return [torch / "lib", *sorted(torch.parent.glob("nvidia/*/lib"))]
+
+
+def load(torch, pattern):
+    """The first library of that name, loaded, and its path; None where there is none."""
+    for folder in library_folders(torch) if torch else []:
+        for path in sorted(folder.glob(pattern)):
+            try:
+                return ctypes.CDLL(str(path)), path
+            except OSError:
+                continue
+    return None, None
+
+
+def asked(library, function):
+    """The number that a function fills in or returns."""
+    number = ctypes.c_int(0)
+    if getattr(library, function)(ctypes.byref(number)) != 0:
+        return None
+    return number.value
+
+
+def cuda_text(number):
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def nccl_text(number):
+    return f"{number // 10000}.{number % 10000 // 100}.{number % 100}"
+
+
+def cudnn_text(number):
+    major = 10000 if number >= 90000 else 1000
+    return f"{number // major}.{number % major // 100}.{number % 100}"
+
+
+def missing_libraries(program):
+    """Names that the loader does not find."""
+    done = subprocess.run([str(program)], capture_output=True, text=True,
+                          env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"})
+    return re.findall(r"^\s*(\S+) => not found", done.stdout, re.M) + re.findall(
+        r"version `(\S+)' not found", done.stdout + done.stderr)
+
+
+def programs(build):
+    """Programs of a build; in a kit, whose scripts set the search path, what they start."""
+    found = [build / "dbench", *sorted((build / "bench").glob("bench_gpu_*"))]
+    return [path for path in found if path.exists()]
+
+
+def of_programs(build):
+    rows = []
+    for program in programs(build):
+        listed = subprocess.run([str(program), "--libraries"], capture_output=True, text=True) \
+            if program.read_bytes()[:2] == b"#!" else None
+        missing = listed.stdout.split() if listed else missing_libraries(program)
+        rows.append((program.name, "ok" if not missing else "missing",
+                     "all libraries found" if not missing else ", ".join(missing)))
+    return rows or [("programs", "missing", f"none in {build}")]
+
+
+def of_torch(torch, expected):
+    if torch is None:
+        return [("PyTorch", "missing", f"{sys.executable} has no torch: name a Python that has "
+                 f"{WANTED_TORCH} in DBENCH_TORCH_PYTHON")]
+    version = torch_version(torch)
+    fits = version.startswith(expected.get("torch", WANTED_TORCH))
+    rows = [("PyTorch", "ok" if fits else "other", version + (
+        "" if fits else f", but {expected.get('torch', WANTED_TORCH)} is wanted"))]
+    if expected.get("cuda") == "no":
+        return rows
+    for name, pattern, function, text in (
+            ("CUDA runtime", "libcudart.so.*", "cudaRuntimeGetVersion", cuda_text),
+            ("NCCL", "libnccl.so.*", "ncclGetVersion", nccl_text)):
+        library, path = load(torch, pattern)
+        found = library and asked(library, function)
+        rows.append((name, "ok", f"{text(found)}, {path}") if found
+                    else (name, "missing", f"no {pattern} beside PyTorch"))
+    library, path = load(torch, "libcudnn.so.*")
+    rows.append(("cuDNN", "ok", f"{cudnn_text(library.cudnnGetVersion())}, {path}") if library
+                else ("cuDNN", "missing", "no libcudnn.so.* beside PyTorch"))
+    return rows
+
+
+def of_driver(torch):
+    """The driver and the card, as CUDA sees them."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return [("driver", "no card", "no libcuda.so.1: NVIDIA's driver is not installed")]
+    version = asked(driver, "cuDriverGetVersion")
+    rows = [("driver", "ok", f"for CUDA {cuda_text(version)}" if version else "unknown")]
+    runtime, _ = load(torch, "libcudart.so.*")
+    built = runtime and asked(runtime, "cudaRuntimeGetVersion")
+    if version and built and version // 1000 < built // 1000:
+        rows[0] = ("driver", "other", f"for CUDA {cuda_text(version)}, older than the runtime")
+    count = ctypes.c_int(0)
+    failed = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+    if failed or count.value == 0:
+        return [*rows, ("card", "no card", f"none that CUDA sees (status {failed})")]
+    name = ctypes.create_string_buffer(100)
+    for device in range(count.value):
+        driver.cuDeviceGetName(name, 100, device)
+        major, minor = ctypes.c_int(0), ctypes.c_int(0)
+        driver.cuDeviceGetAttribute(ctypes.byref(major), 75, device)
+        driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, device)
+        rows.append((f"card {device}", "ok",
+                     f"{name.value.decode()}, capability {major.value}.{minor.value}"))
+    return rows
+
+
+def of_python():
+    found = importlib.util.find_spec("h5py") is not None
+    return [("Python", "ok", f"{sys.version.split()[0]}, {sys.executable}"),
+            ("h5py", "ok" if found else "missing",
+             "found" if found else "wanted to read times out of result files: pip install h5py")]
+
+
+def check(build, expected=None):
+    """Rows (what, ok / missing / other / no card, words)."""
+    torch = torch_folder()
+    return [*of_python(), *of_torch(torch, expected or {}), *of_programs(Path(build)),
+            *of_driver(torch)]
+
+
+def expectations(build):
+    """What a kit was built for, from kit.json beside its programs' folder."""
+    path = Path(build).parent / "kit.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def table(rows):
+    width = max(len(what) for what, _, _ in rows)
+    return [f"{what:<{width}}  {state:<8}  {words}" for what, state, words in rows]
+
+
+def status(rows):
+    states = {state for _, state, _ in rows}
+    return 1 if states & {"missing", "other"} else NO_CARD if "no card" in states else 0
+
+
+def main():
+    words = [word for word in sys.argv[1:] if word != "--json"]
+    if len(words) != 1 or words[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0 if len(words) == 1 else 2
+    rows = check(words[0], expectations(words[0]))
+    found = status(rows)
+    if "--json" in sys.argv:
+        print(json.dumps(rows))
+        return found
+    print(*table(rows), sep="\n")
+    print({0: "all is there", 1: "something is missing, or does not fit",
+           NO_CARD: "all is there, but no card"}[found])
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+#include "gpu_cases.hpp"
+
+namespace dbench::arena {
+namespace {
+
+/// Row i of the result uses rows i, i + 1, ..., with equal weights.
+std::vector<std::vector<Term>> terms(const Material& m, int degree) {
+    std::vector<std::vector<Term>> all(static_cast<size_t>(m.count()));
+    for (int64_t i = 0; i < m.count(); ++i) {
+        for (int k = 0; k < degree; ++k) {
+            all[static_cast<size_t>(i)].push_back(
+                {m.at(0).at((i + k) % m.count(), 0), 1.0 / degree});
+        }
+    }
+    return all;
+}
+
+std::vector<Summand> leaves(const Material& m) {
+    std::vector<Summand> all;
+    for (int64_t i = 0; i < m.count(); ++i) all.push_back({{i, i + 1}, m.at(0).at(i, 0)});
+    return all;
+}
+
+/// Of all rows of a set, padding included.
+int64_t elements(const Material& m) { return m.count() * m.layout().columns(); }
+
+using Sums = void (*)(std::span<const std::vector<Term>>, Rows, Columns, Queue*);
+
+template <Sums kSums, int kDegree>
+void mix(Material& m, Queue* queue) {
+    kSums(terms(m, kDegree), m.at(1), m.columns(), queue);
+}
+template <Sums kSums, int kDegree>
+void mix_in_place(Material& m, Queue* queue) {
+    kSums(terms(m, kDegree), m.at(0), m.columns(), queue);
+}
+
+template <bool kNesterov, bool kNorms>
+void sgd(Material& m, Queue* queue) {
+    sgd_update(m.layout(), m.at(0), m.at(0), m.at(0), m.at(2), m.at(3), m.columns(),
+               {0.1, 0.9, kNesterov, m.decay()}, kNorms ? m.sums() : nullptr, queue);
+}
+
+template <bool kDecoupled>
+void adam(Material& m, Queue* queue) {
+    const AdamNumbers numbers{0.1, 0.9, 0.99, 1e-8, 4, kDecoupled, m.decay()};
+    adam_update(m.layout(), m.at(0), m.at(0), m.at(0), m.at(2), m.at(3), m.at(4),
+                kDecoupled ? m.at(5) : Rows{}, m.columns(), numbers, m.sums(), queue);
+}
+
+template <int kWindow>
+void accum_adam(Material& m, Queue* queue) {
+    const AdamNumbers numbers{0.1, 0.9, 0.99, 1e-8, 4, true, m.decay()};
+    accum_adam_update(m.layout(), m.at(0), m.at(0), m.at(0), m.at(2), m.at(3), m.at(4), m.at(6),
+                      m.columns(), {numbers, kWindow}, m.sums(), queue);
+}
+
+constexpr QgAdamNumbers kQgAdam{0.1, 0.9, 0.99, 1e-8, 3};
+
+template <Codec kCodec>
+void encoded(Material& m, Queue* queue) {
+    encode(kCodec, m.type(), m.at(0).data, m.words(), elements(m), queue);
+}
+template <Codec kCodec>
+void decoded(Material& m, Queue* queue) {
+    decode(kCodec, m.type(), m.words(), m.at(1).data, elements(m), queue);
+}
+template <Codec kCodec>
+void quantized(Material& m, Queue* queue) {
+    quantize(kCodec, m.type(), m.at(0).data, m.at(1).data, elements(m), queue);
+}
+
+/// Sums over whole segments, where the columns are that.
+template <class Work>
+void over_segments(Material& m, const Work& work) {
+    if (m.sums()) work();
+}
+
+}  // namespace
+
+const std::vector<Case>& cases() {
+    static const std::vector<Case> all = {
+        {"copy", {1}, [](Material& m, Queue* q) { copy(m.at(0), m.at(1), m.columns(), q); }},
+        {"zero", {1}, [](Material& m, Queue* q) { fill_zero(m.at(1), m.columns(), q); }},
+        {"scale", {}, [](Material& m, Queue* q) { scale(m.at(0), m.columns(), 0.3, q); }},
+        {"sgd, no momentum",
+         {1},
+         [](Material& m, Queue* q) {
+             sgd_update(m.layout(), m.at(1), m.at(0), m.at(0), m.at(2), {}, m.columns(),
+                        {0.1, 0, false, m.decay()}, nullptr, q);
+         }},
+        {"sgd", {}, sgd<false, false>},
+        {"sgd, norms", {}, sgd<false, true>},
+        {"sgd, Nesterov, norms", {}, sgd<true, true>},
+        {"adam", {}, adam<false>},
+        {"adamw, largest moments", {}, adam<true>},
+        {"accum_adam in a window", {}, accum_adam<3>},
+        {"accum_adam at its end", {}, accum_adam<2>},
+        {"qg_adam",
+         {1},
+         [](Material& m, Queue* q) {
+             qg_adam_update(m.layout(), m.at(1), m.at(0), m.at(2), m.at(3), m.at(4), m.columns(),
+                            kQgAdam, m.sums(), q);
+         }},
+        {"qg_adam, moments",
+         {},
+         [](Material& m, Queue* q) {
+             qg_adam_moments(m.layout(), m.at(0), m.at(1), m.factor(), m.at(3), m.at(4),
+                             m.columns(), kQgAdam, q);
+         }},
+        {"dadam",
+         {},
+         [](Material& m, Queue* q) {
+             dadam_update(m.layout(), m.at(0), m.at(0), m.at(2), m.at(3), m.at(4), m.at(5),
+                          m.columns(), {0.1, 0.9, 0.99, 0.8, 1e-8, 3}, m.sums(), q);
+         }},
+        {"largest moments",
+         {},
+         [](Material& m, Queue* q) {
+             largest_moments(m.layout(), m.at(2), m.at(3), m.at(4), m.at(5), m.columns(), 0.9, 0.99,
+                             1e-3, q);
+         }},
+        {"descent by size",
+         {1},
+         [](Material& m, Queue* q) {
+             descend_by_size(m.layout(), m.at(1), m.at(0), m.at(2), m.at(6), m.columns(), 0.1, 1e-8,
+                             m.sums(), q);
+         }},
+        {"adaptive approach",
+         {},
+         [](Material& m, Queue* q) {
+             approach_adaptively(m.layout(), m.at(0), m.at(1), m.at(2), m.at(4), m.columns(),
+                                 {0.5, 0.9, 2}, q);
+         }},
+        {"mean of 3 rows", {1}, mix<weighted_means, 3>},
+        {"mean of 3 rows in place", {}, mix_in_place<weighted_means, 3>},
+        {"mean of 19 rows", {1}, mix<weighted_means, 19>},
+        {"sum of 3 rows", {1}, mix<weighted_sums, 3>},
+        {"sum of 19 rows in place", {}, mix_in_place<weighted_sums, 19>},
+        {"change by 1 row", {1}, mix<weighted_changes, 1>},
+        {"change by 3 rows", {1}, mix<weighted_changes, 3>},
+        {"tree sum",
+         {1},
+         [](Material& m, Queue* q) {
+             tree_sum(m.type(), m.count(), leaves(m), m.at(1).data, m.columns(), q);
+         }},
+        {"tree mean",
+         {1},
+         [](Material& m, Queue* q) {
+             tree_mean(m.type(), m.count(), leaves(m), m.at(1).data, m.columns(), q);
+         }},
+        {"squares",
+         {},
+         [](Material& m, Queue* q) {
+             over_segments(m, [&] { squares(m.layout(), m.at(0), m.columns(), m.squared(), q); });
+         }},
+        {"moments",
+         {},
+         [](Material& m, Queue* q) {
+             over_segments(m, [&] {
+                 const Interval nodes[] = {{0, m.count()}};
+                 tree_moments(m.layout(), m.count(), m.at(0), nodes, m.columns(), m.mean(), m.m2(),
+                              q);
+             });
+         }},
+        {"moments of halves, combined",
+         {},
+         [](Material& m, Queue* q) {
+             if (m.count() < 2) return;
+             over_segments(m, [&] {
+                 const int64_t half = tree_split({0, m.count()});
+                 const Interval nodes[] = {{0, half}, {half, m.count()}};
+                 tree_moments(m.layout(), m.count(), m.at(0), nodes, m.columns(), m.mean(), m.m2(),
+                              q);
+                 const Moments parts[] = {{nodes[0], m.mean(0), m.m2(0)},
+                                          {nodes[1], m.mean(1), m.m2(1)}};
+                 combine_moments(m.layout(), m.count(), parts, m.columns(), m.mean(), m.m2(), q);
+             });
+         }},
+        {"bfloat16, encode", {}, encoded<Codec::bfloat16>},
+        {"bfloat16, decode", {1}, decoded<Codec::bfloat16>},
+        {"bfloat16, quantize", {1}, quantized<Codec::bfloat16>},
+        {"float16, encode", {}, encoded<Codec::float16>},
+        {"float16, decode", {1}, decoded<Codec::float16>},
+        {"float16, quantize", {1}, quantized<Codec::float16>},
+    };
+    return all;
+}
+
+}  // namespace dbench::arena

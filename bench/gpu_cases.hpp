@@ -1,0 +1,152 @@
+#pragma once
+// What bench_gpu_kernels runs: every kernel of the arena with all that it might read and write.
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arena/accum_adam.hpp"
+#include "arena/adaptive.hpp"
+#include "arena/codec.hpp"
+#include "arena/kernels.hpp"
+#include "arena/qg_adam.hpp"
+#include "arena/tree.hpp"
+#include "base/random.hpp"
+
+namespace dbench::arena {
+
+/// Where a case lies: memory, and how bytes come there and back.
+struct Place {
+    Memory memory;
+    std::function<void(void* to, const void* from, int64_t bytes)> copy;
+};
+
+struct Shape {
+    std::string name;
+    Layout layout;
+    int64_t rows;
+    Columns columns;
+    bool whole() const { return columns == layout.all(); }
+};
+
+/// Rows for parameters, gradients and states, and words of 16 bits: random numbers from the seed,
+/// the same in all places. Sums of segments and moments: no numbers.
+class Material {
+public:
+    static constexpr size_t kSets = 7;
+
+    Material(const Shape& shape, DType type, uint64_t seed, const Place& place)
+        : shape_(shape), type_(type), place_(place) {
+        const auto segments = static_cast<int64_t>(shape.layout.segments().size());
+        const int64_t stride = shape.layout.columns();
+        for (size_t k = 0; k < kSets; ++k) {
+            sets_.emplace_back(type, 0, shape.rows, stride, place.memory);
+            fill(k, seed);
+        }
+        squared_ = poisoned(shape.rows * segments * 8);
+        mean_ = poisoned(2 * stride * 8);
+        m2_ = poisoned(2 * segments * 8);
+        words_ = poisoned(shape.rows * stride * 2);
+        fill_words(seed);
+    }
+
+    const Layout& layout() const { return shape_.layout; }
+    Columns columns() const { return shape_.columns; }
+    int64_t count() const { return shape_.rows; }
+    DType type() const { return type_; }
+    Rows at(size_t set) const { return sets_[set].rows(); }
+    Placed<double> decay() const {
+        std::vector<double> values(layout().tensors().size());
+        for (size_t k = 0; k < values.size(); ++k) values[k] = k % 3 == 1 ? 0.1 : 0;
+        return values;
+    }
+    Placed<double> factor() const { return std::vector<double>(static_cast<size_t>(count()), 0.7); }
+    /// Where sums of segments go: wanted where the columns are whole ones.
+    double* sums() { return shape_.whole() ? squared_.as<double>() : nullptr; }
+    double* squared() { return squared_.as<double>(); }
+    double* mean(int64_t half = 0) { return mean_.as<double>() + half * layout().columns(); }
+    double* m2(int64_t half = 0) {
+        return m2_.as<double>() + half * static_cast<int64_t>(layout().segments().size());
+    }
+    uint16_t* words() { return words_.as<uint16_t>(); }
+
+    /// What is no number, in all rows of a set.
+    void poison(size_t set) {
+        const std::vector<unsigned char> bytes(static_cast<size_t>(sets_[set].bytes()), 0xff);
+        place_.copy(at(set).data, bytes.data(), sets_[set].bytes());
+    }
+    /// Every byte, in one order.
+    std::vector<char> bytes() const {
+        std::vector<char> all;
+        for (const Buffer& set : sets_) add(all, set.rows().data, set.bytes());
+        for (const Piece* piece : {&squared_, &mean_, &m2_, &words_}) {
+            add(all, piece->memory.get(), piece->bytes);
+        }
+        return all;
+    }
+
+private:
+    struct Piece {
+        std::shared_ptr<void> memory;
+        int64_t bytes = 0;
+        template <class T>
+        T* as() const {
+            return static_cast<T*>(memory.get());
+        }
+    };
+
+    Piece poisoned(int64_t bytes) const {
+        const std::vector<unsigned char> from(static_cast<size_t>(bytes), 0xff);
+        Piece piece{place_.memory(bytes), bytes};
+        place_.copy(piece.memory.get(), from.data(), bytes);
+        return piece;
+    }
+    /// Padding stays zero; second moments (sets 4 and 5) are not negative.
+    void fill(size_t set, uint64_t seed) {
+        base::Random random(seed, base::Purpose::init, {set});
+        const bool positive = set == 4 || set == 5;
+        with_type(type_, [&]<class T>() {
+            std::vector<T> values(static_cast<size_t>(count() * layout().columns()));
+            for (int64_t i = 0; i < count(); ++i) {
+                for (const Tensor& tensor : layout().tensors()) {
+                    T* const row = values.data() + i * layout().columns() + tensor.offset;
+                    for (int64_t c = 0; c < tensor.numel; ++c) {
+                        const double x = 4 * random.uniform() - 2;
+                        row[c] = static_cast<T>(positive && x < 0 ? -x : x);
+                    }
+                }
+            }
+            place_.copy(at(set).data, values.data(), sets_[set].bytes());
+        });
+    }
+    /// Words that are numbers in every form: the payload of what is none is not held to be equal.
+    void fill_words(uint64_t seed) {
+        base::Random random(seed, base::Purpose::init, {kSets});
+        std::vector<uint16_t> values(static_cast<size_t>(words_.bytes / 2));
+        for (uint16_t& value : values) value = static_cast<uint16_t>(random.bits() & 0xbfff);
+        place_.copy(words_.memory.get(), values.data(), words_.bytes);
+    }
+    void add(std::vector<char>& all, const void* from, int64_t bytes) const {
+        all.resize(all.size() + static_cast<size_t>(bytes));
+        place_.copy(all.data() + all.size() - bytes, from, bytes);
+    }
+
+    Shape shape_;
+    DType type_;
+    Place place_;
+    std::vector<Buffer> sets_;
+    Piece squared_, mean_, m2_, words_;
+};
+
+struct Case {
+    const char* name;
+    std::vector<size_t> results;  ///< sets of rows that it writes without reading them
+    void (*run)(Material&, Queue*);
+};
+
+/// Every kernel, in each of its forms.
+const std::vector<Case>& cases();
+
+}  // namespace dbench::arena

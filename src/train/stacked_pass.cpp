@@ -1,0 +1,197 @@
+#include "train/stacked_pass.hpp"
+
+#include <ATen/functorch/BatchedTensorImpl.h>
+#include <ATen/functorch/DynamicLayer.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/utils/lambda_post_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "base/error.hpp"
+#include "train/models/model.hpp"
+#include "train/replicas.hpp"
+#include "train/tensors.hpp"
+
+namespace dbench::train {
+namespace {
+
+using torch::autograd::utils::LambdaPostHook;
+
+/// LibTorch's vmap, as long as it lives: what is computed from an `each` is computed of every slice
+/// along the first dimension.
+class Mapped {
+public:
+    explicit Mapped(int64_t slices)
+        : level_(at::functorch::initAndPushDynamicLayer(at::functorch::TransformType::Vmap, slices,
+                                                        at::functorch::RandomnessType::Error)) {}
+    ~Mapped() { at::functorch::popDynamicLayerAndDeleteMetadata(); }
+    Mapped(const Mapped&) = delete;
+    Mapped& operator=(const Mapped&) = delete;
+
+    torch::Tensor each(const torch::Tensor& all) const {
+        return at::functorch::makeBatched(all, 0, level_);
+    }
+    std::vector<torch::Tensor> each(const std::vector<torch::Tensor>& all) const {
+        std::vector<torch::Tensor> out;
+        for (const torch::Tensor& tensor : all) out.push_back(each(tensor));
+        return out;
+    }
+    /// (slices, ...) of a result of every slice.
+    static torch::Tensor all(const torch::Tensor& each) {
+        const auto* batched = at::functorch::maybeGetBatchedImpl(each);
+        DBENCH_EXPECT(batched != nullptr);
+        return batched->value().movedim(batched->bdim(), 0);
+    }
+
+private:
+    int64_t level_;
+};
+
+/// Tensors (R, shape...) over all local rows, in the layout's order, no copies.
+std::vector<torch::Tensor> stacked_views(const arena::Layout& layout, const arena::Rows& rows) {
+    std::vector<torch::Tensor> out;
+    for (const torch::Tensor& first : views(layout, rows, 0)) {
+        std::vector<int64_t> shape = first.sizes().vec(), strides = first.strides().vec();
+        shape.insert(shape.begin(), rows.count);
+        strides.insert(strides.begin(), rows.stride);
+        out.push_back(torch::from_blob(first.data_ptr(), shape, strides, first.options()));
+    }
+    return out;
+}
+
+/// Minibatches of all local replicas one after another, as one.
+class JoinedBatch {
+public:
+    void put(const data::Batch& batch, int64_t i, int64_t replicas) {
+        const int64_t element = batch.tokens ? 8 : arena::size_of(batch.type);
+        int64_t numel = 1;
+        for (const int64_t size : batch.shape) numel *= size;
+        if (i == 0) {
+            all_ = batch;
+            all_.count *= replicas;
+            all_.terms *= replicas;
+            all_.shape[0] *= replicas;
+        }
+        DBENCH_EXPECT(batch.count * replicas == all_.count && batch.terms * replicas == all_.terms);
+        all_.inputs = copy(inputs_, batch.inputs, numel * element, i, replicas);
+        if (batch.labels) {
+            const void* labels = copy(labels_, batch.labels, batch.terms * 8, i, replicas);
+            all_.labels = static_cast<const int64_t*>(labels);
+        } else {
+            all_.targets = copy(targets_, batch.targets, batch.count * arena::size_of(batch.type),
+                                i, replicas);
+        }
+    }
+    const data::Batch& batch() const { return all_; }
+
+private:
+    /// Memory that is kept, of eight bytes an element.
+    using Bytes = std::vector<int64_t>;
+    static void* copy(Bytes& to, const void* from, int64_t bytes, int64_t i, int64_t replicas) {
+        to.resize(static_cast<size_t>((bytes * replicas + 7) / 8));
+        std::memcpy(reinterpret_cast<char*>(to.data()) + i * bytes, from,
+                    static_cast<size_t>(bytes));
+        return to.data();
+    }
+
+    data::Batch all_;
+    Bytes inputs_, labels_, targets_;
+};
+
+}  // namespace
+
+std::string cannot_stack(const Model& model) {
+    if (model.declaration().draws) return "the model drops out, each replica by draws of its own";
+    if (!model.declaration().carried.empty()) return "the model carries state through a text";
+    return model.declaration().stacks ? "" : "the model is for the tensors of one replica";
+}
+
+struct StackedPass::Impl {
+    struct Leaves {
+        std::vector<torch::Tensor> parameters;                             // (R, shape...)
+        std::vector<std::shared_ptr<torch::autograd::Node>> accumulators;  // keep the hooks alive
+    };
+
+    const Model& model;
+    Replicas& replicas;
+    double smoothing;
+    std::vector<torch::Tensor> gradients;  // (R, shape...)
+    std::map<const void*, Leaves> leaves;  // by the memory of x
+    JoinedBatch joined;
+    std::vector<bool> reached;  // tensors whose gradient this backward has written
+    const std::function<void(int)>* complete = nullptr;
+
+    Leaves& bind(const arena::Rows& x) {
+        Leaves& l = leaves[x.data];
+        if (!l.parameters.empty()) return l;
+        l.parameters = stacked_views(replicas.layout(), x);
+        for (size_t k = 0; k < l.parameters.size(); ++k) {
+            l.parameters[k].requires_grad_(true);
+            auto node = torch::autograd::impl::grad_accumulator(l.parameters[k]);
+            node->add_post_hook(
+                std::make_unique<LambdaPostHook>([this, &l, k](const auto& outputs, const auto&) {
+                    torch::Tensor& gradient = l.parameters[k].mutable_grad();
+                    gradients[k].copy_(gradient);
+                    gradient.reset();
+                    reached[k] = true;
+                    (*complete)(static_cast<int>(k));
+                    return outputs;
+                }));
+            l.accumulators.push_back(std::move(node));
+        }
+        return l;
+    }
+
+    /// (R, samples, ...)
+    torch::Tensor forward(const Leaves& at, const torch::Tensor& inputs) {
+        const std::vector<torch::Tensor> rows =
+            stacked_views(replicas.buffer_layout(), replicas.buffers());
+        std::vector<torch::Tensor> buffers;  // vmap moves statistics where they lie side by side
+        for (const torch::Tensor& each : rows) buffers.push_back(each.contiguous());
+        torch::Tensor output;
+        {
+            const Mapped mapped(replicas.x().count);
+            const Weights weights{mapped.each(at.parameters), mapped.each(buffers)};
+            output = Mapped::all(model.forward(weights, mapped.each(inputs), true));
+        }
+        for (size_t k = 0; k < rows.size(); ++k) rows[k].detach().copy_(buffers[k]);
+        return output;
+    }
+};
+
+StackedPass::StackedPass(const Model& model, Replicas& replicas, double smoothing)
+    : impl_(std::make_unique<Impl>(model, replicas, smoothing)) {
+    DBENCH_EXPECT(cannot_stack(model).empty());
+    impl_->gradients = stacked_views(replicas.layout(), replicas.g());
+    impl_->reached.resize(impl_->gradients.size());
+}
+StackedPass::~StackedPass() = default;
+
+void StackedPass::gradients(arena::Rows x, const BatchOf& batch, double* loss, double* accuracy,
+                            const std::function<void(int)>& complete) {
+    Impl& s = *impl_;
+    for (int64_t i = 0; i < x.count; ++i) s.joined.put(batch(i), i, x.count);
+    const data::Batch& all = s.joined.batch();
+    const torch::Tensor output =
+        s.forward(s.bind(x), input_tensor(all).unflatten(0, {x.count, -1}));
+    for (int64_t i = 0; i < x.count; ++i) {
+        const data::Batch own = data::part(all, i, x.count);
+        const torch::Tensor logits = output.detach()[i];
+        loss[i] = s.model.loss(logits, own, s.smoothing).item<double>();
+        accuracy[i] = s.model.correct(logits, own, 1) / static_cast<double>(own.terms);
+    }
+    std::fill(s.reached.begin(), s.reached.end(), false);
+    s.complete = &complete;
+    // The sum over replicas of their mean losses: each parameter is in one of them.
+    const torch::Tensor mean = s.model.loss(output.flatten(0, 1), all, s.smoothing);
+    (static_cast<double>(x.count) * mean).backward();
+    for (size_t k = 0; k < s.reached.size(); ++k) {
+        if (!s.reached[k]) s.gradients[k].zero_();
+    }
+}
+
+}  // namespace dbench::train

@@ -1,0 +1,42 @@
+#pragma once
+// Gradients of all local replicas in one pass: a model's function over tensors that hold the rows
+// of all of them, so that a product of matrices becomes as many at once.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "arena/rows.hpp"
+#include "data/loader.hpp"
+
+namespace dbench::train {
+
+class Model;
+class Replicas;
+
+/// Why a model's replicas cannot pass it together; "" where they can.
+std::string cannot_stack(const Model& model);
+
+class StackedPass {
+public:
+    /// The model is one that can; `smoothing`: see Model::loss.
+    StackedPass(const Model& model, Replicas& replicas, double smoothing);
+    ~StackedPass();
+
+    /// The minibatch of the local replica i, valid until the following call; asked for in order.
+    /// All have as many samples, and as many terms.
+    using BatchOf = std::function<const data::Batch&(int64_t i)>;
+    /// Gradients of each local replica's mean minibatch loss at its row of x, into its gradient
+    /// row; its loss and accuracy into loss[R], accuracy[R]. Running statistics of BatchNorm move,
+    /// each replica's by its own minibatch. Tells `complete` of each tensor, by its number in the
+    /// layout, inside backward, when its gradient stands in all rows; of one that no gradient
+    /// reaches, never.
+    void gradients(arena::Rows x, const BatchOf& batch, double* loss, double* accuracy,
+                   const std::function<void(int tensor)>& complete);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dbench::train

@@ -1,0 +1,89 @@
+// Every kernel on a CUDA device, where there is one; else skipped.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "arena/kernel_cases.hpp"
+#include "arena/queue.hpp"
+#include "catch.hpp"
+#if DBENCH_CUDA
+#include "arena/cuda/device.hpp"
+#endif
+
+namespace dbench::arena {
+namespace {
+
+#if DBENCH_CUDA
+
+/// While one lives, rows and values lie where a device sees them.
+struct OnDevice {
+    CudaDevice device{0};
+    OnDevice() { use_memory(device.memory(), device.pinned_memory()); }
+    ~OnDevice() { use_memory(nullptr); }
+};
+
+bool skipped() {
+    if (CudaDevice::count() > 0) return false;
+    WARN("skipped: no CUDA device");
+    return true;
+}
+
+TEST_CASE("every kernel gives the host's bits on a CUDA device") {
+    if (skipped()) return;
+    OnDevice on;
+    const Queues queues = on.device.queues();
+    const DType type = GENERATE(DType::float32, DType::float64);
+    const int64_t all = ragged_layout().columns();
+    const Columns columns =
+        GENERATE_COPY(Columns{0, all}, Columns{16, 32}, Columns{4096 + 16, all - 16});
+    const cases::Material before(type, columns);
+    for (const cases::Case& kernel : cases::kKernels) {
+        INFO(kernel.name << ", columns " << columns.begin << " to " << columns.end);
+        cases::Material host(before);
+        kernel.run(host, nullptr);
+        for (Queue* const queue : {queues.compute, queues.exchange}) {
+            cases::Material there(before);
+            kernel.run(there, queue);
+            finish(queue, "a kernel");
+            const bool same = there == host;
+            CHECK(same);
+        }
+    }
+}
+
+TEST_CASE("a CUDA device's queues keep the order that events give them, and memory as long") {
+    if (skipped()) return;
+    OnDevice on;
+    const Queues queues = on.device.queues();
+    constexpr int64_t kColumns = int64_t{1} << 20;
+    const Buffer x(DType::float64, 0, 1, kColumns), y(DType::float64, 0, 1, kColumns);
+    double* const first = x.rows().row<double>(0);
+    std::fill_n(first, kColumns, 1.0);
+    auto memory = std::make_shared<int>(1);
+    const std::weak_ptr<int> still(memory);
+    for (int k = 0; k < 20; ++k) {
+        scale(x.rows(), {0, kColumns}, 2, queues.compute);
+        order(queues.compute, queues.exchange, "scaled");
+        scale(x.rows(), {0, kColumns}, 0.75, queues.exchange);
+        order(queues.exchange, queues.compute, "scaled");
+    }
+    copy(x.rows(), y.rows(), {0, kColumns}, queues.compute);
+    keep(queues.compute, std::move(memory));
+    finish(queues.compute, "a copy");
+    CHECK(still.expired());
+    const double expected = std::pow(1.5, 20);
+    const double* const copied = y.rows().row<double>(0);
+    CHECK(std::all_of(copied, copied + kColumns, [&](double v) { return v == expected; }));
+}
+
+#else
+
+TEST_CASE("every kernel gives the host's bits on a CUDA device") {
+    WARN("skipped: this build has no CUDA");
+}
+
+#endif
+
+}  // namespace
+}  // namespace dbench::arena

@@ -1,0 +1,86 @@
+// Models under autocast: what is rounded to bfloat16, and what stays float32.
+
+#include "train/models/autocast.hpp"
+
+#include <ATen/autocast_mode.h>
+
+#include "catch.hpp"
+#include "model_fixture.hpp"
+
+using namespace dbench;
+using namespace dbench::train;
+
+namespace {
+
+struct Case {
+    const char* spec;
+    ModelContext context;
+};
+
+double step(const Model& model, const Weights& weights, const data::Batch& batch) {
+    const torch::Tensor output = model.forward(weights, input_tensor(batch), true);
+    CHECK(output.scalar_type() == torch::kFloat32);
+    const torch::Tensor loss = model.loss(output, batch);
+    loss.backward();
+    return loss.item<double>();
+}
+
+torch::Tensor gradient(const Weights& weights) {
+    std::vector<torch::Tensor> all;
+    for (const torch::Tensor& parameter : weights.parameters) {
+        CHECK(parameter.grad().scalar_type() == torch::kFloat32);
+        all.push_back(parameter.grad().flatten());
+    }
+    return torch::cat(all);
+}
+
+}  // namespace
+
+TEST_CASE("a step under autocast is the step in float32 to a few digits, and is another") {
+    const Case each = GENERATE(values<Case>({
+        {R"("softmax_regression")", {{3, 5, 4}, 7}},
+        {R"("least_squares")", {{13}, 0}},
+        {R"({"type": "mlp", "hidden": [11, 9]})", {{2, 3, 3}, 5}},
+        {R"({"type": "cnn", "width": 3})", {{3, 9, 11}, 4}},
+        {R"("resnet20")", {{3, 9, 8}, 10}},
+        {R"({"type": "wide_resnet", "depth": 10, "widen": 1})", {{3, 9, 8}, 10}},
+        {R"({"type": "densenet", "depth": 10, "growth": 4})", {{3, 8, 8}, 10}},
+        {R"({"type": "lstm", "hidden": 5, "dropout": 0})", {{4}, 7, true}},
+        {R"({"type": "gpt", "layers": 1, "heads": 2, "width": 6, "dropout": 0})", {{4}, 7, true}},
+        {R"({"type": "transformer", "layers": 1, "heads": 2, "width": 6, "hidden": 8,
+             "dropout": 0})",
+         {{2, 5}, 9, true}},
+    }));
+    CAPTURE(each.spec);
+    const auto plain = make_model(each.spec, each.context);
+    const auto rounded = autocast(make_model(each.spec, each.context));
+    const Weights at = draw_weights(*plain, torch::kFloat32, 3);
+    Weights same = draw_weights(*plain, torch::kFloat32, 3);
+    for (const torch::Tensor& parameter : same.parameters) {
+        same.gradients.push_back(torch::zeros_like(parameter).detach());
+    }
+    const RandomBatch data(16, each.context, plain->order(), torch::kFloat32, 4);
+    const double loss = step(*plain, at, data.batch), other = step(*rounded, same, data.batch);
+    CHECK(other != loss);
+    CHECK(other == Catch::Approx(loss).epsilon(0.03));
+    const torch::Tensor g = gradient(at), h = gradient(same);
+    CHECK_FALSE(torch::equal(g, h));
+    CHECK((g - h).norm().item<double>() < 0.5 * g.norm().item<double>());
+    for (size_t k = 0; k < at.buffers.size(); ++k) {
+        CHECK(same.buffers[k].scalar_type() == torch::kFloat32);
+        CHECK(torch::allclose(at.buffers[k], same.buffers[k], 0.05, 0.02));
+    }
+    CHECK_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
+}
+
+TEST_CASE("weights are rounded anew in each pass") {
+    const ModelContext context{{13}, 5};
+    const auto model = autocast(make_model(R"({"type": "mlp", "hidden": [9]})", context));
+    Weights weights = draw_weights(*model, torch::kFloat32, 3);
+    const RandomBatch data(4, context, model->order(), torch::kFloat32, 4);
+    const torch::NoGradGuard no_grad;
+    const torch::Tensor before = model->forward(weights, data.inputs, true);
+    for (torch::Tensor& parameter : weights.parameters) parameter.zero_();
+    CHECK_FALSE(torch::equal(before, torch::zeros_like(before)));
+    CHECK(torch::equal(model->forward(weights, data.inputs, true), torch::zeros_like(before)));
+}

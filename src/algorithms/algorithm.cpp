@@ -76,6 +76,33 @@ void Step::finish_change(const comm::Token& token, arena::Rows out) {
     exchange.finish_change(token, out);
 }
 
+bool Step::update_and_mix(arena::Columns columns) {
+    if (probe.measures_rows()) return false;
+    double* const squared = probe.squared_before();
+    if (!in_one_pass(arena::MixOrder::adapt_then_combine, x, columns, squared)) return false;
+    if (squared) probe.has_squared_before();
+    start_mix(x, columns);  // moves nothing, but all ranks count it
+    return true;
+}
+
+void Step::finish_mix_and_update(const comm::Token& token, arena::Rows out,
+                                 arena::Columns columns) {
+    if (in_one_pass(arena::MixOrder::combine_while_adapt, out, columns, nullptr)) return;
+    finish_mix(token, out, [&](arena::Columns piece) { update(out, out, x, piece); });
+}
+
+bool Step::in_one_pass(arena::MixOrder order, arena::Rows out, arena::Columns columns,
+                       double* squared_before) {
+    if (!queue) return false;
+    const TimedScope scope(timers, Time::update);
+    const auto means = exchange.means_here(round);
+    if (!means) return false;
+    const bool measured = probe.squared_update() || squared_before;
+    if (arena::mixing_width(x.type, x.count, order, measured) == 0) return false;
+    return optimizer.step_and_mix({*means, order, squared_before}, out, x, g, columns, numbers,
+                                  probe.squared_update(), queue);
+}
+
 void Step::mix(arena::Rows rows, arena::Rows out) {
     const TimedScope scope(timers, Time::exchange);
     exchange.mix(round, rows, layout.all(), out);

@@ -85,7 +85,12 @@ struct Step {
     void finish_mix(const comm::Token& token, arena::Rows out,
                     const std::function<void(arena::Columns)>& then);
     void finish_change(const comm::Token& token, arena::Rows out);  ///< (W - I) m, see Exchange
-    void mix(arena::Rows rows, arena::Rows out);                    ///< blocking, all columns
+    /// x <- W (x - lr d(g, x)) in one pass (arena/update_and_mix.hpp); false, and nothing is done,
+    /// where there is none: without a queue, with rows of other ranks, where x is measured between.
+    bool update_and_mix(arena::Columns columns);
+    /// After start_mix of x: out = W x - lr d(g, x), in one pass where there is one.
+    void finish_mix_and_update(const comm::Token& token, arena::Rows out, arena::Columns columns);
+    void mix(arena::Rows rows, arena::Rows out);  ///< blocking, all columns
     /// After the iteration's averaging into `rows`: averages again, in place, for as long as the
     /// schedule's controller asks for it.
     void mix_again(arena::Rows rows);
@@ -100,6 +105,10 @@ struct Step {
 
     /// What `next` holds are the parameters from now on, and it has those from before.
     void replace_parameters(arena::Buffer& next);
+
+private:
+    bool in_one_pass(arena::MixOrder order, arena::Rows out, arena::Columns columns,
+                     double* squared_before);
 };
 
 /// What one iteration sent (docs/numerics.md, "what counts as sent"), over all replicas.

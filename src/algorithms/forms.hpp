@@ -59,6 +59,7 @@ public:
     void ready(Step& step, arena::Columns columns) override {
         const bool exchanges = averages(step.round);
         if (exchanges) lent_.reclaim_next(step);
+        if (exchanges && in_one_pass(step, columns)) return;
         adapt(step, columns);
         if (!exchanges) return;
         const arena::Rows rows = message(step);
@@ -83,6 +84,8 @@ public:
 protected:
     /// Writes the message in `columns`, where the gradient is complete.
     virtual void adapt(Step& step, arena::Columns columns) = 0;
+    /// Does the whole of it in `columns`, where there is a pass for that.
+    virtual bool in_one_pass(Step&, arena::Columns) { return false; }
     /// The rows that are sent.
     virtual arena::Rows message(Step& step) { return step.x; }
     /// Where W times the message goes: other rows are sent as rows that stay, which nothing but
@@ -116,6 +119,9 @@ protected:
     void adapt(Step& step, arena::Columns columns) override {
         step.update(message(step), step.x, step.x, columns);
     }
+    bool in_one_pass(Step& step, arena::Columns columns) override {
+        return aside_.bytes() == 0 && step.update_and_mix(columns);
+    }
     arena::Rows message(Step& step) override {
         return aside_.bytes() > 0 && averages(step.round) ? aside_.rows() : step.x;
     }
@@ -138,25 +144,30 @@ public:
     /// out = W times the rows; `then` is called with the columns of each piece that is there. Rows
     /// that stay are lent until the next finish writes where they are.
     void finish(Step& step, arena::Rows out, const Then& then = nullptr) {
-        finish(step, out, then, [](const Bucket&) {});
+        finish_by(step, [&](const Bucket& bucket) { step.finish_mix(bucket.token, out, then); });
     }
-    /// The same, after which `out` are the rows of the next round: each tile leaves when `then` has
-    /// completed it, so that the network need not wait for the others.
-    void finish_and_send(Step& step, arena::Rows out, comm::Stay stay, const Then& then) {
+    /// Of x: out = W x - lr d(g, x).
+    void finish_and_update(Step& step, arena::Rows out) {
+        finish_by(step, [&](const Bucket& bucket) {
+            step.finish_mix_and_update(bucket.token, out, bucket.columns);
+        });
+    }
+    /// The same, after which `out` are the rows of the next round: each tile leaves when it is
+    /// complete, so that the network need not wait for the others.
+    void finish_update_and_send(Step& step, arena::Rows out, comm::Stay stay) {
         std::vector<Bucket> next;
-        finish(step, out, then, [&](const Bucket& bucket) {
+        finish_by(step, [&](const Bucket& bucket) {
+            step.finish_mix_and_update(bucket.token, out, bucket.columns);
             next.push_back({step.start_next_mix(out, bucket.columns, stay), bucket.columns});
         });
         pending_ = std::move(next);
     }
 
 private:
-    void finish(Step& step, arena::Rows out, const Then& then,
-                const std::function<void(const Bucket&)>& finished) {
+    void finish_by(Step& step, const std::function<void(const Bucket&)>& finish_one) {
         for (const Bucket& bucket : pending_) {
             lent_.reclaim_next(step);
-            step.finish_mix(bucket.token, out, then);
-            finished(bucket);
+            finish_one(bucket);
         }
         for (const Bucket& bucket : pending_) lent_.add(bucket);
         lent_.turn();

@@ -8,8 +8,13 @@ namespace dbench::arena {
 DBENCH_CLONES void on_host(const Sgd<float>& body) { run_blocks(body); }
 DBENCH_CLONES void on_host(const Sgd<double>& body) { run_blocks(body); }
 
-void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows velocity,
-                Columns columns, const SgdNumbers& numbers, double* squared_update, Queue* queue) {
+namespace {
+
+/// What all of them do first, then work(body).
+template <class Work>
+void with_sgd(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows velocity,
+              Columns columns, const SgdNumbers& numbers, double* squared_update, Queue* queue,
+              const Work& work) {
     DBENCH_EXPECT(out.count == base.count && out.count == at.count && out.count == gradient.count);
     DBENCH_EXPECT(numbers.momentum == 0 || velocity.count == out.count);
     DBENCH_EXPECT(numbers.decay.size() == layout.tensors().size());
@@ -17,9 +22,8 @@ void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradien
     const int64_t velocities = velocity.count > 0 ? 1 : 0;
     count_update(base, at, numbers.decay.values(), columns, velocities, velocities);
     const SegmentGrid grid(layout, out.count, columns, squared_update, queue);
-    const auto accesses = [&] { return touched(grid, {base, at, gradient}, {out, velocity}); };
     with_type(out.type, [&]<class T>() {
-        const Sgd<T> body{
+        work(Sgd<T>{
             .grid = grid,
             .out = out,
             .base = base,
@@ -30,9 +34,30 @@ void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradien
             .momentum = static_cast<T>(numbers.momentum),
             .nesterov = numbers.nesterov,
             .decay = numbers.decay.on(queue),
-        };
-        launch(queue, "sgd_update", body, accesses);
+        });
     });
+}
+
+}  // namespace
+
+void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows velocity,
+                Columns columns, const SgdNumbers& numbers, double* squared_update, Queue* queue) {
+    with_sgd(layout, out, base, at, gradient, velocity, columns, numbers, squared_update, queue,
+             [&](const auto& body) {
+                 launch(queue, "sgd_update", body, [&] {
+                     return touched(body.grid, {base, at, gradient}, {out, body.velocity});
+                 });
+             });
+}
+
+void sgd_update_and_mix(const Layout& layout, Rows out, Rows x, Rows gradient, Rows velocity,
+                        Columns columns, const SgdNumbers& numbers, double* squared_update,
+                        const Mixing& mixing, Queue* queue) {
+    with_sgd(layout, out, x, x, gradient, velocity, columns, numbers, squared_update, queue,
+             [&]<class T>(const Sgd<T>& body) {
+                 launch_and_mix<T>(queue, "sgd_update_and_mix", layout, body, {body.velocity},
+                                   mixing);
+             });
 }
 
 }  // namespace dbench::arena

@@ -7,6 +7,7 @@
 
 #include "arena/kernels/launch.hpp"
 #include "arena/kernels/segment_grid.hpp"
+#include "arena/kernels/update_and_mix.hpp"
 #include "arena/traffic.hpp"
 #include "base/error.hpp"
 
@@ -36,6 +37,53 @@ inline std::vector<Access> touched(const SegmentGrid& grid, std::initializer_lis
                                   grid.count * static_cast<int64_t>(sizeof(double))));
     }
     return accesses;
+}
+
+/// Without clones: the host has no use for it beside tests.
+template <class T, class Update>
+void on_host(const UpdateAndMix<T, Update>& body) {
+    run_blocks(body);
+}
+
+/// Launches an update of x together with a mixing of what it makes, or of x. `state`: rows of the
+/// optimizer, which are read and written.
+template <class T, class Update>
+void launch_and_mix(Queue* queue, const char* name, const Layout& layout, const Update& update,
+                    std::initializer_list<Rows> state, const Mixing& mixing) {
+    const SegmentGrid& grid = update.grid;
+    const bool measured = grid.squared || mixing.squared_before;
+    const bool adapts = mixing.order == MixOrder::adapt_then_combine;
+    const int64_t widest = mixing_width(update.out.type, grid.rows, mixing.order, measured);
+    DBENCH_EXPECT(widest > 0 && mixing.means.rows() == grid.rows);
+    DBENCH_EXPECT(adapts || update.out.data != update.base.data);
+    if (grid.count == 0) return;
+    int64_t longest = 0;  // of the segments
+    for (int64_t s = grid.first; s < grid.first + grid.count && longest < kBlock; ++s) {
+        const Segment& segment = layout.segments()[static_cast<size_t>(s)];
+        longest = std::max(longest, segment.end - segment.begin);
+    }
+    const int64_t width = std::min(widest, (longest + kLanes - 1) / kLanes * kLanes);
+    const SegmentGrid before(layout, grid.rows, grid.columns, mixing.squared_before, queue);
+    const UpdateAndMix<T, Update> body{
+        .update = update,
+        .order = mixing.order,
+        .terms = mixing.means.terms.on(queue),
+        .first = mixing.means.first.on(queue),
+        .blends = mixing.means.blends.on(queue),
+        .all_blends = static_cast<int64_t>(mixing.means.blends.size()),
+        .squared_before = mixing.squared_before,
+        .width = width,
+        .parts = measured ? 1 : (longest + width - 1) / width,
+    };
+    launch(queue, name, body, [&] {
+        std::vector<Access> all = touched(grid, {update.base, update.gradient}, {update.out});
+        for (const Rows& rows : state) {
+            if (rows.count > 0) all.push_back(writes(rows, grid.columns));
+        }
+        const std::vector<Access> sums = touched(before, {}, {});
+        all.insert(all.end(), sums.begin(), sums.end());
+        return all;
+    });
 }
 
 }  // namespace dbench::arena

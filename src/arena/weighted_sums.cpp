@@ -1,6 +1,5 @@
 #include "arena/kernels/weighted_sums.hpp"
 
-#include <cmath>
 #include <unordered_set>
 
 #include "arena/kernels.hpp"
@@ -11,11 +10,10 @@
 namespace dbench::arena {
 namespace {
 
-/// The sum of the weights; exactly 1 where that is what they mean.
 double total(const std::vector<Term>& terms) {
     double sum = 0;
     for (const Term& term : terms) sum += term.weight;
-    return std::abs(sum - 1) < 1e-9 ? 1 : sum;
+    return meant(sum);
 }
 
 /// The terms of all outputs one after another, in the element type.

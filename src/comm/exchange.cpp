@@ -36,6 +36,7 @@ Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layo
           make_mean_plan(placement, world.rank(), contribution()))),
       repeating(kRepeatingPlans),
       others(kOtherPlans),
+      means(kRepeatingPlans),
       to_all(kRepeatingPlans),
       to_each(kRepeatingPlans) {
     DBENCH_EXPECT(placement.ranks == world.size() && placement.replicas >= placement.ranks);
@@ -94,11 +95,11 @@ void Exchange::Impl::finish(Operation& operation, arena::Rows out, Operation::Re
     world.wait("an exchange of parameters", operation);
     if (coded()) arena::finish(queues().compute, "rows that come from 16 bits");
     // So many columns of all rows as a second cache holds, with what they are computed from.
+    const bool in_pieces = then && !queues().compute;
     constexpr int64_t kElements = 1 << 15;
     const arena::Columns columns = operation.columns();
     const int64_t width = std::max(arena::kBlock, kElements / std::max<int64_t>(out.count, 1));
-    operation.finish(out, result,
-                     then ? layout.tiles(columns, width) : std::vector<arena::Columns>{columns},
+    operation.finish(out, result, in_pieces ? layout.tiles(columns, width) : std::vector{columns},
                      then);
 }
 
@@ -171,6 +172,13 @@ void Exchange::finish_change(const Token& token, arena::Rows out) {
     auto& operation = static_cast<Operation&>(*token);
     DBENCH_EXPECT(out.data != operation.rows().data);
     impl_->finish(operation, out, Operation::Result::change);
+}
+
+std::shared_ptr<const arena::LocalMeans> Exchange::means_here(graphs::Round round) const {
+    if (!queues().compute || impl_->coded()) return nullptr;
+    const auto plan = impl_->plan(round);
+    if (!plan->local()) return nullptr;
+    return impl_->means.get(round.matrix, [&] { return local_means(*plan); });
 }
 
 void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, arena::Rows out) {

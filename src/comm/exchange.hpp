@@ -12,6 +12,7 @@
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
 #include "arena/tree.hpp"
+#include "arena/update_and_mix.hpp"
 #include "comm/placement.hpp"
 #include "comm/world.hpp"
 #include "graphs/schedule.hpp"
@@ -90,6 +91,11 @@ public:
     /// rounded to its own size, so that sums of it over time keep the mean over replicas (but for
     /// groups, whose mean is rounded as a whole).
     void finish_change(const Token& token, arena::Rows out);
+
+    /// W over this rank's rows, where a round takes no others and they are computed on a queue and
+    /// travel as they are: for a pass that averages them and does more. It takes the place of
+    /// finish_mix; what was started is let go. Null elsewhere.
+    std::shared_ptr<const arena::LocalMeans> means_here(graphs::Round round) const;
 
     /// The blocking form: tiled by columns, so that scratch stays small whatever the degree.
     void mix(graphs::Round round, arena::Rows x, arena::Columns columns, arena::Rows out);

@@ -24,6 +24,7 @@ struct Exchange::Impl {
     std::unique_ptr<ScratchPool> host_pool;  ///< of memory that ranks of this host read
     std::shared_ptr<const MixingPlan> mean_plan;
     PlanCache<MixingPlan> repeating, others;
+    PlanCache<arena::LocalMeans> means;  ///< of plans that are all local
     PlanCache<DeliveryPlan> to_all, to_each;
     std::vector<std::shared_ptr<Operation>> lent;  ///< whose rows are yet to be reclaimed
 

@@ -119,6 +119,18 @@ MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round roun
     return plan;
 }
 
+arena::LocalMeans local_means(const MixingPlan& plan) {
+    std::vector<std::vector<arena::LocalTerm>> terms(plan.terms.size());
+    for (size_t row = 0; row < terms.size(); ++row) {
+        for (const Source& source : plan.terms[row]) {
+            terms[row].push_back({source.index, source.weight});
+        }
+    }
+    std::vector<std::vector<int64_t>> groups;
+    for (const GroupPlan& group : plan.groups) groups.push_back(group.rows);
+    return {std::move(terms), groups};
+}
+
 MixingPlan make_mean_plan(const Placement& placement, int rank, Contribution contribution) {
     MixingPlan plan;
     std::vector<int> members(static_cast<size_t>(placement.replicas));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arena/tree.hpp"
+#include "arena/update_and_mix.hpp"
 #include "comm/placement.hpp"
 #include "graphs/schedule.hpp"
 
@@ -68,6 +69,9 @@ enum class Contribution : uint8_t { subtrees, rows };
 MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round round,
                             const Placement& placement, int rank,
                             Contribution contribution = Contribution::subtrees);
+
+/// What a plan that is all local comes to.
+arena::LocalMeans local_means(const MixingPlan& plan);
 
 /// The plan of the mean over all replicas: one group.
 MixingPlan make_mean_plan(const Placement& placement, int rank,

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "algorithms/stepper_run.hpp"
+#include "arena/emulated_device.hpp"
 #include "arena/traffic.hpp"
 #include "catch.hpp"
 #include "comm/environment.hpp"
@@ -51,6 +52,7 @@ Passes passes(comm::World& world, const Json& algorithm, const Json& optimizer, 
         IterationRecord record;
         run.stepper->step(
             t, 0.1, [&](const auto& ready) { ready(run.layout.all()); }, record, silent);
+        arena::finish(world.queues().compute, "rows that go");
         if (t < 2) continue;
         const double rows = 4.0 * static_cast<double>(run.layout.columns() * run.x.count);
         const arena::Traffic bytes =
@@ -81,6 +83,92 @@ TEST_CASE("A step of one process passes over each row as often as is known") {
     CHECK(passes(world, kAtc, "adam", true) == Passes{5, 4});
     // The mean of g is made once and copied, from a cache, to the other seven.
     CHECK(passes(world, kCentralized, kSgd, true) == Passes{4 + 1.0 / 8, 3});
+}
+
+TEST_CASE("On a queue an update and its averaging are one pass") {
+    arena::EmulatedDevice device(1);
+    comm::Membership member = comm::alone();
+    member.queues = {device.add_queue(), device.add_queue()};
+    comm::World world{std::move(member)};
+    for (const Json& order : {kAtc, kAwc}) {
+        INFO(order.dump());
+        CHECK(passes(world, order, kSgd, true) == Passes{3, 2});
+        CHECK(passes(world, order, "adam", true) == Passes{4, 3});
+        CHECK(passes(world, order, "accum_adam", true) == Passes{6, 3});  // two passes
+    }
+    CHECK(passes(world, kCta, kSgd, true) == Passes{4, 3});
+    // Rows in 16 bits are the host's to average.
+    CHECK(passes(world, kAtc, kSgd, true, arena::Codec::bfloat16, arena::Kernel::update) ==
+          Passes{3, 2});
+    CHECK(device.conflicts().empty());
+}
+
+namespace {
+
+/// What three iterations record and leave when all norms are recorded.
+struct Norms {
+    std::vector<double> gradients, updates, parameters;
+    std::string x;
+    bool operator==(const Norms&) const = default;
+};
+
+Norms norms(comm::World& world, const Json& order, arena::Traffic& mixed) {
+    const Json resolved = resolve_algorithm(order);
+    const auto& row = *base::find_entry(algorithm_table(), "dsgd");
+    Run run(world, row, resolved, resolve_optimizer(kSgd, "/optimizer"), nullptr, {},
+            arena::Codec::identity, {base::Cadence(1), {}, false});
+    run.stepper->attach(run.table, run.g.rows());
+    const auto fill = [&](const arena::Rows& rows, int64_t seed) {
+        for (int64_t i = 0; i < rows.count; ++i) {
+            for (int64_t c = 0; c < run.layout.numel(); ++c) {
+                rows.row<float>(i)[c] = 1.0f / static_cast<float>(1 + c + 3 * i + 7 * seed);
+            }
+        }
+    };
+    fill(run.x, 0);
+    Silent silent;
+    Norms out;
+    arena::traffic = {};
+    for (int64_t t = 0; t < 3; ++t) {
+        IterationRecord record;
+        const auto gradients = [&](const auto& ready) {
+            fill(run.g.rows(), t);
+            ready(run.layout.all());
+        };
+        run.stepper->step(t, 0.1, gradients, record, silent);
+        const auto add = [](const std::vector<double>& from, std::vector<double>& to) {
+            to.insert(to.end(), from.begin(), from.end());
+        };
+        add(record.gradient_norm, out.gradients);
+        add(record.update_norm, out.updates);
+        add(record.norm, out.parameters);
+    }
+    mixed = arena::traffic[static_cast<size_t>(arena::Kernel::mixing)];
+    arena::finish(world.queues().compute, "rows that go");
+    const arena::Rows x = run.table.parameters();
+    out.x.assign(static_cast<const char*>(x.data),
+                 static_cast<size_t>(x.count * x.stride) * sizeof(float));
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("The norms that come out of that pass are the host's") {
+    comm::World host{comm::alone()};
+    arena::EmulatedDevice device(2);
+    comm::Membership member = comm::alone();
+    member.queues = {device.add_queue(), device.add_queue()};
+    comm::World queued{std::move(member)};
+    for (const Json& order : {kAtc, kAwc}) {
+        INFO(order.dump());
+        arena::Traffic mixed, apart;
+        const Norms expected = norms(host, order, apart), found = norms(queued, order, mixed);
+        CHECK(expected.parameters.size() == 3 * kReplicas);
+        CHECK(found == expected);
+        CHECK(apart.written > 0);
+        CHECK(mixed.written == 0);  // nothing was averaged by itself
+    }
+    CHECK(device.conflicts().empty());
 }
 
 TEST_CASE("A rank reads the rows of its neighbours once, where they lie or where they have come") {

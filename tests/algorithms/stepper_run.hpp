@@ -36,7 +36,8 @@ struct Run {
 
     Run(comm::World& world, const AlgorithmEntry& row, const base::Json& algorithm,
         const base::Json& optimizer, std::shared_ptr<graphs::Schedule> graph = nullptr,
-        Minibatch minibatch = {}, arena::Codec message = arena::Codec::identity)
+        Minibatch minibatch = {}, arena::Codec message = arena::Codec::identity,
+        ProfilePlan profile = {})
         : placement{kReplicas, world.size()},
           table(arena::DType::float32, placement.begin(world.rank()), placement.count(world.rank()),
                 layout.columns()) {
@@ -51,6 +52,7 @@ struct Run {
         StepSpec spec{row, algorithm, optimizer, run, 0.1};
         spec.minibatch = minibatch;
         spec.message = message;
+        spec.profile = profile;
         stepper = std::make_unique<Stepper>(world, placement, layout, spec,
                                             RunSchedule(graph, row, algorithm, run));
     }

@@ -29,14 +29,28 @@ public:
     void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
               arena::Columns columns, const StepNumbers& numbers, double* squared_update,
               arena::Queue* queue) override {
-        arena::adam_update(
-            layout_, out, base, at, gradient, matching(first_, out), matching(second_, out),
-            amsgrad_ ? matching(largest_, out) : largest_, columns,
-            {numbers.lr, beta1_, beta2_, eps_, numbers.step, decoupled_, decay_, bias_correction_},
-            squared_update, queue);
+        arena::adam_update(layout_, out, base, at, gradient, matching(first_, out),
+                           matching(second_, out), largest_of(out), columns, numbers_of(numbers),
+                           squared_update, queue);
+    }
+    bool step_and_mix(const arena::Mixing& mixing, arena::Rows out, arena::Rows x,
+                      arena::Rows gradient, arena::Columns columns, const StepNumbers& numbers,
+                      double* squared_update, arena::Queue* queue) override {
+        arena::adam_update_and_mix(layout_, out, x, gradient, matching(first_, out),
+                                   matching(second_, out), largest_of(out), columns,
+                                   numbers_of(numbers), squared_update, mixing, queue);
+        return true;
     }
 
 private:
+    arena::Rows largest_of(arena::Rows rows) const {
+        return amsgrad_ ? matching(largest_, rows) : largest_;
+    }
+    arena::AdamNumbers numbers_of(const StepNumbers& numbers) const {
+        return {numbers.lr,   beta1_,     beta2_, eps_,
+                numbers.step, decoupled_, decay_, bias_correction_};
+    }
+
     arena::Layout layout_;
     arena::Placed<double> decay_;
     double beta1_, beta2_, eps_;

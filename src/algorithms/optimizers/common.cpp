@@ -5,6 +5,11 @@
 
 namespace dbench::algorithms {
 
+bool Optimizer::step_and_mix(const arena::Mixing&, arena::Rows, arena::Rows, arena::Rows,
+                             arena::Columns, const StepNumbers&, double*, arena::Queue*) {
+    return false;
+}
+
 void Optimizer::add_decay(arena::Rows, arena::Rows, arena::Columns, arena::Queue*) {
     throw std::logic_error("only plain SGD gives its decay away");
 }

@@ -9,6 +9,7 @@
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
 #include "arena/state.hpp"
+#include "arena/update_and_mix.hpp"
 #include "base/family.hpp"
 #include "base/run_length.hpp"
 
@@ -30,6 +31,12 @@ public:
     virtual void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
                       arena::Columns columns, const StepNumbers& numbers, double* squared_update,
                       arena::Queue* queue = nullptr) = 0;
+    /// The same at x with the mixing that goes with it, in one pass, for rows that have a
+    /// arena::mixing_width; false, and nothing is done, where the optimizer has no such pass.
+    virtual bool step_and_mix(const arena::Mixing& mixing, arena::Rows out, arena::Rows x,
+                              arena::Rows gradient, arena::Columns columns,
+                              const StepNumbers& numbers, double* squared_update,
+                              arena::Queue* queue);
     /// gradient += weight decay times at, in `columns` (whole tensors): for algorithms that take
     /// plain SGD and make the direction themselves. Others never ask.
     virtual void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns,

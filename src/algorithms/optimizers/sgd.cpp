@@ -21,9 +21,15 @@ public:
     void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
               arena::Columns columns, const StepNumbers& numbers, double* squared_update,
               arena::Queue* queue) override {
-        const arena::Rows velocity = momentum_ != 0 ? matching(velocity_, out) : arena::Rows{};
-        arena::sgd_update(layout_, out, base, at, gradient, velocity, columns,
-                          {numbers.lr, momentum_, nesterov_, decay_}, squared_update, queue);
+        arena::sgd_update(layout_, out, base, at, gradient, velocity_of(out), columns,
+                          numbers_of(numbers), squared_update, queue);
+    }
+    bool step_and_mix(const arena::Mixing& mixing, arena::Rows out, arena::Rows x,
+                      arena::Rows gradient, arena::Columns columns, const StepNumbers& numbers,
+                      double* squared_update, arena::Queue* queue) override {
+        arena::sgd_update_and_mix(layout_, out, x, gradient, velocity_of(out), columns,
+                                  numbers_of(numbers), squared_update, mixing, queue);
+        return true;
     }
 
     void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns,
@@ -42,6 +48,13 @@ public:
     }
 
 private:
+    arena::Rows velocity_of(arena::Rows rows) const {
+        return momentum_ != 0 ? matching(velocity_, rows) : arena::Rows{};
+    }
+    arena::SgdNumbers numbers_of(const StepNumbers& numbers) const {
+        return {numbers.lr, momentum_, nesterov_, decay_};
+    }
+
     arena::Layout layout_;
     arena::Placed<double> decay_;
     double momentum_;

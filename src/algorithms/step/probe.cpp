@@ -35,6 +35,7 @@ void Probe::begin(int64_t t, IterationRecord& record, Needs needs) {
     needs_ = needs;
     profiled_ = plan_.rows.due(t);
     variance_due_ = plan_.variance.due(t);
+    squared_ = false;
     record.profiled = profiled_;
     record.has_variance = variance_due_;
 }
@@ -71,7 +72,7 @@ void Probe::about_to_average(arena::Rows x) {
     if (profiled_ || needs_.norms) {
         const TimedScope scope(timers_, profiled_ ? Time::profile : Time::control);
         const size_t segments = layout_.segments().size(), tensors = layout_.tensors().size();
-        arena::squares(layout_, x, layout_.all(), squares_.data(), queue_);
+        if (!squared_) arena::squares(layout_, x, layout_.all(), squares_.data(), queue_);
         arena::finish(queue_, "norms of parameters");
         norms_.resize(local_ * tensors);
         for (int64_t i = 0; i < local_; ++i) {

@@ -45,6 +45,11 @@ public:
     double* squared_update(int64_t first = 0) {
         return profiled_ ? update_.data() + cell(first) : nullptr;
     }
+    /// Where a pass that averages leaves the squares of what it averages, per row and segment; null
+    /// where not asked for. Who does so for all columns says that it has: about_to_average finds
+    /// them there.
+    double* squared_before() { return profiled_ || needs_.norms ? squares_.data() : nullptr; }
+    void has_squared_before() { squared_ = true; }
     /// The whole of x as it is just before averaging, or after the update where there is none.
     /// Collective where variance is due.
     void about_to_average(arena::Rows x);
@@ -61,6 +66,8 @@ public:
     bool measures_before() const {
         return profiled_ || variance_due_ || needs_.norms || needs_.variance;
     }
+    /// Whether that takes more than norms, and so the rows themselves.
+    bool measures_rows() const { return variance_due_ || needs_.variance; }
     /// Whether the plan has it measure in iteration t.
     bool due(int64_t t) const { return plan_.rows.due(t) || plan_.variance.due(t); }
     bool wants_after() const { return variance_due_ && plan_.after; }
@@ -81,6 +88,7 @@ private:
     IterationRecord* record_ = nullptr;
     Needs needs_;
     bool profiled_ = false, variance_due_ = false;
+    bool squared_ = false;                               // there are squares of what is averaged
     arena::Values<double> gradient_, update_, squares_;  // per row and segment [R * S]
     std::vector<double> norms_, variance_;
     double distance_ = 0;

@@ -44,18 +44,15 @@ public:
             return;
         }
         const arena::Rows mixed = mixed_.rows();
-        const auto adapt = [&](arena::Columns columns) {
-            step.update(mixed, mixed, step.x, columns);
-        };
         if (step.may_mix_again() || step.probe.wants_after()) {
             exchange_.finish(step, mixed);
             step.mix_again(mixed);
             step.probe.averaged(mixed);
-            adapt(step.layout.all());
+            step.update(mixed, mixed, step.x, step.layout.all());
         } else if (step.next_round && averages(*step.next_round)) {
-            exchange_.finish_and_send(step, mixed, kStay, adapt);
+            exchange_.finish_update_and_send(step, mixed, kStay);
         } else {
-            exchange_.finish(step, mixed, adapt);
+            exchange_.finish_and_update(step, mixed);
         }
         step.replace_parameters(mixed_);
     }

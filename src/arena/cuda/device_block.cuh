@@ -11,8 +11,16 @@
 
 namespace dbench::arena {
 
-inline constexpr int kThreads = 256;     ///< of a block
-inline constexpr int kBlocksAtOnce = 2;  ///< on a processor at least: more leave too few registers
+inline constexpr int kThreads = 256;  ///< of a block
+/// On a processor at least, so that there are registers enough for each; a body may say otherwise.
+template <class Body>
+constexpr int blocks_at_once() {
+    if constexpr (requires { Body::kBlocksAtOnce; }) {
+        return Body::kBlocksAtOnce;
+    } else {
+        return 2;
+    }
+}
 
 class DeviceBlock : public ThreadedBlock<DeviceBlock> {
 public:
@@ -26,10 +34,50 @@ public:
         __syncthreads();
 #endif
     }
+    /// Threads that a short row leaves idle take another row.
+    template <class Work>
+    DBENCH_INLINE void for_rows(int64_t rows, int64_t count, const Work& work) const {
+#if defined(__CUDA_ARCH__)
+        int across = kThreads;
+        while (across > 1 && across > count) across /= 2;
+        for (int64_t i = threadIdx.x / across; i < rows; i += kThreads / across) {
+            const auto of_row = work(i);
+#pragma unroll 1
+            for (int64_t c = threadIdx.x % across; c < count; c += across) of_row(c);
+        }
+        __syncthreads();
+#endif
+    }
+    /// For so few elements as scratch holds. The compiler cannot know that a write does not change
+    /// what the next iteration reads, so reads come first here.
+    template <class Read, class Work>
+    DBENCH_INLINE void for_rows(int64_t rows, int64_t count, const Read& read,
+                                const Work& work) const {
+#if defined(__CUDA_ARCH__)
+        const auto all = static_cast<unsigned>(rows * count), across = static_cast<unsigned>(count);
+        for (unsigned begin = threadIdx.x; begin < all; begin += kReads * kThreads) {
+            decltype(read(int64_t{})(int64_t{})) values[kReads];
+#pragma unroll
+            for (unsigned k = 0; k < kReads; ++k) {
+                const unsigned e = begin + k * kThreads;
+                if (e < all) values[k] = read(e / across)(e % across);
+            }
+#pragma unroll
+            for (unsigned k = 0; k < kReads; ++k) {
+                const unsigned e = begin + k * kThreads;
+                if (e < all) work(e / across)(e % across, values[k]);
+            }
+        }
+        __syncthreads();
+#endif
+    }
+
+private:
+    static constexpr unsigned kReads = 4;  // that a thread has under way
 };
 
 template <class Body>
-__global__ void __launch_bounds__(kThreads, kBlocksAtOnce) run_on_device(const Body body) {
+__global__ void __launch_bounds__(kThreads, blocks_at_once<Body>()) run_on_device(const Body body) {
     extern __shared__ __align__(64) char scratch[];
     __shared__ DeviceBlock::Stage stage;
     DeviceBlock block(scratch, stage);

@@ -11,6 +11,7 @@
 #include "arena/kernels/squares.hpp"
 #include "arena/kernels/tree_moments.hpp"
 #include "arena/kernels/tree_sum.hpp"
+#include "arena/kernels/update_and_mix.hpp"
 #include "arena/kernels/weighted_sums.hpp"
 
 namespace dbench::arena {
@@ -33,6 +34,10 @@ template void on_device(const DescentBySize<float>&, cudaStream_t);
 template void on_device(const DescentBySize<double>&, cudaStream_t);
 template void on_device(const AdaptiveApproach<float>&, cudaStream_t);
 template void on_device(const AdaptiveApproach<double>&, cudaStream_t);
+template void on_device(const UpdateAndMix<float, Sgd<float>>&, cudaStream_t);
+template void on_device(const UpdateAndMix<double, Sgd<double>>&, cudaStream_t);
+template void on_device(const UpdateAndMix<float, Adam<float>>&, cudaStream_t);
+template void on_device(const UpdateAndMix<double, Adam<double>>&, cudaStream_t);
 template void on_device(const Squares<float>&, cudaStream_t);
 template void on_device(const Squares<double>&, cudaStream_t);
 template void on_device(const WeightedSums<float>&, cudaStream_t);

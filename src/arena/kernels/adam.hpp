@@ -8,6 +8,36 @@
 
 namespace dbench::arena {
 
+/// As SgdRow.
+template <class T, bool kRemembers, bool kDecays>
+struct AdamRow {
+    const T* slope;
+    T *first, *second, *largest;
+    AdamRule<T> rule;
+
+    struct Read {
+        T gradient, first, second, largest;
+    };
+    DBENCH_INLINE Read read(int64_t c) const {
+        return {slope[c], first[c], second[c], kRemembers ? largest[c] : T{}};
+    }
+    DBENCH_INLINE T step(int64_t c, const Read& from, T point) const {
+        T g = from.gradient;
+        if constexpr (kDecays) g += rule.coupled * point;
+        const T m = rule.first(from.first, g);
+        T v = rule.second(from.second, g);
+        first[c] = m;
+        second[c] = v;
+        if constexpr (kRemembers) {
+            v = from.largest > v ? from.largest : v;
+            largest[c] = v;
+        }
+        T d = rule.step(m, v);
+        if constexpr (kDecays) d += rule.decoupled * point;
+        return d;
+    }
+};
+
 template <class T>
 struct Adam {
     SegmentGrid grid;
@@ -22,30 +52,29 @@ struct Adam {
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const Piece p = grid.piece(index);
-        T* const x = out.row<T>(p.row) + p.begin;
-        const T* const from = base.row<T>(p.row) + p.begin;
         const T* const point = at.row<T>(p.row) + p.begin;
-        const T* const slope = gradient.row<T>(p.row) + p.begin;
-        T* const firsts = first.row<T>(p.row) + p.begin;
-        T* const seconds = second.row<T>(p.row) + p.begin;
-        T* const most = largest.count > 0 ? largest.row<T>(p.row) + p.begin : nullptr;
+        with_rows(p, [&](const auto& row_of) DBENCH_INLINE_LAMBDA {
+            const auto row = row_of(p.row);
+            grid.subtract(block, p, out.row<T>(p.row) + p.begin, base.row<T>(p.row) + p.begin,
+                          [=](int64_t c)
+                              DBENCH_INLINE_LAMBDA { return row.step(c, row.read(c), point[c]); });
+        });
+    }
+
+    /// As Sgd's.
+    template <class Use>
+    DBENCH_INLINE void with_rows(const Piece& p, const Use& use) const {
+        const Rows gradients = gradient, means = first, squares = second, maxima = largest;
+        const int64_t begin = p.begin;
         const AdamRule<T> here = rule.with_decay(decay[p.tensor]);
-        with_flag(most != nullptr, [&](auto remembers) DBENCH_INLINE_LAMBDA {
+        with_flag(largest.count > 0, [&](auto remembers) DBENCH_INLINE_LAMBDA {
             with_flag(here.decays(), [&](auto decays) DBENCH_INLINE_LAMBDA {
-                grid.subtract(block, p, x, from, [=](int64_t c) DBENCH_INLINE_LAMBDA {
-                    T g = slope[c];
-                    if constexpr (decltype(decays)::value) g += here.coupled * point[c];
-                    const T m = here.first(firsts[c], g);
-                    T v = here.second(seconds[c], g);
-                    firsts[c] = m;
-                    seconds[c] = v;
-                    if constexpr (decltype(remembers)::value) {
-                        v = most[c] > v ? most[c] : v;
-                        most[c] = v;
-                    }
-                    T d = here.step(m, v);
-                    if constexpr (decltype(decays)::value) d += here.decoupled * point[c];
-                    return d;
+                constexpr bool kRemembers = decltype(remembers)::value;
+                using Row = AdamRow<T, kRemembers, decltype(decays)::value>;
+                use([=](int64_t i) DBENCH_INLINE_LAMBDA {
+                    return Row{gradients.row<T>(i) + begin, means.row<T>(i) + begin,
+                               squares.row<T>(i) + begin,
+                               kRemembers ? maxima.row<T>(i) + begin : nullptr, here};
                 });
             });
         });

@@ -11,6 +11,8 @@
 // and a block, of whichever kind, has
 //
 //     for_each(count, work)             work(c) for c in [0, count), in any order
+//     for_rows(rows, count, work)       work(i)(c) for i in [0, rows), too
+//     for_rows(rows, count, read, work) work(i)(c, read(i)(c)); some reads are ahead of the work
 //     add_squares(lanes, count, value)  value(c)^2 into its lane (lanes.hpp), each value taken once
 //     add_squares_of(lanes, count, x)   the same of an array
 //     scratch<V>(count)                 uninitialised memory of this block, 64-byte aligned

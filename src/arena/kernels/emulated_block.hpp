@@ -29,6 +29,20 @@ public:
             c = (c + step) % count;
         }
     }
+    template <class Work>
+    void for_rows(int64_t rows, int64_t count, const Work& work) {
+        for_each(rows * count, [&](int64_t k) { work(k / count)(k % count); });
+    }
+    /// As many reads ahead as there could be.
+    template <class Read, class Work>
+    void for_rows(int64_t rows, int64_t count, const Read& read, const Work& work) {
+        using Value = decltype(read(int64_t{})(int64_t{}));
+        std::vector<Value> values(static_cast<size_t>(rows * count));
+        for_each(rows * count,
+                 [&](int64_t k) { values[static_cast<size_t>(k)] = read(k / count)(k % count); });
+        for_each(rows * count,
+                 [&](int64_t k) { work(k / count)(k % count, values[static_cast<size_t>(k)]); });
+    }
 
 private:
     uint64_t order_;

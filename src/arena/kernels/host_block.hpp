@@ -23,6 +23,19 @@ public:
         DBENCH_INDEPENDENT
         for (int64_t c = 0; c < count; ++c) work(c);
     }
+    template <class Work>
+    DBENCH_INLINE void for_rows(int64_t rows, int64_t count, const Work& work) const {
+        for (int64_t i = 0; i < rows; ++i) for_each(count, work(i));
+    }
+    template <class Read, class Work>
+    DBENCH_INLINE void for_rows(int64_t rows, int64_t count, const Read& read,
+                                const Work& work) const {
+        for (int64_t i = 0; i < rows; ++i) {
+            const auto from = read(i);
+            const auto to = work(i);
+            for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA { to(c, from(c)); });
+        }
+    }
 
     template <class Value>
     DBENCH_INLINE void add_squares(Lanes& lanes, int64_t count, const Value& value) const {

@@ -5,6 +5,31 @@
 
 namespace dbench::arena {
 
+/// A row's part of an update, element by element: what it reads, and then lr d, which changes what
+/// it keeps.
+template <class T, bool kMoves, bool kAhead, bool kDecays>
+struct SgdRow {
+    const T* slope;
+    T* velocity;
+    T rate, mu, shrink;
+
+    struct Read {
+        T gradient, velocity;
+    };
+    DBENCH_INLINE Read read(int64_t c) const { return {slope[c], kMoves ? velocity[c] : T{}}; }
+    /// The gradient was taken at `point`.
+    DBENCH_INLINE T step(int64_t c, const Read& from, T point) const {
+        T g = from.gradient;
+        if constexpr (kDecays) g += shrink * point;
+        if constexpr (kMoves) {
+            const T now = mu * from.velocity + g;
+            velocity[c] = now;
+            g = kAhead ? g + mu * now : now;
+        }
+        return rate * g;
+    }
+};
+
 template <class T>
 struct Sgd {
     SegmentGrid grid;
@@ -20,24 +45,30 @@ struct Sgd {
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const Piece p = grid.piece(index);
-        T* const x = out.row<T>(p.row) + p.begin;
-        const T* const from = base.row<T>(p.row) + p.begin;
         const T* const point = at.row<T>(p.row) + p.begin;
-        const T* const slope = gradient.row<T>(p.row) + p.begin;
-        T* const v = velocity.count > 0 ? velocity.row<T>(p.row) + p.begin : nullptr;
+        with_rows(p, [&](const auto& row_of) DBENCH_INLINE_LAMBDA {
+            const auto row = row_of(p.row);
+            grid.subtract(block, p, out.row<T>(p.row) + p.begin, base.row<T>(p.row) + p.begin,
+                          [=](int64_t c)
+                              DBENCH_INLINE_LAMBDA { return row.step(c, row.read(c), point[c]); });
+        });
+    }
+
+    /// Calls use(row_of), where row_of(i) is row i in the columns of the piece.
+    template <class Use>
+    DBENCH_INLINE void with_rows(const Piece& p, const Use& use) const {
+        const Rows gradients = gradient, velocities = velocity;
+        const int64_t begin = p.begin;
         const T rate = lr, mu = momentum, shrink = static_cast<T>(decay[p.tensor]);
-        with_flag(v != nullptr, [&](auto moves) DBENCH_INLINE_LAMBDA {
+        with_flag(velocity.count > 0, [&](auto moves) DBENCH_INLINE_LAMBDA {
             with_flag(nesterov, [&](auto ahead) DBENCH_INLINE_LAMBDA {
                 with_flag(shrink != 0, [&](auto decays) DBENCH_INLINE_LAMBDA {
-                    grid.subtract(block, p, x, from, [=](int64_t c) DBENCH_INLINE_LAMBDA {
-                        T g = slope[c];
-                        if constexpr (decltype(decays)::value) g += shrink * point[c];
-                        if constexpr (decltype(moves)::value) {
-                            const T now = mu * v[c] + g;
-                            v[c] = now;
-                            g = decltype(ahead)::value ? g + mu * now : now;
-                        }
-                        return rate * g;
+                    constexpr bool kMoves = decltype(moves)::value;
+                    using Row = SgdRow<T, kMoves, decltype(ahead)::value, decltype(decays)::value>;
+                    use([=](int64_t i) DBENCH_INLINE_LAMBDA {
+                        return Row{gradients.row<T>(i) + begin,
+                                   kMoves ? velocities.row<T>(i) + begin : nullptr, rate, mu,
+                                   shrink};
                     });
                 });
             });

@@ -2,10 +2,15 @@
 // X <- W X over the rows of one process: a block for each tile of columns, which makes all rows of
 // the result there.
 
+#include <cmath>
+
 #include "arena/kernels/block.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {
+
+/// What a sum of weights means: 1 where rounding alone keeps it from that.
+inline double meant(double total) { return std::abs(total - 1) < 1e-9 ? 1 : total; }
 
 /// How a sum is formed: as it stands; or of weighted differences from its first row, with that row
 /// or without.

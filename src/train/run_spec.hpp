@@ -32,14 +32,14 @@ struct MessageSpec {
 };
 void take(const base::Json& value, MessageSpec& out);
 
-enum class Device : uint8_t { any, cpu, cuda };
+enum class DeviceChoice : uint8_t { any, cpu, cuda };
 
 struct RunSpec {
     std::string name, notes;
     int64_t replicas;
     Seeds seed;
     arena::DType precision;
-    Device device;
+    DeviceChoice device;
     base::Duration length;
     Init init;
     double label_smoothing;

@@ -137,7 +137,8 @@ struct Session::Impl {
     void prepare() {
         replicas =
             std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision, spec.init,
-                                       spec.seed.init, stepper->exchange().readable());
+                                       spec.seed.init, stepper->exchange().readable(),
+                                       options.device);
         stepper->attach(replicas->state(), replicas->g());
         executor = std::make_unique<Executor>(
             *model, *replicas,
@@ -237,6 +238,7 @@ std::string Session::remark() const { return impl_->stepper->algorithm().remark(
 std::string Session::rows_on_host() const {
     std::string how = impl_->stepper->exchange().rows_on_host();
     if (asynchronous() && !how.empty()) how = "as messages (replicas do not wait for one another)";
+    if (impl_->world.queues().compute && !how.empty()) how = "as messages (they lie on cards)";
     return how;
 }
 void Session::prepare() { impl_->prepare(); }

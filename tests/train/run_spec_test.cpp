@@ -59,7 +59,7 @@ TEST_CASE("defaults") {
 
 TEST_CASE("every word and form") {
     CHECK(read(R"({"precision": "float64"})").precision == arena::DType::float64);
-    CHECK(read(R"({"device": "cpu"})").device == Device::cpu);
+    CHECK(read(R"({"device": "cpu"})").device == DeviceChoice::cpu);
     CHECK(read(R"({"init": "independent"})").init == Init::independent);
     CHECK(read(R"({"init": "zeros"})").init == Init::zeros);
     CHECK(read(R"({"reduction": "library"})").reduction == comm::Reduction::library);

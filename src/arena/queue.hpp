@@ -34,9 +34,12 @@ struct Launch {
     std::string name;
     std::vector<Access> accesses;  ///< all that it reads and writes, but for what was placed
     int64_t blocks;
-    /// Runs one block, in any order of them, and the iterations of its loops in an order that
-    /// `order` picks.
-    std::function<void(int64_t block, uint64_t order)> run;
+    /// Emulation: runs one block, in any order of them, and the iterations of its loops in an order
+    /// that `order` picks.
+    std::function<void(int64_t block, uint64_t order)> run = nullptr;
+    /// CUDA: puts it all on a cudaStream_t; called, if at all, before Queue::launch returns. In
+    /// builds without CUDA kernels have none.
+    std::function<void(void* stream)> enqueue = nullptr;
 };
 
 /// A point of a queue: all that was launched on it before.
@@ -45,10 +48,18 @@ struct Event {
     int64_t launches;
 };
 
+/// How the host waits: returns when `done`, which never blocks, says so; throws where that takes
+/// too long or is in vain.
+using Patience = std::function<void(const std::string& what, const std::function<bool()>& done)>;
+
 /// All calls may come from any thread. `why` names what a wait is for, in errors and traces.
 class Queue {
 public:
     virtual ~Queue() = default;
+    /// Whether launches run by `run`, and what they touch is looked at; else by `enqueue`.
+    virtual bool emulated() const { return true; }
+    /// How `finish` waits from now on, if it has to.
+    virtual void wait_by(Patience) {}
     virtual void launch(Launch launch) = 0;
     virtual Event record() = 0;
     /// What is launched here from now on begins after the event.

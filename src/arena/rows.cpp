@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 
+#include "arena/memory.hpp"
 #include "base/error.hpp"
 #ifdef __linux__
 #include <sys/mman.h>
@@ -32,6 +33,7 @@ int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step
 
 // Tiled passes walk many rows at once: with small pages they would miss in the TLB at each row.
 std::shared_ptr<void> allocate(int64_t bytes) {
+    if (const Memory memory = rows_memory()) return memory(bytes);
     const bool large = bytes >= kLarge;
     const int64_t alignment = large ? kHugePage : kCacheLine;
     const int64_t size = round_up(bytes, alignment);

@@ -47,7 +47,7 @@ struct Rows {
 using Memory = std::function<std::shared_ptr<void>(int64_t bytes)>;
 
 /// Owns the memory of rows, zeroed, 64-byte aligned (large ones on huge pages where the system
-/// gives them).
+/// gives them), of the given kind, or of that which the process uses (memory.hpp).
 class Buffer {
 public:
     Buffer() = default;

@@ -10,12 +10,20 @@ namespace dbench::comm {
 
 std::shared_ptr<void> coded_tree_mean(arena::Codec codec, arena::DType type,
                                       std::span<const CodedRow> rows, void* out,
-                                      arena::Columns columns, arena::Queue* queue) {
+                                      arena::Columns columns, arena::Queue* queue,
+                                      ScratchPool* pool) {
     constexpr int64_t kElements = 1 << 14;  // of all rows: what a second cache holds
     const auto count = static_cast<int64_t>(rows.size());
     const int64_t width = std::clamp<int64_t>(kElements / count / 64 * 64, 64, 8192);
     const int64_t size = arena::size_of(type);
-    const auto tile = std::make_shared_for_overwrite<char[]>(count * width * size);
+    const int64_t bytes = count * width * size;
+    std::shared_ptr<void> memory;
+    if (pool) {
+        memory = pool->take(bytes);
+    } else {
+        memory = std::make_shared_for_overwrite<char[]>(bytes);
+    }
+    char* const tile = static_cast<char*>(memory.get());
     std::vector<arena::Summand> leaves;
     for (int64_t p = 0; p < count; ++p) leaves.push_back({{p, p + 1}, &tile[p * width * size]});
     for (int64_t begin = columns.begin; begin < columns.end; begin += width) {
@@ -32,7 +40,7 @@ std::shared_ptr<void> coded_tree_mean(arena::Codec codec, arena::DType type,
         char* const to = static_cast<char*>(out) + begin * size;
         arena::tree_mean(type, count, leaves, to, {0, here}, queue);
     }
-    return tile;
+    return memory;
 }
 
 }  // namespace dbench::comm

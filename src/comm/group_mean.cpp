@@ -126,8 +126,8 @@ void GroupMean::combine() {
         for (const arena::Summand& leaf : all) {
             rows.push_back({static_cast<const uint16_t*>(leaf.row), nullptr});
         }
-        memory_.push_back(
-            coded_tree_mean(options_.codec, x_.type, rows, result_, my_chunk, options_.queue));
+        memory_.push_back(coded_tree_mean(options_.codec, x_.type, rows, result_, my_chunk,
+                                          options_.queue, options_.queue ? &pool_ : nullptr));
     } else {
         arena::tree_mean(x_.type, plan_.members, all, result_, my_chunk, options_.queue);
     }

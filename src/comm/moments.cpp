@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "arena/memory.hpp"
 #include "arena/tree.hpp"
 #include "comm/exchange_impl.hpp"
 
@@ -223,7 +224,7 @@ private:
     double* mean_;                                     // row [P], or null
     std::vector<std::vector<arena::Interval>> nodes_;  // per rank
     int64_t most_nodes_ = 1;
-    std::vector<double> m2_;  // per segment [S]
+    arena::Values<double> m2_;  // per segment [S]
     int tag_ = 0;
     uint64_t bytes_ = 0;
 };

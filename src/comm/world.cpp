@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -75,6 +76,9 @@ World::~World() {
         impl_->failed = true;
     }
     impl_->engine.halt();
+    for (arena::Queue* const queue : {queues().compute, queues().exchange}) {
+        if (queue) queue->wait_by(nullptr);
+    }
     if (!impl_->failed) return;
     impl_->rows().abandon();
     impl_->control().abandon();
@@ -87,6 +91,20 @@ int World::local_size() const { return impl_->member.local_size; }
 const std::string& World::host() const { return impl_->member.host; }
 int World::slot() const { return impl_->member.slot(); }
 const arena::Queues& World::queues() const { return impl_->member.queues; }
+
+void World::compute_on(const arena::Queues& queues) {
+    impl_->member.queues = queues;
+    const arena::Patience patience = [this, main = std::this_thread::get_id()](
+                                         const std::string& what, const std::function<bool()>& done) {
+        const auto owing = [this] { return std::vector<int>{rank()}; };
+        if (std::this_thread::get_id() == main) return impl_->wait(what, done, owing);
+        comm::wait({what, done, owing, [] {}, deadline()});  // letters are for one thread
+    };
+    for (arena::Queue* const queue : {queues.compute, queues.exchange}) {
+        if (queue) queue->wait_by(patience);
+    }
+}
+
 double World::deadline() const { return impl_->deadline; }
 
 void World::renumber(std::vector<int> slots) {

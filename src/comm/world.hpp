@@ -41,6 +41,9 @@ public:
     const std::string& host() const;
     int slot() const;  ///< this rank's number at the launcher: its rank, unless renumbered
     const arena::Queues& queues() const;  ///< where this rank computes
+    /// It computes there from now on, and waits there as for other ranks: with the deadline, and an
+    /// ear for failures. The queues outlive it; nothing else that was made with it may still live.
+    void compute_on(const arena::Queues& queues);
 
     /// Numbers the processes anew: rank r is the one that the launcher numbered slots[r], a
     /// permutation; empty: as the launcher did. Collective, with the same slots on all ranks;

@@ -65,7 +65,7 @@ Weights MeanModel::pooled(arena::Rows x) {
             row[square + c] = row[c] * row[c];
         }
     }
-    std::vector<double> mean(pooled_layout_.columns());
+    arena::Values<double> mean(pooled_layout_.columns());
     buffer_exchange_->moments(pooled_rows_.rows(), mean.data());
     const auto& infos = model_.declaration().buffers;
     for (size_t k = 0; k < infos.size(); ++k) {

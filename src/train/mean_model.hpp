@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "arena/memory.hpp"
 #include "comm/exchange.hpp"
 #include "data/dataset.hpp"
 #include "train/models/model.hpp"
@@ -34,7 +35,7 @@ private:
     arena::Layout pooled_layout_;                       // per buffer: value, and its square
     std::unique_ptr<comm::Exchange> buffer_exchange_;   // over the pooled layout, float64
     arena::Buffer pooled_rows_, parameters_, buffers_;  // of one row: parameters_, buffers_
-    std::vector<double> mean_;
+    arena::Values<double> mean_;
 };
 
 }  // namespace dbench::train

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arena/kernels.hpp"
+#include "arena/memory.hpp"
 #include "base/error.hpp"
 
 namespace dbench::algorithms {
@@ -12,7 +13,7 @@ namespace dbench::algorithms {
 void clip(const arena::Layout& layout, arena::Rows g, double norm, arena::Queue* queue) {
     DBENCH_EXPECT(norm > 0);
     const size_t segments = layout.segments().size();
-    std::vector<double> squares(static_cast<size_t>(g.count) * segments);
+    arena::Values<double> squares(static_cast<size_t>(g.count) * segments);
     std::vector<double> tensors(layout.tensors().size());
     arena::squares(layout, g, layout.all(), squares.data(), queue);
     arena::finish(queue, "norms that gradients are clipped by");

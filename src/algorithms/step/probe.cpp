@@ -44,7 +44,7 @@ void Probe::finish() {
     const TimedScope scope(timers_, Time::profile);
     arena::finish(queue_, "norms of gradients and updates");
     const size_t segments = layout_.segments().size();
-    const auto row_norm = [&](const std::vector<double>& squares, int64_t i) {
+    const auto row_norm = [&](const arena::Values<double>& squares, int64_t i) {
         double sum = 0;
         for (size_t s = 0; s < segments; ++s) sum += squares[i * segments + s];
         return std::sqrt(sum);

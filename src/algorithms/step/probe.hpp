@@ -11,6 +11,7 @@
 #include "algorithms/step/timers.hpp"
 #include "arena/kernels.hpp"
 #include "arena/layout.hpp"
+#include "arena/memory.hpp"
 #include "base/cadence.hpp"
 #include "comm/exchange.hpp"
 
@@ -80,7 +81,7 @@ private:
     IterationRecord* record_ = nullptr;
     Needs needs_;
     bool profiled_ = false, variance_due_ = false;
-    std::vector<double> gradient_, update_, squares_;  // per row and segment [R * S]
+    arena::Values<double> gradient_, update_, squares_;  // per row and segment [R * S]
     std::vector<double> norms_, variance_;
     double distance_ = 0;
 };

@@ -14,6 +14,7 @@
 
 #include "algorithms/entries.hpp"
 #include "algorithms/forms.hpp"
+#include "arena/memory.hpp"
 #include "arena/qg_adam.hpp"
 
 namespace dbench::algorithms {
@@ -71,7 +72,7 @@ private:
     double beta1_, beta2_, eps_, norm_eps_;
     arena::Rows m_hat_, v_hat_;
     arena::Buffer message_;
-    std::vector<double> squares_;
+    arena::Values<double> squares_;
 };
 
 std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {

@@ -4,10 +4,10 @@
 
 #include <cuda_runtime.h>
 
-#include <stdexcept>
 #include <string>
 
 #include "arena/kernels/block.hpp"
+#include "base/error.hpp"
 
 namespace dbench::arena {
 
@@ -36,13 +36,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce) run_on_device(const B
     body(block, blockIdx.x);
 }
 
+/// Throws RunError where a call of CUDA's, named `what`, has failed.
 inline void expect(cudaError_t result, const char* what) {
     if (result == cudaSuccess) return;
-    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(result));
+    throw base::RunError(std::string("CUDA: ") + what + " failed (" + cudaGetErrorString(result) +
+                         ")");
 }
 
 /// Enqueues the whole grid of `body`, whose memory (plan and layout too) a device can read. Throws
-/// std::runtime_error where CUDA refuses, such as for more scratch than a block may have.
+/// RunError where CUDA refuses, such as for more scratch than a block may have.
 template <class Body>
 void on_device(const Body& body, cudaStream_t stream) {
     const auto blocks = static_cast<unsigned>(body.blocks());
@@ -52,10 +54,10 @@ void on_device(const Body& body, cudaStream_t stream) {
     if (bytes > kAlways) {
         expect(cudaFuncSetAttribute(run_on_device<Body>,
                                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-               "a kernel's scratch");
+               "cudaFuncSetAttribute for a kernel's scratch");
     }
     run_on_device<<<blocks, kThreads, static_cast<size_t>(bytes), stream>>>(body);
-    expect(cudaGetLastError(), "a kernel's launch");
+    expect(cudaGetLastError(), "the launch of a kernel");
 }
 
 }  // namespace dbench::arena

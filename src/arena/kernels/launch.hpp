@@ -5,15 +5,32 @@
 #include "arena/kernels/host_block.hpp"
 #include "arena/queue.hpp"
 
+#if DBENCH_CUDA
+struct CUstream_st;  // what a cudaStream_t points to
+#endif
+
 namespace dbench::arena {
+
+#if DBENCH_CUDA
+/// Puts all blocks of `body` on a stream: compiled by nvcc, for each body that cuda/kernels.cu names.
+template <class Body>
+void on_device(const Body& body, CUstream_st* stream);
+#endif
 
 /// Runs `body` on `queue`; at once, by the compiled on_host of its type, where there is none.
 /// accesses() tells what it reads and writes.
 template <class Body, class Accesses>
 void launch(Queue* queue, const char* name, const Body& body, const Accesses& accesses) {
     if (!queue) return on_host(body);
-    queue->launch({name, accesses(), body.blocks(),
-                   [body](int64_t block, uint64_t order) { run_emulated(body, block, order); }});
+    Launch launch{name, {}, body.blocks()};
+    if (queue->emulated()) {
+        launch.accesses = accesses();
+        launch.run = [body](int64_t block, uint64_t order) { run_emulated(body, block, order); };
+    }
+#if DBENCH_CUDA
+    launch.enqueue = [&](void* stream) { on_device(body, static_cast<CUstream_st*>(stream)); };
+#endif
+    queue->launch(std::move(launch));
 }
 
 }  // namespace dbench::arena

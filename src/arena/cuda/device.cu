@@ -1,0 +1,247 @@
+#include "arena/cuda/device.hpp"
+
+#include <cuda_runtime.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "arena/cuda/device_block.cuh"
+#include "arena/streams.hpp"
+#include "base/error.hpp"
+
+namespace dbench::arena {
+namespace {
+
+int attribute(cudaDeviceAttr which, int device) {
+    int value = 0;
+    expect(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+    return value;
+}
+
+void advise(void* memory, size_t bytes, cudaMemoryAdvise advice, bool host, int device) {
+#if CUDART_VERSION >= 13000
+    const cudaMemLocation where{host ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice,
+                                host ? 0 : device};
+#else
+    const int where = host ? cudaCpuDeviceId : device;
+#endif
+    expect(cudaMemAdvise(memory, bytes, advice, where), "cudaMemAdvise");
+}
+
+/// Zeroed memory on the device, where pages stay if the host can reach them there; else those that
+/// it touches come and go.
+std::shared_ptr<void> managed(int device, int64_t bytes) {
+    const auto size = static_cast<size_t>(bytes);
+    expect(cudaSetDevice(device), "cudaSetDevice");
+    void* memory = nullptr;
+    expect(cudaMallocManaged(&memory, size), "cudaMallocManaged");
+    std::shared_ptr<void> owner(memory, [](void* block) { cudaFree(block); });
+    advise(memory, size, cudaMemAdviseSetPreferredLocation, false, device);
+    advise(memory, size, cudaMemAdviseSetAccessedBy, true, device);
+    expect(cudaMemsetAsync(memory, 0, size, cudaStreamPerThread), "cudaMemsetAsync");
+    expect(cudaStreamSynchronize(cudaStreamPerThread), "cudaStreamSynchronize");
+    return owner;
+}
+
+/// Pinned blocks of 2^k bytes, kept for the next who asks.
+class PinnedBlocks : public std::enable_shared_from_this<PinnedBlocks> {
+public:
+    explicit PinnedBlocks(int device) : device_(device) {}
+    ~PinnedBlocks() {
+        for (const auto& [size, block] : free_) cudaFreeHost(block);
+    }
+
+    std::shared_ptr<void> take(int64_t bytes) {
+        size_t size = 4096;
+        while (size < static_cast<size_t>(bytes)) size *= 2;
+        return {found(size), [size, all = shared_from_this()](void* block) {
+                    const std::lock_guard lock(all->mutex_);
+                    all->free_.emplace(size, block);
+                }};
+    }
+
+private:
+    void* found(size_t size) {
+        const std::lock_guard lock(mutex_);
+        if (const auto entry = free_.find(size); entry != free_.end()) {
+            void* const block = entry->second;
+            free_.erase(entry);
+            std::memset(block, 0, size);
+            return block;
+        }
+        expect(cudaSetDevice(device_), "cudaSetDevice");
+        void* block = nullptr;
+        expect(cudaHostAlloc(&block, size, cudaHostAllocPortable | cudaHostAllocMapped),
+               "cudaHostAlloc");
+        std::memset(block, 0, size);
+        return block;
+    }
+
+    const int device_;
+    std::mutex mutex_;
+    std::multimap<size_t, void*> free_;
+};
+
+/// CUDA's streams and events.
+class CudaStreams final : public Streams {
+public:
+    explicit CudaStreams(int device) : device_(device) {
+        use();
+        int least = 0, greatest = 0;
+        expect(cudaDeviceGetStreamPriorityRange(&least, &greatest),
+               "cudaDeviceGetStreamPriorityRange");
+        compute = make_stream(least);
+        exchange = make_stream(greatest);
+        copies_ = make_stream(greatest);
+    }
+    ~CudaStreams() override {
+        for (cudaStream_t const stream : {compute, exchange, copies_}) cudaStreamDestroy(stream);
+    }
+
+    void launch(void* stream, Launch launch) override {
+        use();
+        launch.enqueue(stream);
+    }
+    void* make_event() override {
+        use();
+        cudaEvent_t event = nullptr;
+        expect(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+               "cudaEventCreateWithFlags");
+        return event;
+    }
+    void destroy_event(void* event) override { cudaEventDestroy(static_cast<cudaEvent_t>(event)); }
+    void record(void* event, void* stream) override {
+        use();
+        expect(cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(stream)),
+               "cudaEventRecord");
+    }
+    bool passed(void* event) override {
+        const cudaError_t result = cudaEventQuery(static_cast<cudaEvent_t>(event));
+        if (result == cudaErrorNotReady) {
+            cudaGetLastError();  // or others would take it for theirs
+            return false;
+        }
+        expect(result, "the work on the device (cudaEventQuery)");
+        return true;
+    }
+    void wait(void* stream, void* event) override {
+        use();
+        expect(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream),
+                                   static_cast<cudaEvent_t>(event), 0),
+               "cudaStreamWaitEvent");
+    }
+    void* copy(const void* data, int64_t bytes, void* stream) override {
+        use();
+        auto* const on = static_cast<cudaStream_t>(stream);
+        const auto size = static_cast<size_t>(bytes);
+        void* memory = nullptr;
+        expect(cudaMallocAsync(&memory, size, on), "cudaMallocAsync");
+        // Of memory that is not pinned: the call returns when it has been read.
+        expect(cudaMemcpyAsync(memory, data, size, cudaMemcpyHostToDevice, on), "cudaMemcpyAsync");
+        return memory;
+    }
+    void free_copy(void* memory) override { cudaFreeAsync(memory, copies_); }
+
+    cudaStream_t compute = nullptr, exchange = nullptr;
+
+private:
+    // A thread has a device; streams belong to one.
+    void use() const { expect(cudaSetDevice(device_), "cudaSetDevice"); }
+    static cudaStream_t make_stream(int priority) {
+        cudaStream_t stream = nullptr;
+        expect(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority),
+               "cudaStreamCreateWithPriority");
+        return stream;
+    }
+
+    const int device_;
+    cudaStream_t copies_ = nullptr;
+};
+
+/// Refuses what cannot be computed on.
+int usable(int number) {
+    int count = 0;
+    if (const cudaError_t result = cudaGetDeviceCount(&count); result != cudaSuccess || !count) {
+        cudaGetLastError();
+        const std::string why =
+            result == cudaSuccess ? "none is visible" : cudaGetErrorString(result);
+        throw base::UserError("no CUDA device can be had (" + why +
+                              "): look at nvidia-smi and CUDA_VISIBLE_DEVICES, or run on the CPU");
+    }
+    if (number < 0 || number >= count) {
+        throw base::UserError("CUDA device " + std::to_string(number) +
+                              " can not be had (this process sees " + std::to_string(count) +
+                              "): start fewer ranks on a host, with several replicas each, or "
+                              "look at CUDA_VISIBLE_DEVICES");
+    }
+    if (!attribute(cudaDevAttrConcurrentManagedAccess, number)) {
+        throw base::UserError("CUDA device " + std::to_string(number) +
+                              " can not be used (the host cannot reach its memory while it "
+                              "computes, as on Windows): use Linux itself, or run on the CPU");
+    }
+    return number;
+}
+
+}  // namespace
+
+class CudaDevice::Runtime {
+public:
+    explicit Runtime(int given)
+        : number(usable(given)),
+          pinned(std::make_shared<PinnedBlocks>(number)),
+          streams(number),
+          device(streams),
+          compute(device.queue_on(streams.compute)),
+          exchange(device.queue_on(streams.exchange)) {}
+
+    const int number;
+    const std::shared_ptr<PinnedBlocks> pinned;
+    CudaStreams streams;
+    StreamDevice device;
+    std::unique_ptr<Queue> compute, exchange;
+};
+
+CudaDevice::CudaDevice(int number) : runtime_(std::make_unique<Runtime>(number)) {}
+CudaDevice::~CudaDevice() = default;
+
+int CudaDevice::count() {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+    cudaGetLastError();
+    return 0;
+}
+
+int CudaDevice::number() const { return runtime_->number; }
+
+std::string CudaDevice::name() const {
+    cudaDeviceProp properties{};
+    expect(cudaGetDeviceProperties(&properties, number()), "cudaGetDeviceProperties");
+    return properties.name;
+}
+
+int64_t CudaDevice::free_bytes() const {
+    expect(cudaSetDevice(number()), "cudaSetDevice");
+    size_t free = 0, total = 0;
+    expect(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return static_cast<int64_t>(free);
+}
+
+Queues CudaDevice::queues() { return {runtime_->compute.get(), runtime_->exchange.get()}; }
+
+void* CudaDevice::compute_stream() { return runtime_->streams.compute; }
+
+std::unique_ptr<Queue> CudaDevice::queue_on(void* stream) {
+    return runtime_->device.queue_on(stream);
+}
+
+Memory CudaDevice::memory() {
+    return [device = number()](int64_t bytes) { return managed(device, bytes); };
+}
+
+Memory CudaDevice::pinned_memory() {
+    return [blocks = runtime_->pinned](int64_t bytes) { return blocks->take(bytes); };
+}
+
+}  // namespace dbench::arena

@@ -1,0 +1,48 @@
+#pragma once
+// A CUDA device of this process: its memory and its queues. In builds with CUDA; no header of
+// CUDA's is needed to use it.
+
+#include <memory>
+#include <string>
+
+#include "arena/queue.hpp"
+#include "arena/rows.hpp"
+
+namespace dbench::arena {
+
+class CudaDevice {
+public:
+    /// Device `number` of those that this process sees. Throws UserError where it cannot be had, or
+    /// the host cannot reach its memory while it computes; RunError where CUDA fails.
+    explicit CudaDevice(int number);
+    ~CudaDevice();
+    CudaDevice(const CudaDevice&) = delete;
+    CudaDevice& operator=(const CudaDevice&) = delete;
+
+    static int count();  ///< devices that this process sees; 0 where there is no driver
+
+    int number() const;
+    std::string name() const;    ///< as its maker has it
+    int64_t free_bytes() const;  ///< of its memory, now
+
+    /// Each with a stream of its own; they live as long as this does.
+    Queues queues();
+    void* compute_stream();  ///< the cudaStream_t of Queues::compute
+    /// Launches on a stream that somebody else has made; goes before this does.
+    std::unique_ptr<Queue> queue_on(void* stream);
+
+    /// For rows (use_memory): managed memory on the device, which the host reaches, too, as MPI
+    /// does. Blocks may outlive this.
+    Memory memory();
+    /// For `Values`: the host's memory, pinned, which kernels read and write where it is. Blocks
+    /// that were given back are used again.
+    Memory pinned_memory();
+
+    /// What the device itself is asked for.
+    class Runtime;
+
+private:
+    std::unique_ptr<Runtime> runtime_;
+};
+
+}  // namespace dbench::arena

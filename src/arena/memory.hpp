@@ -1,0 +1,40 @@
+#pragma once
+// Where this process's rows lie, and what kernels write for the host: in its own memory, or, where
+// it computes on a device, in memory that both see.
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "arena/rows.hpp"
+
+namespace dbench::arena {
+
+/// Where all rows lie that are made from now on and are given no memory, and all `Values`: null
+/// for these: with the rows. Both null: in the host's own memory, as at first. Blocks may outlive
+/// it. A block that is given back may be handed out again: what launches still touch is kept for
+/// them (`Queue::keep`).
+void use_memory(Memory rows, Memory values = nullptr);
+/// The first of these; null where that is the host's.
+Memory rows_memory();
+
+void* allocate_values(size_t bytes);  ///< 64-byte aligned, contents undefined
+void free_values(void* values) noexcept;
+
+/// The allocator of `Values`.
+template <class T>
+struct SeenByDevice {
+    using value_type = T;
+    SeenByDevice() = default;
+    template <class U>
+    SeenByDevice(const SeenByDevice<U>&) {}
+    T* allocate(size_t count) { return static_cast<T*>(allocate_values(count * sizeof(T))); }
+    void deallocate(T* values, size_t) noexcept { free_values(values); }
+    bool operator==(const SeenByDevice&) const { return true; }
+};
+
+/// Small arrays that kernels write or read, and the host too: norms, moments.
+template <class T>
+using Values = std::vector<T, SeenByDevice<T>>;
+
+}  // namespace dbench::arena

@@ -98,10 +98,10 @@ void print_text(const Setup& s, const train::Estimates& e) {
     if (s.placed) row("placement", placement_text(s));
     if (const auto h = s.session->heterogeneity()) row("labels per replica", text_of(*h));
     const auto room = s.device->room();
-    row("device", s.device->name() + (room ? ", " + bytes_text(static_cast<double>(room->free)) +
-                                                 " free of " +
-                                                 bytes_text(static_cast<double>(room->all))
-                                           : ""));
+    row("device",
+        s.device->name() + (room ? ", " + bytes_text(static_cast<double>(room->free)) +
+                                       " free of " + bytes_text(static_cast<double>(room->all))
+                                 : ""));
     row(room ? "memory on a card" : "memory per rank",
         bytes_text(static_cast<double>(e.memory_bytes)) + " and activations and data" +
             (e.received_bytes > 0

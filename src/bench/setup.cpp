@@ -187,7 +187,7 @@ Setup set_up(comm::World& world, Spec spec) {
         s.placement = {n, world.size()};
     });
     everywhere(world, [&] { s.device = train::make_device(s.spec.run.device, world); });
-    arena::use_memory(s.device->memory());
+    arena::use_memory(s.device->memory(), s.device->values_memory());
     world.compute_on(s.device->queues());
     // A graph that does not depend on the run is made first: its errors should not wait for data.
     const auto make = [&](const graphs::RunFacts& run) {
@@ -202,8 +202,8 @@ Setup set_up(comm::World& world, Spec spec) {
     everywhere(world, [&] {
         if (!s.spec.graph.is_null() && !planned) make({});
     });
-    train::SessionOptions options{s.spec.run, s.spec.resolved, s.spec.algorithm, nullptr,
-                                  s.spec.output + ".texts", *s.device};
+    train::SessionOptions options{s.spec.run, s.spec.resolved,          s.spec.algorithm,
+                                  nullptr,    s.spec.output + ".texts", *s.device};
     if (!s.spec.graph.is_null()) {
         options.graph = [&](const graphs::RunFacts& run) {
             if (planned) make(run);

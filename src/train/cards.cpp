@@ -10,7 +10,6 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
-#include <torch/cuda.h>
 
 #include "arena/cuda/device.hpp"
 #include "base/text.hpp"
@@ -51,9 +50,9 @@ public:
         : number_(number),
           device_(number),
           queues_(device_.queues()),
-          stream_(c10::cuda::getStreamFromExternal(
-              static_cast<cudaStream_t>(device_.compute_stream()),
-              static_cast<c10::DeviceIndex>(number))) {
+          stream_(
+              c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(device_.compute_stream()),
+                                               static_cast<c10::DeviceIndex>(number))) {
         c10::cuda::set_device(static_cast<c10::DeviceIndex>(number));
         c10::cuda::setCurrentCUDAStream(stream_);
         at::globalContext().setBenchmarkCuDNN(true);
@@ -67,10 +66,11 @@ public:
     }
 
     std::string name() const override {
-        return "cuda:" + std::to_string(number_) + " " + card_name(number_);
+        return "cuda:" + std::to_string(number_) + " " + device_.name();
     }
     arena::Queues queues() const override { return queues_; }
     arena::Memory memory() const override { return device_.memory(); }
+    arena::Memory values_memory() const override { return device_.pinned_memory(); }
     std::optional<int> card() const override { return number_; }
     std::optional<Room> room() const override {
         size_t free = 0, all = 0;
@@ -79,17 +79,14 @@ public:
     }
 
 private:
-    // Enqueued on the stream of the compute queue; a launch of nothing behind it, so that events
-    // of that queue are of it, too.
+    // Before the launch returns: what is launched inside comes behind what was done before it.
     void launch(const char* name, std::vector<arena::Access> accesses,
                 std::function<void()> work) override {
-        {
-            const c10::cuda::CUDAStreamGuard guard(stream_);
-            const OneThread thread;
-            work();
-        }
-        queues_.compute->launch(
-            {name, std::move(accesses), 0, [](int64_t, uint64_t) {}, [](void*) {}});
+        queues_.compute->launch({name, std::move(accesses), 1, nullptr, [&](void*) {
+                                     const c10::cuda::CUDAStreamGuard guard(stream_);
+                                     const OneThread thread;
+                                     work();
+                                 }});
     }
 
     int number_;
@@ -102,7 +99,16 @@ private:
 
 bool cuda_built() { return true; }
 
-int card_count() { return torch::cuda::is_available() ? static_cast<int>(torch::cuda::device_count()) : 0; }
+int card_count() { return arena::CudaDevice::count(); }
+
+std::string card_identity(int number) {
+    char bus[32] = "";
+    cudaDeviceProp properties{};
+    cudaDeviceGetPCIBusId(bus, sizeof bus, number);
+    if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) return bus;
+    // Parts of one card have a bus in common, and identifiers of their own.
+    return bus + std::string(properties.uuid.bytes, sizeof properties.uuid.bytes);
+}
 
 std::unique_ptr<Device> make_card(int number) { return std::make_unique<Card>(number); }
 
@@ -150,8 +156,9 @@ std::vector<std::pair<std::string, std::string>> card_facts() {
 #else
 bool cuda_built() { return false; }
 int card_count() { return 0; }
+std::string card_identity(int) { return ""; }
 std::unique_ptr<Device> make_card(int) {
-    throw base::UserError("this program was built without CUDA");
+    throw base::UserError("a card cannot be had: this program was built without CUDA");
 }
 std::string cuda_status() { return "not built"; }
 std::vector<std::pair<std::string, std::string>> card_facts() { return {}; }

@@ -9,6 +9,8 @@ namespace dbench::train {
 
 /// How many there are on this machine.
 int card_count();
+/// What tells a card apart from the others of its machine, whoever sees it.
+std::string card_identity(int number);
 /// The one of that number, which becomes the one that this thread's LibTorch works on: on its
 /// compute stream, convolutions by the fastest algorithm that cuDNN finds, float32 without TF32.
 /// Throws UserError where it cannot be had.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "base/error.hpp"
 #include "train/cards.hpp"
@@ -14,23 +15,29 @@ namespace {
 
 using base::UserError;
 
-std::string counted(int64_t count, const std::string& what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
-/// Why a rank cannot have the card that is its own; "" where it can.
-std::string obstacle(int local_rank, int cards) {
-    if (!cuda_built()) return "this program was built without CUDA";
-    if (cards == 0) return "this machine has no card that CUDA finds";
-    if (local_rank < cards) return "";
-    return "rank " + std::to_string(local_rank) + " of this host (counted from 0) finds no card " +
-           "of its own: there " + (cards == 1 ? "is " : "are ") + counted(cards, "card");
-}
-
-std::string remedy(bool built, int cards) {
-    if (!built) return "build it by scripts/setup --cuda, or use \"auto\" or \"cpu\"";
-    if (cards == 0) return "look at dbench doctor, or use \"auto\" or \"cpu\"";
-    return "start at most one rank for each card, with several replicas a rank";
+/// What this rank would compute on, for the others to see.
+CardClaim claim(const comm::World& world) {
+    const int cards = card_count();
+    if (!cuda_built()) {
+        return {
+            "this program was built without CUDA: build it by scripts/setup --cuda, or use "
+            "\"auto\" or \"cpu\"",
+            "", 0};
+    }
+    if (cards == 0) {
+        return {"CUDA finds no card on " + world.host() +
+                    ": look at dbench doctor, or use \"auto\" or \"cpu\"",
+                "", 0};
+    }
+    const int number = cards == 1 ? 0 : world.local_rank();  // some launchers show each its own
+    if (number >= cards) {
+        return {std::to_string(world.local_size()) + " ranks on " + world.host() + " find " +
+                    std::to_string(cards) +
+                    " cards: start at most one rank for each card, with "
+                    "several replicas a rank",
+                "", 0};
+    }
+    return {"", world.host() + " " + card_identity(number), number};
 }
 
 }  // namespace
@@ -46,17 +53,30 @@ Device& host_device() {
     return host;
 }
 
+std::string refusal_of(const std::vector<CardClaim>& claims) {
+    std::map<std::string, size_t> ranks;
+    for (size_t rank = 0; rank < claims.size(); ++rank) {
+        if (!claims[rank].obstacle.empty()) return claims[rank].obstacle;
+        const auto [first, alone] = ranks.emplace(claims[rank].card, rank);
+        if (alone) continue;
+        return "ranks " + std::to_string(first->second) + " and " + std::to_string(rank) +
+               " would have the same card: start at most one rank for each card, with several "
+               "replicas a rank";
+    }
+    return "";
+}
+
 std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world) {
     if (wanted == DeviceChoice::cpu) return std::make_unique<Device>();
-    const int cards = card_count();
-    const std::string own = obstacle(world.local_rank(), cards);
-    // The first rank's that has any: all ranks decide alike.
-    std::string why;
-    for (const std::string& each : world.all_gather(own.empty() ? "" : own + ": " +
-                                                             remedy(cuda_built(), cards))) {
-        if (why.empty()) why = each;
+    const CardClaim mine = claim(world);
+    std::vector<CardClaim> claims;  // of all ranks, so that they decide alike
+    for (const std::string& obstacle : world.all_gather(mine.obstacle)) {
+        claims.push_back({obstacle, "", 0});
     }
-    if (why.empty()) return make_card(world.local_rank());
+    const std::vector<std::string> cards = world.all_gather(mine.card);
+    for (size_t rank = 0; rank < cards.size(); ++rank) claims[rank].card = cards[rank];
+    const std::string why = refusal_of(claims);
+    if (why.empty()) return make_card(mine.number);
     if (wanted == DeviceChoice::cuda) throw UserError("/device: cuda is refused: " + why);
     return std::make_unique<Device>();
 }

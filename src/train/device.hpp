@@ -26,8 +26,9 @@ public:
     virtual std::string name() const { return "cpu"; }
     /// Where what this rank computes is launched; no queues: at once.
     virtual arena::Queues queues() const { return {}; }
-    /// Where what launches touch lies; null: in the host's memory.
+    /// Where rows lie, and where the arena's Values do; null: in the host's memory.
     virtual arena::Memory memory() const { return nullptr; }
+    virtual arena::Memory values_memory() const { return nullptr; }
     /// The number that LibTorch knows the card by; none: its tensors are the host's.
     virtual std::optional<int> card() const { return std::nullopt; }
     /// Memory in bytes; none where it is the host's.
@@ -58,9 +59,19 @@ private:
 /// The host, for whoever has no other.
 Device& host_device();
 
+/// The card that a rank would have, or why there is none.
+struct CardClaim {
+    std::string obstacle;  ///< with the remedy; "" where there is none
+    std::string card;      ///< tells it apart from all others
+    int number;            ///< among those that the rank's process sees
+};
+/// Why these ranks cannot have a card each; "" where they can.
+std::string refusal_of(const std::vector<CardClaim>& claims);
+
 /// What the spec asks for, for this rank: the card with the number that the rank has among those of
-/// its host. "auto" is a card where all ranks can have one, else the host. Collective. Throws
-/// UserError on all ranks where "cuda" is asked for and one cannot have it.
+/// its host, or the only one that it sees. "auto" is a card where each rank has one of its own,
+/// else the host. Collective. Throws UserError on all ranks where "cuda" is asked for and that is
+/// not so.
 std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world);
 
 /// Whether this program was built with CUDA.

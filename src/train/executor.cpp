@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "arena/kernels.hpp"
 #include "arena/memory.hpp"
@@ -69,6 +70,7 @@ public:
     }
     /// After backward: whatever no gradient reached is complete too (its gradient is zero).
     void finish() {
+        if (!ready_) return;
         while (next_ < buckets_.size()) (*ready_)(buckets_[next_++]);
         ready_ = nullptr;
     }
@@ -95,6 +97,9 @@ struct Executor::Impl {
         std::vector<std::shared_ptr<torch::autograd::Node>> accumulators;  // keep the hooks alive
     };
     using Ready = std::function<void(arena::Columns)>;
+    struct OnCard {
+        torch::Tensor loss, accuracy;  // a number each
+    };
 
     const Model& model;
     Replicas& replicas;
@@ -149,9 +154,9 @@ struct Executor::Impl {
 
     // What training the local replica i at row i of x touches.
     std::vector<arena::Access> touched(const arena::Rows& x, int64_t i) const {
-        std::vector<arena::Access> all = {arena::reads(x.only(i), replicas.layout().all()),
-                                          arena::writes(replicas.g().only(i),
-                                                        replicas.layout().all())};
+        std::vector<arena::Access> all = {
+            arena::reads(x.only(i), replicas.layout().all()),
+            arena::writes(replicas.g().only(i), replicas.layout().all())};
         for (const auto& [rows, layout] :
              {std::pair(replicas.buffers(), &replicas.buffer_layout()),
               std::pair(replicas.carried(), &replicas.carried_layout())}) {
@@ -200,25 +205,25 @@ struct Executor::Impl {
         return model.forward(weights, input_tensor(batch, place), true);
     }
 
-    /// Adds what a part of a batch came to, or puts it there: nothing waits for a card.
+    /// Adds what a part of a batch came to; on a card without waiting for it, where `so_far` is
+    /// what the parts before it did.
     void tally(const torch::Tensor& output, const torch::Tensor& loss, const data::Batch& part,
-               const data::Batch& all, bool first, const Sums& sums) const {
-        const auto terms = static_cast<double>(all.terms);
+               double terms, const Sums& sums, std::optional<OnCard>& so_far) const {
         const double share = static_cast<double>(part.terms) / terms;
         if (place.is_cpu()) {
-            if (first) *sums.loss = *sums.accuracy = 0;
             *sums.loss += share * loss.item<double>();
             *sums.accuracy += model.correct(output.detach(), part, 1) / terms;
             return;
         }
-        const auto to = [&](double* sum, const torch::Tensor& value) {
-            torch::Tensor number =
-                torch::from_blob(sum, {}, value.options().requires_grad(false));
-            first ? number.copy_(value) : number.add_(value);
-        };
         const torch::NoGradGuard no_grad;
-        to(sums.loss, loss.to(torch::kFloat64) * share);
-        to(sums.accuracy, model.correct_there(output, part, 1) / terms);
+        OnCard now{loss.to(torch::kFloat64) * share, model.correct_there(output, part, 1) / terms};
+        if (so_far) now = {so_far->loss + now.loss, so_far->accuracy + now.accuracy};
+        const auto store = [](const torch::Tensor& number, double* to) {
+            torch::from_blob(to, {}, torch::kFloat64).copy_(number, /*non_blocking=*/true);
+        };
+        store(now.loss, sums.loss);
+        store(now.accuracy, sums.accuracy);
+        so_far = now;
     }
 
     /// The gradient of the mean minibatch loss into the gradient row i. `ready`: told of buckets by
@@ -227,7 +232,8 @@ struct Executor::Impl {
                   const Sums& sums) {
         const int64_t parts = passes.parts;
         Weights weights = b.weights[static_cast<size_t>(i)];
-        bool first = true;
+        std::optional<OnCard> so_far;
+        if (place.is_cpu()) *sums.loss = *sums.accuracy = 0;
         std::fill(reached.begin(), reached.end(), false);
         for (int64_t k = 0; k < parts; ++k) {
             const data::Batch part = parts == 1 ? batch : data::part(batch, k, parts);
@@ -235,8 +241,7 @@ struct Executor::Impl {
             const double share = static_cast<double>(part.terms) / static_cast<double>(batch.terms);
             const torch::Tensor output = forward(weights, part, t, i, k);
             torch::Tensor loss = model.loss(output, part, passes.smoothing);
-            tally(output, loss, part, batch, first, sums);
-            first = false;
+            tally(output, loss, part, static_cast<double>(batch.terms), sums, so_far);
             if (ready && k + 1 == parts) watch.start(ready);
             if (parts > 1) loss = share * loss;
             loss.backward();

@@ -49,7 +49,7 @@ public:
         double loss, accuracy;
     };
     Scores gradient(int64_t t, arena::Rows x, int64_t i, const data::Batch& batch,
-                   algorithms::Timers& timers);
+                    algorithms::Timers& timers);
 
     /// The minibatch of the local replica i; valid until the following call.
     using BatchOf = std::function<const data::Batch&(int64_t i)>;

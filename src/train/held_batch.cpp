@@ -8,8 +8,8 @@ namespace dbench::train {
 
 HeldBatch::HeldBatch(const data::Batch& batch, bool pinned) : batch_(batch) {
     const int64_t element = arena::size_of(batch.type), token = sizeof(int64_t);
-    batch_.inputs = copy(batch.inputs, data::numel(batch.shape) * (batch.tokens ? token : element),
-                         pinned);
+    batch_.inputs =
+        copy(batch.inputs, data::numel(batch.shape) * (batch.tokens ? token : element), pinned);
     batch_.labels = static_cast<const int64_t*>(copy(batch.labels, batch.terms * token, pinned));
     batch_.targets = copy(batch.targets, batch.count * element, pinned);
 }

@@ -106,9 +106,8 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
         device.put(
             "statistics of a batch",
             [&] {
-                return std::vector{
-                    arena::reads(parameters_.rows(), replicas_.layout().all()),
-                    arena::writes(buffers_.rows(), layout.all())};
+                return std::vector{arena::reads(parameters_.rows(), replicas_.layout().all()),
+                                   arena::writes(buffers_.rows(), layout.all())};
             },
             [&] {
                 const torch::NoGradGuard no_grad;

@@ -135,10 +135,9 @@ struct Session::Impl {
     }
 
     void prepare() {
-        replicas =
-            std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision, spec.init,
-                                       spec.seed.init, stepper->exchange().readable(),
-                                       options.device);
+        replicas = std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision,
+                                              spec.init, spec.seed.init,
+                                              stepper->exchange().readable(), options.device);
         stepper->attach(replicas->state(), replicas->g());
         executor = std::make_unique<Executor>(
             *model, *replicas,

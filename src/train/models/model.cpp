@@ -54,7 +54,8 @@ int Declaration::carry(CarriedInfo info) {
 
 torch::Tensor Model::loss(const torch::Tensor& output, const data::Batch& batch,
                           double smoothing) const {
-    return at::cross_entropy_loss(output, label_tensor(batch, output.device()), {}, at::Reduction::Mean,
+    return at::cross_entropy_loss(output, label_tensor(batch, output.device()), {},
+                                  at::Reduction::Mean,
                                   /*ignore_index=*/-100, smoothing);
 }
 
@@ -101,10 +102,9 @@ torch::Tensor input_tensor(const data::Batch& batch, torch::Device place) {
         return view(batch.inputs, batch.shape, type, place);
     }
     const int64_t channels = batch.shape[1], height = batch.shape[2], width = batch.shape[3];
-    return there(
-        torch::from_blob(batch.inputs, batch.shape,
-                         {height * width * channels, 1, width * channels, channels}, type),
-        place);
+    return there(torch::from_blob(batch.inputs, batch.shape,
+                                  {height * width * channels, 1, width * channels, channels}, type),
+                 place);
 }
 
 torch::Tensor label_tensor(const data::Batch& batch, torch::Device place) {

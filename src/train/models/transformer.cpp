@@ -170,8 +170,8 @@ private:
 
 /// Sines and cosines of positions first, first + 1, ... (T, width): element 2 k of position p is
 /// sin(p / 10000^(2 k / width)), element 2 k + 1 its cosine.
-torch::Tensor positions(int64_t first, int64_t count, int64_t width, torch::Device place) {
-    const auto real = torch::TensorOptions(torch::kFloat64).device(place);
+torch::Tensor positions(int64_t first, int64_t count, int64_t width, torch::Device device) {
+    const auto real = torch::TensorOptions(torch::kFloat64).device(device);
     const torch::Tensor place = torch::arange(first, first + count, real).unsqueeze(1);
     const torch::Tensor step = torch::arange(0, width, 2, real) / static_cast<double>(width);
     const torch::Tensor angle = place * torch::exp(step * -std::log(10000.0));

@@ -110,12 +110,12 @@ void Step::mix(arena::Rows rows, arena::Rows out) {
 
 void Step::distil(arena::Rows teacher, int64_t of, double temperature) {
     DBENCH_EXPECT(distillation != nullptr);
-    wait("students and teachers");
     distillation(x, teacher, of, temperature);
 }
 
 void Step::linearise(const char* weights, int64_t i, const Linearised& out) {
     DBENCH_EXPECT(linearisation.around != nullptr);
+    wait("parameters that a model is linearised at");
     linearisation.around(weights, i, t, out);
 }
 

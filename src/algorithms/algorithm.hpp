@@ -28,7 +28,8 @@ struct Scaled {
 /// The gradients of a second loss. Writes into g, for each local replica, the gradient at `student`
 /// of how far its outputs are from those at `teacher`, on the replica's own minibatch of iteration
 /// `of`: T^2 KL(softmax teacher / T || softmax student / T), T the temperature (Hinton et al. 2015,
-/// arXiv 1503.02531); of real outputs half the squared difference. Means over the minibatch.
+/// arXiv 1503.02531); of real outputs half the squared difference. Means over the minibatch. Behind
+/// what is on the step's queue.
 using Distillation =
     std::function<void(arena::Rows student, arena::Rows teacher, int64_t of, double temperature)>;
 

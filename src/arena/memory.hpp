@@ -17,6 +17,8 @@ namespace dbench::arena {
 void use_memory(Memory rows, Memory values = nullptr);
 /// The first of these; null where that is the host's.
 Memory rows_memory();
+/// The host's own, whatever is used: for rows that the host alone touches, such as minibatches.
+Memory host_memory();
 
 void* allocate_values(size_t bytes);  ///< 64-byte aligned, contents undefined
 void free_values(void* values) noexcept;

@@ -33,7 +33,6 @@ int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step
 
 // Tiled passes walk many rows at once: with small pages they would miss in the TLB at each row.
 std::shared_ptr<void> allocate(int64_t bytes) {
-    if (const Memory memory = rows_memory()) return memory(bytes);
     const bool large = bytes >= kLarge;
     const int64_t alignment = large ? kHugePage : kCacheLine;
     const int64_t size = round_up(bytes, alignment);
@@ -48,10 +47,19 @@ std::shared_ptr<void> allocate(int64_t bytes) {
     return owner;
 }
 
+Memory used_memory() {
+    Memory memory = rows_memory();
+    return memory ? memory : host_memory();
+}
+
 }  // namespace
 
+Memory host_memory() {
+    return [](int64_t bytes) { return allocate(bytes); };
+}
+
 Buffer::Buffer(DType type, int64_t first, int64_t count, int64_t stride)
-    : Buffer(type, first, count, stride, [](int64_t bytes) { return allocate(bytes); }) {}
+    : Buffer(type, first, count, stride, used_memory()) {}
 
 Buffer::Buffer(DType type, int64_t first, int64_t count, int64_t stride, const Memory& memory)
     : rows_{nullptr, type, Space::host, first, count, stride} {

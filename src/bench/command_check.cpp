@@ -97,7 +97,12 @@ void print_text(const Setup& s, const train::Estimates& e) {
                      " replicas on the fullest");
     if (s.placed) row("placement", placement_text(s));
     if (const auto h = s.session->heterogeneity()) row("labels per replica", text_of(*h));
-    row("memory per rank",
+    const auto room = s.device->room();
+    row("device",
+        s.device->name() + (room ? ", " + bytes_text(static_cast<double>(room->free)) +
+                                       " free of " + bytes_text(static_cast<double>(room->all))
+                                 : ""));
+    row(room ? "memory on a card" : "memory per rank",
         bytes_text(static_cast<double>(e.memory_bytes)) + " and activations and data" +
             (e.received_bytes > 0
                  ? ", of it " +
@@ -134,12 +139,20 @@ Json stages_json(const graphs::Staged& staged) {
     return all;
 }
 
+Json device_json(const train::Device& device) {
+    const auto room = device.room();
+    return {{"name", device.name()},
+            {"memory_bytes", room ? Json(room->all) : Json(nullptr)},
+            {"free_bytes", room ? Json(room->free) : Json(nullptr)}};
+}
+
 Json json_of(const Setup& s, const train::Estimates& e, const std::vector<std::string>& warnings) {
     Json out;
     out["spec"] = s.spec.resolved;
     out["parameters"] = s.session->layout().numel();
     out["tensors"] = s.session->layout().tensors().size();
     out["memory_bytes_per_rank"] = e.memory_bytes;
+    out["device"] = device_json(*s.device);
     out["link_message_bytes"] = e.link_message_bytes;
     out["bytes_per_step"] = e.bytes_per_step;
     out["profile_bytes_per_step"] = e.profile_bytes_per_step;

@@ -20,6 +20,7 @@
 #include "profile/folder_check.hpp"
 #include "profile/result_file.hpp"
 #include "profile/verify.hpp"
+#include "train/device.hpp"
 
 namespace dbench::bench {
 namespace {
@@ -32,6 +33,7 @@ void print_machine() {
     for (const auto& [name, value] : build_facts()) {
         print(name, name == "NCCL" ? comm::nccl_status() : value);
     }
+    for (const auto& [name, value] : train::card_facts()) print(name, value);
     print("launcher", comm::launched_by_mpi() ? "MPI" : "none (one process)");
     print("processors", std::to_string(usable_cpus()));
     const char* root = std::getenv("DBENCH_DATA");

@@ -45,6 +45,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     if (s.growth) o.stability = stability_json(s.spec.algorithm, *s.growth).dump();
     o.tensors = s.session->layout().tensors();
     o.precision = s.session->type();
+    o.device = s.device->name();
     o.cpus = usable_cpus();
     o.evaluated = static_cast<int64_t>(s.session->evaluated().size());
     o.validation = features.validation;
@@ -252,7 +253,11 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     }
     claim_checkpoints(world, arguments, s, checkpoints);
     const auto prepare = [&] {
-        check_memory(estimates.memory_bytes, world.local_size());
+        if (s.device->room()) {
+            check_memory(estimates.memory_bytes, s.device->room()->all, s.device->name());
+        } else {
+            check_memory(estimates.memory_bytes, world.local_size());
+        }
         s.session->prepare();
     };
     everywhere(world, prepare, estimates.memory_bytes);

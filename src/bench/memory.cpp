@@ -82,4 +82,13 @@ void check_memory(int64_t needed, int ranks) {
                           base::bytes_text(static_cast<double>(all)) + " (" + kRemedy + ")");
 }
 
+void check_memory(int64_t needed, int64_t all, const std::string& name) {
+    if (needed <= all) return;
+    throw base::UserError(
+        "there is not enough memory for what the spec names: a rank needs at "
+        "least " +
+        base::bytes_text(static_cast<double>(needed)) + ", and activations, and " + name + " has " +
+        base::bytes_text(static_cast<double>(all)) + " (" + kRemedy + ")");
+}
+
 }  // namespace dbench::bench

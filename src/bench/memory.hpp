@@ -16,5 +16,7 @@ std::string memory_message(int64_t needed);
 /// Throws UserError where `ranks` of this host together need more than the machine has at all: the
 /// system would kill one of them without a word.
 void check_memory(int64_t needed, int ranks);
+/// The same where a rank needs more than the `all` bytes of its card, called `name`.
+void check_memory(int64_t needed, int64_t all, const std::string& name);
 
 }  // namespace dbench::bench

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "arena/memory.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "bench/placing.hpp"
@@ -185,6 +186,9 @@ Setup set_up(comm::World& world, Spec spec) {
         }
         s.placement = {n, world.size()};
     });
+    everywhere(world, [&] { s.device = train::make_device(s.spec.run.device, world); });
+    arena::use_memory(s.device->memory(), s.device->values_memory());
+    world.compute_on(s.device->queues());
     // A graph that does not depend on the run is made first: its errors should not wait for data.
     const auto make = [&](const graphs::RunFacts& run) {
         const auto size = static_cast<int>(n);
@@ -198,8 +202,8 @@ Setup set_up(comm::World& world, Spec spec) {
     everywhere(world, [&] {
         if (!s.spec.graph.is_null() && !planned) make({});
     });
-    train::SessionOptions options{s.spec.run, s.spec.resolved, s.spec.algorithm, nullptr,
-                                  s.spec.output + ".texts"};
+    train::SessionOptions options{s.spec.run, s.spec.resolved,          s.spec.algorithm,
+                                  nullptr,    s.spec.output + ".texts", *s.device};
     if (!s.spec.graph.is_null()) {
         options.graph = [&](const graphs::RunFacts& run) {
             if (planned) make(run);

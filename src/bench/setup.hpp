@@ -15,6 +15,7 @@
 #include "graphs/placement.hpp"
 #include "graphs/proof/certificate.hpp"
 #include "graphs/schedules/staged.hpp"
+#include "train/device.hpp"
 #include "train/session.hpp"
 
 namespace dbench::bench {
@@ -50,6 +51,7 @@ struct Setup {
     std::optional<graphs::Certificate> certificate;  ///< of the first graph; rank 0 only
     std::optional<conform::Growth> growth;  ///< of the algorithm on the graphs; rank 0 only
     std::optional<Placed> placed;           ///< nothing where ranks are as the launcher has them
+    std::unique_ptr<train::Device> device;  ///< of this rank; the session ends before it
     std::unique_ptr<train::Session> session;
 };
 

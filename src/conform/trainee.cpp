@@ -124,6 +124,7 @@ struct Trainee::Impl {
         stepper->attach(*table, gradient.rows());
         stepper->distil_by([this](const arena::Rows& student, const arena::Rows& teacher, int64_t,
                                   double temperature) {
+            wait("students and teachers");
             for (int64_t i = 0; i < student.count; ++i) {
                 write(
                     gradient.rows(), i,
@@ -160,7 +161,10 @@ struct Trainee::Impl {
         return p < weight.numel ? weight.offset + p : bias.offset + p - weight.numel;
     }
 
-    void wait() const { arena::finish(world.queues().compute, "rows that are compared"); }
+    // The host computes here what launches have to have made.
+    void wait(const char* why = "rows that are compared") const {
+        arena::finish(world.queues().compute, why);
+    }
 
     Eigen::VectorXd read(const arena::Rows& rows, int64_t local) const {
         Eigen::VectorXd out(problem.parameters());
@@ -226,6 +230,7 @@ struct Trainee::Impl {
     }
 
     void fill_gradients() {
+        wait("parameters that gradients are taken at");
         for (int64_t i = 0; i < x().count; ++i) fill_gradient(x(), i, t);
     }
 
@@ -242,6 +247,7 @@ struct Trainee::Impl {
         const algorithms::ComputeTimes times(algorithm.pace(), training.seed);
         const auto gradient_of = [&](const algorithms::Turn& turn, const arena::Rows& at,
                                      algorithms::IterationRecord&) {
+            wait("snapshots that gradients are taken at");
             fill_gradient(at, turn.replica, turn.iteration);
         };
         const auto records =

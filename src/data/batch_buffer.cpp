@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <numeric>
 
+#include "arena/memory.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "data/loader.hpp"
@@ -15,7 +16,8 @@ static_assert(sizeof(int64_t) == sizeof(double));
 
 // Grows only: a short last batch keeps the memory of the long ones.
 void reserve(arena::Buffer& buffer, arena::DType type, int64_t count) {
-    if (buffer.rows().stride < count) buffer = arena::Buffer(type, 0, 1, count);
+    if (buffer.rows().stride >= count) return;
+    buffer = arena::Buffer(type, 0, 1, count, arena::host_memory());
 }
 
 }  // namespace

@@ -10,7 +10,11 @@
 namespace dbench::train {
 
 Between::Between(const TrainerParts& parts, const TrainerPlan& plan)
-    : parts_(parts), plan_(plan), reported_(static_cast<size_t>(parts.replicas.x().count)) {}
+    : parts_(parts),
+      plan_(plan),
+      reported_(static_cast<size_t>(parts.replicas.x().count)),
+      records_(parts.world.queues().compute, parts.replicas.x().count,
+               [this](algorithms::IterationRecord& record) { tell(record); }) {}
 
 void Between::check(int64_t t) {
     base::note_iteration(t);
@@ -38,7 +42,7 @@ void Between::evaluate(int64_t completed) {
     record.iteration = completed;
     record.epoch = epoch(completed);
     base::note_phase("evaluation");
-    arena::finish(parts_.world.queues().compute, "parameters that are evaluated");
+    records_.settle();
     const base::Stopwatch watch;
     parts_.evaluator.evaluate(parts_.replicas.x(), record);
     record.seconds = watch.seconds();
@@ -68,8 +72,8 @@ void Between::completed(int64_t completed) {
 }
 
 void Between::checkpoint(int64_t completed) {
+    records_.settle();
     parts_.observer.settle();
-    arena::finish(parts_.world.queues().compute, "state that is saved");
     parts_.checkpoint(completed);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "train/records.hpp"
 #include "train/trainer.hpp"
 
 namespace dbench::train {
@@ -27,6 +28,8 @@ public:
     /// Reports a replica's first non-finite loss; the values themselves are recorded as they are.
     /// Throws RunError where the plan says stop.
     void look(int64_t t, const std::vector<double>& loss);
+    /// Records whose losses a device may still be computing.
+    Records& records() { return records_; }
     /// Tells the observer, whose time is charged to the next record's profiling.
     void tell(algorithms::IterationRecord& record);
     /// Samples that all replicas have consumed after so many iterations, over N.
@@ -41,6 +44,7 @@ private:
     std::vector<bool> reported_;  ///< replicas whose loss was not finite
     std::string said_;            ///< of a checkpoint that could not be written
     double recording_ = 0;        ///< seconds of the observer
+    Records records_;
 };
 
 }  // namespace dbench::train

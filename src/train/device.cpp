@@ -5,35 +5,83 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
-#if DBENCH_CUDA
-#include <cuda_runtime_api.h>
-#include <torch/cuda.h>
-#endif
+#include "base/error.hpp"
+#include "train/cards.hpp"
 
 namespace dbench::train {
+namespace {
+
+using base::UserError;
+
+/// What this rank would compute on, for the others to see.
+CardClaim claim(const comm::World& world) {
+    const int cards = card_count();
+    if (!cuda_built()) {
+        return {
+            "this program was built without CUDA: build it by scripts/setup --cuda, or use "
+            "\"auto\" or \"cpu\"",
+            "", 0};
+    }
+    if (cards == 0) {
+        return {"CUDA finds no card on " + world.host() +
+                    ": look at dbench doctor, or use \"auto\" or \"cpu\"",
+                "", 0};
+    }
+    const int number = cards == 1 ? 0 : world.local_rank();  // some launchers show each its own
+    if (number >= cards) {
+        return {std::to_string(world.local_size()) + " ranks on " + world.host() + " find " +
+                    std::to_string(cards) +
+                    " cards: start at most one rank for each card, with "
+                    "several replicas a rank",
+                "", 0};
+    }
+    return {"", world.host() + " " + card_identity(number), number};
+}
+
+}  // namespace
+
+void Device::launch(const char* name, std::vector<arena::Access> accesses,
+                    std::function<void()> work) {
+    queues().compute->launch(
+        {name, std::move(accesses), 1, [work](int64_t, uint64_t) { work(); }, nullptr});
+}
+
+Device& host_device() {
+    static Device host;
+    return host;
+}
+
+std::string refusal_of(const std::vector<CardClaim>& claims) {
+    std::map<std::string, size_t> ranks;
+    for (size_t rank = 0; rank < claims.size(); ++rank) {
+        if (!claims[rank].obstacle.empty()) return claims[rank].obstacle;
+        const auto [first, alone] = ranks.emplace(claims[rank].card, rank);
+        if (alone) continue;
+        return "ranks " + std::to_string(first->second) + " and " + std::to_string(rank) +
+               " would have the same card: start at most one rank for each card, with several "
+               "replicas a rank";
+    }
+    return "";
+}
+
+std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world) {
+    if (wanted == DeviceChoice::cpu) return std::make_unique<Device>();
+    const CardClaim mine = claim(world);
+    std::vector<CardClaim> claims;  // of all ranks, so that they decide alike
+    for (const std::string& obstacle : world.all_gather(mine.obstacle)) {
+        claims.push_back({obstacle, "", 0});
+    }
+    const std::vector<std::string> cards = world.all_gather(mine.card);
+    for (size_t rank = 0; rank < cards.size(); ++rank) claims[rank].card = cards[rank];
+    const std::string why = refusal_of(claims);
+    if (why.empty()) return make_card(mine.number);
+    if (wanted == DeviceChoice::cuda) throw UserError("/device: cuda is refused: " + why);
+    return std::make_unique<Device>();
+}
 
 std::string torch_version() { return TORCH_VERSION; }
-
-#if DBENCH_CUDA
-bool cuda_available() { return torch::cuda::is_available(); }
-
-std::string cuda_status() {
-    int runtime = 0;
-    cudaRuntimeGetVersion(&runtime);
-    const std::string built = "built (CUDA " + std::to_string(runtime / 1000) + "." +
-                              std::to_string(runtime % 1000 / 10) + ")";
-    if (!cuda_available()) return built + ", no device";
-    const auto count = torch::cuda::device_count();
-    cudaDeviceProp properties{};
-    cudaGetDeviceProperties(&properties, 0);
-    return built + ", " + std::to_string(count) + (count == 1 ? " device: " : " devices: ") +
-           properties.name;
-}
-#else
-bool cuda_available() { return false; }
-std::string cuda_status() { return "not built"; }
-#endif
 
 int use_threads() {
     const char* asked = std::getenv("OMP_NUM_THREADS");

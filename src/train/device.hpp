@@ -1,15 +1,87 @@
 #pragma once
-// What this build's LibTorch can do on this machine.
+// Where a rank's replicas train: on the host, or on a card. One device serves a rank for a run;
+// rows, queues and LibTorch's tensors are its own.
 
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "arena/queue.hpp"
+#include "arena/rows.hpp"
+#include "comm/world.hpp"
+#include "train/run_spec.hpp"
 
 namespace dbench::train {
 
-std::string torch_version();
+/// The host; others override what differs.
+class Device {
+public:
+    virtual ~Device() = default;
 
+    /// As /ranks/device of the result file has it.
+    virtual std::string name() const { return "cpu"; }
+    /// Where what this rank computes is launched; no queues: at once.
+    virtual arena::Queues queues() const { return {}; }
+    /// Where rows lie, and where the arena's Values do; null: in the host's memory.
+    virtual arena::Memory memory() const { return nullptr; }
+    virtual arena::Memory values_memory() const { return nullptr; }
+    /// The number that LibTorch knows the card by; none: its tensors are the host's.
+    virtual std::optional<int> card() const { return std::nullopt; }
+    /// Memory in bytes; none where it is the host's.
+    struct Room {
+        int64_t all, free;
+    };
+    virtual std::optional<Room> room() const { return std::nullopt; }
+
+    /// Does LibTorch's `work`, which touches what accesses() lists: on the host at once; elsewhere
+    /// behind what is on the compute queue, so that all it needs has to live on until then.
+    template <class Accesses, class Work>
+    void put(const char* name, const Accesses& accesses, const Work& work) {
+        if (!queues().compute) return work();
+        launch(name, accesses(), work);
+    }
+    /// Whether work that was put may begin after `put` has returned; else launches made inside it
+    /// come behind the part of it that was done before them.
+    bool begins_later() const {
+        const arena::Queue* const queue = queues().compute;
+        return queue && queue->emulated();
+    }
+
+private:
+    virtual void launch(const char* name, std::vector<arena::Access> accesses,
+                        std::function<void()> work);
+};
+
+/// The host, for whoever has no other.
+Device& host_device();
+
+/// The card that a rank would have, or why there is none.
+struct CardClaim {
+    std::string obstacle;  ///< with the remedy; "" where there is none
+    std::string card;      ///< tells it apart from all others
+    int number;            ///< among those that the rank's process sees
+};
+/// Why these ranks cannot have a card each; "" where they can.
+std::string refusal_of(const std::vector<CardClaim>& claims);
+
+/// What the spec asks for, for this rank: the card with the number that the rank has among those of
+/// its host, or the only one that it sees. "auto" is a card where each rank has one of its own,
+/// else the host. Collective. Throws UserError on all ranks where "cuda" is asked for and that is
+/// not so.
+std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world);
+
+/// Whether this program was built with CUDA.
+bool cuda_built();
+std::string torch_version();
 /// "not built", "built, no device" or "built, 4 devices: NVIDIA ...".
 std::string cuda_status();
-bool cuda_available();
+/// What there is to train on, as lines of a name and a text: driver, cards, which of them reach
+/// each other's memory. Empty where this program was built without CUDA.
+std::vector<std::pair<std::string, std::string>> card_facts();
 
 /// Threads of one rank's tensor operations: OMP_NUM_THREADS where set, else one
 /// (docs/numerics.md, rule 1). Returns the number.

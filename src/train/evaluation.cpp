@@ -51,6 +51,7 @@ struct Evaluator::Impl {
     EvaluationPlan plan;
     MeanModel mean;
     data::PlainBatches batches;
+    torch::Device place;
 
     int64_t batch_count(const data::Dataset& set) const {
         return (set.size() + plan.batch_size - 1) / plan.batch_size;
@@ -67,7 +68,8 @@ struct Evaluator::Impl {
         for (const CarriedInfo& info : model.declaration().carried) {
             std::vector<int64_t> shape = info.shape;
             shape[1] = std::min(plan.batch_size, set.size());
-            state.push_back(torch::zeros(shape, scalar_type(replicas.x().type)));
+            state.push_back(torch::zeros(
+                shape, torch::TensorOptions(scalar_type(replicas.x().type)).device(place)));
         }
         return state;
     }
@@ -83,7 +85,7 @@ struct Evaluator::Impl {
         const data::Batch& all = batch(set, b);
         Weights narrowed = weights;
         for (torch::Tensor& each : narrowed.carried) each = each.narrow(1, 0, all.count);
-        const torch::Tensor output = model.forward(narrowed, input_tensor(all), false);
+        const torch::Tensor output = model.forward(narrowed, input_tensor(all, place), false);
         const double loss = model.loss(output, all).item<double>() * static_cast<double>(all.terms);
         Sums sums(width());
         sums[0] = loss;
@@ -102,8 +104,8 @@ struct Evaluator::Impl {
         for (const int64_t replica : plan.replicas) {
             const int64_t local = replica - x.first;
             if (local < 0 || local >= x.count) continue;
-            const Weights weights{views(replicas.layout(), x, local),
-                                  views(replicas.buffer_layout(), replicas.buffers(), local),
+            const Weights weights{views(replicas.layout(), x, local, place),
+                                  views(replicas.buffer_layout(), replicas.buffers(), local, place),
                                   {},
                                   beginning(set)};
             Sums sums(width());
@@ -203,7 +205,8 @@ Evaluator::Evaluator(comm::World& world, const comm::Placement& placement, const
                      const EvaluationPlan& plan)
     : impl_(new Impl{world, placement, model, replicas, data, plan,
                      MeanModel(world, placement, model, replicas, exchange),
-                     data::PlainBatches(replicas.x().type, model.order(), data.threads)}) {}
+                     data::PlainBatches(replicas.x().type, model.order(), data.threads),
+                     place_of(replicas.device())}) {}
 Evaluator::~Evaluator() = default;
 
 void Evaluator::evaluate(arena::Rows x, algorithms::EvaluationRecord& record) {

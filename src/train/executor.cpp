@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "arena/kernels.hpp"
+#include "arena/memory.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "train/held_batch.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
 #include "train/stacked_pass.hpp"
@@ -68,15 +71,23 @@ public:
     }
     /// After backward: whatever no gradient reached is complete too (its gradient is zero).
     void finish() {
+        if (!ready_) return;
         while (next_ < buckets_.size()) (*ready_)(buckets_[next_++]);
         ready_ = nullptr;
     }
+    const std::vector<arena::Columns>& buckets() const { return buckets_; }
 
 private:
     std::vector<arena::Columns> buckets_;
     std::vector<int> bucket_of_, missing_;
     size_t next_ = 0;
     const std::function<void(arena::Columns)>* ready_ = nullptr;
+};
+
+/// Where a minibatch's loss and accuracy go.
+struct Sums {
+    double* loss;
+    double* accuracy;
 };
 
 }  // namespace
@@ -86,23 +97,37 @@ struct Executor::Impl {
         std::vector<Weights> weights;                                      // per local replica
         std::vector<std::shared_ptr<torch::autograd::Node>> accumulators;  // keep the hooks alive
     };
+    using Ready = std::function<void(arena::Columns)>;
+    struct OnCard {
+        torch::Tensor loss, accuracy;  // a number each
+    };
 
     const Model& model;
     Replicas& replicas;
     Passes passes;
+    Device& device;
+    torch::Device place;
     BucketWatch watch;
     std::map<const void*, Bound> bound;  // by the memory of x
     std::vector<bool> reached;           // tensors whose gradient this backward has written
     std::unique_ptr<StackedPass> stacked;
+    arena::Values<double> turn = arena::Values<double>(2);  // sums of a single gradient
 
     Impl(const Model& m, Replicas& r, const Passes& p)
         : model(m),
           replicas(r),
           passes(p),
+          device(r.device()),
+          place(place_of(r.device())),
           watch(r.layout(), r.x().type),
           reached(r.layout().tensors().size()) {
         if (!p.stacked || r.x().count == 1) return;
         stacked = std::make_unique<StackedPass>(m, r, p.smoothing);
+    }
+
+    std::vector<torch::Tensor> views_of(const arena::Layout& layout, const arena::Rows& rows,
+                                        int64_t i) const {
+        return views(layout, rows, i, place);
     }
 
     // A row of parameters that is anyone's, and the running statistics of the local replica i.
@@ -113,16 +138,36 @@ struct Executor::Impl {
         Bound& b = bound[x.data];
         if (!b.weights.empty()) return b;
         for (int64_t i = 0; i < x.count; ++i) {
-            Weights w{views(replicas.layout(), x, i),
-                      views(replicas.buffer_layout(), replicas.buffers(), i),
-                      views(replicas.layout(), replicas.g(), i),
-                      views(replicas.carried_layout(), replicas.carried(), i)};
+            Weights w{views_of(replicas.layout(), x, i),
+                      views_of(replicas.buffer_layout(), replicas.buffers(), i),
+                      views_of(replicas.layout(), replicas.g(), i),
+                      views_of(replicas.carried_layout(), replicas.carried(), i)};
             for (torch::Tensor& parameter : w.parameters) parameter.requires_grad_(true);
             b.weights.push_back(std::move(w));
             const size_t tensors = b.weights.back().parameters.size();
             for (size_t k = 0; k < tensors; ++k) hook(b, b.weights.size() - 1, k);
         }
         return b;
+    }
+
+    // The batch as work that is put finds it: the loader's own where that is done at once.
+    std::shared_ptr<const data::Batch> hold(const data::Batch& batch) const {
+        if (!device.queues().compute) return {std::shared_ptr<const void>(), &batch};
+        auto held = std::make_shared<HeldBatch>(batch, device.card().has_value());
+        return {held, &held->batch()};
+    }
+
+    // What training the local replica i at row i of x touches.
+    std::vector<arena::Access> touched(const arena::Rows& x, int64_t i) const {
+        std::vector<arena::Access> all = {
+            arena::reads(x.only(i), replicas.layout().all()),
+            arena::writes(replicas.g().only(i), replicas.layout().all())};
+        for (const auto& [rows, layout] :
+             {std::pair(replicas.buffers(), &replicas.buffer_layout()),
+              std::pair(replicas.carried(), &replicas.carried_layout())}) {
+            if (layout->columns() > 0) all.push_back(arena::writes(rows.only(i), layout->all()));
+        }
+        return all;
     }
 
     // A first gradient is copied, where adding it to a row of zeros would pass twice over the row.
@@ -162,16 +207,38 @@ struct Executor::Impl {
         if (!batch.continues) {
             for (torch::Tensor each : weights.carried) each.zero_();
         }
-        return model.forward(weights, input_tensor(batch), true);
+        return model.forward(weights, input_tensor(batch, place), true);
+    }
+
+    /// Adds what a part of a batch came to; on a card without waiting for it, where `so_far` is
+    /// what the parts before it did.
+    void tally(const torch::Tensor& output, const torch::Tensor& loss, const data::Batch& part,
+               double terms, const Sums& sums, std::optional<OnCard>& so_far) const {
+        const double share = static_cast<double>(part.terms) / terms;
+        if (place.is_cpu()) {
+            *sums.loss += share * loss.item<double>();
+            *sums.accuracy += model.correct(output.detach(), part, 1) / terms;
+            return;
+        }
+        const torch::NoGradGuard no_grad;
+        OnCard now{loss.to(torch::kFloat64) * share, model.correct_there(output, part, 1) / terms};
+        if (so_far) now = {so_far->loss + now.loss, so_far->accuracy + now.accuracy};
+        const auto store = [](const torch::Tensor& number, double* to) {
+            torch::from_blob(to, {}, torch::kFloat64).copy_(number, /*non_blocking=*/true);
+        };
+        store(now.loss, sums.loss);
+        store(now.accuracy, sums.accuracy);
+        so_far = now;
     }
 
     /// The gradient of the mean minibatch loss into the gradient row i. `ready`: told of buckets by
     /// the last part's backward; null: nobody is.
-    Score gradient(Bound& b, const data::Batch& batch, int64_t t, int64_t i,
-                   const std::function<void(arena::Columns)>* ready) {
+    void gradient(Bound& b, const data::Batch& batch, int64_t t, int64_t i, const Ready* ready,
+                  const Sums& sums) {
         const int64_t parts = passes.parts;
         Weights weights = b.weights[static_cast<size_t>(i)];
-        Score mean{0, 0};
+        std::optional<OnCard> so_far;
+        if (place.is_cpu()) *sums.loss = *sums.accuracy = 0;
         std::fill(reached.begin(), reached.end(), false);
         for (int64_t k = 0; k < parts; ++k) {
             const data::Batch part = parts == 1 ? batch : data::part(batch, k, parts);
@@ -179,16 +246,49 @@ struct Executor::Impl {
             const double share = static_cast<double>(part.terms) / static_cast<double>(batch.terms);
             const torch::Tensor output = forward(weights, part, t, i, k);
             torch::Tensor loss = model.loss(output, part, passes.smoothing);
-            mean.loss += share * loss.item<double>();
-            mean.accuracy +=
-                model.correct(output.detach(), part, 1) / static_cast<double>(batch.terms);
+            tally(output, loss, part, static_cast<double>(batch.terms), sums, so_far);
             if (ready && k + 1 == parts) watch.start(ready);
             if (parts > 1) loss = share * loss;
             loss.backward();
             weights.gradients.clear();  // from now on they are added to
         }
         zero_unreached(b, static_cast<size_t>(i));
-        return mean;
+    }
+
+    /// Puts it on the device. Where it begins later, buckets are announced when all of it is there.
+    void put_gradient(const arena::Rows& x, const data::Batch& batch, int64_t t, int64_t i,
+                      const Ready* ready, const Sums& sums) {
+        Bound& b = bind(x);
+        const auto held = hold(batch);
+        const Ready* const inside = device.begins_later() ? nullptr : ready;
+        device.put(
+            "gradient",
+            [&] {
+                std::vector<arena::Access> all = touched(x, i);
+                all.push_back(arena::writes(sums.loss, sizeof(double)));
+                all.push_back(arena::writes(sums.accuracy, sizeof(double)));
+                return all;
+            },
+            [this, &b, held, t, i, inside, sums] { gradient(b, *held, t, i, inside, sums); });
+        arena::keep(device.queues().compute, held);
+        if (!ready || inside) return;
+        for (const arena::Columns bucket : watch.buckets()) (*ready)(bucket);
+    }
+
+    /// The gradient of the distance from the teacher into the gradient row i.
+    void distil(Bound& b, const arena::Rows& teacher, const data::Batch& batch, int64_t t,
+                int64_t i, double temperature) {
+        Weights student = b.weights[static_cast<size_t>(i)];
+        for (torch::Tensor& buffer : student.buffers) buffer = buffer.clone();
+        student.carried.clear();
+        torch::Tensor wanted;
+        {
+            const torch::NoGradGuard no_grad;
+            const Weights weights{views_of(replicas.layout(), teacher, i), student.buffers};
+            wanted = forward(weights, batch, t, i);
+        }
+        const torch::Tensor output = forward(student, batch, t, i);
+        backward(b, static_cast<size_t>(i), model.distance(output, wanted, temperature));
     }
 
     void backward(Bound& b, size_t i, const torch::Tensor& loss) {
@@ -223,7 +323,6 @@ void Executor::gradients(int64_t t, arena::Rows x, data::Loader& loader, algorit
         impl_->watch.finish();
         return;
     }
-    Impl::Bound& bound = impl_->bind(x);
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     for (int64_t i = 0; i < x.count; ++i) {
         const data::Batch* batch;
@@ -231,25 +330,25 @@ void Executor::gradients(int64_t t, arena::Rows x, data::Loader& loader, algorit
             const algorithms::TimedScope waiting(timers, algorithms::Time::data);
             batch = &loader.next();
         }
-        const Score score =
-            impl_->gradient(bound, *batch, t, i, i + 1 == x.count ? &ready : nullptr);
-        loss[i] = score.loss;
-        accuracy[i] = score.accuracy;
+        impl_->put_gradient(x, *batch, t, i, i + 1 == x.count ? &ready : nullptr,
+                            {loss + i, accuracy + i});
     }
     impl_->watch.finish();
 }
 
-Executor::Score Executor::gradient(int64_t t, arena::Rows x, int64_t i, const data::Batch& batch,
-                                   algorithms::Timers& timers) {
-    Impl::Bound& bound = impl_->bind(x);
+Executor::Scores Executor::gradient(int64_t t, arena::Rows x, int64_t i, const data::Batch& batch,
+                                    algorithms::Timers& timers) {
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
-    return impl_->gradient(bound, batch, t, i, nullptr);
+    double* const sums = impl_->turn.data();
+    impl_->put_gradient(x, batch, t, i, nullptr, {sums, sums + 1});
+    arena::finish(impl_->device.queues().compute, "the loss of a single gradient");
+    return {sums[0], sums[1]};
 }
 
 void Executor::distil(int64_t t, arena::Rows x, arena::Rows teacher, const BatchOf& batch,
                       double temperature, algorithms::Timers& timers) {
-    Impl::Bound& bound = impl_->bind(x);
-    const Model& model = impl_->model;
+    Impl& s = *impl_;
+    Impl::Bound& bound = s.bind(x);
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     for (int64_t i = 0; i < x.count; ++i) {
         const data::Batch* data;
@@ -257,24 +356,27 @@ void Executor::distil(int64_t t, arena::Rows x, arena::Rows teacher, const Batch
             const algorithms::TimedScope waiting(timers, algorithms::Time::data);
             data = &batch(i);
         }
-        Weights student = bound.weights[static_cast<size_t>(i)];
-        for (torch::Tensor& buffer : student.buffers) buffer = buffer.clone();
-        student.carried.clear();
-        torch::Tensor wanted;
-        {
-            const torch::NoGradGuard no_grad;
-            const Weights weights{views(impl_->replicas.layout(), teacher, i), student.buffers};
-            wanted = impl_->forward(weights, *data, t, i);
-        }
-        const torch::Tensor output = impl_->forward(student, *data, t, i);
-        impl_->backward(bound, static_cast<size_t>(i), model.distance(output, wanted, temperature));
+        const auto held = s.hold(*data);
+        s.device.put(
+            "distillation",
+            [&] {
+                std::vector<arena::Access> all = s.touched(x, i);
+                all.push_back(arena::reads(teacher.only(i), s.replicas.layout().all()));
+                return all;
+            },
+            [&s, &bound, teacher, held, t, i, temperature] {
+                s.distil(bound, teacher, *held, t, i, temperature);
+            });
+        arena::keep(s.device.queues().compute, held);
     }
 }
 
 Weights Executor::Impl::around(const char* weights, int64_t i) const {
     const arena::Rows row{const_cast<char*>(weights), replicas.x().type, arena::Space::host, 0, 1};
-    return {views(replicas.layout(), row, 0),
-            views(replicas.buffer_layout(), replicas.buffers(), i)};
+    Weights found{views(replicas.layout(), row, 0),
+                  views_of(replicas.buffer_layout(), replicas.buffers(), i)};
+    for (torch::Tensor& each : found.parameters) each = each.to(place);  // it may be a message
+    return found;
 }
 
 void Executor::linearise(const char* weights, int64_t i, const data::Batch& batch,
@@ -283,15 +385,15 @@ void Executor::linearise(const char* weights, int64_t i, const data::Batch& batc
     DBENCH_EXPECT(batch.count == out.samples);
     Weights around = impl_->around(weights, i);
     for (torch::Tensor& parameter : around.parameters) parameter.requires_grad_(true);
-    const torch::Tensor input = input_tensor(batch);
+    const torch::Tensor input = input_tensor(batch, impl_->place);
     const torch::Tensor one_hot =
-        torch::eye(out.outputs, torch::TensorOptions(scalar_type(out.type)));
+        torch::eye(out.outputs, torch::TensorOptions(scalar_type(out.type)).device(impl_->place));
     arena::with_type(out.type, [&]<class T>() {
         const auto tensor_at = [&](T* data, at::IntArrayRef shape) {
             return torch::from_blob(data, shape, scalar_type(out.type));
         };
         tensor_at(out.y<T>(), {out.samples, out.outputs})
-            .copy_(batch.labels ? one_hot.index({label_tensor(batch)})
+            .copy_(batch.labels ? one_hot.index({label_tensor(batch, impl_->place)})
                                 : target_tensor(batch).unsqueeze(1));
         for (int64_t s = 0; s < out.samples; ++s) {
             const torch::Tensor output =
@@ -317,7 +419,7 @@ double Executor::loss(const char* weights, int64_t i, const data::Batch& batch,
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     const torch::NoGradGuard no_grad;
     const torch::Tensor output =
-        impl_->model.forward(impl_->around(weights, i), input_tensor(batch), false);
+        impl_->model.forward(impl_->around(weights, i), input_tensor(batch, impl_->place), false);
     return impl_->model.loss(output, batch).item<double>();
 }
 
@@ -328,7 +430,7 @@ double Executor::estimate_seconds(const data::Batch& batch) {
     double best = std::numeric_limits<double>::infinity();
     for (int trial = 0; trial < 3; ++trial) {  // the first one warms up
         const base::Stopwatch watch;
-        impl_->model.forward(weights, input_tensor(batch), false);
+        impl_->model.forward(weights, input_tensor(batch, impl_->place), false).to(torch::kCPU);
         best = std::min(best, watch.seconds());
     }
     return 3 * best;  // backward costs about two forwards

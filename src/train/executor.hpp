@@ -39,18 +39,19 @@ public:
     /// Gradients of the mean minibatch loss at x in iteration t, for every local replica, into the
     /// replicas' gradient rows. Calls `ready` once for each bucket, in order, when its columns are
     /// complete on all local replicas: inside the last one's backward. Losses and accuracies go to
-    /// loss[R], accuracy[R].
+    /// loss[R], accuracy[R]. All that is put on the replicas' device, where there is one: `ready`
+    /// is called when what it launches there finds the bucket complete.
     void gradients(int64_t t, arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
                    const std::function<void(arena::Columns)>& ready, double* loss,
                    double* accuracy);
 
     /// The gradient of the local replica i alone, in its iteration t, at row i of x, on `batch`,
-    /// into its gradient row; the minibatch's loss and accuracy.
-    struct Score {
+    /// into its gradient row; the minibatch's loss and accuracy, for which the host waits.
+    struct Scores {
         double loss, accuracy;
     };
-    Score gradient(int64_t t, arena::Rows x, int64_t i, const data::Batch& batch,
-                   algorithms::Timers& timers);
+    Scores gradient(int64_t t, arena::Rows x, int64_t i, const data::Batch& batch,
+                    algorithms::Timers& timers);
 
     /// The minibatch of the local replica i; valid until the following call.
     using BatchOf = std::function<const data::Batch&(int64_t i)>;

@@ -52,7 +52,8 @@ void MeanModel::average_parameters(arena::Rows x) {
 
 Weights MeanModel::pooled(arena::Rows x) {
     average_parameters(x);
-    Weights weights{views(replicas_.layout(), parameters_.rows(), 0), {}};
+    const torch::Device place = place_of(replicas_.device());
+    Weights weights{views(replicas_.layout(), parameters_.rows(), 0, place), {}};
     if (!buffer_exchange_) return weights;
 
     const arena::Layout& layout = replicas_.buffer_layout();
@@ -78,16 +79,18 @@ Weights MeanModel::pooled(arena::Rows x) {
             store(buffers_.rows(), at + c, value);
         }
     }
-    weights.buffers = views(layout, buffers_.rows(), 0);
+    weights.buffers = views(layout, buffers_.rows(), 0, place);
     return weights;
 }
 
 Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64_t batch_size) {
     average_parameters(x);
-    Weights weights{views(replicas_.layout(), parameters_.rows(), 0), {}};
+    Device& device = replicas_.device();
+    const torch::Device place = place_of(device);
+    Weights weights{views(replicas_.layout(), parameters_.rows(), 0, place), {}};
     if (!buffer_exchange_) return weights;
     const arena::Layout& layout = replicas_.buffer_layout();
-    weights.buffers = views(layout, buffers_.rows(), 0);
+    weights.buffers = views(layout, buffers_.rows(), 0, place);
 
     // In training mode a batch moves each buffer b to (1 - m) b + m s, m the momentum, s the batch
     // statistic: from b = 0 to m s, which loses nothing however large s is.
@@ -100,8 +103,18 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
         const data::Batch& batch =
             plain.fill(train, b * batch_size, std::min(batch_size, train.size() - b * batch_size));
         std::vector<double> statistic(layout.columns());
-        for (auto& buffer : weights.buffers) buffer.fill_(0.0);
-        model_.forward(weights, input_tensor(batch), true);
+        device.put(
+            "statistics of a batch",
+            [&] {
+                return std::vector{arena::reads(parameters_.rows(), replicas_.layout().all()),
+                                   arena::writes(buffers_.rows(), layout.all())};
+            },
+            [&] {
+                const torch::NoGradGuard no_grad;
+                for (auto& buffer : weights.buffers) buffer.fill_(0.0);
+                model_.forward(weights, input_tensor(batch, place), true);
+            });
+        arena::finish(device.queues().compute, "statistics of a batch");
         for (int64_t c = 0; c < layout.columns(); ++c) {
             statistic[c] = load(buffers_.rows(), 0, c) / kNormMomentum;
         }

@@ -51,7 +51,8 @@ Metric bleu_score() {
             std::tuple_size_v<BleuCounts>,
             [](const Scored& scored, double* sums) {
                 const data::Batch& batch = scored.batch;
-                const auto found = scored.model.translate(scored.weights, input_tensor(batch));
+                const auto found = scored.model.translate(
+                    scored.weights, input_tensor(batch, scored.output.device()));
                 const int64_t* label = batch.labels;
                 for (size_t k = 0; k < found.size(); ++k) {
                     const int64_t terms = batch.row_terms[k];

@@ -20,9 +20,9 @@ void initialise(const Model& model, const arena::Layout& layout, const arena::Ro
 }  // namespace
 
 std::vector<torch::Tensor> views(const arena::Layout& layout, const arena::Rows& rows,
-                                 int64_t local) {
+                                 int64_t local, torch::Device place) {
     std::vector<torch::Tensor> out;
-    const auto options = torch::TensorOptions().dtype(scalar_type(rows.type));
+    const auto options = torch::TensorOptions().dtype(scalar_type(rows.type)).device(place);
     for (const auto& tensor : layout.tensors()) {
         out.push_back(torch::from_blob(rows.at(local, tensor.offset), tensor.shape, options));
     }
@@ -46,8 +46,10 @@ arena::Layout carried_layout_of(const Model& model) {
 }
 
 Replicas::Replicas(const Model& model, const comm::Placement& placement, int rank,
-                   arena::DType type, Init init, uint64_t seed, arena::Memory readable)
-    : layout_(layout_of(model.declaration())),
+                   arena::DType type, Init init, uint64_t seed, arena::Memory readable,
+                   Device& device)
+    : device_(device),
+      layout_(layout_of(model.declaration())),
       buffer_layout_(buffer_layout_of(model)),
       carried_layout_(carried_layout_of(model)),
       state_(type, placement.begin(rank), placement.count(rank), layout_.columns(),

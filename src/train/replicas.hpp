@@ -11,7 +11,9 @@
 
 namespace dbench::train {
 
+class Device;
 class Model;
+Device& host_device();
 
 enum class Init { same, independent, zeros };
 
@@ -19,9 +21,10 @@ class Replicas {
 public:
     /// Local replicas of `rank`, parameters initialised from the init seed: `same` gives all
     /// replicas replica 0's values, `independent` each its own draw. What other ranks may read in
-    /// place lies in `readable` memory, see StateTable.
+    /// place lies in `readable` memory, see StateTable. They train on `device`; the host draws.
     Replicas(const Model& model, const comm::Placement& placement, int rank, arena::DType type,
-             Init init, uint64_t seed, arena::Memory readable = nullptr);
+             Init init, uint64_t seed, arena::Memory readable = nullptr,
+             Device& device = host_device());
 
     const arena::Layout& layout() const { return layout_; }
     const arena::Layout& buffer_layout() const { return buffer_layout_; }
@@ -31,8 +34,10 @@ public:
     const arena::Layout& carried_layout() const { return carried_layout_; }
     arena::Rows carried() const { return carried_; }
     arena::StateTable& state() { return state_; }
+    Device& device() const { return device_; }
 
 private:
+    Device& device_;
     arena::Layout layout_, buffer_layout_, carried_layout_;
     arena::StateTable state_;
     arena::Rows buffers_, carried_;

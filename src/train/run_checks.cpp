@@ -49,6 +49,11 @@ void check_asynchronous(const comm::World& world, int64_t replicas, const RunSpe
                         " ranks for " + std::to_string(replicas) + " replicas: start 1 or " +
                         std::to_string(replicas) + ", or choose the algorithm dsgd");
     }
+    if (world.size() > 1 && world.queues().compute) {
+        throw UserError("/device: " + name +
+                        " on ranks of their own averages in the host's memory, not on a card: set "
+                        "\"cpu\", or start one rank");
+    }
     if (staged) {
         throw UserError("/graph: goes from graph to graph by the run's iterations, but with " +
                         name +

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "graphs/placement_table.hpp"
+#include "train/device.hpp"
 
 namespace dbench::train {
 namespace {
@@ -59,10 +60,10 @@ Json resolve_seed(const Json& given, const std::string& pointer) {
 }
 
 Json resolve_device(const Json& given, const std::string& pointer) {
-    if (given != "cuda") return given;
+    if (given != "cuda" || cuda_built()) return given;
     throw UserError(pointer +
-                    ": cuda is refused (this version trains on the CPU only): use \"auto\" or "
-                    "\"cpu\"");
+                    ": cuda is refused (this program was built without CUDA): build it by "
+                    "scripts/setup --cuda, or use \"auto\" or \"cpu\"");
 }
 
 /// One of the words that every algorithm takes, as it is; else a codec with all its keys.
@@ -132,9 +133,11 @@ const base::Section<RunSpec>& RunSpec::section() {
              "whether the replicas of a rank pass the model one by one, together, or as is "
              "quicker"),
          &R::stacking},
-        {Words<Device>("device",
-                       {{"auto", Device::any}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
-                       Device::any, "where replicas train", resolve_device),
+        {Words<DeviceChoice>("device",
+                             {{"auto", DeviceChoice::any},
+                              {"cpu", DeviceChoice::cpu},
+                              {"cuda", DeviceChoice::cuda}},
+                             DeviceChoice::any, "where replicas train", resolve_device),
          &R::device},
         {Parameter::duration("length", R"({"epochs": 1})", "how long the run is").greater_than(0),
          &R::length},

@@ -32,9 +32,9 @@ struct MessageSpec {
 };
 void take(const base::Json& value, MessageSpec& out);
 
-enum class Device : uint8_t { any, cpu, cuda };
 enum class Compute : uint8_t { precision, bfloat16 };
 enum class Stacking : uint8_t { off, batched, any };
+enum class DeviceChoice : uint8_t { any, cpu, cuda };
 
 struct RunSpec {
     std::string name, notes;
@@ -43,7 +43,7 @@ struct RunSpec {
     arena::DType precision;
     Compute compute;  ///< of models' passes
     Stacking stacking;
-    Device device;
+    DeviceChoice device;
     base::Duration length;
     Init init;
     double label_smoothing;

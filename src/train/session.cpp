@@ -90,7 +90,9 @@ struct Session::Impl {
             schedule = algorithms::RunSchedule(options.graph(facts), row, options.algorithm, facts);
         }
         check_passes(spec.label_smoothing, data_keys.accumulate, row, *model, *data.train, batches);
-        obstacle = stacking_obstacle(*model, *data.train, batches, data_keys.accumulate, row);
+        obstacle = options.device.queues().compute
+                       ? "on a card they pass it one by one"
+                       : stacking_obstacle(*model, *data.train, batches, data_keys.accumulate, row);
         check_stacking(spec, obstacle);
         if (spec.evaluate.carried) check_carried(*model);
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
@@ -143,9 +145,9 @@ struct Session::Impl {
     }
 
     void prepare() {
-        replicas =
-            std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision, spec.init,
-                                       spec.seed.init, stepper->exchange().readable());
+        replicas = std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision,
+                                              spec.init, spec.seed.init,
+                                              stepper->exchange().readable(), options.device);
         stepper->attach(replicas->state(), replicas->g());
         make_executor();
         evaluator = std::make_unique<Evaluator>(world, placement, *model, *replicas,
@@ -254,6 +256,7 @@ std::string Session::remark() const { return impl_->stepper->algorithm().remark(
 std::string Session::rows_on_host() const {
     std::string how = impl_->stepper->exchange().rows_on_host();
     if (asynchronous() && !how.empty()) how = "as messages (replicas do not wait for one another)";
+    if (impl_->world.queues().compute && !how.empty()) how = "as messages (they lie on cards)";
     return how;
 }
 void Session::prepare() { impl_->prepare(); }

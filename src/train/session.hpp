@@ -33,6 +33,8 @@ struct SessionOptions {
     /// Makes the spec's graph for this run; called once. Empty for algorithms that take none.
     std::function<std::shared_ptr<graphs::Schedule>(const graphs::RunFacts&)> graph;
     std::string texts = {};  ///< folder for texts that models write in evaluations
+    Device& device =
+        host_device();  ///< that outlives the session; the world computes on its queues
 };
 
 class Session {

@@ -3,12 +3,21 @@
 
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
+#include "train/device.hpp"
 #include "train/models/model.hpp"
 
 namespace dbench::train {
 
-/// Tensors over one local row, in the layout's order, no copies.
+/// Where LibTorch computes for a device.
+inline torch::Device place_of(const Device& device) {
+    if (const auto card = device.card()) {
+        return {torch::kCUDA, static_cast<torch::DeviceIndex>(*card)};
+    }
+    return torch::kCPU;
+}
+
+/// Tensors over one local row, in the layout's order, no copies; on a card, if its memory is.
 std::vector<torch::Tensor> views(const arena::Layout& layout, const arena::Rows& rows,
-                                 int64_t local);
+                                 int64_t local, torch::Device place = torch::kCPU);
 
 }  // namespace dbench::train

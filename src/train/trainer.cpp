@@ -1,5 +1,7 @@
 #include "train/trainer.hpp"
 
+#include <utility>
+
 #include "base/signals.hpp"
 #include "train/between.hpp"
 #include "train/stop_wish.hpp"
@@ -7,7 +9,6 @@
 namespace dbench::train {
 
 std::string train(const TrainerParts& p, const TrainerPlan& plan) {
-    const int64_t count = p.replicas.x().count;
     Between between(p, plan);
     p.stepper.go_on_at(plan.first);
     p.stepper.will_go_on_to(plan.iterations);
@@ -18,17 +19,15 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         if (stop.agreed(t, !base::noted_signal().empty())) return between.stopped(t);
         algorithms::IterationRecord record;
         record.epoch = between.epoch(t + 1);
-        record.loss.resize(count);
-        record.accuracy.resize(count);
         double delay = 0;
         const auto gradients = [&](const auto& ready) {
             delay = between.hold_up(t);
             p.executor.gradients(t, p.replicas.x(), p.loader, p.stepper.timers(), ready,
-                                 record.loss.data(), record.accuracy.data());
+                                 between.records().loss(), between.records().accuracy());
         };
         p.stepper.step(t, p.learning_rate.at(t), gradients, record, p.observer);
         record.times[algorithms::Time::delay] = delay;
-        between.tell(record);
+        between.records().add(std::move(record));
         between.completed(t + 1);
     }
     stop.end();

@@ -64,7 +64,7 @@ TEST_CASE("every word and form") {
     CHECK(read(R"({"compute": "bfloat16"})").compute == Compute::bfloat16);
     CHECK(read(R"({"stacking": "batched"})").stacking == Stacking::batched);
     CHECK(read(R"({"stacking": "auto"})").stacking == Stacking::any);
-    CHECK(read(R"({"device": "cpu"})").device == Device::cpu);
+    CHECK(read(R"({"device": "cpu"})").device == DeviceChoice::cpu);
     CHECK(read(R"({"init": "independent"})").init == Init::independent);
     CHECK(read(R"({"init": "zeros"})").init == Init::zeros);
     CHECK(read(R"({"reduction": "library"})").reduction == comm::Reduction::library);

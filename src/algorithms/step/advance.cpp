@@ -30,7 +30,6 @@ std::vector<IterationRecord> Stepper::advance(const Span& span) {
     for (const auto* turns = &timeline.next(); !turns->empty(); turns = &timeline.next()) {
         timers_.start();
         for (const Turn& turn : *turns) {
-            arena::finish(queue_, "snapshots that gradients are taken at");
             span.gradient(turn, snapshots, record_of(turn));
             if (turn.iteration == span.begin) {
                 probe_.gradient(g_.only(turn.replica), layout_.all(), turn.replica);

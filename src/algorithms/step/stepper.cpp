@@ -150,7 +150,6 @@ void Stepper::around(const Gradients& gradients, Step& step) {
     Algorithm& algorithm = *parts_.algorithm;
     std::vector<arena::Columns> complete;  // that wait for clipping
     algorithm.before_forward(step);
-    step.wait("parameters that gradients are taken at");
     gradients([&](arena::Columns columns) {
         probe_.gradient(g_, columns);
         for (const arena::Columns tile : layout_.tiles(columns)) {

@@ -47,8 +47,9 @@ struct StepSpec {
     uint64_t seed = 1;                              ///< of neighbours that the algorithm draws
 };
 
-/// Calls its argument for each range of columns, once, when the gradients are complete there. The
-/// host computes them: nothing else touches x or g meanwhile, but for what that argument starts.
+/// Calls its argument for each range of columns, once, when what is launched on the step's queue
+/// from then on finds the gradients complete there. What computes them reads x and writes g: behind
+/// what is on the queue, or on the host, when that has been waited for.
 using Gradients = std::function<void(const std::function<void(arena::Columns)>& ready)>;
 
 /// Iterations [begin, end) of an asynchronous algorithm in virtual time: all replicas wait for each
@@ -57,8 +58,8 @@ struct Span {
     int64_t begin, end;
     const ComputeTimes& times;
     std::function<double(int64_t t)> lr;
-    /// Writes the gradient of a turn at the snapshots' row into that of g, and its loss and
-    /// accuracy into the record of its iteration, [R] each.
+    /// Writes the gradient of a turn at the snapshots' row into that of g, as Gradients do, and its
+    /// loss and accuracy into the record of its iteration, [R] each.
     std::function<void(const Turn&, arena::Rows snapshots, IterationRecord&)> gradient;
 };
 

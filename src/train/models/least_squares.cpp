@@ -23,7 +23,7 @@ public:
 
     torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch,
                        double) const override {
-        return 0.5 * torch::mse_loss(output, target_tensor(batch));
+        return 0.5 * torch::mse_loss(output, target_tensor(batch, output.device()));
     }
 
     torch::Tensor distance(const torch::Tensor& output, const torch::Tensor& teacher,

@@ -8,9 +8,14 @@
 namespace dbench::train {
 namespace {
 
+torch::Tensor there(const torch::Tensor& tensor, torch::Device place) {
+    return place.is_cpu() ? tensor : tensor.to(place, /*non_blocking=*/true);
+}
+
 /// The arithmetic of torch's kernels needs no writing; from_blob's signature does.
-torch::Tensor view(const void* data, c10::IntArrayRef shape, torch::ScalarType type) {
-    return torch::from_blob(const_cast<void*>(data), shape, type);
+torch::Tensor view(const void* data, c10::IntArrayRef shape, torch::ScalarType type,
+                   torch::Device place) {
+    return there(torch::from_blob(const_cast<void*>(data), shape, type), place);
 }
 
 /// A row is right where fewer than `top` logits go before its label's: earlier ones that are as
@@ -51,7 +56,8 @@ int Declaration::carry(CarriedInfo info) {
 
 torch::Tensor Model::loss(const torch::Tensor& output, const data::Batch& batch,
                           double smoothing) const {
-    return at::cross_entropy_loss(output, label_tensor(batch), {}, at::Reduction::Mean,
+    return at::cross_entropy_loss(output, label_tensor(batch, output.device()), {},
+                                  at::Reduction::Mean,
                                   /*ignore_index=*/-100, smoothing);
 }
 
@@ -71,27 +77,44 @@ double Model::correct(const torch::Tensor& output, const data::Batch& batch, int
                                    : count_correct<float>(logits, batch.labels, top));
 }
 
+torch::Tensor Model::correct_there(const torch::Tensor& output, const data::Batch& batch,
+                                   int64_t top) const {
+    const torch::Tensor logits = output.detach();
+    const auto number = logits.options().dtype(torch::kFloat64);
+    if (batch.labels == nullptr) {
+        return torch::full({}, std::numeric_limits<double>::quiet_NaN(), number);
+    }
+    const torch::Tensor labels = label_tensor(batch, logits.device()).unsqueeze(1);
+    const torch::Tensor classes = torch::arange(logits.size(1), labels.options()).unsqueeze(0);
+    const torch::Tensor own = logits.gather(1, labels);
+    // Those that go before the label's, as count_correct says.
+    const torch::Tensor before = torch::where(classes < labels, logits.lt(own).logical_not(),
+                                              (classes > labels) & logits.le(own).logical_not());
+    return ((before.sum(1) < top) & own.eq(own).squeeze(1)).sum().to(torch::kFloat64);
+}
+
 std::vector<std::vector<int64_t>> Model::translate(const Weights&, const torch::Tensor&) const {
     DBENCH_EXPECT(false);
     return {};
 }
 
-torch::Tensor input_tensor(const data::Batch& batch) {
+torch::Tensor input_tensor(const data::Batch& batch, torch::Device place) {
     const auto type = batch.tokens ? torch::kInt64 : scalar_type(batch.type);
     if (batch.order == data::Order::contiguous || batch.shape.size() != 4) {
-        return view(batch.inputs, batch.shape, type);
+        return view(batch.inputs, batch.shape, type, place);
     }
     const int64_t channels = batch.shape[1], height = batch.shape[2], width = batch.shape[3];
-    return torch::from_blob(batch.inputs, batch.shape,
-                            {height * width * channels, 1, width * channels, channels}, type);
+    return there(torch::from_blob(batch.inputs, batch.shape,
+                                  {height * width * channels, 1, width * channels, channels}, type),
+                 place);
 }
 
-torch::Tensor label_tensor(const data::Batch& batch) {
-    return view(batch.labels, {batch.terms}, torch::kInt64);
+torch::Tensor label_tensor(const data::Batch& batch, torch::Device place) {
+    return view(batch.labels, {batch.terms}, torch::kInt64, place);
 }
 
-torch::Tensor target_tensor(const data::Batch& batch) {
-    return view(batch.targets, {batch.count}, scalar_type(batch.type));
+torch::Tensor target_tensor(const data::Batch& batch, torch::Device place) {
+    return view(batch.targets, {batch.count}, scalar_type(batch.type), place);
 }
 
 torch::ScalarType scalar_type(arena::DType type) {

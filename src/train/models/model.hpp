@@ -78,6 +78,9 @@ public:
     /// for real targets.
     virtual double correct(const torch::Tensor& output, const data::Batch& batch,
                            int64_t top) const;
+    /// The same as a float64 tensor without dimensions where the output is; waits for no card.
+    torch::Tensor correct_there(const torch::Tensor& output, const data::Batch& batch,
+                                int64_t top) const;
     /// The most likely token, one after another, for each source of tokens (B, 2, T), up to
     /// kEndToken or, where that does not come, twice the source and ten; only of models for pairs
     /// of sentences.
@@ -91,12 +94,13 @@ protected:
     Declaration declaration_;
 };
 
-/// A batch's inputs as a tensor over its memory (no copy), logical shape.
-torch::Tensor input_tensor(const data::Batch& batch);
-/// A batch's labels as a tensor over its memory, [count].
-torch::Tensor label_tensor(const data::Batch& batch);
-/// A batch's real targets as a tensor over its memory, [count].
-torch::Tensor target_tensor(const data::Batch& batch);
+/// A batch's inputs as a tensor over its memory (no copy), logical shape. On a card a copy, which
+/// is there before what this thread does there next: from pinned memory it may be made later.
+torch::Tensor input_tensor(const data::Batch& batch, torch::Device place = torch::kCPU);
+/// A batch's labels, the same way, [terms].
+torch::Tensor label_tensor(const data::Batch& batch, torch::Device place = torch::kCPU);
+/// A batch's real targets, the same way, [count].
+torch::Tensor target_tensor(const data::Batch& batch, torch::Device place = torch::kCPU);
 torch::ScalarType scalar_type(arena::DType type);
 
 struct ModelContext {

@@ -170,8 +170,8 @@ private:
 
 /// Sines and cosines of positions first, first + 1, ... (T, width): element 2 k of position p is
 /// sin(p / 10000^(2 k / width)), element 2 k + 1 its cosine.
-torch::Tensor positions(int64_t first, int64_t count, int64_t width) {
-    const auto real = torch::TensorOptions(torch::kFloat64);
+torch::Tensor positions(int64_t first, int64_t count, int64_t width, torch::Device device) {
+    const auto real = torch::TensorOptions(torch::kFloat64).device(device);
     const torch::Tensor place = torch::arange(first, first + count, real).unsqueeze(1);
     const torch::Tensor step = torch::arange(0, width, 2, real) / static_cast<double>(width);
     const torch::Tensor angle = place * torch::exp(step * -std::log(10000.0));
@@ -213,17 +213,19 @@ public:
     std::vector<std::vector<int64_t>> translate(const Weights& w,
                                                 const torch::Tensor& tokens) const override {
         Source source = encode(w, tokens.select(1, 0), false);
-        const torch::Tensor most = (tokens.select(1, 0) != data::kPadToken).sum(1) * 2 + 10;
+        const torch::Tensor most =
+            ((tokens.select(1, 0) != data::kPadToken).sum(1) * 2 + 10).to(torch::kCPU);
         const auto limit = most.accessor<int64_t, 1>();
-        torch::Tensor next = torch::full({tokens.size(0), 1}, data::kBeginToken, torch::kInt64);
+        torch::Tensor next = torch::full({tokens.size(0), 1}, data::kBeginToken, tokens.options());
         std::vector<std::vector<int64_t>> out(static_cast<size_t>(tokens.size(0)));
         std::vector<bool> ended(out.size());
         for (int64_t t = 0; !std::ranges::all_of(ended, std::identity()); ++t) {
             const torch::Tensor y = decode(w, next, t, source, false);
             next = logits(w, y.squeeze(1)).argmax(1, /*keepdim=*/true);
+            const torch::Tensor said = next.to(torch::kCPU);
             for (size_t k = 0; k < out.size(); ++k) {
                 const auto row = static_cast<int64_t>(k);
-                const auto token = next[row].item<int64_t>();
+                const auto token = said[row].item<int64_t>();
                 ended[k] = ended[k] || token == data::kEndToken || t == limit[row];
                 if (!ended[k]) out[k].push_back(token);
             }
@@ -240,7 +242,8 @@ private:
     torch::Tensor embed(const Weights& w, const torch::Tensor& tokens, int64_t first,
                         bool training) const {
         const torch::Tensor x = embedding_(w, tokens);
-        const torch::Tensor place = positions(first, tokens.size(1), options_.width).to(x.dtype());
+        const torch::Tensor place =
+            positions(first, tokens.size(1), options_.width, x.device()).to(x.dtype());
         return dropout_(x * std::sqrt(static_cast<double>(options_.width)) + place, training);
     }
 

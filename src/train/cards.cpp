@@ -1,0 +1,167 @@
+#include "train/cards.hpp"
+
+#include "base/error.hpp"
+
+#if DBENCH_CUDA
+#include <ATen/Context.h>
+#include <c10/core/AutogradState.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+
+#include "arena/cuda/device.hpp"
+#include "base/text.hpp"
+#endif
+
+namespace dbench::train {
+
+#if DBENCH_CUDA
+namespace {
+
+std::string version_text(int number) {
+    return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+std::string card_name(int number) {
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) return "unknown";
+    return properties.name;
+}
+
+/// Autograd's own threads stay out of it: hooks run on the thread that calls backward.
+class OneThread {
+public:
+    OneThread() : before_(c10::AutogradState::get_tls_state().get_multithreading_enabled()) {
+        c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
+    }
+    ~OneThread() { c10::AutogradState::get_tls_state().set_multithreading_enabled(before_); }
+    OneThread(const OneThread&) = delete;
+    OneThread& operator=(const OneThread&) = delete;
+
+private:
+    bool before_;
+};
+
+class Card : public Device {
+public:
+    explicit Card(int number)
+        : number_(number),
+          device_(number),
+          queues_(device_.queues()),
+          stream_(
+              c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(device_.compute_stream()),
+                                               static_cast<c10::DeviceIndex>(number))) {
+        c10::cuda::set_device(static_cast<c10::DeviceIndex>(number));
+        c10::cuda::setCurrentCUDAStream(stream_);
+        at::globalContext().setBenchmarkCuDNN(true);
+        at::globalContext().setAllowTF32CuDNN(false);
+        at::globalContext().setAllowTF32CuBLAS(false);
+    }
+    ~Card() override {
+        c10::cuda::setCurrentCUDAStream(
+            c10::cuda::getDefaultCUDAStream(static_cast<c10::DeviceIndex>(number_)));
+        c10::cuda::CUDACachingAllocator::emptyCache();
+    }
+
+    std::string name() const override {
+        return "cuda:" + std::to_string(number_) + " " + device_.name();
+    }
+    arena::Queues queues() const override { return queues_; }
+    arena::Memory memory() const override { return device_.memory(); }
+    arena::Memory values_memory() const override { return device_.pinned_memory(); }
+    std::optional<int> card() const override { return number_; }
+    std::optional<Room> room() const override {
+        size_t free = 0, all = 0;
+        if (cudaMemGetInfo(&free, &all) != cudaSuccess) return std::nullopt;
+        return Room{static_cast<int64_t>(all), static_cast<int64_t>(free)};
+    }
+
+private:
+    // Before the launch returns: what is launched inside comes behind what was done before it.
+    void launch(const char* name, std::vector<arena::Access> accesses,
+                std::function<void()> work) override {
+        queues_.compute->launch({name, std::move(accesses), 1, nullptr, [&](void*) {
+                                     const c10::cuda::CUDAStreamGuard guard(stream_);
+                                     const OneThread thread;
+                                     work();
+                                 }});
+    }
+
+    int number_;
+    mutable arena::CudaDevice device_;
+    arena::Queues queues_;
+    c10::cuda::CUDAStream stream_;
+};
+
+}  // namespace
+
+bool cuda_built() { return true; }
+
+int card_count() { return arena::CudaDevice::count(); }
+
+std::string card_identity(int number) {
+    char bus[32] = "";
+    cudaDeviceProp properties{};
+    cudaDeviceGetPCIBusId(bus, sizeof bus, number);
+    if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) return bus;
+    // Parts of one card have a bus in common, and identifiers of their own.
+    return bus + std::string(properties.uuid.bytes, sizeof properties.uuid.bytes);
+}
+
+std::unique_ptr<Device> make_card(int number) { return std::make_unique<Card>(number); }
+
+std::string cuda_status() {
+    int runtime = 0;
+    cudaRuntimeGetVersion(&runtime);
+    const std::string built = "built (CUDA " + version_text(runtime) + ")";
+    const int count = card_count();
+    if (count == 0) return built + ", no device";
+    return built + ", " + std::to_string(count) + (count == 1 ? " device: " : " devices: ") +
+           card_name(0);
+}
+
+std::vector<std::pair<std::string, std::string>> card_facts() {
+    std::vector<std::pair<std::string, std::string>> facts;
+    int driver = 0;
+    cudaDriverGetVersion(&driver);
+    facts.emplace_back("CUDA driver", driver == 0 ? "none" : "for CUDA " + version_text(driver));
+    const int count = card_count();
+    std::string apart;
+    for (int k = 0; k < count; ++k) {
+        cudaDeviceProp properties{};
+        if (cudaGetDeviceProperties(&properties, k) != cudaSuccess) continue;
+        int managed = 0;
+        cudaDeviceGetAttribute(&managed, cudaDevAttrConcurrentManagedAccess, k);
+        facts.emplace_back("  card " + std::to_string(k),
+                           std::string(properties.name) + ", " +
+                               base::bytes_text(static_cast<double>(properties.totalGlobalMem)) +
+                               ", compute capability " + std::to_string(properties.major) + "." +
+                               std::to_string(properties.minor) +
+                               (managed ? "" : ", no concurrent managed access: cannot train"));
+        for (int other = 0; other < count; ++other) {
+            int reaches = 0;
+            if (other == k) continue;
+            cudaDeviceCanAccessPeer(&reaches, k, other);
+            if (!reaches) apart += " " + std::to_string(k) + "-" + std::to_string(other);
+        }
+    }
+    if (count > 1) {
+        facts.emplace_back("  peer access",
+                           apart.empty() ? "between all cards" : "not between" + apart);
+    }
+    return facts;
+}
+#else
+bool cuda_built() { return false; }
+int card_count() { return 0; }
+std::string card_identity(int) { return ""; }
+std::unique_ptr<Device> make_card(int) {
+    throw base::UserError("a card cannot be had: this program was built without CUDA");
+}
+std::string cuda_status() { return "not built"; }
+std::vector<std::pair<std::string, std::string>> card_facts() { return {}; }
+#endif
+
+}  // namespace dbench::train

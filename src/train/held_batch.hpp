@@ -1,0 +1,27 @@
+#pragma once
+// A minibatch that outlives the loader's: for work that begins, or is copied to a card, after the
+// loader has gone on.
+
+#include <torch/torch.h>
+
+#include <vector>
+
+#include "data/loader.hpp"
+
+namespace dbench::train {
+
+class HeldBatch {
+public:
+    /// Copies it; into pinned memory, from which a card reads without the host.
+    HeldBatch(const data::Batch& batch, bool pinned);
+
+    const data::Batch& batch() const { return batch_; }
+
+private:
+    void* copy(const void* from, int64_t bytes, bool pinned);
+
+    data::Batch batch_;
+    std::vector<torch::Tensor> memory_;
+};
+
+}  // namespace dbench::train

@@ -1,0 +1,78 @@
+// Which card a rank has, and what is counted on cards without the host.
+
+#include <cmath>
+#include <limits>
+
+#include "catch.hpp"
+#include "comm/launcher.hpp"
+#include "train/cards.hpp"
+#include "train/held_batch.hpp"
+#include "train/model_fixture.hpp"
+
+namespace dbench::train {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("ranks have a card each, or none has one") {
+    CHECK(refusal_of({{"", "a 1", 0}, {"", "a 2", 1}, {"", "b 1", 0}}).empty());
+    CHECK_THAT(refusal_of({{"", "a 1", 0}, {"", "b 1", 0}, {"", "a 1", 0}}),
+               ContainsSubstring("ranks 0 and 2 would have the same card") &&
+                   ContainsSubstring("several replicas a rank"));
+    CHECK(refusal_of({{"", "a 1", 0}, {"none here", "", 0}, {"nor here", "", 0}}) == "none here");
+}
+
+TEST_CASE("the host serves where no card is wanted or found") {
+    comm::World world{comm::alone()};
+    CHECK(make_device(DeviceChoice::cpu, world)->name() == "cpu");
+    if (card_count() > 0) return;
+    const auto any = make_device(DeviceChoice::any, world);
+    CHECK(any->name() == "cpu");
+    CHECK_FALSE(any->queues().compute);
+    CHECK_FALSE(any->room());
+    CHECK_THROWS_WITH(make_device(DeviceChoice::cuda, world),
+                      ContainsSubstring("/device: cuda is refused"));
+}
+
+TEST_CASE("right answers are counted where the outputs are as on the host") {
+    const ModelContext context{{4}, 7};
+    const auto model = make_model(R"({"type": "softmax_regression"})", context);
+    RandomBatch random(40, context, data::Order::contiguous, torch::kFloat32, 3);
+    // Few values, so that many are equal; and numbers that are none.
+    torch::Tensor logits = torch::randint(-2, 3, {40, 7}, torch::kFloat32);
+    logits[3][2] = std::numeric_limits<float>::quiet_NaN();
+    logits[5] = std::numeric_limits<float>::quiet_NaN();
+    for (const int64_t top : {1, 3, 7}) {
+        CHECK(model->correct_there(logits, random.batch, top).item<double>() ==
+              model->correct(logits, random.batch, top));
+    }
+    data::Batch real = random.batch;
+    real.labels = nullptr;
+    CHECK(std::isnan(model->correct_there(logits, real, 1).item<double>()));
+}
+
+TEST_CASE("a held batch is the batch, in memory of its own") {
+    for (const bool tokens : {false, true}) {
+        const ModelContext context{tokens ? std::vector<int64_t>{6} : std::vector<int64_t>{3, 4, 4},
+                                   9, tokens};
+        RandomBatch random(5, context,
+                           tokens ? data::Order::contiguous : data::Order::channels_last,
+                           torch::kFloat64, 1);
+        const HeldBatch held(random.batch, false);
+        const torch::Tensor inputs = random.inputs.clone(), labels = random.labels.clone();
+        random.stored.zero_();
+        random.labels.zero_();
+        CHECK(torch::equal(input_tensor(held.batch()), inputs));
+        CHECK(torch::equal(label_tensor(held.batch()), labels));
+    }
+    const ModelContext real{{3}, 0};
+    RandomBatch random(5, real, data::Order::contiguous, torch::kFloat32, 1);
+    const HeldBatch held(random.batch, false);
+    const torch::Tensor targets = random.targets.clone();
+    random.targets.zero_();
+    CHECK(torch::equal(target_tensor(held.batch()), targets));
+    CHECK_FALSE(held.batch().labels);
+}
+
+}  // namespace
+}  // namespace dbench::train

@@ -1,0 +1,333 @@
+// Runs whose LibTorch work and kernels are launched on a device's queues: what they record,
+// evaluate and save is the host's to the bit, in every order that the queues and waits allow, and
+// each wait of the trainer is needed. DBENCH_DEVICE_SEEDS says how many orders are tried (2).
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "algorithms/optimizers/optimizer_spec.hpp"
+#include "arena/emulated_device.hpp"
+#include "base/error.hpp"
+#include "catch.hpp"
+#include "comm/ranks.hpp"
+#include "train/device.hpp"
+#include "train/models/names.hpp"
+#include "train/session.hpp"
+
+namespace dbench::train {
+namespace {
+
+namespace fs = std::filesystem;
+using arena::EmulatedDevice;
+using base::Json;
+using Pace = EmulatedDevice::Pace;
+
+/// A spec as the program would resolve it.
+struct Resolved {
+    Json spec, algorithm, graph;
+    RunSpec run;
+};
+
+Resolved resolve(const Json& given) {
+    const auto& own = RunSpec::section().parameters();
+    Json plain = {{"name", "device"}};
+    for (const auto& p : own) {
+        if (given.contains(p.name)) plain[p.name] = given.at(p.name);
+    }
+    Resolved r;
+    r.spec = base::resolve_object(plain, "", own);
+    r.run = RunSpec::section().read(r.spec);
+    r.spec["model"] = base::resolve_member(given.at("model"), "/model", "model", model_entries());
+    r.spec["data"] = data::resolve_data(given.at("data"), "/data");
+    r.algorithm = algorithms::resolve_algorithm(given.at("algorithm"));
+    r.spec["optimizer"] = algorithms::resolve_optimizer(given.at("optimizer"), "/optimizer");
+    r.spec["schedule"] = algorithms::resolve_schedule("constant", "/schedule");
+    r.graph = graphs::resolve_graph(given.value("graph", Json("ring")), "/graph");
+    return r;
+}
+
+std::string bits(const std::vector<double>& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
+}
+
+/// What an observer is told, in order.
+class Told final : public algorithms::Observer {
+public:
+    std::vector<std::string> all;
+
+    void iteration(const algorithms::IterationRecord& r) override {
+        all.push_back("iteration " + std::to_string(r.iteration) + bits(r.loss) + bits(r.accuracy) +
+                      bits(r.norm) + bits(r.update_norm) + bits(r.gradient_norm) +
+                      bits(r.variance));
+    }
+    void evaluation(const algorithms::EvaluationRecord& r) override {
+        all.push_back("evaluation " + std::to_string(r.iteration) + bits(r.test.local_loss) +
+                      bits(r.test.local_accuracy) + bits({r.test.mean_loss, r.test.mean_accuracy}));
+    }
+    void event(int64_t iteration, const std::string& kind, const std::string& text) override {
+        all.push_back(kind + " " + std::to_string(iteration) + text);
+    }
+};
+
+class Emulated final : public Device {
+public:
+    explicit Emulated(const arena::Queues& queues) : queues_(queues) {}
+    std::string name() const override { return "emulated"; }
+    arena::Queues queues() const override { return queues_; }
+
+private:
+    arena::Queues queues_;
+};
+
+/// A folder of its own, removed at the end.
+class Folder {
+public:
+    Folder() {
+        static int made = 0;
+        path_ = fs::temp_directory_path() /
+                ("dbench-device-" + std::to_string(getpid()) + "-" + std::to_string(made++));
+        fs::create_directories(path_);
+    }
+    ~Folder() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    fs::path path() const { return path_; }
+
+private:
+    fs::path path_;
+};
+
+std::string contents(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Trains this rank's replicas, from the newest checkpoint in `folder` on if there is one; what was
+/// told, then what was saved.
+std::vector<std::string> train(comm::World& world, const Json& given, const fs::path& folder) {
+    const Resolved r = resolve(given);
+    const comm::Placement placement{r.run.replicas, world.size()};
+    Emulated queues(world.queues());
+    SessionOptions options{r.run, r.spec, r.algorithm, nullptr, {}, queues};
+    options.graph = [&](const graphs::RunFacts& run) {
+        return graphs::make_graph(
+            r.graph, {static_cast<int>(placement.replicas), r.run.seed.graph, run}, "/graph");
+    };
+    Session session(world, placement, options);
+    session.connect();
+    session.prepare();
+    Checkpoints checkpoints(world, placement, folder.string(), 3);
+    if (fs::exists(folder)) {
+        if (const auto head = checkpoints.newest()) session.resume(checkpoints, *head);
+    }
+    Told told;
+    session.train(told, checkpoints, base::Stopwatch());
+    for (int64_t t = 1; t < session.plan().iterations; ++t) {
+        told.all.push_back(contents(folder / std::to_string(t) /
+                                    ("part-" + std::to_string(world.rank()) + ".bin")));
+    }
+    return told.all;
+}
+
+/// What a run comes to: by rank, what was told and saved.
+struct Played {
+    std::vector<std::vector<std::string>> outcome;
+    std::set<std::string> reasons, conflicts;
+};
+
+/// Trains on `ranks` threads, each with a device of its own, or with none where `pace` is null.
+Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed, const fs::path& folder,
+            const std::string& forgotten = "") {
+    use_threads();
+    Played played;
+    played.outcome.resize(static_cast<size_t>(ranks));
+    std::vector<std::unique_ptr<EmulatedDevice>> devices;
+    for (int rank = 0; pace && rank < ranks; ++rank) {
+        devices.push_back(std::make_unique<EmulatedDevice>(
+            seed * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank), -1, *pace));
+        devices.back()->forget(forgotten);
+    }
+    const auto problems = comm::tests::play(
+        ranks,
+        [&](comm::World& world) {
+            played.outcome[static_cast<size_t>(world.rank())] = train(world, spec, folder);
+            return "";
+        },
+        [&](comm::Membership& member) {
+            if (!pace) return;
+            EmulatedDevice& device = *devices[static_cast<size_t>(member.rank)];
+            member.queues = {device.add_queue(), device.add_queue()};
+        });
+    for (const std::string& problem : problems) {
+        if (!problem.empty()) played.conflicts.insert(problem);
+    }
+    for (const auto& device : devices) {
+        played.reasons.insert(device->reasons().begin(), device->reasons().end());
+        played.conflicts.insert(device->conflicts().begin(), device->conflicts().end());
+    }
+    return played;
+}
+
+Json spec_of(const char* changes) {
+    Json spec = Json::parse(R"({
+        "replicas": 3, "length": {"iterations": 6},
+        "model": {"type": "mlp", "hidden": [6]},
+        "data": {"type": "shapes", "train": 48, "test": 12, "batch_size": 4},
+        "algorithm": "dsgd", "optimizer": {"type": "sgd", "lr": 0.05, "momentum": 0.9},
+        "evaluate": {"every": {"iterations": 3}, "batch_size": 6, "replicas": 2},
+        "checkpoint": {"every": {"iterations": 2}, "keep": 3},
+        "profile": {"norms": false, "variance": {"kind": "off"}}})");
+    spec.merge_patch(Json::parse(changes));
+    return spec;
+}
+
+/// A text of which bytes are predicted.
+std::string text_file(const Folder& folder) {
+    const fs::path path = folder.path() / "text";
+    std::ofstream file(path, std::ios::binary);
+    for (int k = 0; k < 900; ++k) file << static_cast<char>('a' + (k * k + k / 7) % 23);
+    return path.string();
+}
+
+struct Case {
+    std::string title;
+    Json spec;
+    int ranks = 1;
+};
+
+std::vector<Case> cases(const Folder& files) {
+    Json text = spec_of(R"({"model": {"type": "lstm", "hidden": 6, "layers": 2, "dropout": 0.3},
+        "optimizer": {"type": "adam", "lr": 0.01, "momentum": null}})");
+    text["data"] = {{"type", "text"},
+                    {"path", text_file(files)},
+                    {"sequence", 5},
+                    {"batch_size", 2},
+                    {"partition", "stream"}};
+    text["optimizer"].erase("momentum");
+    return {
+        {"an mlp, in parts, clipped",
+         spec_of(R"({"data": {"accumulate": 2}, "optimizer": {"clip_norm": 0.5}})")},
+        {"BatchNorm, estimated anew",
+         spec_of(R"({"model": {"type": "cnn", "hidden": null, "width": 2},
+                     "evaluate": {"batchnorm": "recalibrate"},
+                     "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}})")},
+        {"dropout and carried state", text},
+        {"profiled", spec_of(R"({"profile": {"norms": true, "variance": {"kind": "exact"}},
+                                 "optimizer": {"momentum": 0}, "algorithm": "gradient_tracking"})")},
+        {"distillation", spec_of(R"({"algorithm": {"type": "feddkd", "period": 2}})")},
+        {"linearised", spec_of(R"({"algorithm": {"type": "ntk_dfl"}, "model": {"hidden": [3]},
+                                   "optimizer": {"momentum": 0}})")},
+        {"asynchronous", spec_of(R"({"algorithm": "ad_psgd"})")},
+        {"two ranks",
+         spec_of(R"({"init": "zeros", "model": {"type": "softmax_regression", "hidden": null}})"),
+         2},
+    };
+}
+
+uint64_t seeds() {
+    const char* const wanted = std::getenv("DBENCH_DEVICE_SEEDS");
+    return wanted ? std::stoull(wanted) : 2;
+}
+
+TEST_CASE("on queues a run records, evaluates and saves what it does on the host") {
+    const Folder files;
+    for (const Case& what : cases(files)) {
+        INFO(what.title);
+        const Folder folder;
+        const Played host = play(what.spec, what.ranks, nullptr, 0, folder.path() / "host");
+        REQUIRE(host.conflicts == std::set<std::string>());
+        REQUIRE(host.outcome[0].size() > 10);
+        for (uint64_t seed = 0; seed < seeds(); ++seed) {
+            INFO("order " << seed);
+            const Pace pace = seed % 2 == 0 ? Pace::late : Pace::random;
+            const Played device =
+                play(what.spec, what.ranks, &pace, seed, folder.path() / std::to_string(seed));
+            CHECK(device.conflicts == std::set<std::string>());
+            const bool same = device.outcome == host.outcome;
+            CHECK(same);
+        }
+    }
+}
+
+TEST_CASE("a run goes on to the bit where another device has saved it") {
+    const Folder folder;
+    const Json spec = spec_of(R"({"model": {"type": "cnn", "hidden": null, "width": 2}})");
+    const Pace pace = Pace::random;
+    for (const bool begins_on_host : {true, false}) {
+        const fs::path saved = folder.path() / (begins_on_host ? "host" : "device");
+        const auto run = [&](bool on_host) {
+            return play(spec, 1, on_host ? nullptr : &pace, 1, saved);
+        };
+        const Played whole = run(begins_on_host), rest = run(!begins_on_host);
+        REQUIRE(whole.conflicts == std::set<std::string>());
+        REQUIRE(rest.conflicts == std::set<std::string>());
+        // From iteration 4 on: two iterations and the last evaluation, then what is saved.
+        const auto& all = whole.outcome[0];
+        const auto& end = rest.outcome[0];
+        const size_t states = 5, tail = 3;
+        REQUIRE(end.size() == states + tail);
+        for (size_t k = 0; k < states + tail; ++k) {
+            const bool same = end[k] == all[all.size() - states - tail + k];
+            CHECK(same);
+        }
+    }
+}
+
+/// Whether a run without a wait goes wrong: it conflicts, says something else, or crashes, since
+/// memory goes that a launch is yet to touch. So it has a process of its own.
+bool goes_wrong(const Case& what, const Played& whole, const std::string& without) {
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        for (const int crash : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE}) std::signal(crash, SIG_DFL);
+        if (!std::freopen("/dev/null", "w", stderr)) _exit(2);
+        const Pace pace = Pace::late;
+        bool right = false;
+        {
+            const Folder folder;
+            const Played played =
+                play(what.spec, what.ranks, &pace, 1, folder.path() / "run", without);
+            right = played.conflicts.empty() && played.outcome == whole.outcome;
+        }
+        _exit(right ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(child > 0);
+    REQUIRE(waitpid(child, &status, 0) == child);
+    return status != 0;
+}
+
+TEST_CASE("each wait of the trainer is needed") {
+    const std::set<std::string> waits = {"losses that are recorded",
+                                         "state that is evaluated or saved",
+                                         "the loss of a single gradient", "statistics of a batch"};
+    const Folder files;
+    const Pace pace = Pace::late;
+    std::set<std::string> met, needed;
+    for (const Case& what : cases(files)) {
+        if (what.ranks > 1 || what.title == "profiled") continue;  // they wait for more than this
+        const Folder folder;
+        const Played whole = play(what.spec, 1, &pace, 1, folder.path() / "run");
+        for (const std::string& why : whole.reasons) {
+            if (!waits.contains(why)) continue;
+            met.insert(why);
+            if (!needed.contains(why) && goes_wrong(what, whole, why)) needed.insert(why);
+        }
+    }
+    CHECK(met == waits);
+    CHECK(needed == waits);
+}
+
+}  // namespace
+}  // namespace dbench::train

@@ -5,6 +5,7 @@
 #include "algorithms/optimizers/optimizer_spec.hpp"
 #include "base/error.hpp"
 #include "train/asynchronous_trainer.hpp"
+#include "train/device.hpp"
 #include "train/models/autocast.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"

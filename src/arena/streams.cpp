@@ -36,6 +36,8 @@ void keep_for_good(std::vector<std::shared_ptr<const void>> memory) {
     for (auto& each : memory) kept->push_back(std::move(each));
 }
 
+size_t hash_of(std::string_view bytes) { return std::hash<std::string_view>()(bytes); }
+
 /// Whether both are the same object's.
 bool same_owner(const std::weak_ptr<const void>& a, const std::shared_ptr<const void>& b) {
     return !a.owner_before(b) && !b.owner_before(a);
@@ -109,26 +111,16 @@ public:
     const void* place(const std::shared_ptr<const void>& owner, const void* data,
                       int64_t bytes) override {
         const std::string_view text(static_cast<const char*>(data), static_cast<size_t>(bytes));
-        const size_t hash = std::hash<std::string_view>()(text);
         const std::lock_guard lock(device_.mutex_);
-        const auto [begin, end] = device_.copies_.equal_range(hash);
-        const auto found =
-            std::find_if(begin, end, [&](const auto& entry) { return entry.second.bytes == text; });
-        if (found != end) {
-            StreamDevice::Copy& copy = found->second;
-            copy.used = true;
-            copy.own(owner);
-            wait_for(copy.made);
-            return copy.memory;
+        StreamDevice::Copy* copy = device_.known(owner, text);
+        if (!copy) {
+            copy = device_.alike(text);
+            if (!copy) copy = make_copy(text);
+            device_.own(*copy, owner, text);
         }
-        if (device_.copies_.size() >= device_.look_at_) device_.retire_unowned();
-        device_.free_retired();
-        void* const memory = streams_.copy(data, bytes, stream_);
-        ++device_.copies_made_;
-        given_ = true;
-        device_.copies_.emplace(
-            hash, StreamDevice::Copy{std::string(text), memory, mark_locked(), {owner}});
-        return memory;
+        copy->used = true;
+        wait_for(copy->made);
+        return copy->memory;
     }
 
     // The rest with the device's mutex held.
@@ -160,6 +152,16 @@ private:
         int64_t until;  // mark
         std::shared_ptr<const void> memory;
     };
+
+    StreamDevice::Copy* make_copy(std::string_view bytes) {
+        if (device_.copies_.size() >= device_.look_at_) device_.retire_unowned();
+        device_.free_retired();
+        void* const memory = streams_.copy(bytes.data(), std::ssize(bytes), stream_);
+        ++device_.copies_made_;
+        given_ = true;
+        StreamDevice::Copy copy{std::string(bytes), memory, mark_locked(), {}};
+        return &device_.copies_.emplace(hash_of(bytes), std::move(copy))->second;
+    }
 
     Event mark() {
         const std::lock_guard lock(device_.mutex_);
@@ -246,6 +248,29 @@ StreamQueue* StreamDevice::find(int queue) const { return queues_[static_cast<si
 bool StreamDevice::passed(Event event) {
     StreamQueue* const queue = find(event.queue);
     return !queue || queue->has_passed(event.launches);
+}
+
+StreamDevice::Copy* StreamDevice::known(const std::shared_ptr<const void>& owner,
+                                        std::string_view bytes) const {
+    const auto entry = known_.find(bytes.data());
+    if (entry == known_.end() || entry->second.bytes != bytes.size()) return nullptr;
+    return same_owner(entry->second.owner, owner) ? entry->second.copy : nullptr;
+}
+
+StreamDevice::Copy* StreamDevice::alike(std::string_view bytes) {
+    const auto [begin, end] = copies_.equal_range(hash_of(bytes));
+    const auto found =
+        std::find_if(begin, end, [&](const auto& entry) { return entry.second.bytes == bytes; });
+    return found == end ? nullptr : &found->second;
+}
+
+void StreamDevice::own(Copy& copy, const std::shared_ptr<const void>& owner,
+                       std::string_view bytes) {
+    constexpr size_t kLong = 1024;  // what takes longer to look at than to look up
+    copy.own(owner);
+    if (bytes.size() < kLong) return;
+    std::erase_if(known_, [](const auto& entry) { return entry.second.owner.expired(); });
+    known_[bytes.data()] = {owner, bytes.size(), &copy};
 }
 
 /// Those that nobody owns, nor has asked for since the last time.

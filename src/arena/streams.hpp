@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -46,7 +47,7 @@ class StreamQueue;
 /// are in use as the host is ahead of the device.
 ///
 /// Copies are found by what they hold, so that plans which are made anew in each step, but say the
-/// same, are copied once.
+/// same, are copied once; long ones first by where they are.
 class StreamDevice {
 public:
     /// Both outlive all queues. `rest` is how long, in seconds, a queue that goes waits for what is
@@ -76,6 +77,12 @@ private:
         bool owned();
         void own(const std::shared_ptr<const void>& owner);
     };
+    /// A long array that was copied: found where it is, for as long as its owner lives.
+    struct Known {
+        std::weak_ptr<const void> owner;
+        size_t bytes;
+        Copy* copy;
+    };
     /// One that nobody can ask for any more, until these marks have passed.
     struct Retired {
         void* memory;
@@ -85,6 +92,9 @@ private:
     // All of these with the mutex held.
     void* take_event();
     StreamQueue* find(int queue) const;
+    Copy* known(const std::shared_ptr<const void>& owner, std::string_view bytes) const;
+    Copy* alike(std::string_view bytes);
+    void own(Copy& copy, const std::shared_ptr<const void>& owner, std::string_view bytes);
     bool passed(Event event);
     void retire_unowned();
     void free_retired();
@@ -96,7 +106,8 @@ private:
     std::vector<void*> events_;         // that can be used again
     int64_t events_made_ = 0, copies_made_ = 0;
     std::unordered_multimap<size_t, Copy> copies_;  // by hash
-    size_t look_at_ = 256;                          // so many copies: which are still owned?
+    std::unordered_map<const void*, Known> known_;
+    size_t look_at_ = 256;  // so many copies: which are still owned?
     std::vector<Retired> retired_;
 };
 

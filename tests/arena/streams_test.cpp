@@ -124,6 +124,24 @@ TEST_CASE("what says the same is copied once, for all queues, whoever owns it") 
     CHECK(bed.device.copies() == 2);
 }
 
+TEST_CASE("a long array is found where it is, as long as it is the same") {
+    Bed bed(8);
+    const std::vector<int> first(1000, 1), second(1000, 2);
+    const auto owner = std::make_shared<std::vector<int>>(first);
+    const int* const there = placed(bed.first.get(), owner, *owner);
+    CHECK(placed(bed.second.get(), owner, *owner) == there);
+    CHECK(Placed<int>(first).on(bed.first.get()) == there);  // by what it holds
+    CHECK(bed.device.copies() == 1);
+    // Another's array at that place is not it, nor is a shorter one.
+    *owner = second;
+    const std::shared_ptr<const void> other(owner.get(), [](const void*) {});
+    const void* const others = bed.first->place(other, owner->data(), 4000);
+    CHECK(others != there);
+    CHECK(bed.first->place(owner, owner->data(), 3996) != there);
+    CHECK(bed.first->place(other, owner->data(), 4000) == others);
+    CHECK(bed.device.copies() == 3);
+}
+
 TEST_CASE("copies that nobody owns make room, once nothing reads them") {
     Bed bed(7);
     const Placed<int> stays = std::vector<int>{-1};

@@ -55,6 +55,22 @@ void accum_adam(Material& m, Queue* queue) {
                       m.columns(), {numbers, kWindow}, m.sums(), queue);
 }
 
+/// Update, mixing and the norms of both in one pass; nothing where that cannot be made.
+template <bool kAdam, MixOrder kOrder>
+void fused(Material& m, Queue* queue) {
+    const bool measured = m.sums() != nullptr;
+    if (mixing_width(m.type(), m.count(), kOrder, measured) == 0) return;
+    const Rows out = kOrder == MixOrder::adapt_then_combine ? m.at(0) : m.at(1);
+    const Mixing mixing{m.ring(), kOrder, m.sums_before()};
+    if (kAdam) {
+        adam_update_and_mix(m.layout(), out, m.at(0), m.at(2), m.at(3), m.at(4), {}, m.columns(),
+                            {0.1, 0.9, 0.99, 1e-8, 4, true, m.decay()}, m.sums(), mixing, queue);
+    } else {
+        sgd_update_and_mix(m.layout(), out, m.at(0), m.at(2), m.at(3), m.columns(),
+                           {0.1, 0.9, false, m.decay()}, m.sums(), mixing, queue);
+    }
+}
+
 constexpr QgAdamNumbers kQgAdam{0.1, 0.9, 0.99, 1e-8, 3};
 
 template <Codec kCodec>
@@ -149,6 +165,10 @@ const std::vector<Case>& cases() {
          [](Material& m, Queue* q) {
              tree_mean(m.type(), m.count(), leaves(m), m.at(1).data, m.columns(), q);
          }},
+        {"fused sgd, ring, norms", {}, fused<false, MixOrder::adapt_then_combine>},
+        {"fused sgd beside mixing", {1}, fused<false, MixOrder::combine_while_adapt>},
+        {"fused adam, ring, norms", {}, fused<true, MixOrder::adapt_then_combine>},
+        {"fused adam beside mixing", {1}, fused<true, MixOrder::combine_while_adapt>},
         {"squares",
          {},
          [](Material& m, Queue* q) {

@@ -13,6 +13,7 @@
 #include "arena/kernels.hpp"
 #include "arena/qg_adam.hpp"
 #include "arena/tree.hpp"
+#include "arena/update_and_mix.hpp"
 #include "base/random.hpp"
 
 namespace dbench::arena {
@@ -38,14 +39,14 @@ public:
     static constexpr size_t kSets = 7;
 
     Material(const Shape& shape, DType type, uint64_t seed, const Place& place)
-        : shape_(shape), type_(type), place_(place) {
+        : shape_(shape), type_(type), place_(place), ring_(ring_of(shape.rows), {}) {
         const auto segments = static_cast<int64_t>(shape.layout.segments().size());
         const int64_t stride = shape.layout.columns();
         for (size_t k = 0; k < kSets; ++k) {
             sets_.emplace_back(type, 0, shape.rows, stride, place.memory);
             fill(k, seed);
         }
-        squared_ = poisoned(shape.rows * segments * 8);
+        squared_ = poisoned(2 * shape.rows * segments * 8);
         mean_ = poisoned(2 * stride * 8);
         m2_ = poisoned(2 * segments * 8);
         words_ = poisoned(shape.rows * stride * 2);
@@ -66,6 +67,12 @@ public:
     /// Where sums of segments go: wanted where the columns are whole ones.
     double* sums() { return shape_.whole() ? squared_.as<double>() : nullptr; }
     double* squared() { return squared_.as<double>(); }
+    /// Others beside `sums`, wanted where these are.
+    double* sums_before() {
+        const auto segments = static_cast<int64_t>(layout().segments().size());
+        return sums() ? sums() + count() * segments : nullptr;
+    }
+    const LocalMeans& ring() const { return ring_; }
     double* mean(int64_t half = 0) { return mean_.as<double>() + half * layout().columns(); }
     double* m2(int64_t half = 0) {
         return m2_.as<double>() + half * static_cast<int64_t>(layout().segments().size());
@@ -133,9 +140,21 @@ private:
         place_.copy(all.data() + all.size() - bytes, from, bytes);
     }
 
+    /// Each row averaged with the two beside it; of fewer than three, alone.
+    static std::vector<std::vector<LocalTerm>> ring_of(int64_t rows) {
+        std::vector<std::vector<LocalTerm>> terms;
+        for (int64_t i = 0; i < rows; ++i) {
+            terms.push_back({{i, 1}});
+            if (rows < 3) continue;
+            terms.back() = {{i, 0.4}, {(i + 1) % rows, 0.3}, {(i + rows - 1) % rows, 0.3}};
+        }
+        return terms;
+    }
+
     Shape shape_;
     DType type_;
     Place place_;
+    LocalMeans ring_;
     std::vector<Buffer> sets_;
     Piece squared_, mean_, m2_, words_;
 };

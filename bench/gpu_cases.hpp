@@ -13,6 +13,7 @@
 #include "arena/kernels.hpp"
 #include "arena/qg_adam.hpp"
 #include "arena/tree.hpp"
+#include "arena/update_and_mix.hpp"
 #include "base/random.hpp"
 
 namespace dbench::arena {

@@ -115,7 +115,6 @@ void Step::distil(arena::Rows teacher, int64_t of, double temperature) {
 
 void Step::linearise(const char* weights, int64_t i, const Linearised& out) {
     DBENCH_EXPECT(linearisation.around != nullptr);
-    wait("parameters that a model is linearised at");
     linearisation.around(weights, i, t, out);
 }
 

@@ -43,7 +43,8 @@ struct Linearised {
 /// Both on the minibatch that the local replica i has in iteration t, as often as asked for;
 /// `weights`: the memory of a row of parameters, anyone's.
 struct Linearisation {
-    /// Writes the model around the weights into `out`.
+    /// Writes the model around the weights into `out`, when what is on the step's queue has been
+    /// computed.
     std::function<void(const char* weights, int64_t i, int64_t t, const Linearised& out)> around;
     /// Mean loss at the weights.
     std::function<double(const char* weights, int64_t i, int64_t t)> loss;

@@ -64,7 +64,8 @@ public:
 
     /// The model around the parameters at `weights` (the memory of a row, anyone's) on `batch`,
     /// into `out`: a backward pass for each output of each sample. No gradient row is touched;
-    /// BatchNorm would take the running statistics of the local replica i, which stay.
+    /// BatchNorm would take the running statistics of the local replica i, which stay. The host
+    /// waits for the device first, and has the result on return.
     void linearise(const char* weights, int64_t i, const data::Batch& batch,
                    const algorithms::Linearised& out, algorithms::Timers& timers) const;
     /// Mean loss on `batch` at the same parameters.

@@ -208,13 +208,13 @@ struct Case {
 
 std::vector<Case> cases(const Folder& files) {
     Json text = spec_of(R"({"model": {"type": "lstm", "hidden": 6, "layers": 2, "dropout": 0.3},
-        "optimizer": {"type": "adam", "lr": 0.01, "momentum": null}})");
+        "optimizer": {"type": "adam", "lr": 0.01, "momentum": null},
+        "evaluate": {"every": {"iterations": 6}}, "checkpoint": {"every": {"iterations": 5}}})");
     text["data"] = {{"type", "text"},
                     {"path", text_file(files)},
                     {"sequence", 5},
                     {"batch_size", 2},
                     {"partition", "stream"}};
-    text["optimizer"].erase("momentum");
     return {
         {"an mlp, in parts, clipped",
          spec_of(R"({"data": {"accumulate": 2}, "optimizer": {"clip_norm": 0.5}})")},
@@ -311,7 +311,8 @@ bool goes_wrong(const Case& what, const Played& whole, const std::string& withou
 TEST_CASE("each wait of the trainer is needed") {
     const std::set<std::string> waits = {"losses that are recorded",
                                          "state that is evaluated or saved",
-                                         "the loss of a single gradient", "statistics of a batch"};
+                                         "the loss of a single gradient", "statistics of a batch",
+                                         "parameters that a model is linearised at"};
     const Folder files;
     const Pace pace = Pace::late;
     std::set<std::string> met, needed;

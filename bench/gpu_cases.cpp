@@ -1,7 +1,5 @@
 #include "gpu_cases.hpp"
 
-#include <map>
-
 namespace dbench::arena {
 namespace {
 
@@ -48,38 +46,6 @@ void adam(Material& m, Queue* queue) {
     const AdamNumbers numbers{0.1, 0.9, 0.99, 1e-8, 4, kDecoupled, m.decay()};
     adam_update(m.layout(), m.at(0), m.at(0), m.at(0), m.at(2), m.at(3), m.at(4),
                 kDecoupled ? m.at(5) : Rows{}, m.columns(), numbers, m.sums(), queue);
-}
-
-/// Means of a row and its two neighbours, for as many rows; made once.
-const LocalMeans& ring(int64_t rows) {
-    static std::map<int64_t, LocalMeans> known;
-    if (const auto found = known.find(rows); found != known.end()) return found->second;
-    std::vector<std::vector<LocalTerm>> terms;
-    for (int64_t i = 0; i < rows; ++i) {
-        std::vector<LocalTerm>& row = terms.emplace_back(1, LocalTerm{i, 1.0});
-        for (int64_t k = 1; k < std::min<int64_t>(rows, 3); ++k) {
-            row.push_back({(i + k) % rows, 1.0 / 3});
-            row[0].weight -= 1.0 / 3;
-        }
-    }
-    return known.emplace(rows, LocalMeans(std::move(terms), {})).first->second;
-}
-
-/// Update and mixing in one pass, for as many rows as that takes.
-template <MixOrder kOrder, bool kAdam, bool kNorms>
-void fused(Material& m, Queue* queue) {
-    const Rows out = m.at(kOrder == MixOrder::adapt_then_combine ? 0 : 1);
-    double* const squared = kNorms ? m.sums() : nullptr;
-    if (mixing_width(m.type(), m.count(), kOrder, squared) == 0) return;
-    const Mixing mixing{ring(m.count()), kOrder, squared};
-    if (kAdam) {
-        const AdamNumbers numbers{0.1, 0.9, 0.99, 1e-8, 4, true, m.decay()};
-        adam_update_and_mix(m.layout(), out, m.at(0), m.at(2), m.at(3), m.at(4), {}, m.columns(),
-                            numbers, nullptr, mixing, queue);
-    } else {
-        sgd_update_and_mix(m.layout(), out, m.at(0), m.at(2), m.at(3), m.columns(),
-                           {0.1, 0.9, false, m.decay()}, nullptr, mixing, queue);
-    }
 }
 
 template <int kWindow>
@@ -182,10 +148,6 @@ const std::vector<Case>& cases() {
              approach_adaptively(m.layout(), m.at(0), m.at(1), m.at(2), m.at(4), m.columns(),
                                  {0.5, 0.9, 2}, q);
          }},
-        {"fused, sgd", {}, fused<MixOrder::adapt_then_combine, false, false>},
-        {"fused, sgd, norms", {}, fused<MixOrder::adapt_then_combine, false, true>},
-        {"fused, sgd while combining", {1}, fused<MixOrder::combine_while_adapt, false, false>},
-        {"fused, adamw", {}, fused<MixOrder::adapt_then_combine, true, false>},
         {"mean of 3 rows", {1}, mix<weighted_means, 3>},
         {"mean of 3 rows in place", {}, mix_in_place<weighted_means, 3>},
         {"mean of 19 rows", {1}, mix<weighted_means, 19>},

@@ -31,10 +31,19 @@ void advise(void* memory, size_t bytes, cudaMemoryAdvise advice, bool host, int 
 }
 
 /// Zeroed memory on the device, where pages stay if the host can reach them there; else those that
-/// it touches come and go.
+/// it touches come and go. Never more than is free: CUDA would take the host's, and be slow or
+/// hang.
 std::shared_ptr<void> managed(int device, int64_t bytes) {
     const auto size = static_cast<size_t>(bytes);
     expect(cudaSetDevice(device), "cudaSetDevice");
+    size_t free = 0, total = 0;
+    expect(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    if (size > free) {
+        throw base::UserError("CUDA device " + std::to_string(device) + " has " +
+                              std::to_string(free >> 20) + " MiB free, and rows of " +
+                              std::to_string(size >> 20) +
+                              " MiB are wanted: take fewer replicas a rank, or a smaller model");
+    }
     void* memory = nullptr;
     expect(cudaMallocManaged(&memory, size), "cudaMallocManaged");
     std::shared_ptr<void> owner(memory, [](void* block) { cudaFree(block); });

@@ -32,7 +32,7 @@ public:
     std::unique_ptr<Queue> queue_on(void* stream);
 
     /// For rows (use_memory): managed memory on the device, which the host reaches, too, as MPI
-    /// does. Blocks may outlive this.
+    /// does. Blocks may outlive this. It throws UserError where more is asked for than is free.
     Memory memory();
     /// For `Values`: the host's memory, pinned, which kernels read and write where it is. Blocks
     /// that were given back are used again.

@@ -311,26 +311,20 @@ Executor::~Executor() = default;
 void Executor::gradients(int64_t t, arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
                          const std::function<void(arena::Columns)>& ready, double* loss,
                          double* accuracy) {
+    const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
+    const auto next = [&](int64_t) -> const data::Batch& {
+        const algorithms::TimedScope waiting(timers, algorithms::Time::data);
+        return loader.next();
+    };
     if (impl_->stacked) {
-        const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
-        const auto next = [&](int64_t) -> const data::Batch& {
-            const algorithms::TimedScope waiting(timers, algorithms::Time::data);
-            return loader.next();
-        };
         impl_->watch.start(&ready);
         impl_->stacked->gradients(x, next, loss, accuracy,
                                   [&](int tensor) { impl_->watch.complete(tensor); });
         impl_->watch.finish();
         return;
     }
-    const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     for (int64_t i = 0; i < x.count; ++i) {
-        const data::Batch* batch;
-        {
-            const algorithms::TimedScope waiting(timers, algorithms::Time::data);
-            batch = &loader.next();
-        }
-        impl_->put_gradient(x, *batch, t, i, i + 1 == x.count ? &ready : nullptr,
+        impl_->put_gradient(x, next(i), t, i, i + 1 == x.count ? &ready : nullptr,
                             {loss + i, accuracy + i});
     }
     impl_->watch.finish();

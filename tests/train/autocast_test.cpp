@@ -12,11 +12,6 @@ using namespace dbench::train;
 
 namespace {
 
-struct Case {
-    const char* spec;
-    ModelContext context;
-};
-
 double step(const Model& model, const Weights& weights, const data::Batch& batch) {
     const torch::Tensor output = model.forward(weights, input_tensor(batch), true);
     CHECK(output.scalar_type() == torch::kFloat32);
@@ -37,7 +32,7 @@ torch::Tensor gradient(const Weights& weights) {
 }  // namespace
 
 TEST_CASE("a step under autocast is the step in float32 to a few digits, and is another") {
-    const Case each = GENERATE(values<Case>({
+    const ModelCase each = GENERATE(values<ModelCase>({
         {R"("softmax_regression")", {{3, 5, 4}, 7}},
         {R"("least_squares")", {{13}, 0}},
         {R"({"type": "mlp", "hidden": [11, 9]})", {{2, 3, 3}, 5}},

@@ -14,11 +14,6 @@ using namespace dbench::train;
 
 namespace {
 
-struct Case {
-    const char* spec;
-    ModelContext context;
-};
-
 /// Two replicas that differ, and a minibatch.
 struct Fixture {
     std::unique_ptr<Model> model;
@@ -29,7 +24,7 @@ struct Fixture {
     std::vector<double> memory;
     algorithms::Linearised around;
 
-    explicit Fixture(const Case& each)
+    explicit Fixture(const ModelCase& each)
         : model(make_model(each.spec, each.context)),
           replicas(*model, {2, 1}, 0, arena::DType::float64, Init::independent, 1),
           executor(*model, replicas),
@@ -47,7 +42,7 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE("outputs move along a direction as the Jacobian says") {
-    const Case each = GENERATE(values<Case>({
+    const ModelCase each = GENERATE(values<ModelCase>({
         {R"("softmax_regression")", {{3, 5, 4}, 7}},
         {R"("least_squares")", {{13}, 0}},
         {R"({"type": "mlp", "hidden": [11]})", {{2, 3, 3}, 5}},
@@ -89,7 +84,7 @@ TEST_CASE("outputs move along a direction as the Jacobian says") {
 }
 
 TEST_CASE("the flow's first direction is the gradient of the model's loss") {
-    const Case each = GENERATE(values<Case>({
+    const ModelCase each = GENERATE(values<ModelCase>({
         {R"({"type": "mlp", "hidden": [11]})", {{2, 3, 3}, 5}},
         {R"("least_squares")", {{13}, 0}},
     }));

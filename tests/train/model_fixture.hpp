@@ -19,6 +19,12 @@ inline std::unique_ptr<Model> make_model(const std::string& spec, const ModelCon
     return base::find_entry(model_table(), resolved.at("type"))->make(resolved, context);
 }
 
+/// A model as it would stand in /model, and what it is for.
+struct ModelCase {
+    const char* spec;
+    ModelContext context;
+};
+
 /// Parameters of a replica.
 inline int64_t count(const std::string& spec, const ModelContext& context) {
     return layout_of(make_model(spec, context)->declaration()).numel();

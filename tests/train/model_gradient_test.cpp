@@ -37,15 +37,10 @@ bool slope_is_gradient(const Model& model, const Weights& weights, const data::B
     return (above - below) / (2 * h) == Catch::Approx(slope).epsilon(1e-5).margin(1e-7);
 }
 
-struct Case {
-    const char* spec;
-    ModelContext context;
-};
-
 }  // namespace
 
 TEST_CASE("each tensor's gradient is the slope of the loss") {
-    const Case each = GENERATE(values<Case>({
+    const ModelCase each = GENERATE(values<ModelCase>({
         {R"("softmax_regression")", {{3, 5, 4}, 7}},
         {R"("least_squares")", {{13}, 0}},
         {R"({"type": "mlp", "hidden": [11, 9]})", {{2, 3, 3}, 5}},

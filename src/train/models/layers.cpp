@@ -1,8 +1,11 @@
 #include "train/models/layers.hpp"
 
+#include <ATen/autocast_mode.h>
 #include <ATen/functorch/BatchedTensorImpl.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "train/models/norm_relu.hpp"
 
@@ -27,11 +30,13 @@ Initial kaiming_uniform(int64_t fan_in) {
 class WrittenLinear : public torch::autograd::Function<WrittenLinear> {
 public:
     static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
-                                 const torch::Tensor& weight, const torch::Tensor& bias,
+                                 const torch::Tensor& weight,
+                                 const std::optional<torch::Tensor>& bias,
                                  const torch::Tensor& gradient) {
         context->save_for_backward({x, weight});
         context->saved_data["gradient"] = gradient;
-        return torch::linear(x, weight, bias);
+        context->saved_data["bias"] = bias.has_value();
+        return torch::linear(x, weight, bias.value_or(torch::Tensor()));
     }
 
     static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
@@ -43,9 +48,20 @@ public:
         torch::Tensor dw = context->saved_data["gradient"].toTensor().alias();
         torch::mm_out(dw, dy.t(), x);
         const torch::Tensor dx = context->needs_input_grad(0) ? dy.mm(saved[1]) : torch::Tensor();
-        return {dx, dw, dy.sum(0), {}};
+        const bool bias = context->saved_data["bias"].toBool();
+        return {dx, dw, bias ? dy.sum(0) : torch::Tensor(), {}};
     }
 };
+
+/// x W^T + b; W one of the parameters, as a matrix (its first dimension, all others).
+torch::Tensor linear(const Weights& weights, int w, const torch::Tensor& x,
+                     const std::optional<torch::Tensor>& bias) {
+    const torch::Tensor weight = weights.parameters[w].flatten(1);
+    if (weights.gradients.empty() || !torch::GradMode::is_enabled()) {
+        return torch::linear(x, weight, bias.value_or(torch::Tensor()));
+    }
+    return WrittenLinear::apply(x, weight, bias, weights.gradients[w].flatten(1));
+}
 
 }  // namespace
 
@@ -64,14 +80,11 @@ torch::Tensor Linear::operator()(const Weights& weights, const torch::Tensor& x)
     if (at::functorch::isBatchedTensor(weight)) {  // so that its gradients lie as the weights do
         return torch::mm(weight, x.t()).t() + bias;
     }
-    if (weights.gradients.empty() || !torch::GradMode::is_enabled()) {
-        return torch::linear(x, weight, bias);
-    }
-    return WrittenLinear::apply(x, weight, bias, weights.gradients[weight_]);
+    return linear(weights, weight_, x, bias);
 }
 
 Conv2d::Conv2d(Declaration& d, const std::string& name, const Options& o)
-    : stride_(o.stride), padding_(o.kernel / 2), groups_(o.groups) {
+    : kernel_(o.kernel), stride_(o.stride), padding_(o.kernel / 2), groups_(o.groups) {
     const int64_t area = o.kernel * o.kernel, in = o.in / o.groups;
     const Initial initial = o.init == Init::module
                                 ? kaiming_uniform(in * area)
@@ -81,7 +94,45 @@ Conv2d::Conv2d(Declaration& d, const std::string& name, const Options& o)
 }
 
 torch::Tensor Conv2d::operator()(const Weights& weights, const torch::Tensor& x) const {
+    if (is_product(weights, x)) return product(weights, x);
     return torch::conv2d(x, weights.parameters[weight_], {}, stride_, padding_, 1, groups_);
+}
+
+int64_t Conv2d::reached(int64_t size) const {
+    return (size + 2 * padding_ - kernel_) / stride_ + 1;
+}
+
+// LibTorch's convolution on a CPU brings the weight into an order of its own, forward and twice in
+// backward, and the gradient back. Where there are more weights than pixels, that is much of the
+// time. Arranging pixels for a kernel takes time, too: twice as few should they be then.
+bool Conv2d::is_product(const Weights& weights, const torch::Tensor& x) const {
+    const torch::Tensor& weight = weights.parameters[weight_];
+    if (at::functorch::isBatchedTensor(weight) || !x.device().is_cpu() || groups_ != 1 ||
+        x.dim() != 4 || !x.is_contiguous(at::MemoryFormat::ChannelsLast) ||
+        at::autocast::is_autocast_enabled(at::kCPU)) {
+        return false;
+    }
+    const int64_t pixels = x.size(0) * reached(x.size(2)) * reached(x.size(3));
+    return kernel_ == 1 ? pixels <= std::min(weight.size(0), weight.size(1))
+                        : 2 * pixels <= weight.size(0);
+}
+
+torch::Tensor Conv2d::product(const Weights& weights, const torch::Tensor& x) const {
+    torch::Tensor covered;  // (B H' W', in kernel^2): what the kernel covers around each pixel
+    if (kernel_ == 1) {
+        const auto every = [this](const torch::Tensor& pixels, int64_t dimension) {
+            return pixels.slice(dimension, 0, std::nullopt, stride_);
+        };
+        covered = every(every(x.permute({0, 2, 3, 1}), 1), 2).flatten(0, 2);
+    } else {
+        covered =
+            at::im2col(x, {kernel_, kernel_}, {1, 1}, {padding_, padding_}, {stride_, stride_})
+                .transpose(1, 2)
+                .flatten(0, 1);
+    }
+    return linear(weights, weight_, covered, std::nullopt)
+        .unflatten(0, {x.size(0), reached(x.size(2)), reached(x.size(3))})
+        .permute({0, 3, 1, 2});
 }
 
 BatchNorm2d::BatchNorm2d(Declaration& d, const std::string& name, int64_t channels, double scale)

@@ -29,6 +29,8 @@ private:
 
 /// Convolution with padding kernel / 2 (rounded down) and no bias (a BatchNorm stands before or
 /// after it); x (B, in, H, W). The output takes the memory order of x, whatever that of the weight.
+/// On a CPU, where channels are last and there are more of them than pixels in a minibatch, it is a
+/// product of matrices, which reads the weight and writes its gradient where they lie.
 class Conv2d {
 public:
     /// What the weight is drawn from: torch.nn.Conv2d's kaiming_uniform(a = sqrt(5)), or He et al.
@@ -43,8 +45,12 @@ public:
     torch::Tensor operator()(const Weights& weights, const torch::Tensor& x) const;
 
 private:
+    int64_t reached(int64_t size) const;  ///< height or width of the output, of the input's
+    bool is_product(const Weights& weights, const torch::Tensor& x) const;
+    torch::Tensor product(const Weights& weights, const torch::Tensor& x) const;
+
     int weight_;
-    int64_t stride_, padding_, groups_;
+    int64_t kernel_, stride_, padding_, groups_;
 };
 
 /// How far a batch moves the running statistics to its own.

@@ -31,7 +31,9 @@ void print(const std::string& name, const std::string& value) {
 
 void print_machine() {
     for (const auto& [name, value] : build_facts()) {
-        print(name, name == "NCCL" ? comm::nccl_status() : value);
+        print(name, name == "NCCL"  ? comm::nccl_status()
+                    : name == "MPI" ? comm::mpi_status()
+                                    : value);
     }
     for (const auto& [name, value] : train::card_facts()) print(name, value);
     print("launcher", comm::launched_by_mpi() ? "MPI" : "none (one process)");

@@ -39,7 +39,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.clock = clock;
     o.name = s.spec.run.name;
     o.spec = s.spec.resolved.dump(2);
-    o.provenance = provenance(world, arguments, *s.session, threads)
+    o.provenance = provenance(world, arguments, *s.session, s.on_device->carrier(), threads)
                        .dump(2, ' ', false, Json::error_handler_t::replace);
     if (s.certificate) o.certificate = graphs::to_json(*s.certificate).dump();
     if (s.growth) o.stability = stability_json(s.spec.algorithm, *s.growth).dump();
@@ -235,6 +235,8 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
         if (s.placed) base::notice(placement_text(s));
         const std::string rows = s.session->rows_on_host();
         if (rows.starts_with("as messages")) base::notice("ranks of a host exchange rows " + rows);
+        const std::string& carrier = s.on_device->carrier();
+        if (carrier.ends_with(")")) base::notice("rows travel between ranks by " + carrier);
     }
     train::Checkpoints checkpoints(world, s.placement, s.spec.output + ".checkpoints",
                                    s.spec.run.checkpoint.keep, s.spec.run.checkpoint.replicas);

@@ -56,7 +56,7 @@ std::vector<std::pair<std::string, std::string>> build_facts() {
 }
 
 base::Json provenance(comm::World& world, const RunArguments& arguments,
-                      const train::Session& session, int threads) {
+                      const train::Session& session, const std::string& carrier, int threads) {
     using base::Json;
     Json out;
     Json versions = Json::object();
@@ -85,6 +85,7 @@ base::Json provenance(comm::World& world, const RunArguments& arguments,
                           {"ranks", world.size()},
                           {"threads_per_rank", threads},
                           {"rows_on_host", session.rows_on_host()},
+                          {"rows_between_ranks", carrier},
                           {"stacking", session.stacking()},
                           {"variables", variables}};
     Json data = Json::object();

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "arena/memory.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "bench/placing.hpp"
@@ -187,8 +186,7 @@ Setup set_up(comm::World& world, Spec spec) {
         s.placement = {n, world.size()};
     });
     everywhere(world, [&] { s.device = train::make_device(s.spec.run.device, world); });
-    arena::use_memory(s.device->memory(), s.device->values_memory());
-    world.compute_on(s.device->queues());
+    s.on_device = std::make_unique<train::OnDevice>(world, *s.device);
     // A graph that does not depend on the run is made first: its errors should not wait for data.
     const auto make = [&](const graphs::RunFacts& run) {
         const auto size = static_cast<int>(n);
@@ -214,6 +212,7 @@ Setup set_up(comm::World& world, Spec spec) {
                [&] { s.session = std::make_unique<train::Session>(world, s.placement, options); });
     s.placed = place(world, s);
     base::set_log_rank(world.rank());
+    s.on_device->connect();
     everywhere(world, [&] {
         if (world.rank() == 0 && s.graph && !s.certificate) prove_again(s);
         s.session->connect();

@@ -16,6 +16,7 @@
 #include "graphs/proof/certificate.hpp"
 #include "graphs/schedules/staged.hpp"
 #include "train/device.hpp"
+#include "train/on_device.hpp"
 #include "train/session.hpp"
 
 namespace dbench::bench {
@@ -52,6 +53,7 @@ struct Setup {
     std::optional<conform::Growth> growth;  ///< of the algorithm on the graphs; rank 0 only
     std::optional<Placed> placed;           ///< nothing where ranks are as the launcher has them
     std::unique_ptr<train::Device> device;  ///< of this rank; the session ends before it
+    std::unique_ptr<train::OnDevice> on_device;
     std::unique_ptr<train::Session> session;
 };
 

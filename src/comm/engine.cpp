@@ -1,5 +1,6 @@
 #include "comm/engine.hpp"
 
+#include <set>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -64,6 +65,20 @@ std::vector<int> Engine::owing(Pending& operation) {
     return operation.owing();
 }
 
+void Engine::expect_well() {
+    const std::lock_guard lock(mutex_);
+    if (error_) std::rethrow_exception(error_);
+}
+
+std::vector<int> Engine::owing() {
+    std::set<int> ranks;
+    for (const auto& operation : in_flight()) {
+        const std::vector<int> more = owing(*operation);
+        ranks.insert(more.begin(), more.end());
+    }
+    return {ranks.begin(), ranks.end()};
+}
+
 bool Engine::step(Pending& operation) {
     const std::unique_lock lock(operation.mutex_, std::try_to_lock);
     if (!lock || operation.done()) return false;
@@ -72,6 +87,8 @@ bool Engine::step(Pending& operation) {
         done = operation.advance();
     } catch (...) {
         operation.error_ = std::current_exception();
+        const std::lock_guard of_all(mutex_);
+        if (!error_) error_ = operation.error_;
     }
     if (done) operation.done_.store(true, std::memory_order_release);
     return done;

@@ -50,6 +50,9 @@ public:
     /// steps threw.
     bool test(Pending& operation);
     std::vector<int> owing(Pending& operation);
+    /// For a wait that ends with all of them: rethrows what a step of any has thrown.
+    void expect_well();
+    std::vector<int> owing();  ///< ranks that any in care waits for, sorted
 
     /// While one lives, the engine's thread leaves the work to the thread that waits.
     class Waiting {
@@ -69,6 +72,7 @@ private:
     std::mutex mutex_;  // of the list and the flags; never held during a step
     std::condition_variable changed_;
     std::vector<std::shared_ptr<Pending>> operations_;
+    std::exception_ptr error_;  // the first
     int waiting_ = 0;
     bool stop_ = false;
     std::thread thread_;

@@ -83,7 +83,7 @@ std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPla
     if (options.host) lent.push_back(operation);
     const bool arithmetic = operation->begin();
     if (operation->moves()) {
-        world.engine.start(operation, !arithmetic);
+        world.engine.start(operation, !arithmetic && !operation->ordered());
     } else {
         world.engine.test(*operation);  // nothing to look after: done, or there when others are
     }
@@ -92,7 +92,11 @@ std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPla
 
 void Exchange::Impl::finish(Operation& operation, arena::Rows out, Operation::Result result,
                             const Operation::Then& then) {
-    world.wait("an exchange of parameters", operation);
+    if (operation.ordered()) {
+        world.engine.expect_well();
+    } else {
+        world.wait("an exchange of parameters", operation);
+    }
     if (coded()) arena::finish(queues().compute, "rows that come from 16 bits");
     // So many columns of all rows as a second cache holds, with what they are computed from.
     const bool in_pieces = then && !queues().compute;
@@ -118,12 +122,24 @@ Exchange::Exchange(World& world, const Placement& placement, const arena::Layout
     : impl_(std::make_unique<Impl>(world, placement, layout, schedule, reduction, codec)) {}
 
 Exchange::~Exchange() {
+    const auto unless_failed = [&](auto&& work) {
+        if (std::uncaught_exceptions() > 0 || impl_->world.failed) return;
+        try {
+            work();
+        } catch (const std::exception& error) {
+            base::warn(error.what());
+        }
+    };
+    unless_failed([&] { impl_->settle_finished(); });  // the last rows may still move
     if (!impl_->in_flight().empty()) impl_->world.engine.halt();
-    if (std::uncaught_exceptions() > 0 || impl_->world.failed) return;
-    try {  // others may still read the last rows
+    unless_failed([&] {  // others may still read them
         while (!impl_->lent.empty()) impl_->reclaim(*std::shared_ptr(impl_->lent.front()));
-    } catch (const std::exception& error) {
-        base::warn(error.what());
+    });
+}
+
+void Exchange::Impl::settle_finished() {
+    for (const auto& operation : in_flight()) {
+        if (operation->finished()) world.wait("the end of an exchange of parameters", *operation);
     }
 }
 
@@ -198,6 +214,7 @@ void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, a
     auto operation = start(0);
     for (int64_t tile = 0; tile < tiles; ++tile) {  // the next tile moves while this one is added
         auto next = tile + 1 < tiles ? start(tile + 1) : nullptr;
+        if (tiles > 1) impl_->world.wait("an exchange of parameters", *operation);
         impl_->finish(*operation, out);
         operation = std::move(next);
     }

@@ -133,7 +133,7 @@ public:
     int64_t receive_bytes(graphs::Round round, arena::DType type = arena::DType::float32) const;
 
     /// Where this rank computes: what is exchanged is taken from `compute` and comes back there.
-    /// The host waits only for what is sent.
+    /// The host waits only for what is sent, on a plane with a queue (row_plane.hpp) not even so.
     const arena::Queues& queues() const;
 
     struct Impl;

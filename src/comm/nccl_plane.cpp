@@ -80,6 +80,8 @@ public:
         if (!calls.empty()) {
             start_group(calls);
             wait_until_taken("the start of an exchange over NCCL", ranks);
+            // The queue did not see what has been put on its stream.
+            queue_->launch({"what NCCL has been given", {}, 0, nullptr, [](void*) {}});
         }
         const std::lock_guard lock(mutex_);
         check(cuda_.set_device(device_), "cudaSetDevice");

@@ -262,6 +262,10 @@ std::vector<int> Operation::owing() const {
 void Operation::finish(arena::Rows out, Result result, const std::vector<arena::Columns>& pieces,
                        const Then& then) {
     DBENCH_EXPECT(!host() || options_.in_place || out.data != x_.data);
+    finished_ = true;
+    if (ordered() && moves()) {
+        arena::order(queue_, options_.queues.compute, "rows that have come");
+    }
     if (columns_.count() > 0) {
         for (GroupMean& group : groups_) group.arrive();
         find_rows();
@@ -277,6 +281,7 @@ void Operation::let_go() {
     if (arena::Queue* const queue = options_.queues.compute) {
         arena::keep(queue, std::make_shared<std::vector<GroupMean>>(std::move(groups_)));
         arena::keep(queue, received_);
+        arena::keep(queue, local_sum_);
     }
     groups_.clear();
     received_.reset();

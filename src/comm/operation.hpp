@@ -54,11 +54,15 @@ public:
     arena::Rows rows() const { return x_; }
     arena::Columns columns() const { return columns_; }
     InPlace* host() const { return options_.host.get(); }
+    /// Whether what comes is ordered before what is computed by the queues alone: `finish` need not
+    /// be waited for then, and rows may move when it is over.
+    bool ordered() const { return plane_.queue() && options_.queues.compute; }
+    bool finished() const { return finished_; }
     /// Whether something moves between ranks, so that somebody has to look after it.
     bool moves() const { return rows_ || !groups_.empty() || !host_groups_.empty(); }
 
-    /// out = W x or (W - I) x, once it is done, piece by piece; out may be x only for the first,
-    /// and not in place. `then`, where not empty, is told of each piece.
+    /// out = W x or (W - I) x, once it is done, or ordered, piece by piece; out may be x only for
+    /// the first, and not in place. `then`, where not empty, is told of each piece.
     void finish(arena::Rows out, Result result, const std::vector<arena::Columns>& pieces,
                 const Then& then);
 
@@ -116,6 +120,7 @@ private:
     HeldRows means_;                     // where this rank's chunks of these go
     bool combined_ = true;               // whether they are made
     Phase phase_ = Phase::moved;
+    bool finished_ = false;
     std::unique_ptr<Transfer> rows_;                // of neighbours
     std::vector<std::unique_ptr<Transfer>> steps_;  // of groups, as far as they have been started
 };

@@ -1,6 +1,9 @@
 #include "comm/versions.hpp"
 
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>  // Open MPI's extensions
+#endif
 
 #include "base/error.hpp"
 #include "comm/nccl_api.hpp"
@@ -17,6 +20,14 @@ std::string mpi_version() {
     MPI_Get_library_version(text, &length);
     std::string name(text, length);
     return name.substr(0, name.find_first_of(",\n"));
+}
+
+std::string mpi_status() {
+#ifdef MPIX_CUDA_AWARE_SUPPORT
+    return mpi_version() + (MPIX_Query_cuda_support() ? ", CUDA-aware" : ", not CUDA-aware");
+#else
+    return mpi_version() + ", does not say whether it is CUDA-aware";
+#endif
 }
 
 #if DBENCH_NCCL

@@ -43,9 +43,11 @@ std::string sum_of(const std::vector<std::string>& texts) {
 std::unique_ptr<World::Impl> remade(std::unique_ptr<World::Impl> impl,
                                     const std::function<Membership(Membership)>& change) {
     Membership member = std::move(impl->member);
+    std::unique_ptr<RowPlane> launched_rows = std::move(impl->launched_rows);
     const uint64_t collectives = impl->collectives, exchanges = impl->exchanges;
     impl.reset();
     impl = std::make_unique<World::Impl>(change(std::move(member)));
+    impl->launched_rows = std::move(launched_rows);
     impl->collectives = collectives;
     impl->exchanges = exchanges;
     return impl;
@@ -79,6 +81,7 @@ World::~World() {
     leave_queues();
     if (!impl_->failed) return;
     impl_->rows().abandon();
+    if (impl_->launched_rows) impl_->launched_rows->abandon();
     impl_->control().abandon();
 }
 
@@ -102,8 +105,19 @@ void World::compute_on(const arena::Queues& queues) {
     impl_->member.queues = queues;
     const arena::Patience patience = [this, main = std::this_thread::get_id()](
                                          const std::string& what,
-                                         const std::function<bool()>& done) {
-        const auto owing = [this] { return std::vector<int>{rank()}; };
+                                         const std::function<bool()>& passed) {
+        // What is computed may come behind rows that other ranks are to send.
+        const bool behind_rows = impl_->rows().queue() != nullptr;
+        const auto done = [&] {
+            if (passed()) return true;
+            if (behind_rows) impl_->engine.expect_well();
+            return false;
+        };
+        const auto owing = [&] {
+            std::vector<int> ranks;
+            if (behind_rows) ranks = impl_->engine.owing();
+            return ranks.empty() ? std::vector<int>{rank()} : ranks;
+        };
         if (std::this_thread::get_id() == main) return impl_->wait(what, done, owing);
         comm::wait({what, done, owing, [] {}, deadline()});  // letters are for one thread
     };
@@ -123,12 +137,22 @@ void World::renumber(std::vector<int> slots) {
 }
 
 void World::carry_rows(std::unique_ptr<RowPlane> rows) {
+    if (!rows && !impl_->launched_rows) return;
+    const bool failed = impl_->failed;
+    std::unique_ptr<RowPlane> launched = std::move(impl_->launched_rows);
     impl_ = remade(std::move(impl_), [&](Membership member) {
         std::vector<int> slots = member.slots;
         member = renumbered(std::move(member), {});
-        member.rows = std::move(rows);
+        if (!launched) {
+            launched = std::move(member.rows);
+        } else if (failed || std::uncaught_exceptions() > 0) {
+            member.rows->abandon();  // the others may not come
+        }
+        member.rows = rows ? std::move(rows) : std::move(launched);
         return renumbered(std::move(member), std::move(slots));
     });
+    impl_->failed = failed;
+    impl_->launched_rows = std::move(launched);
 }
 
 void World::barrier() { impl_->answer("a barrier", "", nothing); }

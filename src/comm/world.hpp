@@ -51,8 +51,8 @@ public:
     /// nothing else that was made with this world may still live.
     void renumber(std::vector<int> slots);
 
-    /// Lets `rows`, a plane between the same processes, carry the rows from now on; its ranks are
-    /// the launcher's numbers (`slot`). Collective, and nothing else as above may still live.
+    /// Lets `rows`, a plane between the same processes, by the launcher's numbers, carry the rows;
+    /// null: the launcher's own again. Collective, and nothing else as above may still live.
     void carry_rows(std::unique_ptr<RowPlane> rows);
 
     // Collectives for set-up and recording: every rank calls, in the same order. They wait through

@@ -20,6 +20,7 @@ struct World::Impl {
     Letters letters;
     Engine engine;                            // goes before the planes that its operations use
     std::unique_ptr<HostMemory> host_memory;  ///< once an exchange is asked for it
+    std::unique_ptr<RowPlane> launched_rows;  ///< the launcher's, while another plane carries rows
     double deadline;
     bool failed = false;       ///< some rank may be dead: wait for nobody any more
     uint64_t collectives = 0;  ///< begun so far, the same number on all ranks

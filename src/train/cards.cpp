@@ -77,6 +77,10 @@ public:
         if (cudaMemGetInfo(&free, &all) != cudaSuccess) return std::nullopt;
         return Room{static_cast<int64_t>(all), static_cast<int64_t>(free)};
     }
+    comm::NcclParts nccl() {
+        return {comm::load_nccl(), comm::load_cuda(),
+                [this](comm::CudaStream* stream) { return device_.queue_on(stream); }};
+    }
 
 private:
     // Before the launch returns: what is launched inside comes behind what was done before it.
@@ -111,6 +115,11 @@ std::string card_identity(int number) {
 }
 
 std::unique_ptr<Device> make_card(int number) { return std::make_unique<Card>(number); }
+
+comm::NcclParts nccl_of(Device& device) {
+    if (Card* const card = dynamic_cast<Card*>(&device)) return card->nccl();
+    throw base::UserError("NCCL connects cards, not " + device.name() + ": use \"cuda\"");
+}
 
 std::string cuda_status() {
     int runtime = 0;
@@ -159,6 +168,10 @@ int card_count() { return 0; }
 std::string card_identity(int) { return ""; }
 std::unique_ptr<Device> make_card(int) {
     throw base::UserError("a card cannot be had: this program was built without CUDA");
+}
+comm::NcclParts nccl_of(Device& device) {
+    throw base::UserError("NCCL connects cards, not " + device.name() +
+                          ": build this program by scripts/setup --cuda");
 }
 std::string cuda_status() { return "not built"; }
 std::vector<std::pair<std::string, std::string>> card_facts() { return {}; }

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "comm/nccl_plane.hpp"
 #include "train/device.hpp"
 
 namespace dbench::train {
@@ -15,5 +16,8 @@ std::string card_identity(int number);
 /// compute stream, convolutions by the fastest algorithm that cuDNN finds, float32 without TF32.
 /// Throws UserError where it cannot be had.
 std::unique_ptr<Device> make_card(int number);
+/// What connects a card to those of other ranks. Throws UserError where the device is none, or NCCL
+/// is not there.
+comm::NcclParts nccl_of(Device& device);
 
 }  // namespace dbench::train

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "arena/queue.hpp"
@@ -60,9 +61,19 @@ public:
     /// Whether all before a point of a queue has run.
     bool has_run(Event event) {
         const std::lock_guard lock(mutex_);
-        return std::none_of(pending_.begin(), pending_.end(), [&](const Item& item) {
-            return item.queue == event.queue && item.number < event.launches;
-        });
+        return ran(event);
+    }
+    /// Runs all that has to before a point of a queue has passed, as far as that is possible;
+    /// whether it has passed.
+    bool advance(Event event) {
+        const std::lock_guard lock(mutex_);
+        return run_until(event);
+    }
+    /// Puts something on a queue in which other devices have a part: once it may begin, `over` is
+    /// asked again and again whether it is.
+    void share(Queue* queue, Launch launch, std::function<bool()> over) {
+        const std::lock_guard lock(mutex_);
+        static_cast<EmulatedQueue*>(queue)->add(std::move(launch), nullptr, std::move(over));
     }
     /// Runs all that was launched.
     void finish() {
@@ -80,6 +91,7 @@ private:
         std::vector<int64_t> after;  // so many launches of each queue come before it
         std::vector<int64_t> blocks;
         std::shared_ptr<const void> memory;  // that it keeps
+        std::function<bool()> over;          // others have a part in it, which is asked here
     };
 
     class EmulatedQueue : public Queue {
@@ -106,9 +118,20 @@ private:
                 }
             }
         }
-        void finish(Event event, const char* why) override {
+        void wait_by(Patience patience) override {
             const std::lock_guard lock(device_.mutex_);
-            if (!device_.forgets(why)) device_.run_until(event);
+            patience_ = std::move(patience);
+        }
+        void finish(Event event, const char* why) override {
+            Patience patience;
+            {
+                const std::lock_guard lock(device_.mutex_);
+                if (device_.forgets(why) || device_.run_until(event)) return;
+                patience = patience_;
+            }
+            const auto passed = [&] { return device_.advance(event); };
+            if (patience) return patience(std::string("work on the device (") + why + ")", passed);
+            while (!passed()) std::this_thread::yield();
         }
         void keep(std::shared_ptr<const void> memory) override {
             const std::lock_guard lock(device_.mutex_);
@@ -126,15 +149,22 @@ private:
             return copy.bytes.data();
         }
         int64_t launches() const { return launches_; }
-
-    private:
-        void add(Launch launch, std::shared_ptr<const void> memory) {
+        void add(Launch launch, std::shared_ptr<const void> memory,
+                 std::function<bool()> over = nullptr) {
             raise(after_, number_, launches_);
             waited_ = false;
-            device_.add({std::move(launch), number_, launches_++, after_, {}, std::move(memory)});
+            device_.add({std::move(launch),
+                         number_,
+                         launches_++,
+                         after_,
+                         {},
+                         std::move(memory),
+                         std::move(over)});
         }
 
+    private:
         EmulatedDevice& device_;
+        Patience patience_;
         int number_;
         int64_t launches_ = 0;
         std::vector<int64_t> after_;
@@ -193,11 +223,17 @@ private:
         if (pace_ == Pace::random && random_.below(4) == 0) run(some());
     }
 
-    void run_until(Event event) {
+    bool ran(Event event) const {
+        return std::none_of(pending_.begin(), pending_.end(), [&](const Item& item) {
+            return item.queue == event.queue && item.number < event.launches;
+        });
+    }
+    bool run_until(Event event) {
         std::vector<int64_t> until;
         if (pace_ == Pace::random) until = some();
         raise(until, event.queue, event.launches);
         run(until);
+        return ran(event);
     }
     /// So many launches of each queue, by chance.
     std::vector<int64_t> some() {
@@ -209,10 +245,11 @@ private:
         return until;
     }
 
-    /// Runs so many launches of each queue, and those that they come after.
+    /// Runs so many launches of each queue, and those that they come after, as far as others do
+    /// their part.
     void run(std::vector<int64_t> until) {
         until.resize(queues_.size());
-        std::vector<Item*> waiting, running;
+        std::vector<Item*> waiting, running, held_up;
         for (auto item = pending_.rbegin(); item != pending_.rend(); ++item) {
             if (item->number >= until[static_cast<size_t>(item->queue)]) continue;
             for (size_t q = 0; q < item->after.size(); ++q) {
@@ -220,7 +257,7 @@ private:
             }
             waiting.push_back(&*item);
         }
-        begin(waiting, running);
+        begin(waiting, running, held_up);
         while (!running.empty()) {
             Item*& chosen = running[random_.below(running.size())];
             Item& item = *chosen;
@@ -232,18 +269,25 @@ private:
             if (!item.blocks.empty()) continue;
             chosen = running.back();
             running.pop_back();
+            if (item.over && !item.over()) {
+                held_up.push_back(&item);
+                continue;
+            }
             pending_.remove_if([&](const Item& other) { return &other == &item; });
-            begin(waiting, running);
+            begin(waiting, running, held_up);
         }
         if (pending_.empty()) drop_copies();
     }
     /// Those begin that come after nothing which has yet to run.
-    void begin(std::vector<Item*>& waiting, std::vector<Item*>& running) {
+    void begin(std::vector<Item*>& waiting, std::vector<Item*>& running,
+               const std::vector<Item*>& held_up) {
         std::vector<Item*> held, begun;
         for (Item* item : waiting) {
             const auto holds = [&](const Item* other) { return before(*other, *item); };
-            const bool must_wait = std::any_of(waiting.begin(), waiting.end(), holds) ||
-                                   std::any_of(running.begin(), running.end(), holds);
+            const auto held_by = [&](const std::vector<Item*>& others) {
+                return std::any_of(others.begin(), others.end(), holds);
+            };
+            const bool must_wait = held_by(waiting) || held_by(running) || held_by(held_up);
             (must_wait ? held : begun).push_back(item);
         }
         for (const Item* item : begun) expect_seen(*item, " runs when its memory has gone");

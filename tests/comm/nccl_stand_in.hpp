@@ -3,6 +3,9 @@
 // allow; two ranks connect when both have something to say to anybody; messages meet as in NCCL, by
 // their order between two ranks; and what would be waited for for ever is told: two groups that do
 // not meet, or a circle of groups that wait for one another.
+//
+// A rank may have an emulated device: its stream is then a queue of that, and groups, with the
+// memory that they touch, are launches there. They run as late as the hosts' waits allow.
 
 #include <algorithm>
 #include <cstdio>
@@ -13,9 +16,11 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "arena/emulated_device.hpp"
 #include "base/random.hpp"
 #include "comm/nccl_plane.hpp"
 
@@ -29,6 +34,8 @@ struct CudaStream {
 };
 struct CudaEvent {
     bool happened;
+    int rank = 0;
+    arena::Event point{};  // of the queue, where the rank has a device
 };
 
 namespace tests {
@@ -57,8 +64,36 @@ public:
     /// Lets a rank compute on the card of another.
     void share_card(int rank, int other) { at(rank).card = other; }
 
+    /// Makes the queue that launches on a stream, which is itself a queue of the emulated device.
+    using Over = std::function<std::unique_ptr<arena::Queue>(arena::Queue* stream)>;
+    /// Gives a rank a device, which outlives this; before its libraries are asked for.
+    void give(int rank, arena::EmulatedDevice& device, Over over = nullptr) {
+        at(rank).device = &device;
+        at(rank).queue = device.add_queue();
+        at(rank).over = std::move(over);
+    }
+
     /// The libraries as that rank sees them.
     NcclParts parts(int rank) { return {nccl(rank), cuda(rank), queue()}; }
+
+    /// Somebody else's queue.
+    class Borrowed : public arena::Queue {
+    public:
+        explicit Borrowed(arena::Queue& queue) : queue_(queue) {}
+        void wait_by(arena::Patience patience) override { queue_.wait_by(std::move(patience)); }
+        void launch(arena::Launch launch) override { queue_.launch(std::move(launch)); }
+        arena::Event record() override { return queue_.record(); }
+        void wait(arena::Event event, const char* why) override { queue_.wait(event, why); }
+        void finish(arena::Event event, const char* why) override { queue_.finish(event, why); }
+        void keep(std::shared_ptr<const void> memory) override { queue_.keep(std::move(memory)); }
+        const void* place(const std::shared_ptr<const void>& owner, const void* data,
+                          int64_t bytes) override {
+            return queue_.place(owner, data, bytes);
+        }
+
+    private:
+        arena::Queue& queue_;
+    };
 
 private:
     struct Call {
@@ -98,6 +133,15 @@ private:
         std::deque<Item> items;
         std::vector<std::vector<Meeting>> met;  // by the other rank
         std::string error, told;
+
+        arena::EmulatedDevice* device = nullptr;
+        arena::Queue* queue = nullptr;
+        Over over;
+        std::optional<Item> given;  // a group that is yet to be launched there
+        int completed = 0;          // groups
+        std::thread::id home;       // of the host's thread
+        int asks = 0;               // of that one in a row, for events
+        bool wanted = false;        // others wait for what is under way here
     };
     using Kind = Call::Kind;
 
@@ -176,7 +220,57 @@ private:
             me.met[other].push_back(std::move(meeting));
             compare(rank, other, me.met[other].size() - 1);
         }
-        me.items.push_back(std::move(item));
+        if (me.device) {
+            me.given = std::move(item);
+        } else {
+            me.items.push_back(std::move(item));
+        }
+    }
+
+    // Devices.
+
+    /// Without the mutex, which launches ask for.
+    void launch(int rank, const Item& item) {
+        std::vector<arena::Access> accesses;
+        for (const Call& call : item.calls) {
+            const auto bytes = static_cast<int64_t>(call.bytes());
+            if (call.from) accesses.push_back(arena::reads(call.from, bytes));
+            if (call.to) accesses.push_back(arena::writes(call.to, bytes));
+        }
+        at(rank).device->share(
+            at(rank).queue,
+            {"group " + std::to_string(item.group) + " over NCCL", std::move(accesses), 0, nullptr},
+            [this, rank, item] { return over(rank, item); });
+    }
+
+    /// Whether a group that may begin has moved.
+    bool over(int rank, const Item& item) {
+        const std::lock_guard lock(mutex_);
+        Rank& me = at(rank);
+        if (me.gone) return true;
+        if (me.items.empty() && me.completed < item.group) me.items.push_back(item);
+        run();
+        if (me.completed >= item.group) return true;
+        for (const Call& call : me.items.front().calls) {
+            for (int other = 0; other < size() && !call.done; ++other) {
+                if (other != rank && call.with(other)) at(other).wanted = true;
+            }
+        }
+        return false;
+    }
+
+    /// Whether an event has happened: what comes before it runs if the host does nothing but ask,
+    /// or another rank waits for it.
+    bool happened(const CudaEvent& event) {
+        Rank& me = at(event.rank);
+        bool runs = false;
+        {
+            constexpr int kPatience = 3;
+            const std::lock_guard lock(mutex_);
+            const bool host = std::this_thread::get_id() == me.home;
+            runs = host ? ++me.asks > kPatience : std::exchange(me.wanted, false);
+        }
+        return runs ? me.device->advance(event.point) : me.device->has_run(event.point);
     }
 
     // Streams.
@@ -206,6 +300,7 @@ private:
         }
         const auto done = [](const Call& call) { return call.done; };
         if (!std::all_of(item.calls.begin(), item.calls.end(), done)) return moved;
+        me.completed = std::max(me.completed, item.group);
         me.items.pop_front();
         return true;
     }
@@ -347,12 +442,14 @@ private:
             }
             *communicator = &at(rank).communicator;
             at(rank).joined = true;
+            at(rank).home = std::this_thread::get_id();
             return NcclResult::in_progress;
         };
         api.group_start = [this, rank] {
             const std::lock_guard lock(mutex_);
             if (at(rank).grouping || at(rank).coming) return NcclResult::invalid_usage;
             at(rank).grouping = true;
+            at(rank).asks = 0;
             return NcclResult::success;
         };
         api.group_end = [this, rank] {
@@ -376,8 +473,13 @@ private:
             return say(rank, {Kind::sum, -1, from, to, count, type});
         };
         api.async_error = [this, rank](NcclCommunicator*, NcclResult* state) {
-            const std::lock_guard lock(mutex_);
-            *state = state_of(at(rank));
+            std::optional<Item> given;
+            {
+                const std::lock_guard lock(mutex_);
+                *state = state_of(at(rank));
+                given = std::exchange(at(rank).given, std::nullopt);
+            }
+            if (given) launch(rank, *given);
             return NcclResult::success;
         };
         api.finalize = [this, rank](NcclCommunicator*) {
@@ -427,12 +529,20 @@ private:
             return CudaResult{flags == kEventDisableTiming ? 0 : 1};
         };
         api.event_record = [this](CudaEvent* event, CudaStream* stream) {
+            event->rank = stream->rank;
+            if (at(stream->rank).device) {
+                event->point = at(stream->rank).queue->record();
+                return CudaResult::success;
+            }
             const std::lock_guard lock(mutex_);
             event->happened = false;
             at(stream->rank).items.push_back({0, {}, nullptr, event});
             return CudaResult::success;
         };
         api.event_query = [this](CudaEvent* event) {
+            if (at(event->rank).device) {
+                return happened(*event) ? CudaResult::success : CudaResult::not_ready;
+            }
             const std::lock_guard lock(mutex_);
             if (below(4) > 0) run();  // else later
             return event->happened ? CudaResult::success : CudaResult::not_ready;
@@ -491,7 +601,10 @@ private:
         std::vector<std::shared_ptr<const void>> placed_;
     };
     std::function<std::unique_ptr<arena::Queue>(CudaStream*)> queue() {
-        return [this](CudaStream* stream) {
+        return [this](CudaStream* stream) -> std::unique_ptr<arena::Queue> {
+            const Rank& me = at(stream->rank);
+            if (me.over) return me.over(me.queue);
+            if (me.device) return std::make_unique<Borrowed>(*me.queue);
             return std::make_unique<StreamQueue>(*this, stream->rank);
         };
     }

@@ -527,6 +527,95 @@ TEST_CASE("NCCL: an error of the communicator is its rank's failure, and nobody 
     for (const int other : {1, 3}) CHECK_THAT(ends[other], ContainsSubstring("no answer from"));
 }
 
+namespace {
+
+/// All-reduces of ranks that compute on emulated devices, until one ends otherwise; how they end.
+std::vector<std::string> reduce_on_devices(
+    int ranks, const std::function<void(NcclStandIn&, World&, int iteration)>& before) {
+    const arena::Layout layout = short_layout();
+    const arena::Buffer x = replicas(layout, kFloat, 0, ranks);
+    std::vector<std::unique_ptr<arena::EmulatedDevice>> devices;
+    NcclStandIn nccl(ranks);
+    for (int rank = 0; rank < ranks; ++rank) {
+        devices.push_back(std::make_unique<arena::EmulatedDevice>(static_cast<uint64_t>(rank)));
+        nccl.give(rank, *devices.back());
+    }
+    return play(
+        ranks,
+        [&](World& world) -> std::string {
+            world.compute_on(world.queues());
+            world.carry_rows(join_nccl(world, nccl.parts(world.slot()), 0));
+            std::string end = "nobody noticed";
+            {
+                Exchange exchange(world, {ranks, ranks}, layout, nullptr, Reduction::reproducible);
+                const arena::Rows row = x.rows().only(world.rank());
+                world.impl().deadline = 1;
+                try {
+                    for (int t = 0; t < 8; ++t) {
+                        before(nccl, world, t);
+                        exchange.finish_all_reduce(exchange.start_all_reduce(row, layout.all()));
+                        if (t % 2 == 1) arena::finish(world.queues().compute, "the means");
+                    }
+                } catch (const base::RunError& error) {
+                    end = error.what();
+                    world.impl().failed = true;
+                }
+            }
+            if (end.starts_with("NCCL")) world.report_failure(end);
+            return end;
+        },
+        [&](Membership& member) {
+            arena::EmulatedDevice& device = *devices[static_cast<size_t>(member.rank)];
+            member.queues = {device.add_queue(), device.add_queue()};
+        });
+}
+
+}  // namespace
+
+TEST_CASE("NCCL: what is computed behind rows that do not come names the rank that owes them") {
+    const auto ends = reduce_on_devices(3, [&](NcclStandIn&, World& world, int t) {
+        if (world.rank() != 2 || t < 4) return;
+        world.pause(2.5);
+        throw base::RunError("it has stopped");
+    });
+    for (const int other : {0, 1}) {
+        CHECK_THAT(ends[other], ContainsSubstring("work on the device (the means) stalled (rank "
+                                                  "2 waits for nobody, but has sent nothing"));
+    }
+    CHECK(ends[2] == "it has stopped");
+}
+
+TEST_CASE("NCCL: a communicator that fails ends what is computed behind it") {
+    const auto ends = reduce_on_devices(2, [&](NcclStandIn& nccl, World& world, int t) {
+        if (world.rank() == 1 && t == 3) nccl.fail(1, "the cable is cut");
+    });
+    CHECK_THAT(ends[1], ContainsSubstring("the cable is cut"));
+    CHECK_THAT(ends[0], ContainsSubstring("rank 1 failed: NCCL has failed") ||
+                            ContainsSubstring("no answer from rank 1"));
+}
+
+TEST_CASE("NCCL: rows are given back to the plane that carried them before") {
+    const arena::Layout layout = short_layout();
+    const DenseSchedule schedule = arbitrary(3, 7);
+    const arena::Buffer expected = mixed_alone(schedule, layout, kFloat);
+    NcclStandIn device(3);
+    for (const std::string& problem : play(3, [&](World& world) {
+             world.renumber({2, 0, 1});
+             world.carry_rows(nullptr);  // nobody else carries them
+             world.carry_rows(join_nccl(world, device.parts(world.slot()), 0));
+             const bool over_nccl = world.impl().rows().queue() != nullptr;
+             std::string problems = check_mixing(world, schedule, layout, kFloat, expected);
+             world.barrier();  // nobody reads rows any more
+             world.carry_rows(nullptr);
+             problems += check_mixing(world, schedule, layout, kFloat, expected);
+             if (!over_nccl || world.impl().rows().queue()) problems += "another plane";
+             return problems;
+         })) {
+        CHECK(problem == "");
+    }
+    CHECK(device.problem() == "");
+}
+
 TEST_CASE("NCCL: a library that is not there, or another one, is named with the remedy") {
     try {
         load_nccl({"libnobody-has-this.so.2"});

@@ -16,6 +16,7 @@
 #include "arena/emulated_streams.hpp"
 #include "catch.hpp"
 #include "comm/forwarding_planes.hpp"
+#include "comm/nccl_stand_in.hpp"
 #include "comm/ranks.hpp"
 #include "conform/conform.hpp"
 #include "conform/trial.hpp"
@@ -106,9 +107,13 @@ struct Streaming {
 /// Whose queues those of a rank are.
 enum class Queueing : uint8_t { of_device, over_streams };
 
+/// What carries rows between ranks.
+enum class Carrier : uint8_t { messages, nccl };
+
 /// Trains on `ranks` threads, each with a device of its own, or with none where `pace` is null.
 Played play(const Problem& problem, const Case& what, int ranks, const Pace* pace, uint64_t seed,
-            const std::string& forgotten = "", Queueing queueing = Queueing::of_device) {
+            const std::string& forgotten = "", Queueing queueing = Queueing::of_device,
+            Carrier carrier = Carrier::messages) {
     Played played;
     played.outcome.resize(static_cast<size_t>(ranks));
     std::optional<arena::SeenMemory> memory;
@@ -121,12 +126,24 @@ Played play(const Problem& problem, const Case& what, int ranks, const Pace* pac
         devices.back()->see(*memory);
         devices.back()->forget(forgotten);
     }
+    std::optional<comm::tests::NcclStandIn> nccl;
+    if (carrier == Carrier::nccl) nccl.emplace(ranks, seed);
+    for (int rank = 0; nccl && rank < ranks; ++rank) {
+        comm::tests::NcclStandIn::Over over;
+        if (queueing == Queueing::over_streams) {
+            over = [&streaming, rank](arena::Queue* stream) {
+                return streaming[static_cast<size_t>(rank)]->device.queue_on(stream);
+            };
+        }
+        nccl->give(rank, *devices[static_cast<size_t>(rank)], over);
+    }
     const auto problems = comm::tests::play(
         ranks,
         [&](comm::World& world) {
             if (const auto& own = streaming[static_cast<size_t>(world.rank())]) {
                 world.compute_on({own->compute.get(), own->exchange.get()});
             }
+            if (nccl) world.carry_rows(comm::join_nccl(world, nccl->parts(world.slot()), 0));
             Trainee trainee(world, problem, what.training, *what.row);
             const int64_t steps = kIterations / what.training.span;
             for (int64_t k = 0; k < steps; ++k) trainee.step();
@@ -159,6 +176,7 @@ Played play(const Problem& problem, const Case& what, int ranks, const Pace* pac
         played.reasons.insert(device->reasons().begin(), device->reasons().end());
         played.conflicts.insert(device->conflicts().begin(), device->conflicts().end());
     }
+    if (nccl && !nccl->problem().empty()) played.conflicts.insert(nccl->problem());
     return played;
 }
 
@@ -173,6 +191,7 @@ uint64_t seeds() {
 
 TEST_CASE("on queues every algorithm has the host's bits, and nothing touches what is under way") {
     const auto problem = softmax_regression(kReplicas, 1);
+    uint64_t orders_over_nccl = 0;
     for (Case what : cases()) {
         for (const int ranks : {1, 3}) {
             if (ranks_of(what, ranks) != ranks) continue;
@@ -195,6 +214,18 @@ TEST_CASE("on queues every algorithm has the host's bits, and nothing touches wh
                 const bool same = device.outcome == host.outcome;
                 CHECK(same);
             }
+            for (uint64_t k = 0; ranks > 1 && k < (seeds() + 1) / 2; ++k) {
+                const uint64_t seed = orders_over_nccl++;
+                INFO("order " << seed << " over NCCL");
+                const Pace pace = seed % 2 == 0 ? Pace::late : Pace::random;
+                what.training.profiled = seed % 8 > 5;
+                const auto queueing = seed % 4 < 2 ? Queueing::of_device : Queueing::over_streams;
+                const Played device =
+                    play(*problem, what, ranks, &pace, seed, "", queueing, Carrier::nccl);
+                CHECK(device.conflicts == std::set<std::string>());
+                const bool same = device.outcome == hosts[what.training.profiled].outcome;
+                CHECK(same);
+            }
         }
     }
 }
@@ -202,14 +233,15 @@ TEST_CASE("on queues every algorithm has the host's bits, and nothing touches wh
 /// Whether training without a wait goes wrong: it conflicts, has other bits, or crashes, since
 /// memory goes that a launch is yet to touch. So it has a process of its own.
 bool goes_wrong(const Problem& problem, const Case& what, int ranks, const Outcome& right,
-                const std::string& without) {
+                const std::string& without, Carrier carrier) {
     const pid_t child = fork();
     if (child == 0) {
         alarm(20);
         for (const int crash : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE}) std::signal(crash, SIG_DFL);
         if (!std::freopen("/dev/null", "w", stderr)) _exit(2);
         const Pace pace = Pace::late;
-        const Played played = play(problem, what, ranks, &pace, 1, without);
+        const Played played =
+            play(problem, what, ranks, &pace, 1, without, Queueing::of_device, carrier);
         _exit(played.conflicts.empty() && played.outcome == right ? 0 : 1);
     }
     int status = 0;
@@ -232,13 +264,20 @@ TEST_CASE("each wait of a step is needed by some algorithm") {
     }
     for (const Case& what : all) {
         const int ranks = ranks_of(what, 3);
-        const Played whole = play(*problem, what, ranks, &pace, 1);
-        for (const std::string& why : whole.reasons) {
-            met.insert(why);
-            if (needed.contains(why)) continue;
-            if (goes_wrong(*problem, what, ranks, whole.outcome, why)) needed.insert(why);
+        for (const Carrier carrier : {Carrier::messages, Carrier::nccl}) {
+            if (carrier == Carrier::nccl && (ranks == 1 || what.row->name != "dsgd")) continue;
+            const Played whole =
+                play(*problem, what, ranks, &pace, 1, "", Queueing::of_device, carrier);
+            for (const std::string& why : whole.reasons) {
+                met.insert(why);
+                if (needed.contains(why)) continue;
+                if (goes_wrong(*problem, what, ranks, whole.outcome, why, carrier)) {
+                    needed.insert(why);
+                }
+            }
         }
     }
+    CHECK(met.contains("rows that have come"));
     CHECK(met == needed);
     CHECK(met.size() > 12);
 }

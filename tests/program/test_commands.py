@@ -230,6 +230,12 @@ def nccl_of_this_machine():
     return f"{version.value // 10000}.{version.value // 100 % 100}.{version.value % 100}"
 
 
+def test_doctor_tells_whether_mpi_reads_the_memory_of_cards(dbench):
+    [row] = [line for line in dbench("doctor").stdout.splitlines() if line.startswith("MPI")]
+    assert row.endswith((", CUDA-aware", ", not CUDA-aware",
+                         ", does not say whether it is CUDA-aware"))
+
+
 def test_doctor_tells_of_nccl(dbench):
     [row] = [line for line in dbench("doctor").stdout.splitlines() if line.startswith("NCCL")]
     built, _, here = row.removeprefix("NCCL").strip().partition(", ")

@@ -39,9 +39,9 @@ METHODS = {
 }
 
 
-def how(path):
+def how(path, what="rows_on_host"):
     with h5py.File(path) as file:
-        return json.loads(file["provenance"][()])["environment"]["rows_on_host"]
+        return json.loads(file["provenance"][()])["environment"][what]
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +53,11 @@ def runs(shared):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_same_bits_in_place_and_by_messages(runs, method):
     alone = runs.result(method)
-    assert how(alone) == ""
+    assert how(alone) == how(alone, "rows_between_ranks") == ""
     for ranks, in_place in ((2, "1"), (4, "1"), (4, "0")):
         run = runs.result(method, ranks=ranks, DBENCH_READ_IN_PLACE=in_place)
         assert how(run).startswith("in place" if in_place == "1" else "as messages")
+        assert how(run, "rows_between_ranks") == "MPI"
         assert differences(alone, run) == []   # bytes_sent among them
 
 

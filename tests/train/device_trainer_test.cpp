@@ -11,15 +11,18 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "algorithms/optimizers/optimizer_spec.hpp"
 #include "arena/emulated_device.hpp"
 #include "base/error.hpp"
 #include "catch.hpp"
+#include "comm/nccl_stand_in.hpp"
 #include "comm/ranks.hpp"
 #include "train/device.hpp"
 #include "train/models/names.hpp"
+#include "train/on_device.hpp"
 #include "train/session.hpp"
 
 namespace dbench::train {
@@ -113,17 +116,27 @@ std::string contents(const fs::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
+using Nccl = std::optional<comm::tests::NcclStandIn>;
+
 /// Trains this rank's replicas, from the newest checkpoint in `folder` on if there is one; what was
-/// told, then what was saved.
-std::vector<std::string> train(comm::World& world, const Json& given, const fs::path& folder) {
+/// told, then what was saved. Rows go over NCCL where there is one.
+std::vector<std::string> train(comm::World& world, const Json& given, const fs::path& folder,
+                               Nccl& nccl) {
     const Resolved r = resolve(given);
     const comm::Placement placement{r.run.replicas, world.size()};
     Emulated queues(world.queues());
+    std::optional<OnDevice> on_device;
+    if (nccl) {
+        on_device.emplace(world, queues);
+        on_device->connect([&] { return nccl->parts(world.slot()); });
+        DBENCH_EXPECT(on_device->carrier() == "NCCL 2.28.9");
+    }
     SessionOptions options{r.run, r.spec, r.algorithm, nullptr, {}, queues};
     options.graph = [&](const graphs::RunFacts& run) {
         return graphs::make_graph(
             r.graph, {static_cast<int>(placement.replicas), r.run.seed.graph, run}, "/graph");
     };
+    if (r.algorithm.at("type") == "centralized") options.graph = nullptr;
     Session session(world, placement, options);
     session.connect();
     session.prepare();
@@ -148,7 +161,7 @@ struct Played {
 
 /// Trains on `ranks` threads, each with a device of its own, or with none where `pace` is null.
 Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed, const fs::path& folder,
-            const std::string& forgotten = "") {
+            const std::string& forgotten = "", bool over_nccl = false) {
     use_threads();
     Played played;
     played.outcome.resize(static_cast<size_t>(ranks));
@@ -158,10 +171,15 @@ Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed, const 
             seed * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank), -1, *pace));
         devices.back()->forget(forgotten);
     }
+    Nccl nccl;
+    if (pace && over_nccl) nccl.emplace(ranks, seed);
+    for (int rank = 0; nccl && rank < ranks; ++rank) {
+        nccl->give(rank, *devices[static_cast<size_t>(rank)]);
+    }
     const auto problems = comm::tests::play(
         ranks,
         [&](comm::World& world) {
-            played.outcome[static_cast<size_t>(world.rank())] = train(world, spec, folder);
+            played.outcome[static_cast<size_t>(world.rank())] = train(world, spec, folder, nccl);
             return "";
         },
         [&](comm::Membership& member) {
@@ -176,6 +194,7 @@ Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed, const 
         played.reasons.insert(device->reasons().begin(), device->reasons().end());
         played.conflicts.insert(device->conflicts().begin(), device->conflicts().end());
     }
+    if (nccl && !nccl->problem().empty()) played.conflicts.insert(nccl->problem());
     return played;
 }
 
@@ -204,6 +223,7 @@ struct Case {
     std::string title;
     Json spec;
     int ranks = 1;
+    bool over_nccl = false;
 };
 
 std::vector<Case> cases(const Folder& files) {
@@ -240,9 +260,35 @@ uint64_t seeds() {
     return wanted ? std::stoull(wanted) : 2;
 }
 
+/// Runs of ranks with a card each, some with several replicas.
+std::vector<Case> cases_over_nccl() {
+    // Threads that play ranks have one generator for initial values.
+    const char* const small =
+        R"({"init": "zeros", "model": {"type": "softmax_regression", "hidden": null}})";
+    const auto spec = [&](const char* changes) {
+        Json all = spec_of(small);
+        all.merge_patch(Json::parse(changes));
+        return all;
+    };
+    return {
+        {"AWC on a ring",
+         spec(R"({"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}})"), 3, true},
+        {"ATC, profiled, several replicas a rank",
+         spec(R"({"replicas": 5, "profile": {"norms": true, "variance": {"kind": "exact"}}})"), 2,
+         true},
+        {"one peer", spec(R"({"replicas": 4, "graph": "one_peer_exponential"})"), 4, true},
+        {"all-reduce", spec(R"({"replicas": 4, "algorithm": "centralized"})"), 3, true},
+        {"gradient tracking",
+         spec(R"({"optimizer": {"momentum": 0}, "algorithm": "gradient_tracking"})"), 3, true},
+        {"in 16 bits", spec(R"({"message": "bfloat16"})"), 2, true},
+    };
+}
+
 TEST_CASE("on queues a run records, evaluates and saves what it does on the host") {
     const Folder files;
-    for (const Case& what : cases(files)) {
+    std::vector<Case> all = cases(files);
+    for (Case& what : cases_over_nccl()) all.push_back(std::move(what));
+    for (const Case& what : all) {
         INFO(what.title);
         const Folder folder;
         const Played host = play(what.spec, what.ranks, nullptr, 0, folder.path() / "host");
@@ -251,8 +297,8 @@ TEST_CASE("on queues a run records, evaluates and saves what it does on the host
         for (uint64_t seed = 0; seed < seeds(); ++seed) {
             INFO("order " << seed);
             const Pace pace = seed % 2 == 0 ? Pace::late : Pace::random;
-            const Played device =
-                play(what.spec, what.ranks, &pace, seed, folder.path() / std::to_string(seed));
+            const Played device = play(what.spec, what.ranks, &pace, seed,
+                                       folder.path() / std::to_string(seed), "", what.over_nccl);
             CHECK(device.conflicts == std::set<std::string>());
             const bool same = device.outcome == host.outcome;
             CHECK(same);
@@ -296,8 +342,8 @@ bool goes_wrong(const Case& what, const Played& whole, const std::string& withou
         bool right = false;
         {
             const Folder folder;
-            const Played played =
-                play(what.spec, what.ranks, &pace, 1, folder.path() / "run", without);
+            const Played played = play(what.spec, what.ranks, &pace, 1, folder.path() / "run",
+                                       without, what.over_nccl);
             right = played.conflicts.empty() && played.outcome == whole.outcome;
         }
         _exit(right ? 0 : 1);
@@ -328,6 +374,18 @@ TEST_CASE("each wait of the trainer is needed") {
     }
     CHECK(met == waits);
     CHECK(needed == waits);
+}
+
+TEST_CASE("rows over NCCL are ordered before and after what is computed, by events") {
+    const Case what = cases_over_nccl().front();
+    const Folder folder;
+    const Pace pace = Pace::late;
+    const Played whole = play(what.spec, what.ranks, &pace, 1, folder.path() / "run", "", true);
+    CHECK(!whole.reasons.contains("what is sent"));  // the host does not wait for it
+    for (const char* const why : {"rows that are exchanged", "rows that have come"}) {
+        CHECK(whole.reasons.contains(why));
+        CHECK(goes_wrong(what, whole, why));
+    }
 }
 
 }  // namespace

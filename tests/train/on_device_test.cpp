@@ -1,0 +1,97 @@
+// What carries rows between ranks that compute on cards: NCCL, or what the launcher has made.
+
+#include "train/on_device.hpp"
+
+#include "arena/emulated_device.hpp"
+#include "base/error.hpp"
+#include "catch.hpp"
+#include "comm/environment.hpp"
+#include "comm/nccl_stand_in.hpp"
+#include "comm/ranks.hpp"
+#include "comm/world_impl.hpp"
+#include "train/cards.hpp"
+
+namespace dbench::train {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using comm::tests::NcclStandIn;
+
+class Emulated final : public Device {
+public:
+    arena::Queues queues() const override { return queues_; }
+
+private:
+    mutable arena::EmulatedDevice device_{1};
+    arena::Queues queues_{device_.add_queue(), device_.add_queue()};
+};
+
+/// What three ranks on cards are carried by, or why they are refused; rank 1 has no NCCL where
+/// `one_has_none`.
+std::vector<std::string> carriers(NcclStandIn& nccl, bool one_has_none = false) {
+    return comm::tests::play(3, [&](comm::World& world) {
+        Emulated device;
+        std::string carrier;
+        {
+            OnDevice on_device(world, device);
+            on_device.connect([&] {
+                if (one_has_none && world.rank() == 1) throw base::UserError("it is not there");
+                return nccl.parts(world.slot());
+            });
+            carrier = on_device.carrier();
+            const bool over_nccl = world.impl().rows().queue() != nullptr;
+            if (over_nccl != carrier.starts_with("NCCL")) carrier += ", which is not so";
+            world.barrier();
+        }
+        const bool left = !world.impl().rows().queue() && !world.queues().compute;
+        return carrier + (left ? "" : ", and the device was not left");
+    });
+}
+
+TEST_CASE("NCCL carries rows between cards, unless a rank cannot have it or it is not wanted") {
+    const auto all = [](const char* carrier) { return std::vector<std::string>(3, carrier); };
+    for (const char* const said : {static_cast<const char*>(nullptr), "1"}) {
+        const comm::tests::Environment wanted("DBENCH_NCCL", said);
+        NcclStandIn nccl(3), none(3);
+        CHECK(carriers(nccl) == all("NCCL 2.28.9"));
+        CHECK(nccl.problem().empty());
+        CHECK(carriers(none, true) == all("MPI (it is not there)"));
+    }
+    const comm::tests::Environment unwanted("DBENCH_NCCL", "0");
+    NcclStandIn nccl(3);
+    CHECK(carriers(nccl) == all("MPI (DBENCH_NCCL=0)"));
+}
+
+TEST_CASE("what would keep ranks from NCCL for good is refused with the remedy") {
+    {
+        NcclStandIn nccl(3);
+        nccl.share_card(2, 1);
+        for (const std::string& end : carriers(nccl)) {
+            CHECK_THAT(end, ContainsSubstring("ranks 1 and 2 both use GPU") &&
+                                ContainsSubstring("several replicas"));
+        }
+    }
+    const comm::tests::Environment wrong("DBENCH_NCCL", "yes");
+    NcclStandIn nccl(3);
+    for (const std::string& end : carriers(nccl)) {
+        CHECK_THAT(end, ContainsSubstring("DBENCH_NCCL=yes is neither 0 (MPI"));
+    }
+}
+
+TEST_CASE("the host connects no cards") {
+    const std::vector<std::string> ends = comm::tests::play(2, [](comm::World& world) {
+        OnDevice on_device(world, host_device());
+        on_device.connect();
+        return on_device.carrier();
+    });
+    CHECK(ends == std::vector<std::string>{"MPI", "MPI"});
+    try {
+        nccl_of(host_device());
+        FAIL("it does");
+    } catch (const base::UserError& error) {
+        CHECK_THAT(error.what(), ContainsSubstring("NCCL connects cards, not cpu: "));
+    }
+}
+
+}  // namespace
+}  // namespace dbench::train

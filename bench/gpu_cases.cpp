@@ -86,6 +86,14 @@ void quantized(Material& m, Queue* queue) {
     quantize(kCodec, m.type(), m.at(0).data, m.at(1).data, elements(m), queue);
 }
 
+/// Values of bytes are the first elements of a set.
+template <Planes kPlanes>
+void gathered(Material& m, Queue* queue) {
+    constexpr int64_t kValues = 3 * 256;
+    if (elements(m) < kValues) return;
+    gather_windows(m.pictures(), m.windows(), m.at(0).data, m.type(), kPlanes, m.at(1).data, queue);
+}
+
 /// Sums over whole segments, where the columns are that.
 template <class Work>
 void over_segments(Material& m, const Work& work) {
@@ -197,6 +205,8 @@ const std::vector<Case>& cases() {
                  combine_moments(m.layout(), m.count(), parts, m.columns(), m.mean(), m.m2(), q);
              });
          }},
+        {"windows, planes first", {1}, gathered<Planes::first>},
+        {"windows, planes last", {1}, gathered<Planes::last>},
         {"bfloat16, encode", {}, encoded<Codec::bfloat16>},
         {"bfloat16, decode", {1}, decoded<Codec::bfloat16>},
         {"bfloat16, quantize", {1}, quantized<Codec::bfloat16>},

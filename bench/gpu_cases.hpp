@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "arena/qg_adam.hpp"
 #include "arena/tree.hpp"
 #include "arena/update_and_mix.hpp"
+#include "arena/windows.hpp"
 #include "base/random.hpp"
 
 namespace dbench::arena {
@@ -51,6 +53,7 @@ public:
         m2_ = poisoned(2 * segments * 8);
         words_ = poisoned(shape.rows * stride * 2);
         fill_words(seed);
+        fill_windows();
     }
 
     const Layout& layout() const { return shape_.layout; }
@@ -78,6 +81,16 @@ public:
         return m2_.as<double>() + half * static_cast<int64_t>(layout().segments().size());
     }
     uint16_t* words() { return words_.as<uint16_t>(); }
+    /// Squares of three planes in the bytes of words, one for each row, as large as fit there.
+    Pictures pictures() const {
+        int64_t side = 1;
+        while (3 * (side + 1) * (side + 1) <= layout().columns()) ++side;
+        return {words_.as<uint8_t>(), count(), 3, side, side};
+    }
+    /// One of each.
+    std::span<const Window> windows() const {
+        return {windows_.as<Window>(), static_cast<size_t>(count())};
+    }
 
     /// What is no number, in all rows of a set.
     void poison(size_t set) {
@@ -135,6 +148,17 @@ private:
         for (uint16_t& value : values) value = static_cast<uint16_t>(random.bits() & 0xbfff);
         place_.copy(words_.memory.get(), values.data(), words_.bytes);
     }
+    /// Shifted to all sides; every other one is mirrored.
+    void fill_windows() {
+        std::vector<Window> values;
+        for (int64_t k = 0; k < count(); ++k) {
+            const auto shift = static_cast<int32_t>(k % 9 - 4);
+            values.push_back({count() - 1 - k, shift, -shift, k % 2 == 1});
+        }
+        const auto bytes = static_cast<int64_t>(values.size() * sizeof(Window));
+        windows_ = {place_.memory(bytes), bytes};
+        place_.copy(windows_.memory.get(), values.data(), bytes);
+    }
     void add(std::vector<char>& all, const void* from, int64_t bytes) const {
         all.resize(all.size() + static_cast<size_t>(bytes));
         place_.copy(all.data() + all.size() - bytes, from, bytes);
@@ -156,7 +180,7 @@ private:
     Place place_;
     LocalMeans ring_;
     std::vector<Buffer> sets_;
-    Piece squared_, mean_, m2_, words_;
+    Piece squared_, mean_, m2_, words_, windows_;
 };
 
 struct Case {

@@ -31,6 +31,7 @@ class Contender:
 def spec(setting, model, replicas, batch, recorded=False, precision="float32"):
     return {"model": model, "replicas": replicas, "device": setting.device, "precision": precision,
             "implementation": "D_ring" if replicas > 1 else "C_complete",
+            "stacking": "auto" if replicas > 1 else "off",
             "data": {"type": "shapes", "train": max(2048, replicas * batch), "test": 10,
                      "batch_size": batch},
             "optimizer": {"type": "sgd", **LEARNING},

@@ -70,6 +70,7 @@ public:
     }
 
     void launch(Launch launch) override {
+        given_ = true;  // for marks that are made inside
         streams_.launch(stream_, std::move(launch));
         given_ = true;
     }

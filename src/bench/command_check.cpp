@@ -103,7 +103,10 @@ void print_text(const Setup& s, const train::Estimates& e) {
                                        " free of " + bytes_text(static_cast<double>(room->all))
                                  : ""));
     row(room ? "memory on a card" : "memory per rank",
-        bytes_text(static_cast<double>(e.memory_bytes)) + " and activations and data" +
+        bytes_text(static_cast<double>(e.memory_bytes)) + " and activations" +
+            (e.data_bytes > 0
+                 ? ", of it training images " + bytes_text(static_cast<double>(e.data_bytes))
+                 : std::string(" and data")) +
             (e.received_bytes > 0
                  ? ", of it " +
                        std::string(e.link_message_bytes > 0 ? "messages" : "received rows") + " " +

@@ -141,7 +141,9 @@ std::string difference(Json a, Json b, bool other_replicas) {
                                          "name",       "device", "placement"};
     if (!delays_order(a)) all_free.push_back("delays");
     if (other_replicas) all_free.push_back("replicas");
-    for (Json* spec : {&a, &b}) spec->at("data").erase("threads");
+    for (Json* spec : {&a, &b}) {
+        for (const char* free : {"threads", "resident"}) spec->at("data").erase(free);
+    }
     for (const char* free : all_free) {
         a.erase(free);
         b.erase(free);
@@ -266,6 +268,9 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     s.session->choose_stacking();
     if (world.rank() == 0 && s.session->stacking().ends_with(")")) {
         base::notice("stacking: " + s.session->stacking());
+    }
+    if (world.rank() == 0 && s.session->resident().starts_with("off (")) {
+        base::notice("resident data: " + s.session->resident());
     }
     if (head) s.session->resume(checkpoints, *head);
     ProgressLine progress(arguments.quiet || world.rank() != 0);

@@ -87,6 +87,7 @@ base::Json provenance(comm::World& world, const RunArguments& arguments,
                           {"rows_on_host", session.rows_on_host()},
                           {"rows_between_ranks", carrier},
                           {"stacking", session.stacking()},
+                          {"resident", session.resident()},
                           {"variables", variables}};
     Json data = Json::object();
     for (const auto& [file, digest] : session.data_checksums()) data[file] = digest;

@@ -5,6 +5,7 @@
 #include "arena/memory.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "data/images.hpp"
 #include "data/loader.hpp"
 
 namespace dbench::data {
@@ -22,7 +23,7 @@ void reserve(arena::Buffer& buffer, arena::DType type, int64_t count) {
 
 }  // namespace
 
-BatchBuffer::BatchBuffer(arena::DType type, Order order) {
+BatchBuffer::BatchBuffer(arena::DType type, Order order, Makes makes) : makes_(makes) {
     batch_.type = type;
     batch_.order = order;
 }
@@ -46,8 +47,12 @@ void BatchBuffer::start(const Dataset& data, const std::vector<int64_t>& samples
     batch_.continues = continues;
     batch_.shape.assign(1, batch_.count);
     batch_.shape.insert(batch_.shape.end(), shape.begin(), shape.end());
-    reserve(inputs_, batch_.tokens ? kTokenBytes : batch_.type, batch_.count * numel_);
-    batch_.inputs = inputs_.rows().data;
+    if (makes_ == Makes::windows) {
+        batch_.windows.resize(static_cast<size_t>(batch_.count));
+    } else {
+        reserve(inputs_, batch_.tokens ? kTokenBytes : batch_.type, batch_.count * numel_);
+        batch_.inputs = inputs_.rows().data;
+    }
     if (data.classes() > 0) {
         labels_.resize(static_cast<size_t>(batch_.terms));
         batch_.labels = labels_.data();
@@ -62,14 +67,18 @@ void BatchBuffer::start(const Dataset& data, const std::vector<int64_t>& samples
 void BatchBuffer::put(int64_t position, const Dataset& data, int64_t index, uint64_t augment_key) {
     DBENCH_EXPECT(position < static_cast<int64_t>(places_.size()));
     const auto [row, term] = places_[position];
-    void* const input = inputs_.rows().at(0, row * numel_);
     int64_t* const labels = labels_.data() + term;
-    if (data.ragged()) {
-        data.pairs(index, batch_.shape.back(), static_cast<int64_t*>(input), labels,
-                   batch_.row_terms.data() + row);
-        return;
+    if (makes_ == Makes::windows) {
+        batch_.windows[static_cast<size_t>(row)] = window_of(index, augment_key);
+    } else {
+        void* const input = inputs_.rows().at(0, row * numel_);
+        if (data.ragged()) {
+            data.pairs(index, batch_.shape.back(), static_cast<int64_t*>(input), labels,
+                       batch_.row_terms.data() + row);
+            return;
+        }
+        data.input(index, batch_.type, batch_.order, augment_key, input);
     }
-    data.input(index, batch_.type, batch_.order, augment_key, input);
     if (batch_.labels != nullptr) {
         data.labels(index, labels);
     } else if (batch_.type == arena::DType::float32) {
@@ -91,6 +100,7 @@ Batch part(const Batch& batch, int64_t k, int64_t parts) {
     out.terms = terms_before(last) - terms_before(first);
     out.inputs = static_cast<std::byte*>(batch.inputs) +
                  first * element * (numel(batch.shape) / batch.count);
+    out.windows.clear();  // their inputs are there
     if (batch.labels) out.labels += terms_before(first);
     if (batch.targets) {
         out.targets = static_cast<const std::byte*>(batch.targets) + first * size_of(batch.type);

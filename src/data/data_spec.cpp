@@ -108,6 +108,12 @@ const base::Section<DataSpec>& DataSpec::section() {
              .at_least(1)
              .at_most(1024),
          &DataSpec::threads},
+        {base::Words<Resident>(
+             "resident", {{"auto", Resident::any}, {"on", Resident::on}, {"off", Resident::off}},
+             Resident::any,
+             "whether training images lie on the card, where minibatches are then made: auto, "
+             "where they fit"),
+         &DataSpec::resident},
         {"limit", &DataSpec::limit, "samples taken from the beginning of the file order"},
     };
     return keys;

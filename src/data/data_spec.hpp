@@ -19,6 +19,8 @@ struct BatchSize {
 void take(const base::Json& value, BatchSize& out);
 
 enum class Normalize : uint8_t { standard, unit };
+/// Whether training images lie on the device.
+enum class Resident : uint8_t { any, on, off };
 
 /// How many samples are taken from the beginning of the file order; nothing: all.
 struct DataLimit {
@@ -32,6 +34,7 @@ struct DataSpec {
     int64_t validation;
     bool augment;
     int64_t threads;
+    Resident resident;
     Normalize normalize;
     DataLimit limit;
     static const base::Section<DataSpec>& section();

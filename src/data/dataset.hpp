@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "arena/rows.hpp"
+#include "arena/windows.hpp"
 #include "base/family.hpp"
 
 namespace dbench::data {
@@ -20,6 +22,13 @@ struct Extent {
     int64_t rows;    ///< pairs of sentences
     int64_t length;  ///< tokens of the longest sentence
     int64_t terms;   ///< labels
+};
+
+/// Images that lie in memory as bytes, and what `Dataset::input` makes of them.
+struct StoredImages {
+    arena::Pictures pictures;  ///< all samples; they stay for as long as their set does
+    const float* single;       ///< of each channel and byte the normalised value, [C, 256]
+    const double* twice;       ///< the same in float64
 };
 
 /// Tokens of pairs of sentences that stand for no piece of a text.
@@ -41,6 +50,9 @@ public:
     /// images in memory order `order`. `augment_key` not 0: random crop and flip drawn from it.
     virtual void input(int64_t index, arena::DType type, Order order, uint64_t augment_key,
                        void* out) const = 0;
+    /// The images that inputs are made of, by window_of (images.hpp); nothing where they are made
+    /// otherwise.
+    virtual std::optional<StoredImages> stored() const { return std::nullopt; }
     /// Class of a whole sample; only where classes() > 0 and label_shape() is {}.
     virtual int64_t label(int64_t index) const = 0;
     /// Writes the classes of a sample, numel(label_shape) of them; only where classes() > 0.

@@ -46,6 +46,12 @@ public:
     int64_t classes() const override { return classes_; }
     int64_t label(int64_t index) const override { return images_.labels[index]; }
     double target(int64_t index) const override { return static_cast<double>(label(index)); }
+    std::optional<StoredImages> stored() const override {
+        return StoredImages{{images_.pixels.data(), images_.count(), images_.channels,
+                             images_.height, images_.width},
+                            single_.front().data(),
+                            double_.front().data()};
+    }
 
     void input(int64_t index, arena::DType type, Order order, uint64_t augment_key,
                void* out) const override {
@@ -121,6 +127,13 @@ Crop draw_crop(uint64_t augment_key) {
     crop.left = static_cast<int64_t>(random.below(2 * kPadding + 1));
     crop.mirrored = (random.bits() & 1) != 0;
     return crop;
+}
+
+arena::Window window_of(int64_t index, uint64_t augment_key) {
+    if (augment_key == 0) return {index, 0, 0, false};
+    const Crop crop = draw_crop(augment_key);
+    return {index, static_cast<int32_t>(crop.top - kPadding),
+            static_cast<int32_t>(crop.left - kPadding), crop.mirrored};
 }
 
 void apply_crop(const Crop& crop, const uint8_t* image, int64_t channels, int64_t height,

@@ -40,6 +40,8 @@ struct Crop {
 };
 inline constexpr int64_t kPadding = 4;
 Crop draw_crop(uint64_t augment_key);
+/// The same as a window of sample `index`; all of it where the key is 0.
+arena::Window window_of(int64_t index, uint64_t augment_key);
 /// Writes the window of `image` (C, H, W) to `out` of the same shape.
 void apply_crop(const Crop& crop, const uint8_t* image, int64_t channels, int64_t height,
                 int64_t width, uint8_t* out);

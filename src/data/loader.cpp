@@ -90,7 +90,9 @@ struct Loader::Impl {
         const int64_t queue =
             options.queue > 0 ? options.queue : default_queue(*data, plan.batch_size, options);
         // One more is in the consumer's hands; the one being filled counts as part of the queue.
-        for (int64_t k = 0; k < queue + 1; ++k) buffers.emplace_back(options.type, options.order);
+        for (int64_t k = 0; k < queue + 1; ++k) {
+            buffers.emplace_back(options.type, options.order, options.makes);
+        }
         for (BatchBuffer& each : buffers) free.push_back(&each);
         thread = std::thread([this] { work(); });
     }

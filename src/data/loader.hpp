@@ -30,6 +30,9 @@ struct Batch {
     void* inputs = nullptr;
     const int64_t* labels = nullptr;  ///< [terms]; null for real targets
     const void* targets = nullptr;    ///< [count] of `type`; null for classes
+    /// [count], where inputs are left to who holds the images that these are windows of.
+    std::vector<arena::Window> windows;
+    bool on_device = false;  ///< inputs lie where the model computes
 };
 
 /// Part k of `parts` of a batch, over its memory: consecutive samples, nearly as many in each.
@@ -51,7 +54,9 @@ BatchPlan plan_batches(const BatchSize& batch_size, const Partition& partition, 
 /// The memory of one batch, kept from batch to batch; inputs start at a multiple of 64 bytes.
 class BatchBuffer {
 public:
-    BatchBuffer(arena::DType type, Order order);
+    /// `makes`: inputs, or the windows of stored images that they are.
+    enum class Makes : uint8_t { inputs, windows };
+    BatchBuffer(arena::DType type, Order order, Makes makes = Makes::inputs);
     /// Makes room for `samples` of `data`; earlier contents are lost.
     void start(const Dataset& data, const std::vector<int64_t>& samples, bool continues = false);
     /// Writes sample `index`, the one at `position` of them; `augment_key` as for Dataset::input.
@@ -64,6 +69,7 @@ private:
         int64_t row, term;
     };
 
+    Makes makes_;
     Batch batch_;
     int64_t numel_ = 0;          ///< elements of one row of inputs
     std::vector<Place> places_;  ///< where each sample begins
@@ -109,6 +115,7 @@ public:
         bool augment = false;
         uint64_t augment_seed = 0;
         int64_t threads = 1;  ///< that share out the samples of a batch
+        BatchBuffer::Makes makes = BatchBuffer::Makes::inputs;
         int queue = 0;  ///< batches made ahead; 0: two rounds of the local replicas, in bounds
         Asks asks = nullptr;  ///< the order where it is another; called by the loader's thread
     };
@@ -125,7 +132,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// The batches that a Loader serves, once more: of any iteration and replica, made when asked for.
+/// The batches that a Loader serves, once more: of any iteration and replica, made when asked for,
+/// with their inputs.
 class Replay {
 public:
     /// `options`: those of the loader; its iterations and replicas do not matter.

@@ -24,6 +24,14 @@ public:
         DBENCH_EXPECT(index >= 0 && index < count_);
         whole_->input(first_ + index, type, order, augment_key, out);
     }
+    std::optional<StoredImages> stored() const override {
+        std::optional<StoredImages> images = whole_->stored();
+        if (images) {
+            images->pictures.bytes += first_ * images->pictures.numel();
+            images->pictures.count = count_;
+        }
+        return images;
+    }
     int64_t label(int64_t index) const override { return whole_->label(first_ + index); }
     void labels(int64_t index, int64_t* out) const override { whole_->labels(first_ + index, out); }
     double target(int64_t index) const override { return whole_->target(first_ + index); }

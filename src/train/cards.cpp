@@ -81,21 +81,35 @@ public:
         return {comm::load_nccl(), comm::load_cuda(),
                 [this](comm::CudaStream* stream) { return device_.queue_on(stream); }};
     }
+    std::vector<arena::Queue*> side_queues() override {
+        constexpr size_t kQueues = 4;  // LibTorch keeps memory for each
+        std::vector<arena::Queue*> all;
+        while (sides_.size() < kQueues) {
+            const auto stream = c10::cuda::getStreamFromPool(
+                /*isHighPriority=*/false, static_cast<c10::DeviceIndex>(number_));
+            sides_.push_back(device_.queue_on(stream.stream()));
+        }
+        for (const auto& side : sides_) all.push_back(side.get());
+        return all;
+    }
 
 private:
     // Before the launch returns: what is launched inside comes behind what was done before it.
-    void launch(const char* name, std::vector<arena::Access> accesses,
+    void launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,
                 std::function<void()> work) override {
-        queues_.compute->launch({name, std::move(accesses), 1, nullptr, [&](void*) {
-                                     const c10::cuda::CUDAStreamGuard guard(stream_);
-                                     const OneThread thread;
-                                     work();
-                                 }});
+        queue.launch(
+            {name, std::move(accesses), 1, nullptr, [&](void* stream) {
+                 const c10::cuda::CUDAStreamGuard guard(c10::cuda::getStreamFromExternal(
+                     static_cast<cudaStream_t>(stream), static_cast<c10::DeviceIndex>(number_)));
+                 const OneThread thread;
+                 work();
+             }});
     }
 
     int number_;
     mutable arena::CudaDevice device_;
     arena::Queues queues_;
+    std::vector<std::unique_ptr<arena::Queue>> sides_;
     c10::cuda::CUDAStream stream_;
 };
 

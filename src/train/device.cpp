@@ -42,10 +42,9 @@ CardClaim claim(const comm::World& world) {
 
 }  // namespace
 
-void Device::launch(const char* name, std::vector<arena::Access> accesses,
+void Device::launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,
                     std::function<void()> work) {
-    queues().compute->launch(
-        {name, std::move(accesses), 1, [work](int64_t, uint64_t) { work(); }, nullptr});
+    queue.launch({name, std::move(accesses), 1, [work](int64_t, uint64_t) { work(); }, nullptr});
 }
 
 Device& host_device() {

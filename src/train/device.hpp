@@ -36,13 +36,19 @@ public:
         int64_t all, free;
     };
     virtual std::optional<Room> room() const { return std::nullopt; }
+    /// Queues beside that of the step, which passes of replicas may share among them; none where
+    /// they would only come one after another.
+    virtual std::vector<arena::Queue*> side_queues() { return {}; }
 
     /// Does LibTorch's `work`, which touches what accesses() lists: on the host at once; elsewhere
-    /// behind what is on the compute queue, so that all it needs has to live on until then.
+    /// behind what is on `queue`, the compute queue where it is null, so that all it needs has to
+    /// live on until then.
     template <class Accesses, class Work>
-    void put(const char* name, const Accesses& accesses, const Work& work) {
-        if (!queues().compute) return work();
-        launch(name, accesses(), work);
+    void put(const char* name, const Accesses& accesses, const Work& work,
+             arena::Queue* queue = nullptr) {
+        if (!queue) queue = queues().compute;
+        if (!queue) return work();
+        launch(*queue, name, accesses(), work);
     }
     /// Whether work that was put may begin after `put` has returned; else launches made inside it
     /// come behind the part of it that was done before them.
@@ -52,7 +58,7 @@ public:
     }
 
 private:
-    virtual void launch(const char* name, std::vector<arena::Access> accesses,
+    virtual void launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,
                         std::function<void()> work);
 };
 

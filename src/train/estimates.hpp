@@ -21,6 +21,7 @@ struct Estimates {
     int64_t received_bytes = 0;         ///< of that: received rows kept during the gradient (AWC),
                                         ///< or messages for single neighbours, made and received
     int64_t link_message_bytes = 0;     ///< Algorithm::link_message_bytes
+    int64_t data_bytes = 0;             ///< of it: training images on the device
     double bytes_per_step = 0;          ///< sent by all replicas for training
     double profile_bytes_per_step = 0;  ///< for exact variance, by all ranks
     double evaluation_share = 0;  ///< of the run's arithmetic, a forward being a third of a step

@@ -16,6 +16,7 @@
 #include "train/held_batch.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
+#include "train/resident_images.hpp"
 #include "train/stacked_pass.hpp"
 #include "train/tensors.hpp"
 
@@ -94,8 +95,9 @@ struct Sums {
 
 struct Executor::Impl {
     struct Bound {
-        std::vector<Weights> weights;                                      // per local replica
-        std::vector<std::shared_ptr<torch::autograd::Node>> accumulators;  // keep the hooks alive
+        std::vector<Weights> weights;  // per local replica
+        // Of each, which keep the hooks alive; made by its first pass, whose stream they belong to.
+        std::vector<std::vector<std::shared_ptr<torch::autograd::Node>>> accumulators;
     };
     using Ready = std::function<void(arena::Columns)>;
     struct OnCard {
@@ -111,6 +113,7 @@ struct Executor::Impl {
     std::map<const void*, Bound> bound;  // by the memory of x
     std::vector<bool> reached;           // tensors whose gradient this backward has written
     std::unique_ptr<StackedPass> stacked;
+    std::vector<arena::Queue*> sides;  // that replicas take in turn; none: the compute queue
     arena::Values<double> turn = arena::Values<double>(2);  // sums of a single gradient
 
     Impl(const Model& m, Replicas& r, const Passes& p)
@@ -121,8 +124,28 @@ struct Executor::Impl {
           place(place_of(r.device())),
           watch(r.layout(), r.x().type),
           reached(r.layout().tensors().size()) {
-        if (!p.stacked || r.x().count == 1) return;
-        stacked = std::make_unique<StackedPass>(m, r, p.smoothing);
+        DBENCH_EXPECT(p.stacking != Stacking::any);
+        if (r.x().count == 1) return;
+        if (p.stacking == Stacking::streams) sides = device.side_queues();
+        if (p.stacking != Stacking::batched) return;
+        stacked = std::make_unique<StackedPass>(m, r, p.smoothing, p.resident);
+    }
+
+    arena::Queue* queue_of(int64_t i) const {
+        if (sides.empty()) return device.queues().compute;
+        return sides[static_cast<size_t>(i) % sides.size()];
+    }
+    // What is put on the side queues comes after all that the step has launched so far.
+    void fork() const {
+        for (arena::Queue* const side : sides) {
+            arena::order(device.queues().compute, side, "the step before passes side by side");
+        }
+    }
+    // What the step launches from now on comes after what is on the side queues so far.
+    void join() const {
+        for (arena::Queue* const side : sides) {
+            arena::order(side, device.queues().compute, "passes side by side");
+        }
     }
 
     std::vector<torch::Tensor> views_of(const arena::Layout& layout, const arena::Rows& rows,
@@ -144,30 +167,54 @@ struct Executor::Impl {
                       views_of(replicas.carried_layout(), replicas.carried(), i)};
             for (torch::Tensor& parameter : w.parameters) parameter.requires_grad_(true);
             b.weights.push_back(std::move(w));
-            const size_t tensors = b.weights.back().parameters.size();
-            for (size_t k = 0; k < tensors; ++k) hook(b, b.weights.size() - 1, k);
         }
+        b.accumulators.resize(b.weights.size());
         return b;
     }
 
-    // The batch as work that is put finds it: the loader's own where that is done at once.
-    std::shared_ptr<const data::Batch> hold(const data::Batch& batch) const {
-        if (!device.queues().compute) return {std::shared_ptr<const void>(), &batch};
+    // The batch as work of the local replica i that is put on the queue finds it: the loader's own
+    // where that is done at once.
+    std::shared_ptr<const data::Batch> hold(const data::Batch& batch, int64_t i,
+                                            arena::Queue* queue) const {
+        if (!queue) return {std::shared_ptr<const void>(), &batch};
         auto held = std::make_shared<HeldBatch>(batch, device.card().has_value());
+        if (!batch.windows.empty()) {
+            DBENCH_EXPECT(passes.resident != nullptr);
+            held->inputs_are(passes.resident->gather(batch.windows, static_cast<size_t>(i), queue));
+        }
         return {held, &held->batch()};
     }
 
-    // What training the local replica i at row i of x touches.
-    std::vector<arena::Access> touched(const arena::Rows& x, int64_t i) const {
-        std::vector<arena::Access> all = {
-            arena::reads(x.only(i), replicas.layout().all()),
-            arena::writes(replicas.g().only(i), replicas.layout().all())};
+    // What training the local replica i at row i of x touches; all of them: none.
+    std::vector<arena::Access> touched(const arena::Rows& x, std::optional<int64_t> i) const {
+        const auto of = [i](const arena::Rows& rows) { return i ? rows.only(*i) : rows; };
+        std::vector<arena::Access> all = {arena::reads(of(x), replicas.layout().all()),
+                                          arena::writes(of(replicas.g()), replicas.layout().all())};
         for (const auto& [rows, layout] :
              {std::pair(replicas.buffers(), &replicas.buffer_layout()),
               std::pair(replicas.carried(), &replicas.carried_layout())}) {
-            if (layout->columns() > 0) all.push_back(arena::writes(rows.only(i), layout->all()));
+            if (layout->columns() > 0) all.push_back(arena::writes(of(rows), layout->all()));
         }
         return all;
+    }
+
+    // The same on a minibatch, where losses and accuracies are wanted.
+    std::vector<arena::Access> scored(const arena::Rows& x, std::optional<int64_t> i,
+                                      const data::Batch& batch, const Sums& sums) const {
+        std::vector<arena::Access> all = touched(x, i);
+        if (batch.on_device) {
+            all.push_back(
+                arena::reads(batch.inputs, data::numel(batch.shape) * arena::size_of(batch.type)));
+        }
+        const int64_t bytes = (i ? 1 : x.count) * static_cast<int64_t>(sizeof(double));
+        all.push_back(arena::writes(sums.loss, bytes));
+        all.push_back(arena::writes(sums.accuracy, bytes));
+        return all;
+    }
+
+    void hook(Bound& b, size_t i) {
+        if (!b.accumulators[i].empty()) return;
+        for (size_t k = 0; k < b.weights[i].parameters.size(); ++k) hook(b, i, k);
     }
 
     // A first gradient is copied, where adding it to a row of zeros would pass twice over the row.
@@ -188,7 +235,7 @@ struct Executor::Impl {
                 watch.complete(static_cast<int>(k));
                 return outputs;
             }));
-        b.accumulators.push_back(std::move(node));
+        b.accumulators[i].push_back(std::move(node));
     }
 
     /// In training iteration t of the local replica i, whichever rank holds it.
@@ -223,9 +270,6 @@ struct Executor::Impl {
         const torch::NoGradGuard no_grad;
         OnCard now{loss.to(torch::kFloat64) * share, model.correct_there(output, part, 1) / terms};
         if (so_far) now = {so_far->loss + now.loss, so_far->accuracy + now.accuracy};
-        const auto store = [](const torch::Tensor& number, double* to) {
-            torch::from_blob(to, {}, torch::kFloat64).copy_(number, /*non_blocking=*/true);
-        };
         store(now.loss, sums.loss);
         store(now.accuracy, sums.accuracy);
         so_far = now;
@@ -236,6 +280,7 @@ struct Executor::Impl {
     void gradient(Bound& b, const data::Batch& batch, int64_t t, int64_t i, const Ready* ready,
                   const Sums& sums) {
         const int64_t parts = passes.parts;
+        hook(b, static_cast<size_t>(i));
         Weights weights = b.weights[static_cast<size_t>(i)];
         std::optional<OnCard> so_far;
         if (place.is_cpu()) *sums.loss = *sums.accuracy = 0;
@@ -257,27 +302,42 @@ struct Executor::Impl {
 
     /// Puts it on the device. Where it begins later, buckets are announced when all of it is there.
     void put_gradient(const arena::Rows& x, const data::Batch& batch, int64_t t, int64_t i,
-                      const Ready* ready, const Sums& sums) {
+                      const Ready* ready, const Sums& sums, arena::Queue* queue) {
         Bound& b = bind(x);
-        const auto held = hold(batch);
+        const auto held = hold(batch, i, queue);
         const Ready* const inside = device.begins_later() ? nullptr : ready;
         device.put(
-            "gradient",
-            [&] {
-                std::vector<arena::Access> all = touched(x, i);
-                all.push_back(arena::writes(sums.loss, sizeof(double)));
-                all.push_back(arena::writes(sums.accuracy, sizeof(double)));
-                return all;
-            },
-            [this, &b, held, t, i, inside, sums] { gradient(b, *held, t, i, inside, sums); });
-        arena::keep(device.queues().compute, held);
-        if (!ready || inside) return;
-        for (const arena::Columns bucket : watch.buckets()) (*ready)(bucket);
+            "gradient", [&] { return scored(x, i, *held, sums); },
+            [this, &b, held, t, i, inside, sums] { gradient(b, *held, t, i, inside, sums); },
+            queue);
+        arena::keep(queue, held);
+        if (ready && !inside) announce(*ready);
+    }
+
+    /// Puts those of all local replicas on the device, in one pass.
+    void put_stacked(const arena::Rows& x, const BatchOf& batch, const Ready& ready,
+                     const Sums& sums) {
+        const std::shared_ptr<const data::Batch> all = stacked->join(x.count, batch);
+        const Ready* const inside = device.begins_later() ? nullptr : &ready;
+        device.put(
+            "gradients of all replicas", [&] { return scored(x, std::nullopt, *all, sums); },
+            [this, x, all, inside, sums] {
+                if (inside) watch.start(inside);
+                stacked->gradients(x, *all, sums.loss, sums.accuracy,
+                                   [this](int tensor) { watch.complete(tensor); });
+            });
+        arena::keep(device.queues().compute, all);
+        if (!inside) announce(ready);
+    }
+
+    void announce(const Ready& ready) const {
+        for (const arena::Columns bucket : watch.buckets()) ready(bucket);
     }
 
     /// The gradient of the distance from the teacher into the gradient row i.
     void distil(Bound& b, const arena::Rows& teacher, const data::Batch& batch, int64_t t,
                 int64_t i, double temperature) {
+        hook(b, static_cast<size_t>(i));
         Weights student = b.weights[static_cast<size_t>(i)];
         for (torch::Tensor& buffer : student.buffers) buffer = buffer.clone();
         student.carried.clear();
@@ -311,30 +371,40 @@ Executor::~Executor() = default;
 void Executor::gradients(int64_t t, arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
                          const std::function<void(arena::Columns)>& ready, double* loss,
                          double* accuracy) {
-    const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     const auto next = [&](int64_t) -> const data::Batch& {
         const algorithms::TimedScope waiting(timers, algorithms::Time::data);
         return loader.next();
     };
-    if (impl_->stacked) {
-        impl_->watch.start(&ready);
-        impl_->stacked->gradients(x, next, loss, accuracy,
-                                  [&](int tensor) { impl_->watch.complete(tensor); });
-        impl_->watch.finish();
+    gradients(t, x, next, timers, ready, loss, accuracy);
+}
+
+void Executor::gradients(int64_t t, arena::Rows x, const BatchOf& batch, algorithms::Timers& timers,
+                         const std::function<void(arena::Columns)>& ready, double* loss,
+                         double* accuracy) {
+    const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
+    Impl& s = *impl_;
+    if (s.stacked) {
+        s.put_stacked(x, batch, ready, {loss, accuracy});
+        s.watch.finish();
         return;
     }
+    const Impl::Ready joined = [&](arena::Columns bucket) {
+        s.join();
+        ready(bucket);
+    };
+    s.fork();
     for (int64_t i = 0; i < x.count; ++i) {
-        impl_->put_gradient(x, next(i), t, i, i + 1 == x.count ? &ready : nullptr,
-                            {loss + i, accuracy + i});
+        s.put_gradient(x, batch(i), t, i, i + 1 == x.count ? &joined : nullptr,
+                       {loss + i, accuracy + i}, s.queue_of(i));
     }
-    impl_->watch.finish();
+    s.watch.finish();
 }
 
 Executor::Scores Executor::gradient(int64_t t, arena::Rows x, int64_t i, const data::Batch& batch,
                                     algorithms::Timers& timers) {
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     double* const sums = impl_->turn.data();
-    impl_->put_gradient(x, batch, t, i, nullptr, {sums, sums + 1});
+    impl_->put_gradient(x, batch, t, i, nullptr, {sums, sums + 1}, impl_->device.queues().compute);
     arena::finish(impl_->device.queues().compute, "the loss of a single gradient");
     return {sums[0], sums[1]};
 }
@@ -350,7 +420,7 @@ void Executor::distil(int64_t t, arena::Rows x, arena::Rows teacher, const Batch
             const algorithms::TimedScope waiting(timers, algorithms::Time::data);
             data = &batch(i);
         }
-        const auto held = s.hold(*data);
+        const auto held = s.hold(*data, i, s.device.queues().compute);
         s.device.put(
             "distillation",
             [&] {

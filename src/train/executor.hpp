@@ -10,11 +10,13 @@
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
 #include "data/loader.hpp"
+#include "train/run_spec.hpp"
 
 namespace dbench::train {
 
 class Model;
 class Replicas;
+class ResidentImages;
 
 /// Ranges of whole tensors in the order in which backward completes them (last tensors first):
 /// about eight, of at least 64 KiB and at most 25 MiB.
@@ -27,8 +29,9 @@ struct Passes {
     uint64_t dropout_seed = 0;
     int64_t parts = 1;     ///< of a minibatch, which pass the model one after another
     double smoothing = 0;  ///< see Model::loss
-    bool stacked =
-        false;  ///< `gradients` are of one StackedPass, where a rank has several replicas
+    /// How `gradients` take a rank's replicas, where it has several; not `any`.
+    Stacking stacking = Stacking::off;
+    ResidentImages* resident = nullptr;  ///< that minibatches may be windows of
 };
 
 class Executor {
@@ -44,6 +47,12 @@ public:
     void gradients(int64_t t, arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
                    const std::function<void(arena::Columns)>& ready, double* loss,
                    double* accuracy);
+    /// The minibatch of the local replica i; valid until the following call.
+    using BatchOf = std::function<const data::Batch&(int64_t i)>;
+    /// The same on these minibatches.
+    void gradients(int64_t t, arena::Rows x, const BatchOf& batch, algorithms::Timers& timers,
+                   const std::function<void(arena::Columns)>& ready, double* loss,
+                   double* accuracy);
 
     /// The gradient of the local replica i alone, in its iteration t, at row i of x, on `batch`,
     /// into its gradient row; the minibatch's loss and accuracy, for which the host waits.
@@ -53,8 +62,6 @@ public:
     Scores gradient(int64_t t, arena::Rows x, int64_t i, const data::Batch& batch,
                     algorithms::Timers& timers);
 
-    /// The minibatch of the local replica i; valid until the following call.
-    using BatchOf = std::function<const data::Batch&(int64_t i)>;
     /// Gradients at x of how far the model's outputs are from those at `teacher` (same shape as x)
     /// on `batch`, see algorithms::Distillation, for every local replica, into the replicas'
     /// gradient rows. BatchNorm takes the minibatch's statistics, and its running ones stay; texts

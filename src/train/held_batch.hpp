@@ -16,6 +16,11 @@ public:
     HeldBatch(const data::Batch& batch, bool pinned);
 
     const data::Batch& batch() const { return batch_; }
+    /// Its inputs lie there, where the model computes.
+    void inputs_are(void* inputs) {
+        batch_.inputs = inputs;
+        batch_.on_device = true;
+    }
 
 private:
     void* copy(const void* from, int64_t bytes, bool pinned);

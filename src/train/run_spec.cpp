@@ -128,10 +128,13 @@ const base::Section<RunSpec>& RunSpec::section() {
          &R::compute},
         {Words<Stacking>(
              "stacking",
-             {{"off", Stacking::off}, {"batched", Stacking::batched}, {"auto", Stacking::any}},
+             {{"off", Stacking::off},
+              {"streams", Stacking::streams},
+              {"batched", Stacking::batched},
+              {"auto", Stacking::any}},
              Stacking::off,
-             "whether the replicas of a rank pass the model one by one, together, or as is "
-             "quicker"),
+             "whether the replicas of a rank pass the model one by one, side by side on streams of "
+             "a card, together, or as is quicker"),
          &R::stacking},
         {Words<DeviceChoice>("device",
                              {{"auto", DeviceChoice::any},

@@ -33,7 +33,7 @@ struct MessageSpec {
 void take(const base::Json& value, MessageSpec& out);
 
 enum class Compute : uint8_t { precision, bfloat16 };
-enum class Stacking : uint8_t { off, batched, any };
+enum class Stacking : uint8_t { off, streams, batched, any };
 enum class DeviceChoice : uint8_t { any, cpu, cuda };
 
 struct RunSpec {

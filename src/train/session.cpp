@@ -9,6 +9,7 @@
 #include "train/models/autocast.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
+#include "train/resident_images.hpp"
 #include "train/run_checks.hpp"
 #include "train/run_plan.hpp"
 #include "train/stacking.hpp"
@@ -44,12 +45,14 @@ struct Session::Impl {
     EvaluationPlan evaluation;
     std::optional<algorithms::LearningRate> learning_rate;
     graphs::RunFacts facts;
-    std::string obstacle;  ///< to stacking
-    StackingChoice stacking{};
+    StackingObstacles obstacles;
+    StackingChoice stacking;
+    Residence residence;
     algorithms::RunSchedule schedule;
     algorithms::Delays delays;
 
     std::unique_ptr<Replicas> replicas;
+    std::unique_ptr<ResidentImages> resident;      // null: minibatches come from the host
     std::unique_ptr<algorithms::Stepper> stepper;  // ends before the rows that it may be moving
     std::unique_ptr<Executor> executor;
     std::unique_ptr<Evaluator> evaluator;
@@ -91,10 +94,10 @@ struct Session::Impl {
             schedule = algorithms::RunSchedule(options.graph(facts), row, options.algorithm, facts);
         }
         check_passes(spec.label_smoothing, data_keys.accumulate, row, *model, *data.train, batches);
-        obstacle = options.device.queues().compute
-                       ? "on a card they pass it one by one"
-                       : stacking_obstacle(*model, *data.train, batches, data_keys.accumulate, row);
-        check_stacking(spec, obstacle);
+        obstacles = stacking_obstacles(options.device, *model, *data.train, batches,
+                                       data_keys.accumulate, row);
+        check_stacking(spec, obstacles);
+        residence = find_residence();
         if (spec.evaluate.carried) check_carried(*model);
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
         if (row.accepts.linearises) check_linearised(*model, *data.train, batches, row.name);
@@ -145,11 +148,24 @@ struct Session::Impl {
                 data.test->size() + validation};
     }
 
+    /// By what is free now.
+    Residence find_residence() const {
+        const int64_t local = placement.count(0);  // the fullest rank's
+        const int64_t samples = batches.samples_per_iteration / placement.replicas * local;
+        return choose_residence(data_keys.resident, *data.train, options.device, spec.precision,
+                                samples);
+    }
+
     void prepare() {
         replicas = std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision,
                                               spec.init, spec.seed.init,
                                               stepper->exchange().readable(), options.device);
         stepper->attach(replicas->state(), replicas->g());
+        residence = find_residence();
+        if (residence.on) {
+            resident = std::make_unique<ResidentImages>(*data.train->stored(), spec.precision,
+                                                        model->order());
+        }
         make_executor();
         evaluator = std::make_unique<Evaluator>(world, placement, *model, *replicas,
                                                 stepper->exchange(), data, evaluation);
@@ -160,10 +176,11 @@ struct Session::Impl {
         return plain.fill(*data.train, 0, std::min(batches.batch_size, data.train->size()));
     }
 
-    void make_executor() {
-        executor = std::make_unique<Executor>(*model, *replicas,
-                                              Passes{spec.seed.dropout, data_keys.accumulate,
-                                                     spec.label_smoothing, stacking.batched});
+    void make_executor() { executor = std::make_unique<Executor>(*model, *replicas, passes()); }
+
+    Passes passes() const {
+        return {spec.seed.dropout, data_keys.accumulate, spec.label_smoothing, stacking.way,
+                resident.get()};
     }
 
     /// Of an asynchronous algorithm's gradients.
@@ -183,6 +200,7 @@ struct Session::Impl {
         loading.augment = data_keys.augment;
         loading.augment_seed = spec.seed.augment;
         loading.threads = data.threads;
+        if (resident) loading.makes = data::BatchBuffer::Makes::windows;
         if (stepper->algorithm().asynchronous() && world.size() == 1) {
             loading.asks = asks_of(plan, compute_times(), placement.replicas);
         }
@@ -239,7 +257,12 @@ const std::vector<std::pair<std::string, std::string>>& Session::data_checksums(
 std::optional<data::Heterogeneity> Session::heterogeneity() const {
     return data::heterogeneity(*impl_->data.train, *impl_->partition, impl_->placement.replicas);
 }
-Estimates Session::estimate() { return train::estimate(impl_->estimated()); }
+Estimates Session::estimate() {
+    Estimates found = train::estimate(impl_->estimated());
+    found.data_bytes = impl_->residence.bytes;
+    found.memory_bytes += found.data_bytes;
+    return found;
+}
 
 std::vector<algorithms::MetricName> Session::metrics() const {
     std::vector<algorithms::MetricName> names;
@@ -266,15 +289,13 @@ void Session::choose_stacking() {
     Impl& s = *impl_;
     if (s.spec.stacking == Stacking::off) return;
     data::PlainBatches plain(s.spec.precision, s.model->order());
-    s.stacking = train::choose_stacking(s.world, s.placement, s.spec, s.obstacle, *s.model,
-                                        *s.replicas, s.first_samples(plain));
+    s.stacking = train::choose_stacking(s.world, s.placement, s.spec, s.obstacles, *s.model,
+                                        *s.replicas, s.passes(), s.first_samples(plain));
     s.make_executor();
 }
-std::string Session::stacking() const {
-    const StackingChoice& chosen = impl_->stacking;
-    return (chosen.batched ? "batched" : "off") +
-           (chosen.reason.empty() ? "" : " (" + chosen.reason + ")");
-}
+std::string Session::stacking() const { return to_text(impl_->stacking); }
+
+std::string Session::resident() const { return to_text(impl_->residence); }
 
 double Session::seconds_per_iteration() {
     data::PlainBatches plain(impl_->spec.precision, impl_->model->order());

@@ -74,11 +74,14 @@ public:
 
     /// Makes the replicas and everything around them. Throws UserError.
     void prepare();
-    /// After `prepare`: whether a rank's replicas pass the model together, and why, as the spec
-    /// says or measured for about a second where it says auto. Collective.
+    /// After `prepare`: how a rank's replicas pass the model, and why, as the spec says or measured
+    /// for about a second where it says auto. Collective.
     void choose_stacking();
-    /// "off" or "batched", with the reason where it is not just what the spec says.
+    /// "off", "streams" or "batched", with the reason where it is not just what the spec says.
     std::string stacking() const;
+    /// "off", or "on" with its bytes: whether training images lie on the device; with the reason
+    /// where it is not just what the spec says.
+    std::string resident() const;
     /// How rows reach the other ranks of this host: "in place", or "as messages" and why; "" where
     /// there are none.
     std::string rows_on_host() const;

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "train/device.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
+#include "train/resident_images.hpp"
 #include "train/tensors.hpp"
 
 namespace dbench::train {
@@ -52,9 +54,10 @@ private:
 };
 
 /// Tensors (R, shape...) over all local rows, in the layout's order, no copies.
-std::vector<torch::Tensor> stacked_views(const arena::Layout& layout, const arena::Rows& rows) {
+std::vector<torch::Tensor> stacked_views(const arena::Layout& layout, const arena::Rows& rows,
+                                         torch::Device place) {
     std::vector<torch::Tensor> out;
-    for (const torch::Tensor& first : views(layout, rows, 0)) {
+    for (const torch::Tensor& first : views(layout, rows, 0, place)) {
         std::vector<int64_t> shape = first.sizes().vec(), strides = first.strides().vec();
         shape.insert(shape.begin(), rows.count);
         strides.insert(strides.begin(), rows.stride);
@@ -66,6 +69,10 @@ std::vector<torch::Tensor> stacked_views(const arena::Layout& layout, const aren
 /// Minibatches of all local replicas one after another, as one.
 class JoinedBatch {
 public:
+    /// `pinned`: in memory from which a card reads without the host.
+    explicit JoinedBatch(bool pinned)
+        : options_(torch::TensorOptions(torch::kUInt8).pinned_memory(pinned)) {}
+
     void put(const data::Batch& batch, int64_t i, int64_t replicas) {
         const int64_t element = batch.tokens ? 8 : arena::size_of(batch.type);
         int64_t numel = 1;
@@ -77,7 +84,11 @@ public:
             all_.shape[0] *= replicas;
         }
         DBENCH_EXPECT(batch.count * replicas == all_.count && batch.terms * replicas == all_.terms);
-        all_.inputs = copy(inputs_, batch.inputs, numel * element, i, replicas);
+        if (batch.windows.empty()) {
+            all_.inputs = copy(inputs_, batch.inputs, numel * element, i, replicas);
+        } else if (i > 0) {
+            all_.windows.insert(all_.windows.end(), batch.windows.begin(), batch.windows.end());
+        }
         if (batch.labels) {
             const void* labels = copy(labels_, batch.labels, batch.terms * 8, i, replicas);
             all_.labels = static_cast<const int64_t*>(labels);
@@ -86,20 +97,26 @@ public:
                                 i, replicas);
         }
     }
+    void inputs_are(void* inputs) {
+        all_.inputs = inputs;
+        all_.on_device = true;
+    }
     const data::Batch& batch() const { return all_; }
 
 private:
-    /// Memory that is kept, of eight bytes an element.
-    using Bytes = std::vector<int64_t>;
-    static void* copy(Bytes& to, const void* from, int64_t bytes, int64_t i, int64_t replicas) {
-        to.resize(static_cast<size_t>((bytes * replicas + 7) / 8));
-        std::memcpy(reinterpret_cast<char*>(to.data()) + i * bytes, from,
-                    static_cast<size_t>(bytes));
-        return to.data();
+    void* copy(torch::Tensor& to, const void* from, int64_t bytes, int64_t i,
+               int64_t replicas) const {
+        if (!to.defined() || to.numel() != bytes * replicas) {
+            to = torch::empty({bytes * replicas}, options_);
+        }
+        auto* const memory = static_cast<std::byte*>(to.mutable_data_ptr());
+        std::memcpy(memory + i * bytes, from, static_cast<size_t>(bytes));
+        return memory;
     }
 
+    torch::TensorOptions options_;
     data::Batch all_;
-    Bytes inputs_, labels_, targets_;
+    torch::Tensor inputs_, labels_, targets_;  // memory, kept from batch to batch
 };
 
 }  // namespace
@@ -119,16 +136,19 @@ struct StackedPass::Impl {
     const Model& model;
     Replicas& replicas;
     double smoothing;
+    ResidentImages* resident;
+    Device& device;
+    torch::Device place;
     std::vector<torch::Tensor> gradients;  // (R, shape...)
     std::map<const void*, Leaves> leaves;  // by the memory of x
-    JoinedBatch joined;
+    std::shared_ptr<JoinedBatch> joined;
     std::vector<bool> reached;  // tensors whose gradient this backward has written
     const std::function<void(int)>* complete = nullptr;
 
     Leaves& bind(const arena::Rows& x) {
         Leaves& l = leaves[x.data];
         if (!l.parameters.empty()) return l;
-        l.parameters = stacked_views(replicas.layout(), x);
+        l.parameters = stacked_views(replicas.layout(), x, place);
         for (size_t k = 0; k < l.parameters.size(); ++k) {
             l.parameters[k].requires_grad_(true);
             auto node = torch::autograd::impl::grad_accumulator(l.parameters[k]);
@@ -149,7 +169,7 @@ struct StackedPass::Impl {
     /// (R, samples, ...)
     torch::Tensor forward(const Leaves& at, const torch::Tensor& inputs) {
         const std::vector<torch::Tensor> rows =
-            stacked_views(replicas.buffer_layout(), replicas.buffers());
+            stacked_views(replicas.buffer_layout(), replicas.buffers(), place);
         std::vector<torch::Tensor> buffers;  // vmap moves statistics where they lie side by side
         for (const torch::Tensor& each : rows) buffers.push_back(each.contiguous());
         torch::Tensor output;
@@ -163,26 +183,47 @@ struct StackedPass::Impl {
     }
 };
 
-StackedPass::StackedPass(const Model& model, Replicas& replicas, double smoothing)
-    : impl_(std::make_unique<Impl>(model, replicas, smoothing)) {
+StackedPass::StackedPass(const Model& model, Replicas& replicas, double smoothing,
+                         ResidentImages* resident)
+    : impl_(std::make_unique<Impl>(model, replicas, smoothing, resident, replicas.device(),
+                                   place_of(replicas.device()))) {
     DBENCH_EXPECT(cannot_stack(model).empty());
-    impl_->gradients = stacked_views(replicas.layout(), replicas.g());
+    impl_->gradients = stacked_views(replicas.layout(), replicas.g(), impl_->place);
     impl_->reached.resize(impl_->gradients.size());
 }
 StackedPass::~StackedPass() = default;
 
-void StackedPass::gradients(arena::Rows x, const BatchOf& batch, double* loss, double* accuracy,
+std::shared_ptr<const data::Batch> StackedPass::join(int64_t replicas, const BatchOf& batch) {
+    Impl& s = *impl_;
+    if (!s.joined || s.device.queues().compute) {
+        s.joined = std::make_shared<JoinedBatch>(s.device.card().has_value());
+    }
+    for (int64_t i = 0; i < replicas; ++i) s.joined->put(batch(i), i, replicas);
+    const std::vector<arena::Window>& windows = s.joined->batch().windows;
+    if (!windows.empty()) {
+        DBENCH_EXPECT(s.resident != nullptr);
+        s.joined->inputs_are(s.resident->gather(windows, 0, s.device.queues().compute));
+    }
+    return {s.joined, &s.joined->batch()};
+}
+
+void StackedPass::gradients(arena::Rows x, const data::Batch& all, double* loss, double* accuracy,
                             const std::function<void(int)>& complete) {
     Impl& s = *impl_;
-    for (int64_t i = 0; i < x.count; ++i) s.joined.put(batch(i), i, x.count);
-    const data::Batch& all = s.joined.batch();
     const torch::Tensor output =
-        s.forward(s.bind(x), input_tensor(all).unflatten(0, {x.count, -1}));
+        s.forward(s.bind(x), input_tensor(all, s.place).unflatten(0, {x.count, -1}));
     for (int64_t i = 0; i < x.count; ++i) {
         const data::Batch own = data::part(all, i, x.count);
+        const auto terms = static_cast<double>(own.terms);
         const torch::Tensor logits = output.detach()[i];
-        loss[i] = s.model.loss(logits, own, s.smoothing).item<double>();
-        accuracy[i] = s.model.correct(logits, own, 1) / static_cast<double>(own.terms);
+        const torch::Tensor mean = s.model.loss(logits, own, s.smoothing);
+        if (s.place.is_cpu()) {
+            loss[i] = mean.item<double>();
+            accuracy[i] = s.model.correct(logits, own, 1) / terms;
+        } else {
+            store(mean.to(torch::kFloat64), loss + i);
+            store(s.model.correct_there(logits, own, 1) / terms, accuracy + i);
+        }
     }
     std::fill(s.reached.begin(), s.reached.end(), false);
     s.complete = &complete;

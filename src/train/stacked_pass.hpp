@@ -13,25 +13,31 @@ namespace dbench::train {
 
 class Model;
 class Replicas;
+class ResidentImages;
 
 /// Why a model's replicas cannot pass it together; "" where they can.
 std::string cannot_stack(const Model& model);
 
 class StackedPass {
 public:
-    /// The model is one that can; `smoothing`: see Model::loss.
-    StackedPass(const Model& model, Replicas& replicas, double smoothing);
+    /// The model is one that can; `smoothing`: see Model::loss; `resident`: see Passes.
+    StackedPass(const Model& model, Replicas& replicas, double smoothing,
+                ResidentImages* resident = nullptr);
     ~StackedPass();
 
     /// The minibatch of the local replica i, valid until the following call; asked for in order.
     /// All have as many samples, and as many terms.
     using BatchOf = std::function<const data::Batch&(int64_t i)>;
-    /// Gradients of each local replica's mean minibatch loss at its row of x, into its gradient
-    /// row; its loss and accuracy into loss[R], accuracy[R]. Running statistics of BatchNorm move,
-    /// each replica's by its own minibatch. Tells `complete` of each tensor, by its number in the
-    /// layout, inside backward, when its gradient stands in all rows; of one that no gradient
-    /// reaches, never.
-    void gradients(arena::Rows x, const BatchOf& batch, double* loss, double* accuracy,
+    /// The minibatches of R replicas one after another, as one: on the host valid until the
+    /// following call; where the replicas train on a device, for as long as it is held. Inputs that
+    /// are windows are put on its compute queue.
+    std::shared_ptr<const data::Batch> join(int64_t replicas, const BatchOf& batch);
+    /// Gradients of each local replica's mean loss at its row of x on its part of `all`, the
+    /// joined minibatches, into its gradient row; its loss and accuracy into loss[R], accuracy[R].
+    /// Running statistics of BatchNorm move, each replica's by its own minibatch. Tells `complete`
+    /// of each tensor, by its number in the layout, inside backward, when its gradient stands in
+    /// all rows; of one that no gradient reaches, never. On a card the host waits for none of it.
+    void gradients(arena::Rows x, const data::Batch& all, double* loss, double* accuracy,
                    const std::function<void(int tensor)>& complete);
 
 private:

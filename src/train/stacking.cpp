@@ -6,44 +6,67 @@
 #include <vector>
 
 #include "arena/kernels.hpp"
+#include "arena/memory.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "train/executor.hpp"
+#include "train/device.hpp"
 #include "train/replicas.hpp"
 #include "train/stacked_pass.hpp"
 
 namespace dbench::train {
 namespace {
 
-/// Of all local replicas' gradients, the shortest of several times.
-struct Seconds {
-    double one_by_one, batched;
+/// Rows as they are now, for afterwards.
+class Kept {
+public:
+    Kept(const arena::Rows& rows, const arena::Layout& layout, arena::Queue* queue)
+        : rows_(rows), all_(layout.all()), queue_(queue) {
+        if (all_.count() == 0) return;
+        kept_ = arena::Buffer(rows.type, rows.first, rows.count, rows.stride);
+        arena::copy(rows_, kept_.rows(), all_, queue_);
+    }
+    void restore() const {
+        if (all_.count() > 0) arena::copy(kept_.rows(), rows_, all_, queue_);
+    }
+
+private:
+    arena::Rows rows_;
+    arena::Columns all_;
+    arena::Queue* queue_;
+    arena::Buffer kept_;
 };
 
-Seconds measure(const Model& model, Replicas& replicas, double smoothing,
-                const data::Batch& batch) {
+/// Seconds of all local replicas' gradients, each way, the shortest of several times.
+std::vector<double> measure(const std::vector<Stacking>& ways, const Model& model,
+                            Replicas& replicas, Passes passes, const data::Batch& batch) {
     constexpr double kLong = 1;  // seconds
-    const arena::Rows x = replicas.x(), statistics = replicas.buffers();
-    const arena::Columns all = replicas.buffer_layout().all();
-    arena::Buffer kept(statistics.type, statistics.first, statistics.count, statistics.stride);
-    arena::copy(statistics, kept.rows(), all);
-    Executor executor(model, replicas, {.smoothing = smoothing});
-    StackedPass stacked(model, replicas, smoothing);
+    const arena::Rows x = replicas.x();
+    arena::Queue* const queue = replicas.device().queues().compute;
+    const Kept statistics(replicas.buffers(), replicas.buffer_layout(), queue);
+    const Kept carried(replicas.carried(), replicas.carried_layout(), queue);
+    std::vector<std::unique_ptr<Executor>> executors;
+    for (const Stacking way : ways) {
+        passes.stacking = way;
+        executors.push_back(std::make_unique<Executor>(model, replicas, passes));
+    }
     algorithms::Timers timers;
     timers.start();
-    std::vector<double> loss(static_cast<size_t>(x.count)), accuracy(loss.size());
-    Seconds least{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+    arena::Values<double> scores(static_cast<size_t>(2 * x.count));
+    std::vector<double> least(ways.size(), std::numeric_limits<double>::infinity());
     const base::Stopwatch since;
     for (int round = 0; round < 2 || since.seconds() < kLong; ++round) {  // the first warms up
-        base::Stopwatch watch;
-        for (int64_t i = 0; i < x.count; ++i) executor.gradient(0, x, i, batch, timers);
-        least.one_by_one = std::min(least.one_by_one, watch.lap());
-        stacked.gradients(
-            x, [&](int64_t) -> const data::Batch& { return batch; }, loss.data(), accuracy.data(),
-            [](int) {});
-        least.batched = std::min(least.batched, watch.lap());
+        for (size_t k = 0; k < ways.size(); ++k) {
+            const base::Stopwatch watch;
+            executors[k]->gradients(
+                0, x, [&](int64_t) -> const data::Batch& { return batch; }, timers,
+                [](arena::Columns) {}, scores.data(), scores.data() + x.count);
+            arena::finish(queue, "gradients that are timed");
+            least[k] = std::min(least[k], watch.seconds());
+        }
     }
-    arena::copy(kept.rows(), statistics, all);
+    statistics.restore();
+    carried.restore();
+    arena::finish(queue, "what timing has changed, set back");
     return least;
 }
 
@@ -53,39 +76,71 @@ std::string milliseconds(double seconds) {
     return text;
 }
 
-}  // namespace
+const char* words_of(Stacking way) {
+    if (way == Stacking::streams) return "on streams";
+    return way == Stacking::batched ? "batched" : "one by one";
+}
 
-std::string stacking_obstacle(const Model& model, const data::Dataset& train,
-                              const data::BatchPlan& batches, int64_t parts,
-                              const algorithms::AlgorithmEntry& row) {
-    if (row.accepts.asynchronous || row.accepts.linearises) {
-        return row.name + " takes its replicas one by one";
-    }
+std::string obstacle_of_batched(const Model& model, const data::Dataset& train,
+                                const data::BatchPlan& batches, int64_t parts) {
     if (train.ragged() || batches.full) return "minibatches may differ in size";
     if (parts > 1) return "/data/accumulate takes a minibatch by parts";
     return cannot_stack(model);
 }
 
-void check_stacking(const RunSpec& spec, const std::string& obstacle) {
-    if (spec.stacking != Stacking::batched || obstacle.empty()) return;
-    throw base::UserError("/stacking: replicas cannot pass the model together (" + obstacle +
-                          "): leave it out");
+}  // namespace
+
+StackingObstacles stacking_obstacles(const Device& device, const Model& model,
+                                     const data::Dataset& train, const data::BatchPlan& batches,
+                                     int64_t parts, const algorithms::AlgorithmEntry& row) {
+    StackingObstacles found{"", obstacle_of_batched(model, train, batches, parts)};
+    if (!device.queues().compute) {
+        found.streams = "the CPU has no streams: replicas would still pass one by one";
+    }
+    if (row.accepts.asynchronous || row.accepts.linearises) {
+        found.streams = found.batched = row.name + " takes its replicas one by one";
+    }
+    return found;
+}
+
+void check_stacking(const RunSpec& spec, const StackingObstacles& obstacles) {
+    const auto refuse = [](const char* how, const std::string& obstacle) {
+        if (obstacle.empty()) return;
+        throw base::UserError(std::string("/stacking: replicas cannot pass the model ") + how +
+                              " (" + obstacle + "): leave it out");
+    };
+    if (spec.stacking == Stacking::streams) refuse("side by side", obstacles.streams);
+    if (spec.stacking == Stacking::batched) refuse("together", obstacles.batched);
 }
 
 StackingChoice choose_stacking(comm::World& world, const comm::Placement& placement,
-                               const RunSpec& spec, const std::string& obstacle, const Model& model,
-                               Replicas& replicas, const data::Batch& batch) {
-    if (spec.stacking == Stacking::off) return {false, ""};
-    if (placement.replicas == placement.ranks) return {false, "a rank has one replica"};
-    if (spec.stacking == Stacking::batched) return {true, ""};
-    if (!obstacle.empty()) return {false, obstacle};
-    const Seconds here = measure(model, replicas, spec.label_smoothing, batch);
-    std::vector<double> seconds = {here.one_by_one, here.batched};
+                               const RunSpec& spec, const StackingObstacles& obstacles,
+                               const Model& model, Replicas& replicas, const Passes& passes,
+                               const data::Batch& batch) {
+    if (spec.stacking == Stacking::off) return {Stacking::off, ""};
+    if (placement.replicas == placement.ranks) return {Stacking::off, "a rank has one replica"};
+    if (spec.stacking != Stacking::any) return {spec.stacking, ""};
+    std::vector<Stacking> ways;
+    if (obstacles.batched.empty()) ways.push_back(Stacking::batched);
+    if (obstacles.streams.empty()) ways.push_back(Stacking::streams);
+    if (ways.empty()) return {Stacking::off, obstacles.batched};
+    ways.push_back(Stacking::off);
+    std::vector<double> seconds = measure(ways, model, replicas, passes, batch);
     world.sum(seconds);
-    const double ranks = world.size();
-    return {seconds[1] < seconds[0], "gradients of an iteration take " +
-                                         milliseconds(seconds[1] / ranks) + " batched, " +
-                                         milliseconds(seconds[0] / ranks) + " one by one"};
+    std::string told = "gradients of an iteration take ";
+    for (size_t k = 0; k < ways.size(); ++k) {
+        told += (k ? ", " : "") + milliseconds(seconds[k] / world.size()) + " " + words_of(ways[k]);
+    }
+    // Of equally quick ones the last, whose memory is the least.
+    const auto quickest = std::min_element(seconds.rbegin(), seconds.rend());
+    return {ways[static_cast<size_t>(seconds.rend() - quickest - 1)], told};
+}
+
+std::string to_text(const StackingChoice& choice) {
+    std::string text = "off";
+    if (choice.way == Stacking::streams) text = "streams";
+    if (choice.way == Stacking::batched) text = "batched";
+    return text + (choice.reason.empty() ? "" : " (" + choice.reason + ")");
 }
 
 }  // namespace dbench::train

@@ -12,6 +12,7 @@
 #include "arena/qg_adam.hpp"
 #include "arena/random_rows.hpp"
 #include "arena/tree.hpp"
+#include "arena/windows.hpp"
 
 namespace dbench::arena::cases {
 
@@ -25,6 +26,7 @@ struct Material {
     std::vector<double> decay = {0, 0.1, 0, 0.2, 0.1, 0, 0.3}, factor = {1, 2, 0.5, 0.1, 3};
     Values<double> squared, mean, m2;
     Values<uint16_t> words;
+    Values<Window> windows = {{3, 0, 0, false}, {0, -3, 2, true}, {3, 1, -4, false}};
 
     Material(DType type, Columns in)
         : columns(in),
@@ -99,6 +101,13 @@ void convert(Material& m, Queue* queue) {
     encode(kCodec, m.at(0).type, m.at(0).data, m.words.data(), count, queue);
     decode(kCodec, m.at(0).type, m.words.data(), m.at(1).data, count, queue);
     quantize(kCodec, m.at(0).type, m.at(0).data, m.at(2).data, count, queue);
+}
+
+/// Pictures of any bytes, larger than a block, and values of any.
+template <Planes kPlanes>
+void gather(Material& m, Queue* queue) {
+    const Pictures pictures{static_cast<const uint8_t*>(m.at(0).data), 4, 3, 40, 45};
+    gather_windows(pictures, m.windows, m.at(2).data, m.at(0).type, kPlanes, m.at(1).data, queue);
 }
 
 template <bool kNesterov>
@@ -194,6 +203,8 @@ inline const Case kKernels[] = {
      }},
     {"bfloat16", convert<Codec::bfloat16>},
     {"float16", convert<Codec::float16>},
+    {"gather_windows", gather<Planes::first>},
+    {"gather_windows, planes last", gather<Planes::last>},
     {"fill_zero", [](Material& m, Queue* queue) { fill_zero(m.at(0), m.columns, queue); }},
     {"copy", [](Material& m, Queue* queue) { copy(m.at(0), m.at(1), m.columns, queue); }},
     {"scale", [](Material& m, Queue* queue) { scale(m.at(0), m.columns, 0.3, queue); }},

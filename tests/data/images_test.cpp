@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "data/images.hpp"
 #include "data/loader.hpp"
+#include "data/slice.hpp"
 #include "data/support.hpp"
 
 using namespace dbench;
@@ -63,6 +64,31 @@ TEST_CASE("channels_last holds the same values in another order") {
             for (int p = 0; p < 30; ++p) CHECK(pixels[p * 2 + c] == planes[c * 30 + p]);
         }
     }
+}
+
+TEST_CASE("inputs are windows of the stored images, to the bit") {
+    const auto set = data::image_set(small_images(), 4, {{0.5, 0.25}, {0.2, 0.1}});
+    const auto whole = set->stored(), second = data::slice(set, 1, 1)->stored();
+    REQUIRE((whole && second));
+    CHECK(second->pictures.count == 1);
+    const Order order = GENERATE(Order::contiguous, Order::channels_last);
+    const auto planes = order == Order::contiguous ? arena::Planes::first : arena::Planes::last;
+    std::vector<arena::Window> windows;
+    std::vector<double> right;
+    for (const uint64_t key : {uint64_t{0}, uint64_t{77}, uint64_t{5}, uint64_t{12}, uint64_t{9}}) {
+        windows.push_back(data::window_of(0, key));
+        const auto input = test::input_of(*set, 1, order, key);
+        right.insert(right.end(), input.begin(), input.end());
+    }
+    std::vector<double> twice(right.size());
+    arena::gather_windows(second->pictures, windows, second->twice, arena::DType::float64, planes,
+                          twice.data());
+    CHECK(twice == right);
+    for (arena::Window& window : windows) window.picture = 1;
+    std::vector<float> single(right.size());
+    arena::gather_windows(whole->pictures, windows, whole->single, arena::DType::float32, planes,
+                          single.data());
+    for (size_t k = 0; k < right.size(); ++k) CHECK(single[k] == static_cast<float>(right[k]));
 }
 
 TEST_CASE("a crop is a window of the image padded by four zeros") {

@@ -10,6 +10,7 @@ TEST_CASE("a name alone gets every default") {
     CHECK(data_spec(R"("cifar10")") == Json::parse(R"({
         "type": "cifar10", "root": null, "batch_size": 32, "accumulate": 1,
         "partition": {"type": "shuffled"}, "validation": 0, "augment": false, "normalize": "standard", "threads": 1,
+        "resident": "auto",
         "limit": {"train": null, "test": null}})"));
     CHECK(data_spec(R"("cifar10")").begin().key() == "type");
     CHECK(data_spec(R"({"type": "shapes", "partition": "iid"})").at("partition") ==

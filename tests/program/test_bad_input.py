@@ -87,6 +87,8 @@ SPEC_ERRORS = [
     ({"seed": -1}, ["/seed"]),
     ({"name": "a/b"}, ["/name"]),
     ({"device": "cuda"}, ["/device", "cuda"]),
+    ({"device": "cpu", "data": {"type": "shapes", "resident": "on"}},
+     ["/data/resident", "on the CPU", "leave it out"]),
     ({"checkpoint": {"every": {"epochs": 0}}}, ["/checkpoint/every"]),
     ({"evaluate": {"replicas": 0}}, ["/evaluate/replicas"]),
     ({"data": {"type": "shapes", "train": 256, "test": 64, "batch_size": 100}}, ["batch"]),

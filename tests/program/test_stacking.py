@@ -73,6 +73,7 @@ def test_what_cannot_pass_together_is_refused_and_auto_does_without(dbench):
     lstm = {**CHANGES["a text"], "model": {"type": "lstm", "hidden": 4, "dropout": 0}}
     dropout = {"model": {"type": "wide_resnet", "depth": 10, "widen": 1, "dropout": 0.1}}
     refused = {
+        "streams": ({"stacking": "streams"}, "the CPU has no streams"),
         "lstm": (lstm, "one replica"),
         "dropout": (dropout, "drops out"),
         "parts": ({"data": {**RUN["data"], "accumulate": 2}}, "/data/accumulate"),
@@ -82,7 +83,7 @@ def test_what_cannot_pass_together_is_refused_and_auto_does_without(dbench):
                         "graph": {"type": "epidemic", "degree": 2},
                         "model": {"type": "mlp", "hidden": [2]}}, "one by one"),
     }
-    told = checked(dbench, {name: dbench.text({**RUN, **changes}, stacking="batched")
+    told = checked(dbench, {name: dbench.text({**RUN, "stacking": "batched", **changes})
                             for name, (changes, _) in refused.items()})
     for name, (_, words) in refused.items():
         assert "/stacking" in told[name]["error"] and words in told[name]["error"], told[name]

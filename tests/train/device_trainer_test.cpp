@@ -82,12 +82,15 @@ public:
 
 class Emulated final : public Device {
 public:
-    explicit Emulated(const arena::Queues& queues) : queues_(queues) {}
+    Emulated(const arena::Queues& queues, std::vector<arena::Queue*> sides)
+        : queues_(queues), sides_(std::move(sides)) {}
     std::string name() const override { return "emulated"; }
     arena::Queues queues() const override { return queues_; }
+    std::vector<arena::Queue*> side_queues() override { return sides_; }
 
 private:
     arena::Queues queues_;
+    std::vector<arena::Queue*> sides_;
 };
 
 /// A folder of its own, removed at the end.
@@ -116,15 +119,21 @@ std::string contents(const fs::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// What a session has to say of what it chose.
+struct Chosen {
+    std::string stacking, resident;
+};
+
 using Nccl = std::optional<comm::tests::NcclStandIn>;
 
 /// Trains this rank's replicas, from the newest checkpoint in `folder` on if there is one; what was
 /// told, then what was saved. Rows go over NCCL where there is one.
-std::vector<std::string> train(comm::World& world, const Json& given, const fs::path& folder,
-                               Nccl& nccl) {
+std::vector<std::string> train(comm::World& world, const Json& given,
+                               const std::vector<arena::Queue*>& sides, const fs::path& folder,
+                               Nccl& nccl, Chosen* chosen) {
     const Resolved r = resolve(given);
     const comm::Placement placement{r.run.replicas, world.size()};
-    Emulated queues(world.queues());
+    Emulated queues(world.queues(), sides);
     std::optional<OnDevice> on_device;
     if (nccl) {
         on_device.emplace(world, queues);
@@ -140,6 +149,8 @@ std::vector<std::string> train(comm::World& world, const Json& given, const fs::
     Session session(world, placement, options);
     session.connect();
     session.prepare();
+    session.choose_stacking();
+    if (chosen) *chosen = {session.stacking(), session.resident()};
     Checkpoints checkpoints(world, placement, folder.string(), 3);
     if (fs::exists(folder)) {
         if (const auto head = checkpoints.newest()) session.resume(checkpoints, *head);
@@ -157,6 +168,7 @@ std::vector<std::string> train(comm::World& world, const Json& given, const fs::
 struct Played {
     std::vector<std::vector<std::string>> outcome;
     std::set<std::string> reasons, conflicts;
+    Chosen chosen;  ///< by rank 0
 };
 
 /// Trains on `ranks` threads, each with a device of its own, or with none where `pace` is null.
@@ -166,6 +178,7 @@ Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed, const 
     Played played;
     played.outcome.resize(static_cast<size_t>(ranks));
     std::vector<std::unique_ptr<EmulatedDevice>> devices;
+    std::vector<std::vector<arena::Queue*>> sides(static_cast<size_t>(ranks));
     for (int rank = 0; pace && rank < ranks; ++rank) {
         devices.push_back(std::make_unique<EmulatedDevice>(
             seed * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank), -1, *pace));
@@ -179,13 +192,16 @@ Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed, const 
     const auto problems = comm::tests::play(
         ranks,
         [&](comm::World& world) {
-            played.outcome[static_cast<size_t>(world.rank())] = train(world, spec, folder, nccl);
+            const auto rank = static_cast<size_t>(world.rank());
+            played.outcome[rank] =
+                train(world, spec, sides[rank], folder, nccl, rank == 0 ? &played.chosen : nullptr);
             return "";
         },
         [&](comm::Membership& member) {
             if (!pace) return;
             EmulatedDevice& device = *devices[static_cast<size_t>(member.rank)];
             member.queues = {device.add_queue(), device.add_queue()};
+            sides[static_cast<size_t>(member.rank)] = {device.add_queue(), device.add_queue()};
         });
     for (const std::string& problem : problems) {
         if (!problem.empty()) played.conflicts.insert(problem);
@@ -224,6 +240,13 @@ struct Case {
     Json spec;
     int ranks = 1;
     bool over_nccl = false;
+
+    /// As the host, which has no streams, would run it.
+    Json on_host() const {
+        Json plain = spec;
+        if (plain.value("stacking", "") == "streams") plain.erase("stacking");
+        return plain;
+    }
 };
 
 std::vector<Case> cases(const Folder& files) {
@@ -236,11 +259,11 @@ std::vector<Case> cases(const Folder& files) {
                     {"batch_size", 2},
                     {"partition", "stream"}};
     return {
-        {"an mlp, in parts, clipped",
-         spec_of(R"({"data": {"accumulate": 2}, "optimizer": {"clip_norm": 0.5}})")},
+        {"an mlp, in parts, clipped", spec_of(R"({"data": {"accumulate": 2, "resident": "off"},
+                     "optimizer": {"clip_norm": 0.5}})")},
         {"BatchNorm, estimated anew",
          spec_of(R"({"model": {"type": "cnn", "hidden": null, "width": 2},
-                     "evaluate": {"batchnorm": "recalibrate"},
+                     "evaluate": {"batchnorm": "recalibrate"}, "data": {"augment": true},
                      "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}})")},
         {"dropout and carried state", text},
         {"profiled", spec_of(R"({"profile": {"norms": true, "variance": {"kind": "exact"}},
@@ -249,10 +272,29 @@ std::vector<Case> cases(const Folder& files) {
         {"linearised", spec_of(R"({"algorithm": {"type": "ntk_dfl"}, "model": {"hidden": [3]},
                                    "optimizer": {"momentum": 0}})")},
         {"asynchronous", spec_of(R"({"algorithm": "ad_psgd"})")},
+        {"on streams, in parts",
+         spec_of(R"({"stacking": "streams", "data": {"accumulate": 2, "augment": true},
+                     "precision": "float64",
+                     "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}})")},
+        {"BatchNorm on streams", spec_of(R"({"stacking": "streams", "replicas": 5,
+                     "model": {"type": "cnn", "hidden": null, "width": 2},
+                     "algorithm": "gradient_tracking", "optimizer": {"momentum": 0}})")},
+        {"two ranks on streams", spec_of(R"({"stacking": "streams", "replicas": 5, "init": "zeros",
+                     "model": {"type": "softmax_regression", "hidden": null}})"),
+         2},
+        {"together",
+         spec_of(
+             R"({"stacking": "batched", "model": {"type": "cnn", "hidden": null, "width": 2}})")},
         {"two ranks",
          spec_of(R"({"init": "zeros", "model": {"type": "softmax_regression", "hidden": null}})"),
          2},
     };
+}
+
+/// Whether a device would make its minibatches of images that lie there.
+bool makes_batches(const Json& spec) {
+    const Json& data = spec.at("data");
+    return data.at("type") == "shapes" && data.value("resident", "auto") == "auto";
 }
 
 uint64_t seeds() {
@@ -291,7 +333,7 @@ TEST_CASE("on queues a run records, evaluates and saves what it does on the host
     for (const Case& what : all) {
         INFO(what.title);
         const Folder folder;
-        const Played host = play(what.spec, what.ranks, nullptr, 0, folder.path() / "host");
+        const Played host = play(what.on_host(), what.ranks, nullptr, 0, folder.path() / "host");
         REQUIRE(host.conflicts == std::set<std::string>());
         REQUIRE(host.outcome[0].size() > 10);
         for (uint64_t seed = 0; seed < seeds(); ++seed) {
@@ -300,6 +342,7 @@ TEST_CASE("on queues a run records, evaluates and saves what it does on the host
             const Played device = play(what.spec, what.ranks, &pace, seed,
                                        folder.path() / std::to_string(seed), "", what.over_nccl);
             CHECK(device.conflicts == std::set<std::string>());
+            CHECK(device.chosen.resident.starts_with("on (") == makes_batches(what.spec));
             const bool same = device.outcome == host.outcome;
             CHECK(same);
         }
@@ -330,6 +373,26 @@ TEST_CASE("a run goes on to the bit where another device has saved it") {
     }
 }
 
+TEST_CASE("auto on a device measures every way that it has, and changes nothing by that") {
+    const Folder folder;
+    // Replicas drop out, each by draws of its own: no pass of all. What is carried stays zero.
+    const Json spec = cases(folder)[2].spec;
+    const Pace pace = Pace::random;
+    const auto run = [&](const char* stacking) {
+        Json changed = spec;
+        changed["stacking"] = stacking;
+        const Played played = play(changed, 1, &pace, 1, folder.path() / stacking);
+        CHECK(played.conflicts == std::set<std::string>());
+        return played;
+    };
+    const Played off = run("off"), any = run("auto");
+    CHECK(off.chosen.stacking == "off");
+    CHECK_THAT(any.chosen.stacking, Catch::Matchers::ContainsSubstring("ms on streams, "));
+    CHECK_THAT(any.chosen.stacking, Catch::Matchers::EndsWith("ms one by one)"));
+    const bool same = any.outcome == off.outcome;
+    CHECK(same);
+}
+
 /// Whether a run without a wait goes wrong: it conflicts, says something else, or crashes, since
 /// memory goes that a launch is yet to touch. So it has a process of its own.
 bool goes_wrong(const Case& what, const Played& whole, const std::string& without) {
@@ -357,8 +420,11 @@ bool goes_wrong(const Case& what, const Played& whole, const std::string& withou
 TEST_CASE("each wait of the trainer is needed") {
     const std::set<std::string> waits = {"losses that are recorded",
                                          "state that is evaluated or saved",
-                                         "the loss of a single gradient", "statistics of a batch",
-                                         "parameters that a model is linearised at"};
+                                         "the loss of a single gradient",
+                                         "statistics of a batch",
+                                         "parameters that a model is linearised at",
+                                         "the step before passes side by side",
+                                         "passes side by side"};
     const Folder files;
     const Pace pace = Pace::late;
     std::set<std::string> met, needed;

@@ -60,7 +60,8 @@ Outcome pass(const Model& model, const ModelContext& context, int64_t count, are
         };
         out.told.clear();
         if (stacked) {
-            together->gradients(replicas.x(), batch, out.loss.data(), out.accuracy.data(),
+            together->gradients(replicas.x(), *together->join(count, batch), out.loss.data(),
+                                out.accuracy.data(),
                                 [&](int tensor) { out.told.push_back(tensor); });
             continue;
         }

@@ -13,6 +13,7 @@
 #include "arena/kernels/tree_sum.hpp"
 #include "arena/kernels/update_and_mix.hpp"
 #include "arena/kernels/weighted_sums.hpp"
+#include "arena/kernels/windows.hpp"
 
 namespace dbench::arena {
 
@@ -52,6 +53,8 @@ template void on_device(const Convert<Decode, uint16_t, float>&, cudaStream_t);
 template void on_device(const Convert<Decode, uint16_t, double>&, cudaStream_t);
 template void on_device(const Convert<Quantize, float, float>&, cudaStream_t);
 template void on_device(const Convert<Quantize, double, double>&, cudaStream_t);
+template void on_device(const GatherWindows<float>&, cudaStream_t);
+template void on_device(const GatherWindows<double>&, cudaStream_t);
 template void on_device(const Zero<float>&, cudaStream_t);
 template void on_device(const Zero<double>&, cudaStream_t);
 template void on_device(const Copy<float>&, cudaStream_t);

@@ -99,9 +99,10 @@ std::vector<std::vector<int64_t>> Model::translate(const Weights&, const torch::
 }
 
 torch::Tensor input_tensor(const data::Batch& batch, torch::Device place) {
-    const auto type = batch.tokens ? torch::kInt64 : scalar_type(batch.type);
+    const auto type = torch::TensorOptions(batch.tokens ? torch::kInt64 : scalar_type(batch.type))
+                          .device(batch.on_device ? place : torch::kCPU);
     if (batch.order == data::Order::contiguous || batch.shape.size() != 4) {
-        return view(batch.inputs, batch.shape, type, place);
+        return there(torch::from_blob(batch.inputs, batch.shape, type), place);
     }
     const int64_t channels = batch.shape[1], height = batch.shape[2], width = batch.shape[3];
     return there(torch::from_blob(batch.inputs, batch.shape,

@@ -1,0 +1,83 @@
+// Which training sets lie on a device, and the minibatches that are made there.
+
+#include "train/resident_images.hpp"
+
+#include "arena/emulated_device.hpp"
+#include "catch.hpp"
+#include "data/images.hpp"
+#include "data/support.hpp"
+#include "train/device.hpp"
+
+namespace dbench::train {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using data::Resident;
+
+/// With so much memory free.
+class Roomy final : public Device {
+public:
+    explicit Roomy(int64_t free) : free_(free), queue_(device_.add_queue()) {}
+    arena::Queues queues() const override { return {queue_, queue_}; }
+    std::optional<Room> room() const override { return Room{2 * free_, free_}; }
+    arena::EmulatedDevice& emulated() { return device_; }
+
+private:
+    int64_t free_;
+    arena::EmulatedDevice device_{1};
+    arena::Queue* queue_;
+};
+
+std::shared_ptr<const data::Dataset> train_set(const char* spec) {
+    return data::load_data(test::data_spec(spec), {1, 1}).train;
+}
+
+TEST_CASE("images lie on a device where they take half of what is free, or where that is asked") {
+    const auto shapes = train_set(R"({"type": "shapes", "train": 20, "test": 1})");
+    const auto numbers = train_set(R"({"type": "regression"})");
+    const int64_t numel = 3 * 32 * 32, needed = 20 * numel + 7 * numel * 8 + 3 * 256 * 8;
+    const auto chosen = [&](Resident wanted, const data::Dataset& set, const Device& device) {
+        return choose_residence(wanted, set, device, arena::DType::float64, 7);
+    };
+    const Roomy enough(2 * needed), little(2 * needed - 2), none(needed - 1);
+    CHECK(chosen(Resident::any, *shapes, enough).on);
+    CHECK(chosen(Resident::any, *shapes, enough).bytes == needed);
+    CHECK_FALSE(chosen(Resident::off, *shapes, enough).on);
+    CHECK_FALSE(chosen(Resident::any, *shapes, little).on);
+    CHECK_THAT(to_text(chosen(Resident::any, *shapes, little)),
+               ContainsSubstring("off (") && ContainsSubstring(" free)"));
+    CHECK(chosen(Resident::on, *shapes, little).on);
+    CHECK_THROWS_WITH(chosen(Resident::on, *shapes, none),
+                      ContainsSubstring("/data/resident") && ContainsSubstring("leave it out"));
+    CHECK_THAT(to_text(chosen(Resident::any, *numbers, enough)), ContainsSubstring("the host"));
+    CHECK_THROWS_WITH(chosen(Resident::on, *numbers, enough), ContainsSubstring("the host"));
+    CHECK(to_text(chosen(Resident::any, *shapes, host_device())) == "off");
+    CHECK_THROWS_WITH(chosen(Resident::on, *shapes, host_device()), ContainsSubstring("CPU"));
+}
+
+TEST_CASE("a slot's minibatches follow each other, larger ones too, and slots lie apart") {
+    const auto shapes = train_set(R"({"type": "shapes", "train": 20, "test": 1})");
+    Roomy device(1);
+    arena::Queue* const queue = device.queues().compute;
+    ResidentImages images(*shapes->stored(), arena::DType::float64, data::Order::channels_last);
+    for (const int64_t count : {2, 5, 3}) {
+        std::vector<arena::Window> windows;
+        std::vector<double> right;
+        for (int64_t k = 0; k < count; ++k) {
+            const auto key = static_cast<uint64_t>(k * count);
+            windows.push_back(data::window_of(3 * k, key));
+            const auto one = test::input_of(*shapes, 3 * k, data::Order::channels_last, key);
+            right.insert(right.end(), one.begin(), one.end());
+        }
+        const auto* const first = static_cast<double*>(images.gather(windows, 0, queue));
+        const auto* const second = static_cast<double*>(images.gather(windows, 1, queue));
+        windows.clear();  // what is launched has its own
+        device.emulated().finish();
+        CHECK(std::equal(right.begin(), right.end(), first));
+        CHECK(std::equal(right.begin(), right.end(), second));
+    }
+    CHECK(device.emulated().conflicts().empty());
+}
+
+}  // namespace
+}  // namespace dbench::train

@@ -86,6 +86,7 @@ base::Json provenance(comm::World& world, const RunArguments& arguments,
                           {"threads_per_rank", threads},
                           {"rows_on_host", session.rows_on_host()},
                           {"stacking", session.stacking()},
+                          {"capture", session.capture()},
                           {"variables", variables}};
     Json data = Json::object();
     for (const auto& [file, digest] : session.data_checksums()) data[file] = digest;

@@ -16,7 +16,7 @@
 
 namespace dbench::data {
 
-/// One replica's minibatch in host memory.
+/// One replica's minibatch, in host memory but for one that is `on_device`.
 struct Batch {
     int64_t count = 0;  ///< of samples; of pairs of sentences
     /// Logical: {count, C, H, W}, {count, features}, {count, length} or {count, 2, length}.
@@ -30,6 +30,7 @@ struct Batch {
     void* inputs = nullptr;
     const int64_t* labels = nullptr;  ///< [terms]; null for real targets
     const void* targets = nullptr;    ///< [count] of `type`; null for classes
+    bool on_device = false;           ///< all three lie where the model computes
 };
 
 /// Part k of `parts` of a batch, over its memory: consecutive samples, nearly as many in each.

@@ -5,6 +5,7 @@
 #include "algorithms/optimizers/optimizer_spec.hpp"
 #include "base/error.hpp"
 #include "train/asynchronous_trainer.hpp"
+#include "train/capture.hpp"
 #include "train/device.hpp"
 #include "train/models/autocast.hpp"
 #include "train/models/model.hpp"
@@ -46,6 +47,7 @@ struct Session::Impl {
     graphs::RunFacts facts;
     std::string obstacle;  ///< to stacking
     StackingChoice stacking{};
+    CaptureChoice capture{};
     algorithms::RunSchedule schedule;
     algorithms::Delays delays;
 
@@ -95,6 +97,10 @@ struct Session::Impl {
                        ? "on a card they pass it one by one"
                        : stacking_obstacle(*model, *data.train, batches, data_keys.accumulate, row);
         check_stacking(spec, obstacle);
+        capture = choose_capture(spec.capture,
+                                 capture_obstacle(options.device, *model, *data.train, batches,
+                                                  data_keys.accumulate, row),
+                                 world.size());
         if (spec.evaluate.carried) check_carried(*model);
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
         if (row.accepts.linearises) check_linearised(*model, *data.train, batches, row.name);
@@ -161,9 +167,10 @@ struct Session::Impl {
     }
 
     void make_executor() {
-        executor = std::make_unique<Executor>(*model, *replicas,
-                                              Passes{spec.seed.dropout, data_keys.accumulate,
-                                                     spec.label_smoothing, stacking.batched});
+        executor = std::make_unique<Executor>(
+            *model, *replicas,
+            Passes{spec.seed.dropout, data_keys.accumulate, spec.label_smoothing, stacking.batched,
+                   capture.captured ? kMostCaptured : 0});
     }
 
     /// Of an asynchronous algorithm's gradients.
@@ -273,6 +280,13 @@ void Session::choose_stacking() {
 std::string Session::stacking() const {
     const StackingChoice& chosen = impl_->stacking;
     return (chosen.batched ? "batched" : "off") +
+           (chosen.reason.empty() ? "" : " (" + chosen.reason + ")");
+}
+
+std::string Session::capture() const {
+    const CaptureChoice& chosen = impl_->capture;
+    if (chosen.captured && impl_->stacking.batched) return "off (replicas pass the model together)";
+    return (chosen.captured ? "on" : "off") +
            (chosen.reason.empty() ? "" : " (" + chosen.reason + ")");
 }
 

@@ -79,6 +79,9 @@ public:
     void choose_stacking();
     /// "off" or "batched", with the reason where it is not just what the spec says.
     std::string stacking() const;
+    /// "on" or "off": whether forward and backward are captured on the card and repeated; with the
+    /// reason where it is not just what the spec says.
+    std::string capture() const;
     /// How rows reach the other ranks of this host: "in place", or "as messages" and why; "" where
     /// there are none.
     std::string rows_on_host() const;

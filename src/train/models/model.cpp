@@ -12,10 +12,15 @@ torch::Tensor there(const torch::Tensor& tensor, torch::Device place) {
     return place.is_cpu() ? tensor : tensor.to(place, /*non_blocking=*/true);
 }
 
+torch::TensorOptions memory_of(const data::Batch& batch, torch::ScalarType type,
+                               torch::Device place) {
+    return torch::TensorOptions(type).device(batch.on_device ? place : torch::Device(torch::kCPU));
+}
+
 /// The arithmetic of torch's kernels needs no writing; from_blob's signature does.
-torch::Tensor view(const void* data, c10::IntArrayRef shape, torch::ScalarType type,
+torch::Tensor view(const void* data, c10::IntArrayRef shape, const torch::TensorOptions& memory,
                    torch::Device place) {
-    return there(torch::from_blob(const_cast<void*>(data), shape, type), place);
+    return there(torch::from_blob(const_cast<void*>(data), shape, memory), place);
 }
 
 /// A row is right where fewer than `top` logits go before its label's: earlier ones that are as
@@ -101,20 +106,22 @@ std::vector<std::vector<int64_t>> Model::translate(const Weights&, const torch::
 torch::Tensor input_tensor(const data::Batch& batch, torch::Device place) {
     const auto type = batch.tokens ? torch::kInt64 : scalar_type(batch.type);
     if (batch.order == data::Order::contiguous || batch.shape.size() != 4) {
-        return view(batch.inputs, batch.shape, type, place);
+        return view(batch.inputs, batch.shape, memory_of(batch, type, place), place);
     }
     const int64_t channels = batch.shape[1], height = batch.shape[2], width = batch.shape[3];
     return there(torch::from_blob(batch.inputs, batch.shape,
-                                  {height * width * channels, 1, width * channels, channels}, type),
+                                  {height * width * channels, 1, width * channels, channels},
+                                  memory_of(batch, type, place)),
                  place);
 }
 
 torch::Tensor label_tensor(const data::Batch& batch, torch::Device place) {
-    return view(batch.labels, {batch.terms}, torch::kInt64, place);
+    return view(batch.labels, {batch.terms}, memory_of(batch, torch::kInt64, place), place);
 }
 
 torch::Tensor target_tensor(const data::Batch& batch, torch::Device place) {
-    return view(batch.targets, {batch.count}, scalar_type(batch.type), place);
+    const auto memory = memory_of(batch, scalar_type(batch.type), place);
+    return view(batch.targets, {batch.count}, memory, place);
 }
 
 torch::ScalarType scalar_type(arena::DType type) {

@@ -94,8 +94,9 @@ protected:
     Declaration declaration_;
 };
 
-/// A batch's inputs as a tensor over its memory (no copy), logical shape. On a card a copy, which
-/// is there before what this thread does there next: from pinned memory it may be made later.
+/// A batch's inputs as a tensor over its memory (no copy), logical shape. On a card a copy of what
+/// is not there, done before what this thread does there next: from pinned memory it may be made
+/// later.
 torch::Tensor input_tensor(const data::Batch& batch, torch::Device place = torch::kCPU);
 /// A batch's labels, the same way, [terms].
 torch::Tensor label_tensor(const data::Batch& batch, torch::Device place = torch::kCPU);

@@ -1,0 +1,71 @@
+#include "train/fixed_batch.hpp"
+
+#include "base/error.hpp"
+#include "data/dataset.hpp"
+
+namespace dbench::train {
+namespace {
+
+constexpr int64_t kWord = sizeof(int64_t);
+
+torch::Tensor room_for(const void* like, int64_t bytes, torch::Device place) {
+    if (!like) return {};
+    return torch::empty({bytes}, torch::TensorOptions(torch::kUInt8).device(place));
+}
+
+template <class T>
+T* start(const torch::Tensor& bytes) {
+    return bytes.defined() ? static_cast<T*>(bytes.mutable_data_ptr()) : nullptr;
+}
+
+}  // namespace
+
+FixedBatch::FixedBatch(const data::Batch& like, torch::Device place) : place_(place), batch_(like) {
+    const int64_t element = arena::size_of(like.type);
+    inputs_ =
+        room_for(like.inputs, data::numel(like.shape) * (like.tokens ? kWord : element), place);
+    labels_ = room_for(like.labels, like.terms * kWord, place);
+    targets_ = room_for(like.targets, like.count * element, place);
+    batch_.inputs = start<void>(inputs_);
+    batch_.labels = start<const int64_t>(labels_);
+    batch_.targets = start<const void>(targets_);
+    batch_.on_device = true;
+}
+
+bool FixedBatch::fits(const data::Batch& batch) const {
+    return batch.count == batch_.count && batch.shape == batch_.shape &&
+           batch.order == batch_.order && batch.type == batch_.type &&
+           batch.tokens == batch_.tokens && batch.terms == batch_.terms &&
+           batch.row_terms == batch_.row_terms && !batch.labels == !batch_.labels &&
+           !batch.targets == !batch_.targets;
+}
+
+void FixedBatch::fill(const data::Batch& batch) const {
+    DBENCH_EXPECT(fits(batch));
+    const auto from = torch::TensorOptions(torch::kUInt8)
+                          .device(batch.on_device ? place_ : torch::Device(torch::kCPU));
+    const auto copy = [&](const void* data, torch::Tensor to) {
+        if (!to.defined()) return;
+        to.copy_(torch::from_blob(const_cast<void*>(data), to.sizes(), from),
+                 /*non_blocking=*/true);
+    };
+    copy(batch.inputs, inputs_);
+    copy(batch.labels, labels_);
+    copy(batch.targets, targets_);
+}
+
+std::vector<arena::Access> FixedBatch::reads() const {
+    std::vector<arena::Access> all;
+    for (const torch::Tensor& each : {inputs_, labels_, targets_}) {
+        if (each.defined()) all.push_back(arena::reads(each.const_data_ptr(), each.numel()));
+    }
+    return all;
+}
+
+std::vector<arena::Access> FixedBatch::writes() const {
+    std::vector<arena::Access> all = reads();
+    for (arena::Access& each : all) each.writes = true;
+    return all;
+}
+
+}  // namespace dbench::train

@@ -81,6 +81,19 @@ def against_the_host(setting, model, precision, tolerance):
     return run
 
 
+def captured_and_not(setting):
+    """A run whose passes the card has captured, and one whose passes are launched anew."""
+    if setting.device != "cuda":
+        raise Stop(MISSING, "only a card captures passes")
+    runs = {word: setting.run(f"capture-{word}", spec("resnet20", "cuda", "float64", capture=word),
+                              "--overwrite") for word in ("on", "off")}
+    with steps.h5py.File(runs["on"]) as file:
+        for kind, text in zip(file["events/kind"].asstr()[:], file["events/text"].asstr()[:]):
+            if kind == "capture":
+                raise Stop(FAILED, text)
+    return compared(runs["off"], runs["on"], 1e-10)
+
+
 def until_stopped(setting, name, device, resume):
     """Starts a run, or goes on with it, and stops it at its next checkpoint."""
     given = spec({"type": "mlp", "hidden": [32, 64]}, device, "float64", name=name,
@@ -177,6 +190,7 @@ def correctness_steps(setting, journal):
         for precision, tolerance in (("float64", 1e-10), ("float32", 1e-2)):
             yield Step(f"{model}, {precision}, {ITERATIONS} iterations", 60,
                        against_the_host(setting, model, precision, tolerance))
+    yield Step("captured passes and others", 60, lambda: captured_and_not(setting))
     yield Step("checkpoint to the card and back", 60, lambda: there_and_back(setting))
     yield Step("NCCL" + (" with itself" if setting.ranks == 1 else f", {setting.ranks} ranks"), 30,
                lambda: messages(setting))

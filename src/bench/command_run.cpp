@@ -272,6 +272,9 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     if (world.rank() == 0 && s.session->resident().starts_with("off (")) {
         base::notice("resident data: " + s.session->resident());
     }
+    if (world.rank() == 0 && s.device->card() && s.session->capture().ends_with(")")) {
+        base::notice("capture: " + s.session->capture());
+    }
     if (head) s.session->resume(checkpoints, *head);
     ProgressLine progress(arguments.quiet || world.rank() != 0);
     base::note_signals();

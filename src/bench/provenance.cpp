@@ -88,6 +88,7 @@ base::Json provenance(comm::World& world, const RunArguments& arguments,
                           {"rows_between_ranks", carrier},
                           {"stacking", session.stacking()},
                           {"resident", session.resident()},
+                          {"capture", session.capture()},
                           {"variables", variables}};
     Json data = Json::object();
     for (const auto& [file, digest] : session.data_checksums()) data[file] = digest;

@@ -16,7 +16,7 @@
 
 namespace dbench::data {
 
-/// One replica's minibatch in host memory.
+/// One replica's minibatch, in host memory but for one that is `on_device`.
 struct Batch {
     int64_t count = 0;  ///< of samples; of pairs of sentences
     /// Logical: {count, C, H, W}, {count, features}, {count, length} or {count, 2, length}.
@@ -32,7 +32,8 @@ struct Batch {
     const void* targets = nullptr;    ///< [count] of `type`; null for classes
     /// [count], where inputs are left to who holds the images that these are windows of.
     std::vector<arena::Window> windows;
-    bool on_device = false;  ///< inputs lie where the model computes
+    bool on_device = false;         ///< inputs lie where the model computes
+    bool labels_on_device = false;  ///< labels and targets do, too
 };
 
 /// Part k of `parts` of a batch, over its memory: consecutive samples, nearly as many in each.

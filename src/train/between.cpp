@@ -97,6 +97,16 @@ void Between::look(int64_t t, const std::vector<double>& loss) {
     }
 }
 
+void Between::note_uncaptured(int64_t t) {
+    if (uncaptured_) return;
+    const std::string why = parts_.executor.uncaptured();
+    if (why.empty()) return;
+    uncaptured_ = true;
+    const std::string text = "passes go on without being captured: " + why;
+    base::warn(text);
+    if (parts_.world.rank() == 0) parts_.observer.event(t, "capture", text.substr(0, 512));
+}
+
 void Between::tell(algorithms::IterationRecord& record) {
     record.times[algorithms::Time::profile] += recording_;
     look(record.iteration, record.loss);

@@ -28,6 +28,8 @@ public:
     /// Reports a replica's first non-finite loss; the values themselves are recorded as they are.
     /// Throws RunError where the plan says stop.
     void look(int64_t t, const std::vector<double>& loss);
+    /// After iteration t: says once, and tells, why passes that were to be captured are not.
+    void note_uncaptured(int64_t t);
     /// Records whose losses a device may still be computing.
     Records& records() { return records_; }
     /// Tells the observer, whose time is charged to the next record's profiling.
@@ -43,6 +45,7 @@ private:
     const TrainerPlan& plan_;
     std::vector<bool> reported_;  ///< replicas whose loss was not finite
     std::string said_;            ///< of a checkpoint that could not be written
+    bool uncaptured_ = false;     ///< has been said
     double recording_ = 0;        ///< seconds of the observer
     Records records_;
 };

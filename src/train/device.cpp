@@ -47,6 +47,28 @@ void Device::launch(arena::Queue& queue, const char* name, std::vector<arena::Ac
     queue.launch({name, std::move(accesses), 1, [work](int64_t, uint64_t) { work(); }, nullptr});
 }
 
+// What a device would do without the host is emulated by doing it as before.
+std::unique_ptr<Captured> Device::capture(const char* name, std::vector<arena::Access> accesses,
+                                          std::function<void()> work) {
+    class Again final : public Captured {
+    public:
+        Again(Device& device, const char* name, std::vector<arena::Access> accesses,
+              std::function<void()> work)
+            : device_(device),
+              name_(name),
+              accesses_(std::move(accesses)),
+              work_(std::move(work)) {}
+        void put() override { device_.launch(*device_.queues().compute, name_, accesses_, work_); }
+
+    private:
+        Device& device_;
+        const char* name_;
+        std::vector<arena::Access> accesses_;
+        std::function<void()> work_;
+    };
+    return std::make_unique<Again>(*this, name, std::move(accesses), std::move(work));
+}
+
 Device& host_device() {
     static Device host;
     return host;

@@ -17,6 +17,15 @@
 
 namespace dbench::train {
 
+/// LibTorch's work that a device has taken down: the same operations on the same memory, whatever
+/// stands there, without LibTorch's own part on the host.
+class Captured {
+public:
+    virtual ~Captured() = default;
+    /// Does it once more, behind what is on the compute queue.
+    virtual void put() = 0;
+};
+
 /// The host; others override what differs.
 class Device {
 public:
@@ -56,6 +65,13 @@ public:
         const arena::Queue* const queue = queues().compute;
         return queue && queue->emulated();
     }
+
+    /// Takes down LibTorch's `work`, which touches what `accesses` lists, for a device with queues;
+    /// it is not done by that. Memory that it takes for itself is kept for the next times. Random
+    /// numbers follow the seed that the generator has when the work is put. Throws RunError where
+    /// the device cannot; then nothing has changed.
+    virtual std::unique_ptr<Captured> capture(const char* name, std::vector<arena::Access> accesses,
+                                              std::function<void()> work);
 
 private:
     virtual void launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,

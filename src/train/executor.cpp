@@ -13,6 +13,7 @@
 #include "arena/memory.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "train/captured_passes.hpp"
 #include "train/held_batch.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
@@ -114,6 +115,7 @@ struct Executor::Impl {
     std::vector<bool> reached;           // tensors whose gradient this backward has written
     std::unique_ptr<StackedPass> stacked;
     std::vector<arena::Queue*> sides;  // that replicas take in turn; none: the compute queue
+    std::unique_ptr<CapturedPasses> captures;               // null: nothing is captured
     arena::Values<double> turn = arena::Values<double>(2);  // sums of a single gradient
 
     Impl(const Model& m, Replicas& r, const Passes& p)
@@ -125,10 +127,14 @@ struct Executor::Impl {
           watch(r.layout(), r.x().type),
           reached(r.layout().tensors().size()) {
         DBENCH_EXPECT(p.stacking != Stacking::any);
-        if (r.x().count == 1) return;
-        if (p.stacking == Stacking::streams) sides = device.side_queues();
-        if (p.stacking != Stacking::batched) return;
-        stacked = std::make_unique<StackedPass>(m, r, p.smoothing, p.resident);
+        const Stacking way = r.x().count == 1 ? Stacking::off : p.stacking;
+        if (way == Stacking::streams) sides = device.side_queues();
+        if (way == Stacking::batched) {
+            stacked = std::make_unique<StackedPass>(m, r, p.smoothing, p.resident);
+        }
+        if (p.captured > 0 && way == Stacking::off && device.queues().compute) {
+            captures = std::make_unique<CapturedPasses>(device, place, r.x().count, p.captured);
+        }
     }
 
     arena::Queue* queue_of(int64_t i) const {
@@ -238,9 +244,13 @@ struct Executor::Impl {
         b.accumulators[i].push_back(std::move(node));
     }
 
-    /// In training iteration t of the local replica i, whichever rank holds it.
-    torch::Tensor forward(const Weights& weights, const data::Batch& batch, int64_t t, int64_t i,
-                          int64_t part = 0) {
+    bool begins() const {
+        return model.declaration().draws || !model.declaration().carried.empty();
+    }
+    /// What comes before the forward pass in training iteration t of the local replica i, whichever
+    /// rank holds it.
+    void begin(const Weights& weights, const data::Batch& batch, int64_t t, int64_t i,
+               int64_t part = 0) {
         if (model.declaration().draws) {
             const auto replica = static_cast<uint64_t>(replicas.x().first + i);
             const auto iteration = static_cast<uint64_t>(t);
@@ -254,6 +264,8 @@ struct Executor::Impl {
         if (!batch.continues) {
             for (torch::Tensor each : weights.carried) each.zero_();
         }
+    }
+    torch::Tensor forward(const Weights& weights, const data::Batch& batch) const {
         return model.forward(weights, input_tensor(batch, place), true);
     }
 
@@ -275,10 +287,11 @@ struct Executor::Impl {
         so_far = now;
     }
 
-    /// The gradient of the mean minibatch loss into the gradient row i. `ready`: told of buckets by
-    /// the last part's backward; null: nobody is.
-    void gradient(Bound& b, const data::Batch& batch, int64_t t, int64_t i, const Ready* ready,
-                  const Sums& sums) {
+    /// The gradient of the mean minibatch loss in iteration t into the gradient row i; without t
+    /// of passes that have begun. `ready`: told of buckets by the last part's backward; null:
+    /// nobody is.
+    void gradient(Bound& b, const data::Batch& batch, std::optional<int64_t> t, int64_t i,
+                  const Ready* ready, const Sums& sums) {
         const int64_t parts = passes.parts;
         hook(b, static_cast<size_t>(i));
         Weights weights = b.weights[static_cast<size_t>(i)];
@@ -289,7 +302,8 @@ struct Executor::Impl {
             const data::Batch part = parts == 1 ? batch : data::part(batch, k, parts);
             if (part.count == 0) continue;
             const double share = static_cast<double>(part.terms) / static_cast<double>(batch.terms);
-            const torch::Tensor output = forward(weights, part, t, i, k);
+            if (t) begin(weights, part, *t, i, k);
+            const torch::Tensor output = forward(weights, part);
             torch::Tensor loss = model.loss(output, part, passes.smoothing);
             tally(output, loss, part, static_cast<double>(batch.terms), sums, so_far);
             if (ready && k + 1 == parts) watch.start(ready);
@@ -300,16 +314,21 @@ struct Executor::Impl {
         zero_unreached(b, static_cast<size_t>(i));
     }
 
-    /// Puts it on the device. Where it begins later, buckets are announced when all of it is there.
+    /// Puts it on the device, as that has captured it where it may. Where it begins later, or is
+    /// captured, buckets are announced when all of it is there.
     void put_gradient(const arena::Rows& x, const data::Batch& batch, int64_t t, int64_t i,
-                      const Ready* ready, const Sums& sums, arena::Queue* queue) {
+                      const Ready* ready, const Sums& sums, arena::Queue* queue,
+                      bool may_capture = false) {
         Bound& b = bind(x);
         const auto held = hold(batch, i, queue);
-        const Ready* const inside = device.begins_later() ? nullptr : ready;
-        device.put(
-            "gradient", [&] { return scored(x, i, *held, sums); },
-            [this, &b, held, t, i, inside, sums] { gradient(b, *held, t, i, inside, sums); },
-            queue);
+        const bool captured = may_capture && put_captured(b, x, *held, t, i, sums);
+        const Ready* const inside = captured || device.begins_later() ? nullptr : ready;
+        if (!captured) {
+            device.put(
+                "gradient", [&] { return scored(x, i, *held, sums); },
+                [this, &b, held, t, i, inside, sums] { gradient(b, *held, t, i, inside, sums); },
+                queue);
+        }
         arena::keep(queue, held);
         if (ready && !inside) announce(*ready);
     }
@@ -334,6 +353,36 @@ struct Executor::Impl {
         for (const arena::Columns bucket : watch.buckets()) ready(bucket);
     }
 
+    /// The pass as the device repeats it; false where it cannot be captured.
+    bool put_captured(Bound& b, const arena::Rows& x, const data::Batch& held, int64_t t, int64_t i,
+                      const Sums& sums) {
+        const Weights& weights = b.weights[static_cast<size_t>(i)];
+        const auto capture = [&](const FixedBatch& fixed) {
+            std::vector<arena::Access> all = scored(x, i, fixed.batch(), sums);
+            for (const arena::Access& each : fixed.reads()) all.push_back(each);
+            const auto work = [this, &b, &fixed, i, sums] {
+                gradient(b, fixed.batch(), std::nullopt, i, nullptr, sums);
+            };
+            return device.capture("captured gradient", std::move(all), work);
+        };
+        if (begins()) {
+            const auto writes = [&] {
+                const arena::Rows carried = replicas.carried();
+                const arena::Layout& layout = replicas.carried_layout();
+                std::vector<arena::Access> all;
+                if (layout.columns() > 0) {
+                    all.push_back(arena::writes(carried.only(i), layout.all()));
+                }
+                return all;
+            };
+            device.put("beginning of a pass", writes,
+                       [this, &weights, held, t, i] { begin(weights, held, t, i); });
+        }
+        if (captures->put(i, held, capture)) return true;
+        for (torch::Tensor each : weights.parameters) each.mutable_grad().reset();
+        return false;
+    }
+
     /// The gradient of the distance from the teacher into the gradient row i.
     void distil(Bound& b, const arena::Rows& teacher, const data::Batch& batch, int64_t t,
                 int64_t i, double temperature) {
@@ -345,9 +394,11 @@ struct Executor::Impl {
         {
             const torch::NoGradGuard no_grad;
             const Weights weights{views_of(replicas.layout(), teacher, i), student.buffers};
-            wanted = forward(weights, batch, t, i);
+            begin(weights, batch, t, i);
+            wanted = forward(weights, batch);
         }
-        const torch::Tensor output = forward(student, batch, t, i);
+        begin(student, batch, t, i);
+        const torch::Tensor output = forward(student, batch);
         backward(b, static_cast<size_t>(i), model.distance(output, wanted, temperature));
     }
 
@@ -388,6 +439,10 @@ void Executor::gradients(int64_t t, arena::Rows x, const BatchOf& batch, algorit
         s.watch.finish();
         return;
     }
+    CapturedPasses* const captures = s.captures.get();
+    const bool captured = captures && captures->begin(x.data);
+    double* const losses = captured ? captures->loss() : loss;
+    double* const accuracies = captured ? captures->accuracy() : accuracy;
     const Impl::Ready joined = [&](arena::Columns bucket) {
         s.join();
         ready(bucket);
@@ -395,9 +450,14 @@ void Executor::gradients(int64_t t, arena::Rows x, const BatchOf& batch, algorit
     s.fork();
     for (int64_t i = 0; i < x.count; ++i) {
         s.put_gradient(x, batch(i), t, i, i + 1 == x.count ? &joined : nullptr,
-                       {loss + i, accuracy + i}, s.queue_of(i));
+                       {losses + i, accuracies + i}, s.queue_of(i), captured);
     }
+    if (captured) captures->tell(loss, accuracy);
     s.watch.finish();
+}
+
+std::string Executor::uncaptured() const {
+    return impl_->captures ? impl_->captures->obstacle() : "";
 }
 
 Executor::Scores Executor::gradient(int64_t t, arena::Rows x, int64_t i, const data::Batch& batch,

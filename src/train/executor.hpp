@@ -32,6 +32,7 @@ struct Passes {
     /// How `gradients` take a rank's replicas, where it has several; not `any`.
     Stacking stacking = Stacking::off;
     ResidentImages* resident = nullptr;  ///< that minibatches may be windows of
+    int64_t captured = 0;  ///< passes of `gradients` that are captured, at most (CapturedPasses)
 };
 
 class Executor {
@@ -41,7 +42,8 @@ public:
 
     /// Gradients of the mean minibatch loss at x in iteration t, for every local replica, into the
     /// replicas' gradient rows. Calls `ready` once for each bucket, in order, when its columns are
-    /// complete on all local replicas: inside the last one's backward. Losses and accuracies go to
+    /// complete on all local replicas: inside the last one's backward, or behind it where that is
+    /// captured. Losses and accuracies go to
     /// loss[R], accuracy[R]. All that is put on the replicas' device, where there is one: `ready`
     /// is called when what it launches there finds the bucket complete.
     void gradients(int64_t t, arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
@@ -78,6 +80,9 @@ public:
     /// Mean loss on `batch` at the same parameters.
     double loss(const char* weights, int64_t i, const data::Batch& batch,
                 algorithms::Timers& timers) const;
+
+    /// Why passes that were to be captured are not, or no more; "" where they are.
+    std::string uncaptured() const;
 
     /// Seconds that one replica's gradient takes, estimated from forward passes on `batch` that
     /// change nothing.

@@ -142,6 +142,11 @@ const base::Section<RunSpec>& RunSpec::section() {
                               {"cuda", DeviceChoice::cuda}},
                              DeviceChoice::any, "where replicas train", resolve_device),
          &R::device},
+        {Words<Capture>("capture",
+                        {{"auto", Capture::any}, {"on", Capture::on}, {"off", Capture::off}},
+                        Capture::any,
+                        "whether a card repeats forward and backward as it has captured them once"),
+         &R::capture},
         {Parameter::duration("length", R"({"epochs": 1})", "how long the run is").greater_than(0),
          &R::length},
         {Words<Init>(

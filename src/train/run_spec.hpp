@@ -35,6 +35,7 @@ void take(const base::Json& value, MessageSpec& out);
 enum class Compute : uint8_t { precision, bfloat16 };
 enum class Stacking : uint8_t { off, streams, batched, any };
 enum class DeviceChoice : uint8_t { any, cpu, cuda };
+enum class Capture : uint8_t { off, on, any };
 
 struct RunSpec {
     std::string name, notes;
@@ -44,6 +45,7 @@ struct RunSpec {
     Compute compute;  ///< of models' passes
     Stacking stacking;
     DeviceChoice device;
+    Capture capture;
     base::Duration length;
     Init init;
     double label_smoothing;

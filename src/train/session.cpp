@@ -5,6 +5,7 @@
 #include "algorithms/optimizers/optimizer_spec.hpp"
 #include "base/error.hpp"
 #include "train/asynchronous_trainer.hpp"
+#include "train/capture.hpp"
 #include "train/device.hpp"
 #include "train/models/autocast.hpp"
 #include "train/models/model.hpp"
@@ -48,6 +49,7 @@ struct Session::Impl {
     StackingObstacles obstacles;
     StackingChoice stacking;
     Residence residence;
+    CaptureChoice capture{};
     algorithms::RunSchedule schedule;
     algorithms::Delays delays;
 
@@ -98,6 +100,10 @@ struct Session::Impl {
                                        data_keys.accumulate, row);
         check_stacking(spec, obstacles);
         residence = find_residence();
+        capture = choose_capture(spec.capture, spec.stacking,
+                                 capture_obstacle(options.device, *model, *data.train, batches,
+                                                  data_keys.accumulate, row),
+                                 world.size());
         if (spec.evaluate.carried) check_carried(*model);
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
         if (row.accepts.linearises) check_linearised(*model, *data.train, batches, row.name);
@@ -179,8 +185,8 @@ struct Session::Impl {
     void make_executor() { executor = std::make_unique<Executor>(*model, *replicas, passes()); }
 
     Passes passes() const {
-        return {spec.seed.dropout, data_keys.accumulate, spec.label_smoothing, stacking.way,
-                resident.get()};
+        return {spec.seed.dropout, data_keys.accumulate, spec.label_smoothing,
+                stacking.way,      resident.get(),       capture.captured ? kMostCaptured : 0};
     }
 
     /// Of an asynchronous algorithm's gradients.
@@ -296,6 +302,15 @@ void Session::choose_stacking() {
 std::string Session::stacking() const { return to_text(impl_->stacking); }
 
 std::string Session::resident() const { return to_text(impl_->residence); }
+
+std::string Session::capture() const {
+    const CaptureChoice& chosen = impl_->capture;
+    if (chosen.captured && impl_->stacking.way != Stacking::off) {
+        return "off (replicas pass the model together or side by side)";
+    }
+    return (chosen.captured ? "on" : "off") +
+           (chosen.reason.empty() ? "" : " (" + chosen.reason + ")");
+}
 
 double Session::seconds_per_iteration() {
     data::PlainBatches plain(impl_->spec.precision, impl_->model->order());

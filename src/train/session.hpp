@@ -82,6 +82,9 @@ public:
     /// "off", or "on" with its bytes: whether training images lie on the device; with the reason
     /// where it is not just what the spec says.
     std::string resident() const;
+    /// "on" or "off": whether forward and backward are captured on the card and repeated; with the
+    /// reason where it is not just what the spec says.
+    std::string capture() const;
     /// How rows reach the other ranks of this host: "in place", or "as messages" and why; "" where
     /// there are none.
     std::string rows_on_host() const;

@@ -28,6 +28,7 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
         p.stepper.step(t, p.learning_rate.at(t), gradients, record, p.observer);
         record.times[algorithms::Time::delay] = delay;
         between.records().add(std::move(record));
+        between.note_uncaptured(t);
         between.completed(t + 1);
     }
     stop.end();

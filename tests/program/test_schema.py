@@ -40,7 +40,7 @@ GRAPHS = ["ring", {"type": "ring_lattice", "k": 4, "lazy": 0.5},
           {"type": "ada_variance", "tensors": ["weight"]}]
 GOOD = [
     {},
-    {"seed": {"init": 3}, "compute": "bfloat16", "stacking": "auto"},
+    {"seed": {"init": 3}, "compute": "bfloat16", "stacking": "auto", "capture": "off"},
     {"data": {**SMALL["data"], "resident": "off"}},
     {"data": {**SMALL["data"], "batch_size": {"global": 32}}},
     {"data": {**SMALL["data"], "batch_size": "full", "partition": {"type": "iid"}}},

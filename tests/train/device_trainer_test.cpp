@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -52,7 +53,8 @@ Resolved resolve(const Json& given) {
     r.spec["data"] = data::resolve_data(given.at("data"), "/data");
     r.algorithm = algorithms::resolve_algorithm(given.at("algorithm"));
     r.spec["optimizer"] = algorithms::resolve_optimizer(given.at("optimizer"), "/optimizer");
-    r.spec["schedule"] = algorithms::resolve_schedule("constant", "/schedule");
+    r.spec["schedule"] =
+        algorithms::resolve_schedule(given.value("schedule", Json("constant")), "/schedule");
     r.graph = graphs::resolve_graph(given.value("graph", Json("ring")), "/graph");
     return r;
 }
@@ -80,17 +82,33 @@ public:
     }
 };
 
+/// It never does the work of LibTorch's that is called `left_out`.
 class Emulated final : public Device {
 public:
-    Emulated(const arena::Queues& queues, std::vector<arena::Queue*> sides)
-        : queues_(queues), sides_(std::move(sides)) {}
+    Emulated(const arena::Queues& queues, std::vector<arena::Queue*> sides, std::string left_out)
+        : queues_(queues), sides_(std::move(sides)), left_out_(std::move(left_out)) {}
     std::string name() const override { return "emulated"; }
     arena::Queues queues() const override { return queues_; }
     std::vector<arena::Queue*> side_queues() override { return sides_; }
+    std::unique_ptr<Captured> capture(const char* name, std::vector<arena::Access> accesses,
+                                      std::function<void()> work) override {
+        ++captures_;
+        return Device::capture(name, std::move(accesses), std::move(work));
+    }
+    int64_t captures() const { return captures_; }
 
 private:
+    void launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,
+                std::function<void()> work) override {
+        if (name == left_out_) return;
+        queue.launch(
+            {name, std::move(accesses), 1, [work](int64_t, uint64_t) { work(); }, nullptr});
+    }
+
     arena::Queues queues_;
     std::vector<arena::Queue*> sides_;
+    std::string left_out_;
+    int64_t captures_ = 0;
 };
 
 /// A folder of its own, removed at the end.
@@ -127,13 +145,15 @@ struct Chosen {
 using Nccl = std::optional<comm::tests::NcclStandIn>;
 
 /// Trains this rank's replicas, from the newest checkpoint in `folder` on if there is one; what was
-/// told, then what was saved. Rows go over NCCL where there is one.
+/// told, then what was saved. Rows go over NCCL where there is one. Adds the passes that were
+/// captured to `captures`.
 std::vector<std::string> train(comm::World& world, const Json& given,
                                const std::vector<arena::Queue*>& sides, const fs::path& folder,
-                               Nccl& nccl, Chosen* chosen) {
+                               Nccl& nccl, const std::string& left_out,
+                               std::atomic<int64_t>& captures, Chosen* chosen) {
     const Resolved r = resolve(given);
     const comm::Placement placement{r.run.replicas, world.size()};
-    Emulated queues(world.queues(), sides);
+    Emulated queues(world.queues(), sides, left_out);
     std::optional<OnDevice> on_device;
     if (nccl) {
         on_device.emplace(world, queues);
@@ -161,6 +181,7 @@ std::vector<std::string> train(comm::World& world, const Json& given,
         told.all.push_back(contents(folder / std::to_string(t) /
                                     ("part-" + std::to_string(world.rank()) + ".bin")));
     }
+    captures += queues.captures();
     return told.all;
 }
 
@@ -169,12 +190,15 @@ struct Played {
     std::vector<std::vector<std::string>> outcome;
     std::set<std::string> reasons, conflicts;
     Chosen chosen;  ///< by rank 0
+    int64_t captures = 0;
 };
 
 /// Trains on `ranks` threads, each with a device of its own, or with none where `pace` is null.
 Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed, const fs::path& folder,
-            const std::string& forgotten = "", bool over_nccl = false) {
+            const std::string& forgotten = "", bool over_nccl = false,
+            const std::string& left_out = "") {
     use_threads();
+    std::atomic<int64_t> captures = 0;
     Played played;
     played.outcome.resize(static_cast<size_t>(ranks));
     std::vector<std::unique_ptr<EmulatedDevice>> devices;
@@ -193,8 +217,8 @@ Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed, const 
         ranks,
         [&](comm::World& world) {
             const auto rank = static_cast<size_t>(world.rank());
-            played.outcome[rank] =
-                train(world, spec, sides[rank], folder, nccl, rank == 0 ? &played.chosen : nullptr);
+            played.outcome[rank] = train(world, spec, sides[rank], folder, nccl, left_out, captures,
+                                         rank == 0 ? &played.chosen : nullptr);
             return "";
         },
         [&](comm::Membership& member) {
@@ -211,6 +235,7 @@ Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed, const 
         played.conflicts.insert(device->conflicts().begin(), device->conflicts().end());
     }
     if (nccl && !nccl->problem().empty()) played.conflicts.insert(nccl->problem());
+    played.captures = captures;
     return played;
 }
 
@@ -391,6 +416,66 @@ TEST_CASE("auto on a device measures every way that it has, and changes nothing 
     CHECK_THAT(any.chosen.stacking, Catch::Matchers::EndsWith("ms one by one)"));
     const bool same = any.outcome == off.outcome;
     CHECK(same);
+}
+
+struct CapturedCase {
+    const char* title;
+    const char* spec;
+    int64_t places;  // where parameters lie in turn
+};
+
+const CapturedCase kCaptured[] = {
+    {"several rounds, a rate that changes",
+     R"({"replicas": 4, "graph": "one_peer_exponential", "schedule": "cosine"})", 1},
+    {"averaging meanwhile, a step that counts",
+     R"({"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}, "schedule": "cosine",
+         "graph": "complete", "optimizer": {"type": "adam", "lr": 0.01, "momentum": null}})",
+     2},
+    {"BatchNorm, in parts, clipped",
+     R"({"model": {"type": "cnn", "hidden": null, "width": 2}, "data": {"accumulate": 2},
+         "optimizer": {"clip_norm": 0.5}, "algorithm": {"type": "local_sgd", "period": 2}})",
+     1},
+    {"a state beside the parameters",
+     R"({"optimizer": {"momentum": 0}, "algorithm": "gradient_tracking",
+         "length": {"iterations": 5}})",
+     1},
+};
+
+TEST_CASE("captured passes give the bits of those that are launched anew, and of the host") {
+    for (const CapturedCase& what : kCaptured) {
+        INFO(what.title);
+        Json spec = spec_of(what.spec);
+        const int64_t replicas = spec.at("replicas");
+        const Folder folder;
+        const Played host = play(spec, 1, nullptr, 0, folder.path() / "host");
+        REQUIRE(host.conflicts == std::set<std::string>());
+        CHECK(host.captures == 0);
+        for (const char* capture : {"on", "off"}) {
+            spec["capture"] = capture;
+            const Pace pace = Pace::random;
+            const Played device = play(spec, 1, &pace, 3, folder.path() / capture);
+            CHECK(device.conflicts == std::set<std::string>());
+            CHECK(device.captures == (capture == std::string("on") ? replicas * what.places : 0));
+            const bool same = device.outcome == host.outcome;
+            CHECK(same);
+        }
+    }
+}
+
+TEST_CASE("what changes from pass to pass is put before a captured one") {
+    const Folder files;
+    const Case text = cases(files)[2];
+    const Pace pace = Pace::late;
+    const Folder folder;
+    const Played whole = play(text.spec, 1, &pace, 1, folder.path() / "whole");
+    CHECK(whole.captures == 3);
+    for (const char* left_out : {"minibatch", "beginning of a pass", "captured gradient"}) {
+        INFO(left_out);
+        const Played part =
+            play(text.spec, 1, &pace, 1, folder.path() / left_out, "", false, left_out);
+        const bool same = part.outcome == whole.outcome;
+        CHECK_FALSE(same);
+    }
 }
 
 /// Whether a run without a wait goes wrong: it conflicts, says something else, or crashes, since

@@ -41,6 +41,7 @@ TEST_CASE("defaults") {
     CHECK(spec.precision == arena::DType::float32);
     CHECK(spec.compute == Compute::precision);
     CHECK(spec.stacking == Stacking::off);
+    CHECK(spec.capture == Capture::any);
     CHECK(spec.init == Init::same);
     CHECK(spec.reduction == comm::Reduction::reproducible);
     CHECK_FALSE(spec.stop_on_nonfinite);
@@ -65,6 +66,8 @@ TEST_CASE("every word and form") {
     CHECK(read(R"({"stacking": "batched"})").stacking == Stacking::batched);
     CHECK(read(R"({"stacking": "auto"})").stacking == Stacking::any);
     CHECK(read(R"({"device": "cpu"})").device == DeviceChoice::cpu);
+    CHECK(read(R"({"capture": "on"})").capture == Capture::on);
+    CHECK(read(R"({"capture": "off"})").capture == Capture::off);
     CHECK(read(R"({"init": "independent"})").init == Init::independent);
     CHECK(read(R"({"init": "zeros"})").init == Init::zeros);
     CHECK(read(R"({"reduction": "library"})").reduction == comm::Reduction::library);

@@ -12,10 +12,14 @@ torch::Tensor there(const torch::Tensor& tensor, torch::Device place) {
     return place.is_cpu() ? tensor : tensor.to(place, /*non_blocking=*/true);
 }
 
+torch::TensorOptions memory(bool on_device, torch::ScalarType type, torch::Device place) {
+    return torch::TensorOptions(type).device(on_device ? place : torch::Device(torch::kCPU));
+}
+
 /// The arithmetic of torch's kernels needs no writing; from_blob's signature does.
-torch::Tensor view(const void* data, c10::IntArrayRef shape, torch::ScalarType type,
+torch::Tensor view(const void* data, c10::IntArrayRef shape, const torch::TensorOptions& memory,
                    torch::Device place) {
-    return there(torch::from_blob(const_cast<void*>(data), shape, type), place);
+    return there(torch::from_blob(const_cast<void*>(data), shape, memory), place);
 }
 
 /// A row is right where fewer than `top` logits go before its label's: earlier ones that are as
@@ -99,23 +103,25 @@ std::vector<std::vector<int64_t>> Model::translate(const Weights&, const torch::
 }
 
 torch::Tensor input_tensor(const data::Batch& batch, torch::Device place) {
-    const auto type = torch::TensorOptions(batch.tokens ? torch::kInt64 : scalar_type(batch.type))
-                          .device(batch.on_device ? place : torch::kCPU);
+    const auto from =
+        memory(batch.on_device, batch.tokens ? torch::kInt64 : scalar_type(batch.type), place);
     if (batch.order == data::Order::contiguous || batch.shape.size() != 4) {
-        return there(torch::from_blob(batch.inputs, batch.shape, type), place);
+        return view(batch.inputs, batch.shape, from, place);
     }
     const int64_t channels = batch.shape[1], height = batch.shape[2], width = batch.shape[3];
     return there(torch::from_blob(batch.inputs, batch.shape,
-                                  {height * width * channels, 1, width * channels, channels}, type),
+                                  {height * width * channels, 1, width * channels, channels}, from),
                  place);
 }
 
 torch::Tensor label_tensor(const data::Batch& batch, torch::Device place) {
-    return view(batch.labels, {batch.terms}, torch::kInt64, place);
+    const auto from = memory(batch.labels_on_device, torch::kInt64, place);
+    return view(batch.labels, {batch.terms}, from, place);
 }
 
 torch::Tensor target_tensor(const data::Batch& batch, torch::Device place) {
-    return view(batch.targets, {batch.count}, scalar_type(batch.type), place);
+    const auto from = memory(batch.labels_on_device, scalar_type(batch.type), place);
+    return view(batch.targets, {batch.count}, from, place);
 }
 
 torch::ScalarType scalar_type(arena::DType type) {

@@ -1,0 +1,35 @@
+#pragma once
+// Whether the passes of a rank's replicas are captured (captured_passes.hpp).
+
+#include <string>
+
+#include "algorithms/algorithm.hpp"
+#include "data/loader.hpp"
+#include "train/run_spec.hpp"
+
+namespace dbench::train {
+
+class Device;
+class Model;
+
+/// Passes that a rank captures at most: each keeps some MiB of a card's memory.
+inline constexpr int64_t kMostCaptured = 128;
+
+/// Why passes cannot be captured; "" where they can. `parts` of a minibatch; `row`: of the
+/// algorithm.
+std::string capture_obstacle(const Device& device, const Model& model, const data::Dataset& train,
+                             const data::BatchPlan& batches, int64_t parts,
+                             const algorithms::AlgorithmEntry& row);
+
+struct CaptureChoice {
+    bool captured;
+    std::string reason;  ///< where it is not just what the spec says; else ""
+};
+/// What the spec asks for, on so many ranks, of replicas that pass the model as `stacking` says.
+/// "auto": where it can be, on one rank: on several, gradients leave inside backward, which a
+/// captured pass does not tell. Throws UserError where an obstacle, "" for none, forbids what is
+/// asked for.
+CaptureChoice choose_capture(Capture wanted, Stacking stacking, std::string obstacle,
+                             int64_t ranks);
+
+}  // namespace dbench::train

@@ -1,0 +1,35 @@
+#pragma once
+// Memory for one minibatch after another, for work that a device has captured and that finds each
+// of them where the first one was.
+
+#include <torch/torch.h>
+
+#include <vector>
+
+#include "arena/queue.hpp"
+#include "data/loader.hpp"
+
+namespace dbench::train {
+
+class FixedBatch {
+public:
+    /// Room at `place` for minibatches like this one; nothing stands there yet.
+    FixedBatch(const data::Batch& like, torch::Device place);
+
+    /// Whether the minibatch differs from the first one in nothing but its numbers.
+    bool fits(const data::Batch& batch) const;
+    /// LibTorch's work: copies one that fits, from memory that stays until that is done.
+    void fill(const data::Batch& batch) const;
+
+    const data::Batch& batch() const { return batch_; }
+    /// What work over it reads, and what `fill` touches.
+    std::vector<arena::Access> reads() const;
+    std::vector<arena::Access> filled_from(const data::Batch& batch) const;
+
+private:
+    torch::Device place_;
+    data::Batch batch_;
+    torch::Tensor inputs_, labels_, targets_;  // bytes; undefined where a batch has none
+};
+
+}  // namespace dbench::train

@@ -1,0 +1,150 @@
+// When passes are captured, and when not: by where parameters lie, as many as may be, minibatches
+// of one size, and where the device can.
+
+#include "train/captured_passes.hpp"
+
+#include <numeric>
+
+#include "arena/emulated_device.hpp"
+#include "base/error.hpp"
+#include "catch.hpp"
+#include "train/capture.hpp"
+#include "train/models/model.hpp"
+
+namespace dbench::train {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+class CapturingDevice final : public Device {
+public:
+    explicit CapturingDevice(arena::Queue* queue) : queue_(queue) {}
+    arena::Queues queues() const override { return {queue_, queue_}; }
+
+private:
+    arena::Queue* queue_;
+};
+
+/// Two samples of three numbers.
+struct SmallBatch {
+    std::vector<float> inputs = std::vector<float>(6);
+    std::vector<int64_t> labels = {0, 1};
+    data::Batch batch;
+
+    explicit SmallBatch(float from) {
+        std::iota(inputs.begin(), inputs.end(), from);
+        batch.count = batch.terms = 2;
+        batch.shape = {2, 3};
+        batch.inputs = inputs.data();
+        batch.labels = labels.data();
+    }
+};
+
+/// Of two replicas. A pass tells its minibatch's sum as its loss, and its labels' as its accuracy.
+struct CapturedPair {
+    arena::EmulatedDevice emulated{1};
+    CapturingDevice device{emulated.add_queue()};
+    CapturedPasses passes;
+    int captures = 0;
+
+    explicit CapturedPair(int64_t most) : passes(device, torch::kCPU, 2, most) {
+        for (int64_t k = 0; k < CapturedPasses::kWarm; ++k) CHECK_FALSE(passes.begin(this));
+    }
+    bool put(int64_t i, const data::Batch& batch) {
+        return passes.put(i, batch, [&](const FixedBatch& fixed) {
+            ++captures;
+            double* const loss = passes.loss() + i;
+            double* const accuracy = passes.accuracy() + i;
+            std::vector<arena::Access> all = fixed.reads();
+            all.push_back(arena::writes(loss, sizeof(double)));
+            all.push_back(arena::writes(accuracy, sizeof(double)));
+            return device.capture("pass", all, [&fixed, loss, accuracy] {
+                *loss = input_tensor(fixed.batch()).sum().item<double>();
+                *accuracy = label_tensor(fixed.batch()).sum().item<double>();
+            });
+        });
+    }
+};
+
+TEST_CASE("a captured pass finds the minibatch of its time, and its scores go where they should") {
+    CapturedPair p(8);
+    const int here = 0;
+    std::vector<std::vector<double>> scores;
+    std::vector<std::unique_ptr<SmallBatch>> batches;
+    for (int t = 0; t < 3; ++t) {
+        REQUIRE(p.passes.begin(&here));
+        for (int64_t i = 0; i < 2; ++i) {
+            batches.push_back(std::make_unique<SmallBatch>(static_cast<float>(10 * t + i)));
+            CHECK(p.put(i, batches.back()->batch));
+        }
+        scores.emplace_back(4);
+    }
+    // The third iteration's alone are asked for.
+    p.passes.tell(scores[2].data(), scores[2].data() + 2);
+    p.emulated.finish();
+    CHECK(p.captures == 2);
+    CHECK(scores[2] == std::vector<double>{6 * 20 + 15, 6 * 21 + 15, 1, 1});
+    CHECK(p.emulated.conflicts().empty());
+    CHECK(p.passes.obstacle().empty());
+}
+
+TEST_CASE("as many passes are captured as may be, the others are not") {
+    CapturedPair p(3);
+    const int here = 0, there = 0;
+    CHECK(p.passes.begin(&here));
+    CHECK(p.passes.obstacle().empty());
+    CHECK_FALSE(p.passes.begin(&there));
+    CHECK_THAT(p.passes.obstacle(), ContainsSubstring("2 places are more than 3"));
+    CHECK(p.passes.begin(&here));
+    CapturedPair none(1);
+    CHECK_FALSE(none.passes.begin(&here));
+}
+
+TEST_CASE("a minibatch of another size is no captured pass'") {
+    CapturedPair p(8);
+    const int here = 0;
+    SmallBatch first(0), smaller(1);
+    REQUIRE(p.passes.begin(&here));
+    CHECK(p.put(0, first.batch));
+    smaller.batch.count = smaller.batch.terms = smaller.batch.shape[0] = 1;
+    CHECK_FALSE(p.put(0, smaller.batch));
+    CHECK(p.put(0, first.batch));
+    CHECK(p.captures == 1);
+    p.emulated.finish();
+}
+
+TEST_CASE("where the device cannot capture a pass, none is asked for any more") {
+    CapturedPair p(8);
+    const int here = 0;
+    const SmallBatch one(0);
+    REQUIRE(p.passes.begin(&here));
+    const auto fails = [](const FixedBatch&) -> std::unique_ptr<Captured> {
+        throw base::RunError("an operation that is not allowed");
+    };
+    CHECK_FALSE(p.passes.put(0, one.batch, fails));
+    CHECK(p.passes.obstacle() == "an operation that is not allowed");
+    CHECK_FALSE(p.put(1, one.batch));
+    CHECK_FALSE(p.passes.begin(&here));
+    CHECK(p.captures == 0);
+    p.emulated.finish();
+}
+
+TEST_CASE("what the spec says is done, or refused with the reason") {
+    constexpr Stacking off = Stacking::off;
+    CHECK(choose_capture(Capture::any, off, "", 1).captured);
+    CHECK(choose_capture(Capture::on, off, "", 3).captured);
+    CHECK_FALSE(choose_capture(Capture::off, off, "", 1).captured);
+    CHECK(choose_capture(Capture::any, Stacking::any, "", 1).captured);
+    CHECK_FALSE(choose_capture(Capture::any, Stacking::streams, "", 1).captured);
+    CHECK_THROWS_AS(choose_capture(Capture::on, Stacking::any, "", 1), base::UserError);
+    const CaptureChoice several = choose_capture(Capture::any, off, "", 2);
+    CHECK_FALSE(several.captured);
+    CHECK_THAT(several.reason, ContainsSubstring("several ranks"));
+    CHECK(choose_capture(Capture::any, off, "of this", 1).reason == "of this");
+    CHECK_THROWS_WITH(choose_capture(Capture::on, off, "of this", 1),
+                      ContainsSubstring("/capture") && ContainsSubstring("(of this)") &&
+                          ContainsSubstring("leave it out"));
+}
+
+}  // namespace
+}  // namespace dbench::train

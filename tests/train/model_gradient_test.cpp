@@ -103,7 +103,9 @@ TEST_CASE(
     const auto [spec, context, expected] = GENERATE(
         Case{R"({"type": "mlp", "hidden": [11, 9]})", {{2, 3, 3}, 5}, 3},
         Case{R"({"type": "lstm", "hidden": 7, "dropout": 0})", {{13}, 6, true}, 2},
-        Case{R"({"type": "lstm", "hidden": 7, "dropout": 0, "tied": true})", {{13}, 6, true}, 0});
+        Case{R"({"type": "lstm", "hidden": 7, "dropout": 0, "tied": true})", {{13}, 6, true}, 0},
+        // Of 16 or 64 pixels: layer4's ten convolutions and the shortcut of layer3; and fc.
+        Case{R"({"type": "resnet50", "width": 8})", {{3, 64, 64}, 7}, 12});
     CAPTURE(spec);
     const auto model = make_model(spec, context);
     const Weights plain = draw_weights(*model, torch::kFloat32, 3);

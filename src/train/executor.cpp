@@ -13,6 +13,7 @@
 #include "arena/memory.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "train/bucket_watch.hpp"
 #include "train/captured_passes.hpp"
 #include "train/held_batch.hpp"
 #include "train/models/model.hpp"
@@ -23,68 +24,6 @@
 
 namespace dbench::train {
 namespace {
-
-constexpr int64_t kLeastBucketBytes = 64 << 10, kMostBucketBytes = 25 << 20, kBuckets = 8;
-
-}  // namespace
-
-std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena::DType type) {
-    const int64_t element = arena::size_of(type);
-    const int64_t wanted =
-        std::clamp(layout.columns() * element / kBuckets, kLeastBucketBytes, kMostBucketBytes) /
-        element;
-    std::vector<arena::Columns> buckets;
-    int64_t end = layout.columns();
-    const auto& tensors = layout.tensors();
-    for (size_t k = tensors.size(); k-- > 0;) {
-        if (end - tensors[k].offset >= wanted || k == 0) {
-            buckets.push_back({tensors[k].offset, end});
-            end = tensors[k].offset;
-        }
-    }
-    return buckets;
-}
-
-namespace {
-
-// Watches the last local replica's tensors during backward and announces buckets in order.
-class BucketWatch {
-public:
-    BucketWatch(const arena::Layout& layout, arena::DType type)
-        : buckets_(gradient_buckets(layout, type)), missing_(buckets_.size()) {
-        for (const auto& tensor : layout.tensors()) {
-            const auto holds = [&](const arena::Columns& c) {
-                return tensor.offset >= c.begin && tensor.offset < c.end;
-            };
-            const auto at = std::find_if(buckets_.begin(), buckets_.end(), holds);
-            bucket_of_.push_back(static_cast<int>(at - buckets_.begin()));
-        }
-    }
-    void start(const std::function<void(arena::Columns)>* ready) {
-        ready_ = ready;
-        next_ = 0;
-        std::fill(missing_.begin(), missing_.end(), 0);
-        for (const int bucket : bucket_of_) ++missing_[bucket];
-    }
-    void complete(int tensor) {
-        if (!ready_) return;
-        --missing_[bucket_of_[tensor]];
-        while (next_ < buckets_.size() && missing_[next_] <= 0) (*ready_)(buckets_[next_++]);
-    }
-    /// After backward: whatever no gradient reached is complete too (its gradient is zero).
-    void finish() {
-        if (!ready_) return;
-        while (next_ < buckets_.size()) (*ready_)(buckets_[next_++]);
-        ready_ = nullptr;
-    }
-    const std::vector<arena::Columns>& buckets() const { return buckets_; }
-
-private:
-    std::vector<arena::Columns> buckets_;
-    std::vector<int> bucket_of_, missing_;
-    size_t next_ = 0;
-    const std::function<void(arena::Columns)>* ready_ = nullptr;
-};
 
 /// Where a minibatch's loss and accuracy go.
 struct Sums {

@@ -18,10 +18,6 @@ class Model;
 class Replicas;
 class ResidentImages;
 
-/// Ranges of whole tensors in the order in which backward completes them (last tensors first):
-/// about eight, of at least 64 KiB and at most 25 MiB.
-std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena::DType type);
-
 /// How a minibatch becomes a gradient.
 struct Passes {
     /// Where the model draws random numbers, they are keyed by it, the replica, the iteration and,

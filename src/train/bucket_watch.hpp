@@ -1,0 +1,38 @@
+#pragma once
+// Buckets of a gradient, which leave as soon as backward has completed them.
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "arena/layout.hpp"
+#include "arena/rows.hpp"
+
+namespace dbench::train {
+
+/// Ranges of whole tensors in the order in which backward completes them (last tensors first):
+/// about eight, of at least 64 KiB and at most 25 MiB.
+std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena::DType type);
+
+/// Watches the last local replica's tensors during backward and announces buckets in order.
+class BucketWatch {
+public:
+    BucketWatch(const arena::Layout& layout, arena::DType type);
+
+    /// Begins a backward pass whose buckets are announced to `ready`, which lives until `finish`.
+    void start(const std::function<void(arena::Columns)>* ready);
+    /// The gradient of a tensor is complete.
+    void complete(int tensor);
+    /// After backward: whatever no gradient reached is complete too (its gradient is zero).
+    void finish();
+
+    const std::vector<arena::Columns>& buckets() const { return buckets_; }
+
+private:
+    std::vector<arena::Columns> buckets_;
+    std::vector<int> bucket_of_, missing_;
+    size_t next_ = 0;
+    const std::function<void(arena::Columns)>* ready_ = nullptr;
+};
+
+}  // namespace dbench::train

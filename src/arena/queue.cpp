@@ -1,9 +1,27 @@
 #include "arena/queue.hpp"
 
 #include <algorithm>
+#include <atomic>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
 
 namespace dbench::arena {
 namespace {
+
+/// By the host's clock.
+class HostMoment final : public Moment {
+public:
+    void now() { at_ = base::now(); }
+    double since(const Moment& other) const override {
+        const double before = static_cast<const HostMoment&>(other).at_;
+        DBENCH_EXPECT(at_ >= 0 && before >= 0);
+        return at_ - before;
+    }
+
+private:
+    std::atomic<double> at_ = -1;  // negative: has not passed
+};
 
 Access access(Rows rows, Columns columns, bool writes) {
     const int64_t element = size_of(rows.type);
@@ -17,6 +35,12 @@ Access reads(Rows rows, Columns columns) { return access(rows, columns, false); 
 Access writes(Rows rows, Columns columns) { return access(rows, columns, true); }
 Access reads(const void* data, int64_t bytes) { return {data, 1, bytes, bytes, false}; }
 Access writes(const void* data, int64_t bytes) { return {data, 1, bytes, bytes, true}; }
+
+std::shared_ptr<const Moment> Queue::moment() {
+    const auto moment = std::make_shared<HostMoment>();
+    launch({"the time", {}, 1, [moment](int64_t, uint64_t) { moment->now(); }});
+    return moment;
+}
 
 bool overlap(const Access& a, const Access& b) {
     if (a.bytes == 0 || b.bytes == 0) return false;

@@ -48,6 +48,15 @@ struct Event {
     int64_t launches;
 };
 
+/// When a queue had run all that was launched on it before.
+class Moment {
+public:
+    virtual ~Moment() = default;
+    /// Seconds since another one of the same device. Both have passed: an event that was recorded
+    /// after them has.
+    virtual double since(const Moment& other) const = 0;
+};
+
 /// How the host waits: returns when `done`, which never blocks, says so; throws where that takes
 /// too long or is in vain.
 using Patience = std::function<void(const std::string& what, const std::function<bool()>& done)>;
@@ -62,6 +71,9 @@ public:
     virtual void wait_by(Patience) {}
     virtual void launch(Launch launch) = 0;
     virtual Event record() = 0;
+    /// The one at which all that was launched here has run: by the device's clock, where it has
+    /// one.
+    virtual std::shared_ptr<const Moment> moment();
     /// What is launched here from now on begins after the event.
     virtual void wait(Event event, const char* why) = 0;
     /// The host waits for an event of this queue.

@@ -77,6 +77,12 @@ public:
 
     Event record() override { return mark(); }
 
+    std::shared_ptr<const Moment> moment() override {
+        auto moment = streams_.moment(stream_);
+        given_ = true;  // is part of the next mark
+        return moment;
+    }
+
     void wait(Event event, const char*) override {
         const std::lock_guard lock(device_.mutex_);
         wait_for(event);

@@ -29,6 +29,8 @@ public:
     /// The event, wherever it was, is now after all that the stream has been given.
     virtual void record(void* event, void* stream) = 0;
     virtual bool passed(void* event) = 0;
+    /// When the stream has done all that it has been given.
+    virtual std::shared_ptr<const Moment> moment(void* stream) = 0;
     /// What the stream is given from now on begins after the event as it is now.
     virtual void wait(void* stream, void* event) = 0;
 

@@ -70,7 +70,10 @@ std::string train_asynchronously(const TrainerParts& p, const TrainerPlan& plan,
         between.check(begin);
         if (stop.agreed(begin, !base::noted_signal().empty())) return between.stopped(begin);
         const int64_t end = next_barrier(plan, begin);
-        for (auto& record : p.stepper.advance({begin, end, times, lr, gradient})) {
+        auto records = p.stepper.advance({begin, end, times, lr, gradient});
+        arena::finish(p.world.queues().compute, "times that are recorded");
+        for (auto& record : records) {
+            record.times.settle();
             record.epoch = between.epoch(record.iteration + 1);
             between.tell(record);
         }

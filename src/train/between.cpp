@@ -25,6 +25,7 @@ double Between::hold_up(int64_t t) {
     const arena::Rows x = parts_.replicas.x();
     const double seconds = parts_.delays.seconds(x.first, x.count, t);
     if (seconds <= 0) return seconds;
+    arena::finish(parts_.world.queues().compute, "what a delay comes after");
     const algorithms::TimedScope scope(parts_.stepper.timers(), algorithms::Time::gradient);
     base::note_phase(algorithms::phase_name(algorithms::Time::delay));
     parts_.world.pause(seconds);

@@ -1,7 +1,7 @@
 #pragma once
 // Records of iterations on their way to the observer. A device may still be computing the losses of
 // the last ones: the host does not wait for them in every iteration, but hands the records on in
-// order when their losses are there, at most kBehind iterations later.
+// order when their losses and times are there, at most kBehind iterations later.
 
 #include <deque>
 #include <functional>

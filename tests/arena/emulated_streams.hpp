@@ -38,6 +38,7 @@ public:
         if (!passes_ || random_.below(4) > 0) return false;
         return device_.advance(mark.event);
     }
+    std::shared_ptr<const Moment> moment(void* stream) override { return queue(stream)->moment(); }
     void wait(void* stream, void* event) override {
         queue(stream)->wait(static_cast<Mark*>(event)->event, "a mark");
     }

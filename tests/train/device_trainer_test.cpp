@@ -63,7 +63,7 @@ std::string bits(const std::vector<double>& values) {
     return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
 }
 
-/// What an observer is told, in order.
+/// What an observer is told, in order: the bits of all but times, which have to be there.
 class Told final : public algorithms::Observer {
 public:
     std::vector<std::string> all;
@@ -72,6 +72,9 @@ public:
         all.push_back("iteration " + std::to_string(r.iteration) + bits(r.loss) + bits(r.accuracy) +
                       bits(r.norm) + bits(r.update_norm) + bits(r.gradient_norm) +
                       bits(r.variance));
+        using algorithms::Time;
+        const double gradient = r.times[Time::gradient];
+        if (!(gradient > 0 && r.times[Time::step] > gradient)) all.back() += " without times";
     }
     void evaluation(const algorithms::EvaluationRecord& r) override {
         all.push_back("evaluation " + std::to_string(r.iteration) + bits(r.test.local_loss) +

@@ -31,7 +31,7 @@ struct IterationRecord {
     std::vector<double> staleness;     ///< [R] Asynchronous::staleness
     std::vector<double> replica_time;  ///< [R] when it ended, in seconds from the run's start
 
-    Times times;  ///< of this rank
+    Times times;  ///< of this rank; settled when an observer is told
     double profile_bytes = 0;
     double control_bytes = 0;  ///< for a controller, all replicas, as if each had a rank
 

@@ -48,6 +48,7 @@ Stepper::Stepper(comm::World& world, const comm::Placement& placement, const are
       clip_norm_(clip_norm_of(spec.optimizer)),
       exchange_(std::make_unique<comm::Exchange>(world, placement, layout, this->schedule(),
                                                  spec.reduction, spec.message)),
+      timers_(world.queues().compute),
       probe_(spec.profile, layout, placement.replicas, placement.count(world.rank()), *exchange_,
              timers_),
       control_(staged_, world, placement, layout, *exchange_, timers_),

@@ -4,7 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
+#include "arena/queue.hpp"
 #include "base/clock.hpp"
 #include "base/whereabouts.hpp"
 
@@ -38,55 +41,60 @@ inline constexpr std::array<TimeColumn, 8> kTimeColumns{{
     {Time::profile, "time_profile", "profiling, beside step_time"},
 }};
 
+/// Phases one after another on a device's queue: what it ran, or waited for, between two moments.
+struct Passage {
+    struct Part {
+        Time phase;
+        std::shared_ptr<const arena::Moment> end;
+    };
+    std::shared_ptr<const arena::Moment> begin;
+    std::vector<Part> parts;
+};
+
 /// Seconds of one rank, in the order of kTimeColumns.
 class Times {
 public:
     double& operator[](Time time) { return seconds_[static_cast<size_t>(time)]; }
     double operator[](Time time) const { return seconds_[static_cast<size_t>(time)]; }
     /// Adds a share of all that another has measured.
-    void add(const Times& other, double share) {
-        for (size_t k = 0; k < seconds_.size(); ++k) seconds_[k] += share * other.seconds_[k];
-    }
+    void add(const Times& other, double share);
+    /// Adds what a device will have measured, once it is settled.
+    void add(std::shared_ptr<const Passage> passage);
+    /// Adds what was left to a device, all of whose moments have passed by now.
+    void settle();
 
 private:
+    struct Pending {
+        std::shared_ptr<const Passage> passage;
+        double share;
+    };
+
     std::array<double, 9> seconds_{};
+    std::vector<Pending> pending_;
 };
 
+/// By the clock of the host, or of the device that computes.
 class Timers {
 public:
+    /// `queue`: of the step; null where the host computes.
+    explicit Timers(arena::Queue* queue = nullptr) : queue_(queue) {}
+
     /// Begins an iteration: all zero, current phase `rest`.
-    void start() {
-        spent_ = {};
-        current_ = Time::rest;
-        base::note_phase(phase_name(current_));
-        since_ = base::now();
-    }
+    void start();
     void stop() { enter(Time::rest); }
-
     /// Makes `phase` current; returns the one that was.
-    Time enter(Time phase) {
-        const double at = base::now();
-        spent_[current_] += at - since_;
-        since_ = at;
-        const Time before = current_;
-        current_ = phase;
-        base::note_phase(phase_name(phase));
-        return before;
-    }
+    Time enter(Time phase);
 
-    double seconds(Time phase) const { return spent_[phase]; }
-    /// All phases, and as `step` the whole iteration without profiling.
-    Times all() const {
-        Times out = spent_;
-        for (const Time part : {Time::data, Time::gradient, Time::update, Time::exchange,
-                                Time::control, Time::rest}) {
-            out[Time::step] += spent_[part];
-        }
-        return out;
-    }
+    /// What has been measured of a phase. Waits for the device.
+    double seconds(Time phase) const;
+    /// All phases, and as `step` the whole iteration without profiling. A device's are there once
+    /// they are settled.
+    Times all() const;
 
 private:
-    Times spent_;
+    arena::Queue* queue_;
+    Times spent_;                       // on the host
+    std::shared_ptr<Passage> passage_;  // on a device
     Time current_ = Time::rest;
     double since_ = 0;
 };

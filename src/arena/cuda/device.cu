@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "arena/cuda/device_block.cuh"
@@ -93,6 +94,59 @@ private:
     std::multimap<size_t, void*> free_;
 };
 
+/// Events that take the time, kept for the next who asks.
+class TimingEvents : public std::enable_shared_from_this<TimingEvents> {
+public:
+    ~TimingEvents() {
+        for (cudaEvent_t const event : free_) cudaEventDestroy(event);
+    }
+
+    /// Recorded on the stream of the thread's device.
+    std::shared_ptr<const Moment> record(cudaStream_t stream) {
+        cudaEvent_t const event = take();
+        auto moment = std::make_shared<TimedMoment>(shared_from_this(), event);
+        expect(cudaEventRecord(event, stream), "cudaEventRecord");
+        return moment;
+    }
+
+private:
+    class TimedMoment final : public Moment {
+    public:
+        TimedMoment(std::shared_ptr<TimingEvents> from, cudaEvent_t event)
+            : from_(std::move(from)), event_(event) {}
+        ~TimedMoment() override {
+            const std::lock_guard lock(from_->mutex_);
+            from_->free_.push_back(event_);
+        }
+        double since(const Moment& other) const override {
+            float milliseconds = 0;
+            expect(cudaEventElapsedTime(&milliseconds,
+                                        static_cast<const TimedMoment&>(other).event_, event_),
+                   "cudaEventElapsedTime");
+            return 1e-3 * static_cast<double>(milliseconds);
+        }
+
+    private:
+        const std::shared_ptr<TimingEvents> from_;
+        cudaEvent_t const event_;
+    };
+
+    cudaEvent_t take() {
+        const std::lock_guard lock(mutex_);
+        if (free_.empty()) {
+            cudaEvent_t event = nullptr;
+            expect(cudaEventCreate(&event), "cudaEventCreate");
+            return event;
+        }
+        cudaEvent_t const event = free_.back();
+        free_.pop_back();
+        return event;
+    }
+
+    std::mutex mutex_;
+    std::vector<cudaEvent_t> free_;
+};
+
 /// CUDA's streams and events.
 class CudaStreams final : public Streams {
 public:
@@ -135,6 +189,10 @@ public:
         expect(result, "the work on the device (cudaEventQuery)");
         return true;
     }
+    std::shared_ptr<const Moment> moment(void* stream) override {
+        use();
+        return timing_->record(static_cast<cudaStream_t>(stream));
+    }
     void wait(void* stream, void* event) override {
         use();
         expect(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream),
@@ -167,6 +225,7 @@ private:
 
     const int device_;
     cudaStream_t copies_ = nullptr;
+    const std::shared_ptr<TimingEvents> timing_ = std::make_shared<TimingEvents>();
 };
 
 /// Refuses what cannot be computed on.

@@ -1,0 +1,76 @@
+#include "algorithms/step/timers.hpp"
+
+#include <utility>
+
+namespace dbench::algorithms {
+namespace {
+
+constexpr std::array kPartsOfStep{Time::data,     Time::gradient, Time::update,
+                                  Time::exchange, Time::control,  Time::rest};
+
+}  // namespace
+
+void Times::add(const Times& other, double share) {
+    for (size_t k = 0; k < seconds_.size(); ++k) seconds_[k] += share * other.seconds_[k];
+    for (const Pending& each : other.pending_) {
+        pending_.push_back({each.passage, share * each.share});
+    }
+}
+
+void Times::add(std::shared_ptr<const Passage> passage) {
+    pending_.push_back({std::move(passage), 1});
+}
+
+void Times::settle() {
+    for (const auto& [passage, share] : std::exchange(pending_, {})) {
+        Times measured;
+        const arena::Moment* since = passage->begin.get();
+        for (const Passage::Part& part : passage->parts) {
+            measured[part.phase] += part.end->since(*since);
+            since = part.end.get();
+        }
+        for (const Time part : kPartsOfStep) measured[Time::step] += measured[part];
+        add(measured, share);
+    }
+}
+
+void Timers::start() {
+    spent_ = {};
+    current_ = Time::rest;
+    base::note_phase(phase_name(current_));
+    since_ = base::now();
+    if (queue_) passage_ = std::make_shared<Passage>(Passage{queue_->moment(), {}});
+}
+
+Time Timers::enter(Time phase) {
+    const Time before = std::exchange(current_, phase);
+    if (queue_) {
+        passage_->parts.push_back({before, queue_->moment()});
+    } else {
+        const double at = base::now();
+        spent_[before] += at - since_;
+        since_ = at;
+    }
+    base::note_phase(phase_name(phase));
+    return before;
+}
+
+double Timers::seconds(Time phase) const {
+    if (!queue_) return spent_[phase];
+    arena::finish(queue_, "times that a controller asks for");
+    Times times = all();
+    times.settle();
+    return times[phase];
+}
+
+Times Timers::all() const {
+    Times out = spent_;
+    if (queue_) {
+        out.add(std::make_shared<const Passage>(*passage_));
+        return out;
+    }
+    for (const Time part : kPartsOfStep) out[Time::step] += spent_[part];
+    return out;
+}
+
+}  // namespace dbench::algorithms

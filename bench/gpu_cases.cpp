@@ -86,6 +86,18 @@ void quantized(Material& m, Queue* queue) {
     quantize(kCodec, m.type(), m.at(0).data, m.at(1).data, elements(m), queue);
 }
 
+/// Two terms of the same words.
+template <Codec kCodec>
+void coded(Material& m, Queue* queue) {
+    const CodedTerm terms[] = {{m.words(), 0.3}, {m.words(), 0.2}};
+    coded_mean(kCodec, m.type(), m.at(0).data, terms, false, m.at(1).data, elements(m), queue);
+}
+template <Codec kCodec>
+void shifted(Material& m, Queue* queue) {
+    coded_shift(kCodec, m.type(), m.at(0).data, m.at(2).data, false, m.at(1).data, elements(m),
+                queue);
+}
+
 /// Values of bytes are the first elements of a set.
 template <Planes kPlanes>
 void gathered(Material& m, Queue* queue) {
@@ -210,9 +222,13 @@ const std::vector<Case>& cases() {
         {"bfloat16, encode", {}, encoded<Codec::bfloat16>},
         {"bfloat16, decode", {1}, decoded<Codec::bfloat16>},
         {"bfloat16, quantize", {1}, quantized<Codec::bfloat16>},
+        {"sums over bfloat16", {1}, coded<Codec::bfloat16>},
+        {"approach to a mean, bfloat16", {1}, shifted<Codec::bfloat16>},
         {"float16, encode", {}, encoded<Codec::float16>},
         {"float16, decode", {1}, decoded<Codec::float16>},
         {"float16, quantize", {1}, quantized<Codec::float16>},
+        {"sums over float16", {1}, coded<Codec::float16>},
+        {"approach to a mean, float16", {1}, shifted<Codec::float16>},
     };
     return all;
 }

@@ -11,6 +11,7 @@
 #include "arena/accum_adam.hpp"
 #include "arena/adaptive.hpp"
 #include "arena/codec.hpp"
+#include "arena/coded_sums.hpp"
 #include "arena/kernels.hpp"
 #include "arena/qg_adam.hpp"
 #include "arena/tree.hpp"

@@ -1,6 +1,11 @@
 #include "arena/coded_sums.hpp"
 
-#include "arena/half_forms.hpp"
+#include <memory>
+#include <vector>
+
+#include "arena/kernels/coded_sums.hpp"
+#include "arena/kernels/launch.hpp"
+#include "arena/placed.hpp"
 #include "arena/traffic.hpp"
 #include "base/error.hpp"
 
@@ -11,17 +16,19 @@ constexpr int64_t kStrip = 64;  // columns whose sums stay in registers while ro
 
 /// Sums of at most kStrip columns; `count` is a constant wherever the compiler is to unroll.
 template <class Form, class T>
-DBENCH_INLINE void strip(const T* x, const CodedTerm* terms, int64_t many, bool change,
-                         int64_t begin, int64_t count, T* out) {
+DBENCH_INLINE void strip(const CodedMean<T>& mean, int64_t begin, int64_t count) {
+    const T* const x = mean.x;
+    T* const out = mean.out;
+    const bool change = mean.change;
     T own[kStrip], sum[kStrip];
     DBENCH_INDEPENDENT
     for (int64_t j = 0; j < count; ++j) {
-        own[j] = Form::decode(Form::encode(static_cast<float>(x[begin + j])));
+        own[j] = rounded<Form>(x[begin + j]);
         sum[j] = 0;
     }
-    for (int64_t k = 0; k < many; ++k) {
-        const uint16_t* const row = terms[k].words + begin;
-        const T weight = static_cast<T>(terms[k].weight);
+    for (int64_t k = 0; k < mean.many; ++k) {
+        const uint16_t* const row = mean.terms[k].words + begin;
+        const T weight = static_cast<T>(mean.terms[k].weight);
         if (k == 0) {  // not added to 0, which would turn -0 into 0
             for (int64_t j = 0; j < count; ++j) sum[j] = weight * (Form::decode(row[j]) - own[j]);
         } else {
@@ -33,68 +40,82 @@ DBENCH_INLINE void strip(const T* x, const CodedTerm* terms, int64_t many, bool 
 }
 
 template <class T>
-DBENCH_INLINE void mean_body(Codec codec, const T* x, const CodedTerm* terms, int64_t many,
-                             bool change, T* out, int64_t count) {
-    with_form(codec, [&]<class Form>() DBENCH_INLINE_LAMBDA {
+DBENCH_INLINE void mean_body(const CodedMean<T>& sum) {
+    with_form(sum.codec, [&]<class Form>() DBENCH_INLINE_LAMBDA {
         int64_t c = 0;
-        for (; c + kStrip <= count; c += kStrip) {
-            strip<Form>(x, terms, many, change, c, kStrip, out);
-        }
-        if (c < count) strip<Form>(x, terms, many, change, c, count - c, out);
+        for (; c + kStrip <= sum.count; c += kStrip) strip<Form>(sum, c, kStrip);
+        if (c < sum.count) strip<Form>(sum, c, sum.count - c);
     });
 }
 
-DBENCH_CLONES void mean(Codec codec, const float* x, const CodedTerm* terms, int64_t many,
-                        bool change, float* out, int64_t count) {
-    mean_body(codec, x, terms, many, change, out, count);
-}
-DBENCH_CLONES void mean(Codec codec, const double* x, const CodedTerm* terms, int64_t many,
-                        bool change, double* out, int64_t count) {
-    mean_body(codec, x, terms, many, change, out, count);
-}
-
 template <class T>
-DBENCH_INLINE void shift_body(Codec codec, const T* x, const T* mean, bool change, T* out,
-                              int64_t count) {
-    with_form(codec, [&]<class Form>() DBENCH_INLINE_LAMBDA {
+DBENCH_INLINE void shift_body(const CodedShift<T>& shift) {
+    const T* const x = shift.x;
+    const T* const mean = shift.mean;
+    T* const out = shift.out;
+    const bool change = shift.change;
+    with_form(shift.codec, [&]<class Form>() DBENCH_INLINE_LAMBDA {
         DBENCH_INDEPENDENT
-        for (int64_t c = 0; c < count; ++c) {
-            const T own = Form::decode(Form::encode(static_cast<float>(x[c])));
+        for (int64_t c = 0; c < shift.count; ++c) {
+            const T own = rounded<Form>(x[c]);
             out[c] = change ? mean[c] - own : x[c] + (mean[c] - own);
         }
     });
 }
 
-DBENCH_CLONES void shift(Codec codec, const float* x, const float* mean, bool change, float* out,
-                         int64_t count) {
-    shift_body(codec, x, mean, change, out, count);
-}
-DBENCH_CLONES void shift(Codec codec, const double* x, const double* mean, bool change, double* out,
-                         int64_t count) {
-    shift_body(codec, x, mean, change, out, count);
-}
-
 }  // namespace
 
+DBENCH_CLONES void on_host(const CodedMean<float>& body) { mean_body(body); }
+DBENCH_CLONES void on_host(const CodedMean<double>& body) { mean_body(body); }
+DBENCH_CLONES void on_host(const CodedShift<float>& body) { shift_body(body); }
+DBENCH_CLONES void on_host(const CodedShift<double>& body) { shift_body(body); }
+
 void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTerm> terms,
-                bool change, void* out, int64_t count) {
+                bool change, void* out, int64_t count, Queue* queue) {
     DBENCH_EXPECT(codec != Codec::identity);
+    const auto many = static_cast<int64_t>(terms.size());
+    const int64_t bytes = count * size_of(type), words = count * size_of(codec, type);
     count_passes(type, {0, count}, 1, 1, Kernel::mixing);
-    count_bytes(static_cast<int64_t>(terms.size()) * count * size_of(codec, type), 0,
-                Kernel::mixing);
+    count_bytes(many * words, 0, Kernel::mixing);
+    const auto accesses = [&] {
+        std::vector<Access> all = {reads(x, bytes), writes(out, bytes)};
+        for (const CodedTerm& term : terms) all.push_back(reads(term.words, words));
+        return all;
+    };
+    const CodedTerm* at = terms.data();
+    if (queue) {
+        const auto copy =
+            std::make_shared<const std::vector<CodedTerm>>(terms.begin(), terms.end());
+        at = placed(queue, copy, *copy);
+    }
     with_type(type, [&]<class T>() {
-        mean(codec, static_cast<const T*>(x), terms.data(), static_cast<int64_t>(terms.size()),
-             change, static_cast<T*>(out), count);
+        const CodedMean<T> body{.codec = codec,
+                                .change = change,
+                                .x = static_cast<const T*>(x),
+                                .terms = at,
+                                .many = many,
+                                .out = static_cast<T*>(out),
+                                .count = count};
+        launch(queue, "coded_mean", body, accesses);
     });
 }
 
 void coded_shift(Codec codec, DType type, const void* x, const void* mean, bool change, void* out,
-                 int64_t count) {
+                 int64_t count, Queue* queue) {
     DBENCH_EXPECT(codec != Codec::identity);
+    const int64_t bytes = count * size_of(type);
     count_passes(type, {0, count}, 2, 1, Kernel::mixing);
+    const auto accesses = [&] {
+        return std::vector<Access>{reads(x, bytes), reads(mean, bytes), writes(out, bytes)};
+    };
     with_type(type, [&]<class T>() {
-        shift(codec, static_cast<const T*>(x), static_cast<const T*>(mean), change,
-              static_cast<T*>(out), count);
+        const CodedShift<T> body{codec,
+                                 change,
+                                 static_cast<const T*>(x),
+                                 static_cast<const T*>(mean),
+                                 static_cast<T*>(out),
+                                 count};
+        launch(queue, "coded_shift", body, accesses);
     });
 }
 

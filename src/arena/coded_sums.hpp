@@ -17,10 +17,10 @@ struct CodedTerm {
 /// out = x + sum over j of w_j (D(q_j) - Q(x)), in the order of the terms, or the sum alone if
 /// `change`, for `count` elements; D decodes, Q rounds. out may be x. One pass over all rows.
 void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTerm> terms,
-                bool change, void* out, int64_t count);
+                bool change, void* out, int64_t count, Queue* queue = nullptr);
 
 /// The same where what is averaged with has been decoded: out = x + (mean - Q(x)).
 void coded_shift(Codec codec, DType type, const void* x, const void* mean, bool change, void* out,
-                 int64_t count);
+                 int64_t count, Queue* queue = nullptr);
 
 }  // namespace dbench::arena

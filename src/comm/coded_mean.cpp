@@ -12,9 +12,10 @@ std::shared_ptr<void> coded_tree_mean(arena::Codec codec, arena::DType type,
                                       std::span<const CodedRow> rows, void* out,
                                       arena::Columns columns, arena::Queue* queue,
                                       ScratchPool* pool) {
-    constexpr int64_t kElements = 1 << 14;  // of all rows: what a second cache holds
+    // Elements of all rows: what a second cache holds; of a device, enough to keep it busy.
+    const int64_t elements = queue ? 1 << 23 : 1 << 14, most = queue ? elements : 8192;
     const auto count = static_cast<int64_t>(rows.size());
-    const int64_t width = std::clamp<int64_t>(kElements / count / 64 * 64, 64, 8192);
+    const int64_t width = std::clamp<int64_t>(elements / count / 64 * 64, 64, most);
     const int64_t size = arena::size_of(type);
     const int64_t bytes = count * width * size;
     std::shared_ptr<void> memory;

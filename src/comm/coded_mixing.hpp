@@ -7,19 +7,22 @@
 // they are. Local neighbours count as rounded, too: bits do not depend on the placement.
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "arena/coded_sums.hpp"
 #include "arena/rows.hpp"
 #include "comm/coded_mean.hpp"
 #include "comm/mixing_plan.hpp"
+#include "comm/scratch.hpp"
 
 namespace dbench::comm {
 
-/// A group's mean: of rows that are at hand, or, where there are none, put to an address, the first
-/// of the columns first.
+/// A group's mean: of rows that are at hand; where there are none, as it is; or put to an address,
+/// the first of the columns first.
 struct CodedGroup {
     std::vector<CodedRow> rows;  ///< by position
+    const char* made = nullptr;  ///< address of column 0
     std::function<void(char* to, arena::Columns columns)> mean;
 };
 
@@ -35,14 +38,19 @@ struct CodedInput {
 /// One mixing, by pieces of the columns.
 class CodedMixing {
 public:
-    CodedMixing(const MixingPlan& plan, CodedInput in);
+    /// On `queue`, where there is one: all columns of a piece together, in memory of the pool. No
+    /// group's mean is put to an address then.
+    CodedMixing(const MixingPlan& plan, CodedInput in, ScratchPool& pool, arena::Queue* queue);
 
     /// out = W x, or (W - I) x if `change`, for `columns`; out may be x only for the first.
     void mix(arena::Rows out, arena::Columns columns, bool change);
 
 private:
     void mix_tile(arena::Rows out, arena::Columns columns, bool change);
-    uint16_t* tile_words(int64_t row) { return words_.data() + row * width_; }
+    uint16_t* tile_words(int64_t row) const {
+        return reinterpret_cast<uint16_t*>(words_.get()) + row * width_;
+    }
+    const char* mean_of(const CodedGroup& group, arena::Columns columns);
     void make_terms();
 
     /// Where a term's words come from: the row itself, or the tile's encoded rows.
@@ -57,8 +65,10 @@ private:
     std::vector<int64_t> to_encode_;  // local rows that only this rank uses
     std::vector<std::vector<Origin>> origins_;
     std::vector<std::vector<arena::CodedTerm>> terms_;
-    std::vector<uint16_t> words_;  // [local rows, width], where there are any to encode
-    arena::Buffer mean_;           // [1, width], of a group
+    ScratchPool& pool_;
+    arena::Queue* const queue_;
+    std::shared_ptr<char> words_;  // [local rows, width], where there are any to encode
+    std::shared_ptr<char> mean_;   // [1, width], of a group
 };
 
 }  // namespace dbench::comm

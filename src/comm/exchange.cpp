@@ -59,12 +59,7 @@ std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPla
     const bool all = plan->groups.size() == 1 && plan->groups[0].members == placement.replicas;
     const bool by_library = all && reduction == Reduction::library && !coded();
     Operation::Options options{in_place, by_library, codec};
-    // What travels in 16 bits is computed by the host, wherever the rest is.
-    if (coded()) {
-        arena::finish(queues().compute, "rows that travel in 16 bits");
-    } else {
-        options.queues = queues();
-    }
+    options.queues = queues();
     HostMemory* const memory = queues().compute ? nullptr : world.host_memory.get();
     // Rows in 16 bits have to be written somewhere anyhow.
     const bool readable = memory && memory->shared() && (coded() || memory->holds(x.data));
@@ -97,7 +92,6 @@ void Exchange::Impl::finish(Operation& operation, arena::Rows out, Operation::Re
     } else {
         world.wait("an exchange of parameters", operation);
     }
-    if (coded()) arena::finish(queues().compute, "rows that come from 16 bits");
     // So many columns of all rows as a second cache holds, with what they are computed from.
     const bool in_pieces = then && !queues().compute;
     constexpr int64_t kElements = 1 << 15;

@@ -29,7 +29,7 @@ Columns cut(Columns columns, int64_t parts, int64_t index) {
 }
 
 void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, Columns columns,
-                  arena::Rows out, arena::Codec codec, arena::Queue* queue) {
+                  arena::Rows out, arena::Codec codec, arena::Queue* queue, ScratchPool* pool) {
     const bool coded = codec != arena::Codec::identity;
     std::vector<arena::Summand> leaves;
     std::vector<CodedRow> rounded;
@@ -39,7 +39,14 @@ void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, Colu
     }
     if (queue) {  // in launches of all columns
         const arena::Rows first = out.only(plan.rows[0]);
-        arena::tree_mean(out.type, plan.members, leaves, first.data, columns, queue);
+        if (coded) {
+            arena::keep(
+                queue, coded_tree_mean(codec, out.type, rounded, first.data, columns, queue, pool));
+            char* const mean = first.at(0, columns.begin);
+            arena::quantize(codec, out.type, mean, mean, columns.count(), queue);
+        } else {
+            arena::tree_mean(out.type, plan.members, leaves, first.data, columns, queue);
+        }
         for (size_t i = 1; i < plan.rows.size(); ++i) {
             arena::copy(first, out.only(plan.rows[i]), columns, queue);
         }
@@ -144,8 +151,8 @@ void GroupMean::list_gather(int tag, std::vector<Message>& out, std::vector<Mess
     }
 }
 
-void GroupMean::arrive() {
-    if (options_.gathers_coded) decode(gathered_, result_, columns_);
+void GroupMean::arrive(arena::Queue* queue) {
+    if (options_.gathers_coded) decode(gathered_, result_, columns_, queue);
 }
 
 void GroupMean::copy_to(arena::Rows out, Columns columns, arena::Queue* queue) const {
@@ -184,10 +191,10 @@ void GroupMean::encode(const void* row, void* words, Columns columns) const {
                   static_cast<uint16_t*>(words) + columns.begin, columns.count(), options_.queue);
 }
 
-void GroupMean::decode(const void* words, void* row, Columns columns) const {
+void GroupMean::decode(const void* words, void* row, Columns columns, arena::Queue* queue) const {
     arena::decode(options_.codec, x_.type, static_cast<const uint16_t*>(words) + columns.begin,
                   static_cast<char*>(row) + columns.begin * arena::size_of(x_.type),
-                  columns.count());
+                  columns.count(), queue);
 }
 
 }  // namespace dbench::comm

@@ -30,9 +30,11 @@ namespace dbench::comm {
 arena::Columns cut(arena::Columns columns, int64_t parts, int64_t index);
 
 /// out = mean over the group's rows (column 0 of each, by position), for each of this rank's rows
-/// of it in `out`, which may be among them. With a codec Q it is Q(mean of Q(x)), by the host.
+/// of it in `out`, which may be among them. With a codec Q it is Q(mean of Q(x)); with a queue,
+/// too, in memory of the pool.
 void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, arena::Columns columns,
-                  arena::Rows out, arena::Codec codec, arena::Queue* queue = nullptr);
+                  arena::Rows out, arena::Codec codec, arena::Queue* queue = nullptr,
+                  ScratchPool* pool = nullptr);
 
 /// One such mean on its way between ranks; the functions are called in their order, those that
 /// list messages followed by the messages' travel.
@@ -53,7 +55,7 @@ public:
     void combine();
     void list_gather(int tag, std::vector<Message>& out, std::vector<Message>& in);
 
-    void arrive();                            ///< makes of what was gathered the mean
+    void arrive(arena::Queue* queue);         ///< makes of what was gathered the mean
     void* result() const { return result_; }  ///< the mean, address of column 0
     /// Into the group's rows of `out`.
     void copy_to(arena::Rows out, arena::Columns columns, arena::Queue* queue) const;
@@ -67,7 +69,7 @@ private:
     Message message(size_t part, int tag, const void* row, arena::Columns columns,
                     int64_t size) const;
     void encode(const void* row, void* words, arena::Columns columns) const;
-    void decode(const void* words, void* row, arena::Columns columns) const;
+    void decode(const void* words, void* row, arena::Columns columns, arena::Queue* queue) const;
 
     const GroupPlan& plan_;
     arena::Rows x_;

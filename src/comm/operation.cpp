@@ -1,7 +1,6 @@
 #include "comm/operation.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <utility>
 
@@ -267,7 +266,7 @@ void Operation::finish(arena::Rows out, Result result, const std::vector<arena::
         arena::order(queue_, options_.queues.compute, "rows that have come");
     }
     if (columns_.count() > 0) {
-        for (GroupMean& group : groups_) group.arrive();
+        for (GroupMean& group : groups_) group.arrive(options_.queues.compute);
         find_rows();
         coded() && !options_.in_place ? finish_coded(out, result, pieces, then)
                                       : finish_whole(out, result, pieces, then);
@@ -281,6 +280,7 @@ void Operation::let_go() {
     if (arena::Queue* const queue = options_.queues.compute) {
         arena::keep(queue, std::make_shared<std::vector<GroupMean>>(std::move(groups_)));
         arena::keep(queue, received_);
+        arena::keep(queue, sent_);
         arena::keep(queue, local_sum_);
     }
     groups_.clear();
@@ -306,7 +306,8 @@ void Operation::finish_whole(arena::Rows out, Result result,
     for (const arena::Columns piece : pieces) {
         for (const GroupPlan& group : plan_->groups) {
             if (group.local()) {
-                mean_of_rows(group, local_rows(group), piece, out, options_.codec, queue);
+                mean_of_rows(group, local_rows(group), piece, out, options_.codec, queue,
+                             queue ? pool_.get() : nullptr);
             } else if (on_host(group) && !in_chunks(group)) {
                 mean_of_rows(group, host()->rows_of(group, before()), piece, out, options_.codec);
             }
@@ -330,7 +331,8 @@ void Operation::finish_coded(arena::Rows out, Result result,
         return words;
     };
     CodedMixing mixing(*plan_,
-                       {options_.codec, x_, as_words(words_), as_words(slots_), coded_groups()});
+                       {options_.codec, x_, as_words(words_), as_words(slots_), coded_groups()},
+                       *pool_, options_.queues.compute);
     for (const arena::Columns piece : pieces) {
         mixing.mix(out, piece, result == Result::change);
         if (then) then(piece);
@@ -354,11 +356,7 @@ std::vector<CodedGroup> Operation::coded_groups() const {
                 coded.rows.push_back({static_cast<const uint16_t*>(row), nullptr});
             }
         } else {
-            coded.mean = [this, from = (spanning++)->result()](char* to, arena::Columns columns) {
-                const int64_t size = arena::size_of(x_.type);
-                std::memcpy(to, static_cast<const char*>(from) + columns.begin * size,
-                            static_cast<size_t>(columns.count() * size));
-            };
+            coded.made = static_cast<const char*>((spanning++)->result());
         }
         groups.push_back(std::move(coded));
     }

@@ -37,7 +37,7 @@ public:
         /// Where not null, rows go this way wherever it leads, from x itself if they travel as they
         /// are. Only means in place are written to x; else `finish` writes elsewhere.
         std::shared_ptr<InPlace> host = nullptr;
-        /// Where rows are computed, and what is sent is made of them. Not with a codec, nor `host`.
+        /// Where rows are computed, and what is sent is made of them. Not with `host`.
         arena::Queues queues = {};
     };
 

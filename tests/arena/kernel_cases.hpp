@@ -7,6 +7,7 @@
 #include "arena/accum_adam.hpp"
 #include "arena/adaptive.hpp"
 #include "arena/codec.hpp"
+#include "arena/coded_sums.hpp"
 #include "arena/kernels.hpp"
 #include "arena/memory.hpp"
 #include "arena/qg_adam.hpp"
@@ -101,6 +102,19 @@ void convert(Material& m, Queue* queue) {
     encode(kCodec, m.at(0).type, m.at(0).data, m.words.data(), count, queue);
     decode(kCodec, m.at(0).type, m.words.data(), m.at(1).data, count, queue);
     quantize(kCodec, m.at(0).type, m.at(0).data, m.at(2).data, count, queue);
+}
+
+/// Two terms of the same words, into a row and in place.
+template <Codec kCodec>
+void coded(Material& m, Queue* queue) {
+    const int64_t count = m.columns.count();
+    const DType type = m.at(0).type;
+    encode(kCodec, type, m.at(0).data, m.words.data(), count, queue);
+    const std::vector<CodedTerm> terms{{m.words.data(), 0.3}, {m.words.data(), 0.2}};
+    coded_mean(kCodec, type, m.at(1).data, terms, true, m.at(2).data, count, queue);
+    coded_mean(kCodec, type, m.at(1).data, terms, false, m.at(1).data, count, queue);
+    coded_shift(kCodec, type, m.at(1).data, m.at(0).data, true, m.at(3).data, count, queue);
+    coded_shift(kCodec, type, m.at(1).data, m.at(0).data, false, m.at(1).data, count, queue);
 }
 
 /// Pictures of any bytes, larger than a block, and values of any.
@@ -203,6 +217,8 @@ inline const Case kKernels[] = {
      }},
     {"bfloat16", convert<Codec::bfloat16>},
     {"float16", convert<Codec::float16>},
+    {"sums over bfloat16", coded<Codec::bfloat16>},
+    {"sums over float16", coded<Codec::float16>},
     {"gather_windows", gather<Planes::first>},
     {"gather_windows, planes last", gather<Planes::last>},
     {"fill_zero", [](Material& m, Queue* queue) { fill_zero(m.at(0), m.columns, queue); }},

@@ -4,6 +4,7 @@
 #include "arena/kernels/accum_adam.hpp"
 #include "arena/kernels/adam.hpp"
 #include "arena/kernels/adaptive.hpp"
+#include "arena/kernels/coded_sums.hpp"
 #include "arena/kernels/convert.hpp"
 #include "arena/kernels/plain.hpp"
 #include "arena/kernels/qg_adam.hpp"
@@ -53,6 +54,10 @@ template void on_device(const Convert<Decode, uint16_t, float>&, cudaStream_t);
 template void on_device(const Convert<Decode, uint16_t, double>&, cudaStream_t);
 template void on_device(const Convert<Quantize, float, float>&, cudaStream_t);
 template void on_device(const Convert<Quantize, double, double>&, cudaStream_t);
+template void on_device(const CodedMean<float>&, cudaStream_t);
+template void on_device(const CodedMean<double>&, cudaStream_t);
+template void on_device(const CodedShift<float>&, cudaStream_t);
+template void on_device(const CodedShift<double>&, cudaStream_t);
 template void on_device(const GatherWindows<float>&, cudaStream_t);
 template void on_device(const GatherWindows<double>&, cudaStream_t);
 template void on_device(const Zero<float>&, cudaStream_t);

@@ -41,6 +41,15 @@ def why_not(rate):
                 "modules veth, bridge and sch_tbf (modprobe)")
 
 
+def tcp():
+    """The kernel's settings that new hosts inherit and their times depend on; None: not known."""
+    def setting(name):
+        path = Path("/proc/sys/net/ipv4") / name
+        return path.read_text().strip() if path.exists() else None
+    return {"congestion_control": setting("tcp_congestion_control"),
+            "slow_start_after_idle": setting("tcp_slow_start_after_idle")}
+
+
 def die_with_parent():
     """Between fork and exec: whoever kills us ends what we started."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG

@@ -244,6 +244,14 @@ def test_links_have_their_rate(shaped):
         assert float(sent.stdout) > 0.9 * 5 * 2**20 * 8 / 100e6
 
 
+def test_hosts_have_the_tcp_that_is_told(shaped):
+    told = hosts.tcp()["congestion_control"]
+    inside = subprocess.run([*shaped.inside(0), "cat",
+                             "/proc/sys/net/ipv4/tcp_congestion_control"],
+                            text=True, capture_output=True, check=True).stdout.strip()
+    assert told and inside == told
+
+
 def test_hosts_have_names_and_shared_memory_of_their_own(shaped):
     said = [subprocess.run([*shaped.inside(i), "sh", "-c", "hostname; stat -c %d /dev/shm"],
                            text=True, capture_output=True, check=True).stdout.split()

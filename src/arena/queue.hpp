@@ -76,7 +76,7 @@ public:
     virtual std::shared_ptr<const Moment> moment();
     /// What is launched here from now on begins after the event.
     virtual void wait(Event event, const char* why) = 0;
-    /// The host waits for an event of this queue.
+    /// The host waits for an event, of this queue or of another one of its device.
     virtual void finish(Event event, const char* why) = 0;
     /// Keeps memory until all that was launched here before has run.
     virtual void keep(std::shared_ptr<const void> memory) = 0;

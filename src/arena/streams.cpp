@@ -89,11 +89,10 @@ public:
     }
 
     void finish(Event event, const char* why) override {
-        DBENCH_EXPECT(event.queue == number_);
         const auto done = [&] {
             look();
             const std::lock_guard lock(device_.mutex_);
-            return has_passed(event.launches);
+            return device_.passed(event);
         };
         if (done()) return;
         Patience patience;

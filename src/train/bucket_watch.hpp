@@ -25,6 +25,8 @@ public:
     void complete(int tensor);
     /// After backward: whatever no gradient reached is complete too (its gradient is zero).
     void finish();
+    /// Announces nothing more of a pass that has failed.
+    void stop() { ready_ = nullptr; }
 
     const std::vector<arena::Columns>& buckets() const { return buckets_; }
 

@@ -22,8 +22,7 @@ std::string capture_obstacle(const Device& device, const Model& model, const dat
     return "";
 }
 
-CaptureChoice choose_capture(Capture wanted, Stacking stacking, std::string obstacle,
-                             int64_t ranks) {
+CaptureChoice choose_capture(Capture wanted, Stacking stacking, std::string obstacle) {
     if (wanted == Capture::off) return {false, ""};
     const bool settled = stacking == Stacking::batched || stacking == Stacking::streams;
     if (obstacle.empty() && (settled || (stacking == Stacking::any && wanted == Capture::on))) {
@@ -33,11 +32,7 @@ CaptureChoice choose_capture(Capture wanted, Stacking stacking, std::string obst
         throw base::UserError("/capture: passes cannot be captured (" + obstacle +
                               "): leave it out");
     }
-    if (!obstacle.empty()) return {false, obstacle};
-    if (wanted == Capture::any && ranks > 1) {
-        return {false, "on several ranks gradients leave inside backward"};
-    }
-    return {true, ""};
+    return {obstacle.empty(), obstacle};
 }
 
 }  // namespace dbench::train

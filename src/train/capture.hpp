@@ -25,11 +25,8 @@ struct CaptureChoice {
     bool captured;
     std::string reason;  ///< where it is not just what the spec says; else ""
 };
-/// What the spec asks for, on so many ranks, of replicas that pass the model as `stacking` says.
-/// "auto": where it can be, on one rank: on several, gradients leave inside backward, which a
-/// captured pass does not tell. Throws UserError where an obstacle, "" for none, forbids what is
-/// asked for.
-CaptureChoice choose_capture(Capture wanted, Stacking stacking, std::string obstacle,
-                             int64_t ranks);
+/// What the spec asks for, of replicas that pass the model as `stacking` says; "auto": where it can
+/// be. Throws UserError where an obstacle, "" for none, forbids what is asked for.
+CaptureChoice choose_capture(Capture wanted, Stacking stacking, std::string obstacle);
 
 }  // namespace dbench::train

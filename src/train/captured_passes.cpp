@@ -38,8 +38,8 @@ bool CapturedPasses::begin(const void* x) {
     return true;
 }
 
-bool CapturedPasses::put(int64_t i, const data::Batch& batch, const Capture& capture) {
-    if (failed_) return false;
+Captured* CapturedPasses::put(int64_t i, const data::Batch& batch, const Capture& capture) {
+    if (failed_) return nullptr;
     Pass& pass = here_->at(static_cast<size_t>(i));
     if (!pass.work) {
         try {
@@ -48,16 +48,16 @@ bool CapturedPasses::put(int64_t i, const data::Batch& batch, const Capture& cap
         } catch (const base::RunError& error) {
             failed_ = true;
             obstacle_ = error.what();
-            return false;
+            return nullptr;
         }
     }
-    if (!pass.batch->fits(batch)) return false;
+    if (!pass.batch->fits(batch)) return nullptr;
     const FixedBatch* const fixed = pass.batch.get();
     device_.put(
         "minibatch", [&] { return fixed->filled_from(batch); },
         [fixed, from = batch] { fixed->fill(from); });
     pass.work->put();
-    return true;
+    return pass.work.get();
 }
 
 void CapturedPasses::tell(double* loss, double* accuracy) {

@@ -34,8 +34,8 @@ public:
     /// Captures a pass over the minibatches that come to stand at `batch`.
     using Capture = std::function<std::unique_ptr<Captured>(const FixedBatch& batch)>;
     /// Puts the pass of replica i, captured now where it has not been, on a minibatch that stays
-    /// until it is done; false, and nothing is put, where it cannot be.
-    bool put(int64_t i, const data::Batch& batch, const Capture& capture);
+    /// until it is done; null, and nothing is put, where it cannot be.
+    Captured* put(int64_t i, const data::Batch& batch, const Capture& capture);
 
     /// Copies what this iteration's passes have written to loss[R], accuracy[R], behind them.
     void tell(double* loss, double* accuracy);

@@ -7,6 +7,7 @@
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/AutogradState.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
@@ -51,14 +52,17 @@ class CudaGraph final : public Captured {
 public:
     CudaGraph(arena::Queue& queue, const c10::cuda::CUDAStream& stream, const char* name)
         : queue_(queue), stream_(stream), name_(name) {}
+    ~CudaGraph() override {
+        for (cudaEvent_t const end : ends_) cudaEventDestroy(end);
+    }
 
     /// Other threads may ask CUDA for what they like meanwhile.
-    void capture(const std::function<void()>& work, c10::MempoolId_t pool) {
+    void capture(const std::function<void(const Device::PartEnds&)>& work, c10::MempoolId_t pool) {
         const c10::cuda::CUDAStreamGuard guard(stream_);
         const OneThread thread;
         graph_.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
         try {
-            work();
+            work([this] { end_part(); });
         } catch (...) {
             end_failed();
             throw;
@@ -71,8 +75,22 @@ public:
                            graph_.replay();
                        }});
     }
+    void order(int64_t part, arena::Queue& queue) override {
+        const cudaEvent_t end = ends_.at(static_cast<size_t>(part));
+        queue.launch({"wait for a part of a captured pass", {}, 1, nullptr, [end](void* stream) {
+                          C10_CUDA_CHECK(
+                              cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), end));
+                      }});
+    }
 
 private:
+    /// Each launch of the graph records the event anew, for whoever waits from outside.
+    void end_part() {
+        cudaEvent_t end = nullptr;
+        C10_CUDA_CHECK(cudaEventCreateWithFlags(&end, cudaEventDisableTiming));
+        ends_.push_back(end);
+        C10_CUDA_CHECK(cudaEventRecordWithFlags(end, stream_.stream(), cudaEventRecordExternal));
+    }
     /// The stream launches again; why it failed is known.
     void end_failed() {
         try {
@@ -85,6 +103,7 @@ private:
     arena::Queue& queue_;
     c10::cuda::CUDAStream stream_;
     const char* name_;
+    std::vector<cudaEvent_t> ends_;
     at::cuda::CUDAGraph graph_;
 };
 
@@ -93,7 +112,9 @@ public:
     explicit Card(int number)
         : number_(number),
           device_(number),
-          queues_(device_.queues()),
+          aside_(device_.queue_on(stream_from_pool().stream())),
+          step_(*device_.queues().compute, *aside_),
+          queues_{&step_, device_.queues().exchange},
           stream_(
               c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(device_.compute_stream()),
                                                static_cast<c10::DeviceIndex>(number))) {
@@ -129,15 +150,14 @@ public:
         constexpr size_t kQueues = 4;  // LibTorch keeps memory for each
         std::vector<arena::Queue*> all;
         while (sides_.size() < kQueues) {
-            const auto stream = c10::cuda::getStreamFromPool(
-                /*isHighPriority=*/false, static_cast<c10::DeviceIndex>(number_));
-            sides_.push_back(device_.queue_on(stream.stream()));
+            sides_.push_back(device_.queue_on(stream_from_pool().stream()));
         }
         for (const auto& side : sides_) all.push_back(side.get());
         return all;
     }
-    std::unique_ptr<Captured> capture(const char* name, std::vector<arena::Access>,
-                                      std::function<void()> work) override {
+    arena::StepQueue* step_queue() override { return &step_; }
+    std::unique_ptr<Captured> capture(const char* name, std::vector<std::vector<arena::Access>>,
+                                      std::function<void(const PartEnds&)> work) override {
         try {
             auto graph = std::make_unique<CudaGraph>(*queues_.compute, stream_, name);
             graph->capture(work, pool_);
@@ -149,6 +169,10 @@ public:
     }
 
 private:
+    c10::cuda::CUDAStream stream_from_pool() const {
+        return c10::cuda::getStreamFromPool(/*isHighPriority=*/false,
+                                            static_cast<c10::DeviceIndex>(number_));
+    }
     // Before the launch returns: what is launched inside comes behind what was done before it.
     void launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,
                 std::function<void()> work) override {
@@ -163,6 +187,8 @@ private:
 
     int number_;
     mutable arena::CudaDevice device_;
+    std::unique_ptr<arena::Queue> aside_;
+    arena::StepQueue step_;
     arena::Queues queues_;
     std::vector<std::unique_ptr<arena::Queue>> sides_;
     c10::cuda::CUDAStream stream_;

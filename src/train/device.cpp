@@ -47,26 +47,40 @@ void Device::launch(arena::Queue& queue, const char* name, std::vector<arena::Ac
     queue.launch({name, std::move(accesses), 1, [work](int64_t, uint64_t) { work(); }, nullptr});
 }
 
-// What a device would do without the host is emulated by doing it as before.
-std::unique_ptr<Captured> Device::capture(const char* name, std::vector<arena::Access> accesses,
-                                          std::function<void()> work) {
+// What a device would do without the host is emulated by doing it as before. That is a launch;
+// those of its other parts, behind it, do nothing but touch what these do.
+std::unique_ptr<Captured> Device::capture(const char* name,
+                                          std::vector<std::vector<arena::Access>> parts,
+                                          std::function<void(const PartEnds&)> work) {
     class Again final : public Captured {
     public:
-        Again(Device& device, const char* name, std::vector<arena::Access> accesses,
-              std::function<void()> work)
-            : device_(device),
-              name_(name),
-              accesses_(std::move(accesses)),
-              work_(std::move(work)) {}
-        void put() override { device_.launch(*device_.queues().compute, name_, accesses_, work_); }
+        Again(Device& device, const char* name, std::vector<std::vector<arena::Access>> parts,
+              std::function<void(const PartEnds&)> work)
+            : device_(device), name_(name), parts_(std::move(parts)), work_(std::move(work)) {}
+        void put() override {
+            arena::Queue& queue = *device_.queues().compute;
+            ends_.clear();
+            for (const auto& accesses : parts_) {
+                const bool first = ends_.empty();
+                device_.launch(queue, name_, accesses,
+                               first ? Work([work = work_] { work(nullptr); }) : Work([] {}));
+                ends_.push_back(queue.record());
+            }
+        }
+        void order(int64_t part, arena::Queue& queue) override {
+            queue.wait(ends_.at(static_cast<size_t>(part)), "a part of a captured pass");
+        }
 
     private:
+        using Work = std::function<void()>;
+
         Device& device_;
         const char* name_;
-        std::vector<arena::Access> accesses_;
-        std::function<void()> work_;
+        std::vector<std::vector<arena::Access>> parts_;
+        std::function<void(const PartEnds&)> work_;
+        std::vector<arena::Event> ends_;
     };
-    return std::make_unique<Again>(*this, name, std::move(accesses), std::move(work));
+    return std::make_unique<Again>(*this, name, std::move(parts), std::move(work));
 }
 
 Device& host_device() {

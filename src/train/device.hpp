@@ -12,6 +12,7 @@
 
 #include "arena/queue.hpp"
 #include "arena/rows.hpp"
+#include "arena/step_queue.hpp"
 #include "comm/world.hpp"
 #include "train/run_spec.hpp"
 
@@ -24,6 +25,9 @@ public:
     virtual ~Captured() = default;
     /// Does it once more, behind what is on the compute queue.
     virtual void put() = 0;
+    /// What is launched on `queue` from now on begins after part `part`, counted from 0, of what
+    /// was put last.
+    virtual void order(int64_t part, arena::Queue& queue) = 0;
 };
 
 /// The host; others override what differs.
@@ -48,6 +52,8 @@ public:
     /// Queues beside that of the step, which passes of replicas may share among them; none where
     /// they would only come one after another.
     virtual std::vector<arena::Queue*> side_queues() { return {}; }
+    /// The compute queue, where some of a step may run beside the rest; else null.
+    virtual arena::StepQueue* step_queue() { return nullptr; }
 
     /// Does LibTorch's `work`, which touches what accesses() lists: on the host at once; elsewhere
     /// behind what is on `queue`, the compute queue where it is null, so that all it needs has to
@@ -66,12 +72,15 @@ public:
         return queue && queue->emulated();
     }
 
-    /// Takes down LibTorch's `work`, which touches what `accesses` lists, for a device with queues;
-    /// it is not done by that. Memory that it takes for itself is kept for the next times. Random
-    /// numbers follow the seed that the generator has when the work is put. Throws RunError where
-    /// the device cannot; then nothing has changed.
-    virtual std::unique_ptr<Captured> capture(const char* name, std::vector<arena::Access> accesses,
-                                              std::function<void()> work);
+    /// What captured work calls at the end of each of its parts; null where nobody asks.
+    using PartEnds = std::function<void()>;
+    /// Takes down LibTorch's `work`, for a device with queues, which touches what parts[k] lists in
+    /// its part k and later; it is not done by that. Memory that it takes for itself is kept for
+    /// the next times. Random numbers follow the seed that the generator has when the work is put.
+    /// Throws RunError where the device cannot; then nothing has changed.
+    virtual std::unique_ptr<Captured> capture(const char* name,
+                                              std::vector<std::vector<arena::Access>> parts,
+                                              std::function<void(const PartEnds& ends)> work);
 
 private:
     virtual void launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,

@@ -253,23 +253,25 @@ struct Executor::Impl {
         zero_unreached(b, static_cast<size_t>(i));
     }
 
-    /// Puts it on the device, as that has captured it where it may. Where it begins later, or is
-    /// captured, buckets are announced when all of it is there.
+    /// Puts it on the device, as that has captured it where it may. Where it begins later, buckets
+    /// are announced when all of it is there.
     void put_gradient(const arena::Rows& x, const data::Batch& batch, int64_t t, int64_t i,
                       const Ready* ready, const Sums& sums, arena::Queue* queue,
                       bool may_capture = false) {
         Bound& b = bind(x);
         const auto held = hold(batch, i, queue);
-        const bool captured = may_capture && put_captured(b, x, *held, t, i, sums);
-        const Ready* const inside = captured || device.begins_later() ? nullptr : ready;
-        if (!captured) {
+        Captured* const pass =
+            may_capture ? put_captured(b, x, *held, t, i, ready != nullptr, sums) : nullptr;
+        const Ready* const inside = pass || device.begins_later() ? nullptr : ready;
+        if (!pass) {
             device.put(
                 "gradient", [&] { return scored(x, i, *held, sums); },
                 [this, &b, held, t, i, inside, sums] { gradient(b, *held, t, i, inside, sums); },
                 queue);
         }
         arena::keep(queue, held);
-        if (ready && !inside) announce(*ready);
+        if (!ready || inside) return;
+        pass ? announce_beside(*pass, *ready) : announce(*ready);
     }
 
     /// Puts those of all local replicas on the device, in one pass.
@@ -292,17 +294,38 @@ struct Executor::Impl {
         for (const arena::Columns bucket : watch.buckets()) ready(bucket);
     }
 
-    /// The pass as the device repeats it; false where it cannot be captured.
-    bool put_captured(Bound& b, const arena::Rows& x, const data::Batch& held, int64_t t, int64_t i,
-                      const Sums& sums) {
+    /// What is launched for a bucket begins where the pass has completed it, beside the rest of it.
+    void announce_beside(Captured& pass, const Ready& ready) const {
+        arena::StepQueue* const step = device.step_queue();
+        if (!step) return announce(ready);
+        pass.order(0, step->side());  // and so after all that comes before the pass
+        const arena::StepQueue::Aside aside(*step);
+        for (size_t k = 0; k < watch.buckets().size(); ++k) {
+            if (k > 0) pass.order(static_cast<int64_t>(k), step->side());
+            ready(watch.buckets()[k]);
+        }
+    }
+
+    /// The pass as the device repeats it, in a part for each bucket where they are `told`; null
+    /// where it cannot be captured.
+    Captured* put_captured(Bound& b, const arena::Rows& x, const data::Batch& held, int64_t t,
+                           int64_t i, bool told, const Sums& sums) {
         const Weights& weights = b.weights[static_cast<size_t>(i)];
         const auto capture = [&](const FixedBatch& fixed) {
-            std::vector<arena::Access> all = scored(x, i, fixed.batch(), sums);
-            for (const arena::Access& each : fixed.reads()) all.push_back(each);
-            const auto work = [this, &b, &fixed, i, sums] {
-                gradient(b, fixed.batch(), std::nullopt, i, nullptr, sums);
+            std::vector<std::vector<arena::Access>> parts = {scored(x, i, fixed.batch(), sums)};
+            for (const arena::Access& each : fixed.reads()) parts[0].push_back(each);
+            for (size_t k = 1; told && k < watch.buckets().size(); ++k) {
+                const arena::Columns left{0, watch.buckets()[k].end};  // the last ones come first
+                parts.push_back(
+                    {arena::reads(x.only(i), left), arena::writes(replicas.g().only(i), left)});
+            }
+            const auto work = [this, &b, &fixed, i, told, sums](const Device::PartEnds& ends) {
+                const Ready complete = [&](arena::Columns) { ends(); };
+                const bool tells = told && ends;
+                gradient(b, fixed.batch(), std::nullopt, i, tells ? &complete : nullptr, sums);
+                if (tells) watch.finish();
             };
-            return device.capture("captured gradient", std::move(all), work);
+            return device.capture("captured gradient", std::move(parts), work);
         };
         if (begins()) {
             const auto writes = [&] {
@@ -317,9 +340,11 @@ struct Executor::Impl {
             device.put("beginning of a pass", writes,
                        [this, &weights, held, t, i] { begin(weights, held, t, i); });
         }
-        if (captures->put(i, held, capture)) return true;
+        Captured* const pass = captures->put(i, held, capture);
+        if (pass) return pass;
+        watch.stop();
         for (torch::Tensor each : weights.parameters) each.mutable_grad().reset();
-        return false;
+        return nullptr;
     }
 
     /// The gradient of the distance from the teacher into the gradient row i.

@@ -38,10 +38,10 @@ public:
 
     /// Gradients of the mean minibatch loss at x in iteration t, for every local replica, into the
     /// replicas' gradient rows. Calls `ready` once for each bucket, in order, when its columns are
-    /// complete on all local replicas: inside the last one's backward, or behind it where that is
-    /// captured. Losses and accuracies go to
+    /// complete on all local replicas: inside the last one's backward. Losses and accuracies go to
     /// loss[R], accuracy[R]. All that is put on the replicas' device, where there is one: `ready`
-    /// is called when what it launches there finds the bucket complete.
+    /// is called when what it launches there finds the bucket complete, beside the rest of backward
+    /// where that is captured.
     void gradients(int64_t t, arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
                    const std::function<void(arena::Columns)>& ready, double* loss,
                    double* accuracy);

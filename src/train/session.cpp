@@ -102,8 +102,7 @@ struct Session::Impl {
         residence = find_residence();
         capture = choose_capture(spec.capture, spec.stacking,
                                  capture_obstacle(options.device, *model, *data.train, batches,
-                                                  data_keys.accumulate, row),
-                                 world.size());
+                                                  data_keys.accumulate, row));
         if (spec.evaluate.carried) check_carried(*model);
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
         if (row.accepts.linearises) check_linearised(*model, *data.train, batches, row.name);

@@ -50,7 +50,7 @@ struct CapturedPair {
     explicit CapturedPair(int64_t most) : passes(device, torch::kCPU, 2, most) {
         for (int64_t k = 0; k < CapturedPasses::kWarm; ++k) CHECK_FALSE(passes.begin(this));
     }
-    bool put(int64_t i, const data::Batch& batch) {
+    Captured* put(int64_t i, const data::Batch& batch) {
         return passes.put(i, batch, [&](const FixedBatch& fixed) {
             ++captures;
             double* const loss = passes.loss() + i;
@@ -58,7 +58,7 @@ struct CapturedPair {
             std::vector<arena::Access> all = fixed.reads();
             all.push_back(arena::writes(loss, sizeof(double)));
             all.push_back(arena::writes(accuracy, sizeof(double)));
-            return device.capture("pass", all, [&fixed, loss, accuracy] {
+            return device.capture("pass", {all}, [&fixed, loss, accuracy](const auto&) {
                 *loss = input_tensor(fixed.batch()).sum().item<double>();
                 *accuracy = label_tensor(fixed.batch()).sum().item<double>();
             });
@@ -131,17 +131,15 @@ TEST_CASE("where the device cannot capture a pass, none is asked for any more") 
 
 TEST_CASE("what the spec says is done, or refused with the reason") {
     constexpr Stacking off = Stacking::off;
-    CHECK(choose_capture(Capture::any, off, "", 1).captured);
-    CHECK(choose_capture(Capture::on, off, "", 3).captured);
-    CHECK_FALSE(choose_capture(Capture::off, off, "", 1).captured);
-    CHECK(choose_capture(Capture::any, Stacking::any, "", 1).captured);
-    CHECK_FALSE(choose_capture(Capture::any, Stacking::streams, "", 1).captured);
-    CHECK_THROWS_AS(choose_capture(Capture::on, Stacking::any, "", 1), base::UserError);
-    const CaptureChoice several = choose_capture(Capture::any, off, "", 2);
-    CHECK_FALSE(several.captured);
-    CHECK_THAT(several.reason, ContainsSubstring("several ranks"));
-    CHECK(choose_capture(Capture::any, off, "of this", 1).reason == "of this");
-    CHECK_THROWS_WITH(choose_capture(Capture::on, off, "of this", 1),
+    CHECK(choose_capture(Capture::any, off, "").captured);
+    CHECK(choose_capture(Capture::on, off, "").captured);
+    CHECK_FALSE(choose_capture(Capture::off, off, "").captured);
+    CHECK(choose_capture(Capture::any, Stacking::any, "").captured);
+    CHECK_FALSE(choose_capture(Capture::any, Stacking::streams, "").captured);
+    CHECK_THROWS_AS(choose_capture(Capture::on, Stacking::any, ""), base::UserError);
+    CHECK_FALSE(choose_capture(Capture::any, off, "of this").captured);
+    CHECK(choose_capture(Capture::any, off, "of this").reason == "of this");
+    CHECK_THROWS_WITH(choose_capture(Capture::on, off, "of this"),
                       ContainsSubstring("/capture") && ContainsSubstring("(of this)") &&
                           ContainsSubstring("leave it out"));
 }

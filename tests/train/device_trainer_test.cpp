@@ -85,18 +85,26 @@ public:
     }
 };
 
+/// Queues of a device beside the step's.
+struct Beside {
+    std::vector<arena::Queue*> passes;
+    arena::StepQueue* step = nullptr;
+};
+
 /// It never does the work of LibTorch's that is called `left_out`.
 class Emulated final : public Device {
 public:
-    Emulated(const arena::Queues& queues, std::vector<arena::Queue*> sides, std::string left_out)
-        : queues_(queues), sides_(std::move(sides)), left_out_(std::move(left_out)) {}
+    Emulated(const arena::Queues& queues, const Beside& beside, std::string left_out)
+        : queues_(queues), beside_(beside), left_out_(std::move(left_out)) {}
     std::string name() const override { return "emulated"; }
     arena::Queues queues() const override { return queues_; }
-    std::vector<arena::Queue*> side_queues() override { return sides_; }
-    std::unique_ptr<Captured> capture(const char* name, std::vector<arena::Access> accesses,
-                                      std::function<void()> work) override {
+    std::vector<arena::Queue*> side_queues() override { return beside_.passes; }
+    arena::StepQueue* step_queue() override { return beside_.step; }
+    std::unique_ptr<Captured> capture(const char* name,
+                                      std::vector<std::vector<arena::Access>> parts,
+                                      std::function<void(const PartEnds&)> work) override {
         ++captures_;
-        return Device::capture(name, std::move(accesses), std::move(work));
+        return Device::capture(name, std::move(parts), std::move(work));
     }
     int64_t captures() const { return captures_; }
 
@@ -109,7 +117,7 @@ private:
     }
 
     arena::Queues queues_;
-    std::vector<arena::Queue*> sides_;
+    Beside beside_;
     std::string left_out_;
     int64_t captures_ = 0;
 };
@@ -150,13 +158,12 @@ using Nccl = std::optional<comm::tests::NcclStandIn>;
 /// Trains this rank's replicas, from the newest checkpoint in `folder` on if there is one; what was
 /// told, then what was saved. Rows go over NCCL where there is one. Adds the passes that were
 /// captured to `captures`.
-std::vector<std::string> train(comm::World& world, const Json& given,
-                               const std::vector<arena::Queue*>& sides, const fs::path& folder,
-                               Nccl& nccl, const std::string& left_out,
+std::vector<std::string> train(comm::World& world, const Json& given, const Beside& beside,
+                               const fs::path& folder, Nccl& nccl, const std::string& left_out,
                                std::atomic<int64_t>& captures, Chosen* chosen) {
     const Resolved r = resolve(given);
     const comm::Placement placement{r.run.replicas, world.size()};
-    Emulated queues(world.queues(), sides, left_out);
+    Emulated queues(world.queues(), beside, left_out);
     std::optional<OnDevice> on_device;
     if (nccl) {
         on_device.emplace(world, queues);
@@ -205,7 +212,8 @@ Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed, const 
     Played played;
     played.outcome.resize(static_cast<size_t>(ranks));
     std::vector<std::unique_ptr<EmulatedDevice>> devices;
-    std::vector<std::vector<arena::Queue*>> sides(static_cast<size_t>(ranks));
+    std::vector<std::unique_ptr<arena::StepQueue>> steps(static_cast<size_t>(ranks));
+    std::vector<Beside> beside(static_cast<size_t>(ranks));
     for (int rank = 0; pace && rank < ranks; ++rank) {
         devices.push_back(std::make_unique<EmulatedDevice>(
             seed * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank), -1, *pace));
@@ -220,15 +228,18 @@ Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed, const 
         ranks,
         [&](comm::World& world) {
             const auto rank = static_cast<size_t>(world.rank());
-            played.outcome[rank] = train(world, spec, sides[rank], folder, nccl, left_out, captures,
-                                         rank == 0 ? &played.chosen : nullptr);
+            played.outcome[rank] = train(world, spec, beside[rank], folder, nccl, left_out,
+                                         captures, rank == 0 ? &played.chosen : nullptr);
             return "";
         },
         [&](comm::Membership& member) {
             if (!pace) return;
-            EmulatedDevice& device = *devices[static_cast<size_t>(member.rank)];
-            member.queues = {device.add_queue(), device.add_queue()};
-            sides[static_cast<size_t>(member.rank)] = {device.add_queue(), device.add_queue()};
+            const auto rank = static_cast<size_t>(member.rank);
+            EmulatedDevice& device = *devices[rank];
+            steps[rank] =
+                std::make_unique<arena::StepQueue>(*device.add_queue(), *device.add_queue());
+            member.queues = {steps[rank].get(), device.add_queue()};
+            beside[rank] = {{device.add_queue(), device.add_queue()}, steps[rank].get()};
         });
     for (const std::string& problem : problems) {
         if (!problem.empty()) played.conflicts.insert(problem);
@@ -421,6 +432,9 @@ TEST_CASE("auto on a device measures every way that it has, and changes nothing 
     CHECK(same);
 }
 
+/// Of more than a bucket.
+constexpr const char* kBuckets = R"({"model": {"hidden": [100, 160, 100]}, "init": "zeros"})";
+
 struct CapturedCase {
     const char* title;
     const char* spec;
@@ -438,6 +452,7 @@ const CapturedCase kCaptured[] = {
      R"({"model": {"type": "cnn", "hidden": null, "width": 2}, "data": {"accumulate": 2},
          "optimizer": {"clip_norm": 0.5}, "algorithm": {"type": "local_sgd", "period": 2}})",
      1},
+    {"buckets that are updated inside the pass", kBuckets, 1},
     {"a state beside the parameters",
      R"({"optimizer": {"momentum": 0}, "algorithm": "gradient_tracking",
          "length": {"iterations": 5}})",
@@ -511,12 +526,16 @@ TEST_CASE("each wait of the trainer is needed") {
                                          "the loss of a single gradient",
                                          "statistics of a batch",
                                          "parameters that a model is linearised at",
+                                         "a part of a captured pass",
+                                         "what left beside a captured pass",
                                          "the step before passes side by side",
                                          "passes side by side"};
     const Folder files;
     const Pace pace = Pace::late;
     std::set<std::string> met, needed;
-    for (const Case& what : cases(files)) {
+    std::vector<Case> all = cases(files);
+    all.push_back({"captured, in several buckets", spec_of(kBuckets)});
+    for (const Case& what : all) {
         if (what.ranks > 1 || what.title == "profiled") continue;  // they wait for more than this
         const Folder folder;
         const Played whole = play(what.spec, 1, &pace, 1, folder.path() / "run");

@@ -8,9 +8,10 @@ namespace {
 
 constexpr int64_t kWord = sizeof(int64_t);
 
+/// Zeros are a minibatch, too, for who goes through a pass before there is one.
 torch::Tensor room_for(const void* like, int64_t bytes, torch::Device place) {
     if (!like) return {};
-    return torch::empty({bytes}, torch::TensorOptions(torch::kUInt8).device(place));
+    return torch::zeros({bytes}, torch::TensorOptions(torch::kUInt8).device(place));
 }
 
 template <class T>

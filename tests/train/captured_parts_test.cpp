@@ -1,0 +1,163 @@
+// A captured pass tells of its buckets where backward has completed them, and what is launched for
+// them goes beside it.
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "algorithms/step/timers.hpp"
+#include "catch.hpp"
+#include "model_fixture.hpp"
+#include "train/bucket_watch.hpp"
+#include "train/captured_passes.hpp"
+#include "train/executor.hpp"
+#include "train/replicas.hpp"
+#include "train/tensors.hpp"
+
+namespace dbench::train {
+namespace {
+
+/// Does what is launched at once.
+class AtOnce final : public arena::Queue {
+public:
+    int64_t launches = 0;
+
+    void launch(arena::Launch launch) override {
+        ++launches;
+        for (int64_t k = 0; k < launch.blocks; ++k) launch.run(k, 0);
+    }
+    arena::Event record() override { return {0, launches}; }
+    void wait(arena::Event, const char*) override {}
+    void finish(arena::Event, const char*) override {}
+    void keep(std::shared_ptr<const void>) override {}
+    const void* place(const std::shared_ptr<const void>&, const void* data,
+                      int64_t bytes) override {
+        const char* const from = static_cast<const char*>(data);
+        copies_.emplace_back(from, from + bytes);
+        return copies_.back().data();
+    }
+
+private:
+    std::deque<std::vector<char>> copies_;
+};
+
+/// Goes through what it captures, as CUDA does, and asks `at_end` at the end of each part.
+class ThoroughDevice final : public Device {
+public:
+    AtOnce own, side;
+    std::vector<int> parts;  ///< of each capture: as many as were told
+    std::function<void(int part)> at_end;
+    bool fails = false;
+
+    arena::Queues queues() const override { return {&step_, &step_}; }
+    arena::StepQueue* step_queue() override { return &step_; }
+    std::unique_ptr<Captured> capture(const char* name,
+                                      std::vector<std::vector<arena::Access>> accesses,
+                                      std::function<void(const PartEnds&)> work) override {
+        parts.push_back(0);
+        work([this] {
+            at_end(parts.back()++);
+            if (fails) throw base::RunError("an operation that is not allowed");
+        });
+        return Device::capture(name, std::move(accesses), std::move(work));
+    }
+
+private:
+    mutable arena::StepQueue step_{own, side};
+};
+
+struct ThoroughRun {
+    ModelContext context{{3, 8, 8}, 5};
+    std::unique_ptr<Model> model =
+        make_model(R"({"type": "mlp", "hidden": [20, 150, 150, 150]})", context);
+    ThoroughDevice device;
+    Replicas replicas{*model, {2, 1},  0,     arena::DType::float32, Init::independent,
+                      1,      nullptr, device};
+    Executor executor{*model, replicas, {.captured = 8}};
+    RandomBatch data{4, context, model->order(), torch::kFloat32, 7};
+    std::vector<arena::Columns> buckets = gradient_buckets(replicas.layout(), replicas.x().type);
+    std::vector<double> loss = std::vector<double>(2), accuracy = loss;
+    algorithms::Timers timers;
+
+    explicit ThoroughRun() {
+        REQUIRE(buckets.size() >= 3);
+        timers.start();
+        for (int64_t t = 0; t < CapturedPasses::kWarm; ++t) gradients(t, [](arena::Columns) {});
+        REQUIRE(device.parts.empty());
+    }
+    void gradients(int64_t t, const std::function<void(arena::Columns)>& ready) {
+        const auto batch = [this](int64_t) -> const data::Batch& { return data.batch; };
+        executor.gradients(t, replicas.x(), batch, timers, ready, loss.data(), accuracy.data());
+    }
+    std::vector<torch::Tensor> last_gradients() const {
+        return views(replicas.layout(), replicas.g(), 1);
+    }
+    /// The last replica's tensors that have a gradient.
+    std::vector<bool> there() const {
+        std::vector<bool> all;
+        for (const torch::Tensor& each : last_gradients()) {
+            const auto finite = each.isfinite();
+            CHECK(finite.all().item<bool>() == finite.any().item<bool>());
+            all.push_back(finite.all().item<bool>());
+        }
+        return all;
+    }
+};
+
+TEST_CASE("a captured pass tells of a bucket as soon as it is complete") {
+    ThoroughRun run;
+    for (torch::Tensor each : run.last_gradients()) each.fill_(NAN);
+    run.device.at_end = [&](int part) {
+        const std::vector<bool> there = run.there();
+        const auto& tensors = run.replicas.layout().tensors();
+        for (size_t k = 0; k < tensors.size(); ++k) {
+            INFO("part " << part << ", tensor " << k);
+            CHECK(there[k] ==
+                  (tensors[k].offset >= run.buckets.at(static_cast<size_t>(part)).begin));
+        }
+    };
+    int64_t own = 0;
+    std::vector<arena::Columns> told;
+    run.gradients(2, [&](arena::Columns bucket) {
+        if (told.empty()) own = run.device.own.launches;
+        told.push_back(bucket);
+        const int64_t before = run.device.side.launches;
+        run.device.queues().compute->launch({"update", {}, 0, nullptr});
+        CHECK(run.device.side.launches == before + 1);
+        CHECK(run.device.own.launches == own);
+    });
+    CHECK((told == run.buckets));
+    // The last replica's alone, with which all have come to the bucket.
+    CHECK(run.device.parts == std::vector<int>{0, static_cast<int>(run.buckets.size())});
+    const int64_t side = run.device.side.launches;
+    run.device.queues().compute->launch({"mixing", {}, 0, nullptr});
+    CHECK(run.device.side.launches == side);
+}
+
+TEST_CASE("where capturing fails in the middle of a pass, its buckets leave as without") {
+    ThoroughRun run;
+    run.device.fails = true;
+    run.device.at_end = [](int) {};
+    for (int64_t t = 2; t < 4; ++t) {
+        std::vector<arena::Columns> told;
+        for (torch::Tensor each : run.last_gradients()) each.fill_(NAN);
+        run.gradients(t, [&](arena::Columns bucket) { told.push_back(bucket); });
+        CHECK((told == run.buckets));
+        for (const bool there : run.there()) CHECK(there);
+    }
+    CHECK(run.executor.uncaptured() == "an operation that is not allowed");
+    CHECK(run.device.parts == std::vector<int>{0, 1});
+}
+
+TEST_CASE("what fails beside a captured pass leaves the step its own queue") {
+    ThoroughRun run;
+    run.device.at_end = [](int) {};
+    const auto fails = [](arena::Columns) { throw base::RunError("rows that do not come"); };
+    CHECK_THROWS_WITH(run.gradients(2, fails), "rows that do not come");
+    const int64_t own = run.device.own.launches;
+    run.device.queues().compute->launch({"what is left to do", {}, 0, nullptr});
+    CHECK(run.device.own.launches == own + 1);
+}
+
+}  // namespace
+}  // namespace dbench::train

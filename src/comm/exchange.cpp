@@ -57,13 +57,16 @@ std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPla
     DBENCH_EXPECT(x.count == placement.count(world.rank()));
     DBENCH_EXPECT(x.space != arena::Space::cuda);
     const bool all = plan->groups.size() == 1 && plan->groups[0].members == placement.replicas;
-    const bool by_library = all && reduction == Reduction::library && !coded();
-    Operation::Options options{in_place, by_library, codec};
-    options.queues = queues();
     HostMemory* const memory = queues().compute ? nullptr : world.host_memory.get();
     // Rows in 16 bits have to be written somewhere anyhow.
     const bool readable = memory && memory->shared() && (coded() || memory->holds(x.data));
-    if (stay == Stay::until_reclaimed && readable && !by_library && columns.count() > 0) {
+    const bool stays = stay == Stay::until_reclaimed && readable && columns.count() > 0;
+    // A sum of two has one order, so that a library may choose nothing, and would move rows.
+    const bool of_two = stays && placement.replicas == 2;
+    const bool by_library = all && reduction == Reduction::library && !coded() && !of_two;
+    Operation::Options options{in_place, by_library, codec};
+    options.queues = queues();
+    if (stays && !by_library) {
         if (const auto number = memory->next()) {
             if (!host_pool) {
                 host_pool = std::make_unique<ScratchPool>(

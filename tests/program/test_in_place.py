@@ -61,6 +61,23 @@ def test_the_same_bits_in_place_and_by_messages(runs, method):
         assert differences(alone, run) == []   # bytes_sent among them
 
 
+def test_a_library_that_has_nothing_to_choose_moves_no_rows(shared):
+    """A sum of two has one order; for three, and for messages, MPI has its own."""
+    ring = {**MLP, "implementation": None, "algorithm": "dsgd", "graph": "ring"}
+    together = Together(shared, "library", {
+        f"{reduction} {replicas}": {**ring, "replicas": replicas, "reduction": reduction}
+        for reduction in ("library", "reproducible") for replicas in (2, 3)})
+
+    def same(replicas, **environment):
+        by_library = together.result(f"library {replicas}", ranks=replicas, **environment)
+        along_tree = together.result(f"reproducible {replicas}", ranks=replicas)
+        return not differences(by_library, along_tree)
+
+    assert same(2)
+    assert not same(2, DBENCH_READ_IN_PLACE="0")
+    assert not same(3)
+
+
 def has_memory(process):
     """A zombie has none."""
     try:

@@ -40,20 +40,52 @@ std::string path_of(int64_t process, int file) {
     return "/proc/" + std::to_string(process) + "/fd/" + std::to_string(file);
 }
 
+/// What a large segment is a multiple of: a huge page of most processors.
+constexpr size_t kHugePage = size_t{2} << 20;
+
+size_t segment_size(int64_t bytes) {
+    const auto size = static_cast<size_t>(bytes);
+    return size < 2 * kHugePage ? size : (size + kHugePage - 1) / kHugePage * kHugePage;
+}
+
+/// Maps a segment; a large one where huge pages can begin. null, and errno, where that fails.
+char* map(int file, size_t size, int protection) {
+    const size_t slack = size < kHugePage ? 0 : kHugePage;
+    void* const room = mmap(nullptr, size + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) return nullptr;
+    char* const begin = static_cast<char*>(room);
+    const size_t skipped = slack == 0 ? 0 : -reinterpret_cast<uintptr_t>(room) % kHugePage;
+    char* const data = begin + skipped;
+    if (skipped > 0) munmap(begin, skipped);
+    if (slack > skipped) munmap(data + size, slack - skipped);
+    if (mmap(data, size, protection, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED) return data;
+    const int error = errno;
+    munmap(data, size);
+    errno = error;
+    return nullptr;
+}
+
+/// Asks for huge pages in place of what is there, with which a pass over rows takes a fifth less
+/// time. Linux has them for memory that is shared only where it is told to, by a setting that is
+/// off nearly everywhere, or, from 6.1 on, by this call.
+void use_huge_pages(char* data, size_t size) {
+#ifdef __linux__
+    constexpr int kCollapse = 25;  // MADV_COLLAPSE, which older headers do not have
+    if (size >= kHugePage) madvise(data, size, kCollapse);
+#endif
+}
+
 /// Maps another process's segment to be read. Throws RunError.
 std::shared_ptr<char> attach(int64_t process, int file, int64_t bytes) {
     const std::string path = path_of(process, file);
     const int own = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (own < 0) throw base::RunError("cannot open " + path + " (" + reason() + ")");
     const auto size = static_cast<size_t>(bytes);
-    void* const data = mmap(nullptr, size, PROT_READ, MAP_SHARED, own, 0);
+    char* const data = map(own, size, PROT_READ);
     const std::string why = reason();
     close(own);
-    if (data == MAP_FAILED) throw base::RunError("cannot map " + path + " (" + why + ")");
-#ifdef MADV_HUGEPAGE
-    madvise(data, size, MADV_HUGEPAGE);
-#endif
-    return {static_cast<char*>(data), [size](char* memory) { munmap(memory, size); }};
+    if (!data) throw base::RunError("cannot map " + path + " (" + why + ")");
+    return {data, [size](char* memory) { munmap(memory, size); }};
 }
 
 bool switched_off() {
@@ -163,7 +195,7 @@ HostMemory::HostMemory(World& world)
 HostMemory::~HostMemory() = default;
 
 std::shared_ptr<HostMemory::Segment> HostMemory::make_segment(int64_t bytes) {
-    const auto size = static_cast<size_t>(bytes);
+    const size_t size = segment_size(bytes);
     const auto refuse = [&](int error) {
         return base::UserError("cannot reserve " + base::bytes_text(static_cast<double>(bytes)) +
                                " of memory that the ranks of a host share (" +
@@ -173,23 +205,21 @@ std::shared_ptr<HostMemory::Segment> HostMemory::make_segment(int64_t bytes) {
     const int file = memfd_create("dbench-rows", MFD_CLOEXEC);
     if (file < 0) throw refuse(errno);
     // Reserved now: a page that is missing later would end the process without a word.
-    int error = ftruncate(file, bytes) != 0 ? errno : 0;
-    void* data = MAP_FAILED;
+    int error = ftruncate(file, static_cast<off_t>(size)) != 0 ? errno : 0;
+    char* data = nullptr;
     if (!error) {
-        data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        if (data == MAP_FAILED) error = errno;
+        data = map(file, size, PROT_READ | PROT_WRITE);
+        if (!data) error = errno;
     }
-#ifdef MADV_HUGEPAGE
-    if (!error) madvise(data, size, MADV_HUGEPAGE);
-#endif
-    if (!error) error = posix_fallocate(file, 0, bytes);
+    if (!error) error = posix_fallocate(file, 0, static_cast<off_t>(size));
     if (error) {
-        if (data != MAP_FAILED) munmap(data, size);
+        if (data) munmap(data, size);
         close(file);
         throw refuse(error);
     }
+    use_huge_pages(data, size);
     const std::lock_guard lock(mutex_);
-    auto* const segment = new Segment{file, made_++, static_cast<char*>(data), bytes};
+    auto* const segment = new Segment{file, made_++, data, static_cast<int64_t>(size)};
     return {segment, [](Segment* s) {
                 munmap(s->data, static_cast<size_t>(s->bytes));
                 close(s->file);

@@ -88,6 +88,14 @@ bool Step::update_and_mix(arena::Columns columns) {
 void Step::finish_mix_and_update(const comm::Token& token, arena::Rows out,
                                  arena::Columns columns) {
     if (in_one_pass(arena::MixOrder::combine_while_adapt, out, columns, nullptr)) return;
+    const auto update_means = [&](std::span<const std::vector<arena::Term>> means) {
+        const TimedScope scope(timers, Time::update);
+        return optimizer.step_of_means(out, means, x, g, columns, numbers, probe.squared_update());
+    };
+    {
+        const TimedScope scope(timers, Time::exchange);
+        if (exchange.finish_mix(token, update_means)) return;
+    }
     finish_mix(token, out, [&](arena::Columns piece) { update(out, out, x, piece); });
 }
 

@@ -6,6 +6,8 @@ namespace dbench::arena {
 
 DBENCH_CLONES void on_host(const Adam<float>& body) { run_blocks(body); }
 DBENCH_CLONES void on_host(const Adam<double>& body) { run_blocks(body); }
+DBENCH_CLONES void on_host(const UpdateOfMeans<float, Adam<float>>& body) { run_blocks(body); }
+DBENCH_CLONES void on_host(const UpdateOfMeans<double, Adam<double>>& body) { run_blocks(body); }
 
 namespace {
 
@@ -48,6 +50,14 @@ void adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradie
                 return touched(body.grid, {base, at, gradient}, {out, first, second, largest});
             });
         });
+}
+
+void adam_update_of_means(const Layout& layout, Rows out, std::span<const std::vector<Term>> base,
+                          Rows at, Rows gradient, Rows first, Rows second, Rows largest,
+                          Columns columns, const AdamNumbers& numbers, double* squared_update) {
+    with_adam(layout, out, at, at, gradient, first, second, largest, columns, numbers,
+              squared_update, nullptr,
+              [&]<class T>(const Adam<T>& body) { update_means<T>(body, base); });
 }
 
 void adam_update_and_mix(const Layout& layout, Rows out, Rows x, Rows gradient, Rows first,

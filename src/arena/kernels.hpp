@@ -66,10 +66,19 @@ struct AdamNumbers {
 void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows velocity,
                 Columns columns, const SgdNumbers& numbers, double* squared_update,
                 Queue* queue = nullptr);
+/// The same where the base is W x: of row i what weighted_means would make of base[i], tile by tile
+/// in a cache, so that it is neither written nor read. `out` is none of the rows that are read. On
+/// the host.
+void sgd_update_of_means(const Layout& layout, Rows out, std::span<const std::vector<Term>> base,
+                         Rows at, Rows gradient, Rows velocity, Columns columns,
+                         const SgdNumbers& numbers, double* squared_update);
 /// `largest`, where it has rows, holds the elements' largest second moments so far, which then
 /// stand in the second moments' place (AMSGrad).
 void adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows first,
                  Rows second, Rows largest, Columns columns, const AdamNumbers& numbers,
                  double* squared_update, Queue* queue = nullptr);
+void adam_update_of_means(const Layout& layout, Rows out, std::span<const std::vector<Term>> base,
+                          Rows at, Rows gradient, Rows first, Rows second, Rows largest,
+                          Columns columns, const AdamNumbers& numbers, double* squared_update);
 
 }  // namespace dbench::arena

@@ -3,34 +3,18 @@
 
 #include <cstdint>
 #include <cstring>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 namespace dbench::arena {
 
-/// Copies `count` elements to memory that will not be read soon. `to` is usually a multiple of 64
-/// bytes; where it is not, this is a plain copy.
+/// Copies `bytes`, of which there may be none, to memory that will not be read soon; a plain copy
+/// where `to` is not a multiple of 64. By the widest stores that the processor has.
+void stream_past_caches(const void* from, void* to, int64_t bytes);
+/// Makes them visible to other threads.
+void finish_past_caches();
+
 template <class T>
 void copy_past_caches(const T* from, T* to, int64_t count) {
-    int64_t c = 0;
-#ifdef __SSE2__
-    constexpr int64_t kAtOnce = sizeof(__m128i) / sizeof(T);
-    if (reinterpret_cast<uintptr_t>(to) % sizeof(__m128i) == 0) {
-        for (; c + kAtOnce <= count; c += kAtOnce) {
-            const auto* source = reinterpret_cast<const __m128i*>(from + c);
-            _mm_stream_si128(reinterpret_cast<__m128i*>(to + c), _mm_loadu_si128(source));
-        }
-    }
-#endif
-    std::memcpy(to + c, from + c, static_cast<size_t>(count - c) * sizeof(T));
-}
-
-/// Makes such elements visible to other threads.
-inline void finish_past_caches() {
-#ifdef __SSE2__
-    _mm_sfence();
-#endif
+    stream_past_caches(from, to, count * static_cast<int64_t>(sizeof(T)));
 }
 
 }  // namespace dbench::arena

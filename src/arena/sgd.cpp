@@ -7,6 +7,8 @@ namespace dbench::arena {
 
 DBENCH_CLONES void on_host(const Sgd<float>& body) { run_blocks(body); }
 DBENCH_CLONES void on_host(const Sgd<double>& body) { run_blocks(body); }
+DBENCH_CLONES void on_host(const UpdateOfMeans<float, Sgd<float>>& body) { run_blocks(body); }
+DBENCH_CLONES void on_host(const UpdateOfMeans<double, Sgd<double>>& body) { run_blocks(body); }
 
 namespace {
 
@@ -48,6 +50,13 @@ void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradien
                      return touched(body.grid, {base, at, gradient}, {out, body.velocity});
                  });
              });
+}
+
+void sgd_update_of_means(const Layout& layout, Rows out, std::span<const std::vector<Term>> base,
+                         Rows at, Rows gradient, Rows velocity, Columns columns,
+                         const SgdNumbers& numbers, double* squared_update) {
+    with_sgd(layout, out, at, at, gradient, velocity, columns, numbers, squared_update, nullptr,
+             [&]<class T>(const Sgd<T>& body) { update_means<T>(body, base); });
 }
 
 void sgd_update_and_mix(const Layout& layout, Rows out, Rows x, Rows gradient, Rows velocity,

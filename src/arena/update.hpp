@@ -8,6 +8,8 @@
 #include "arena/kernels/launch.hpp"
 #include "arena/kernels/segment_grid.hpp"
 #include "arena/kernels/update_and_mix.hpp"
+#include "arena/kernels/update_of_means.hpp"
+#include "arena/sum_plan.hpp"
 #include "arena/traffic.hpp"
 #include "base/error.hpp"
 
@@ -37,6 +39,38 @@ inline std::vector<Access> touched(const SegmentGrid& grid, std::initializer_lis
                                   grid.count * static_cast<int64_t>(sizeof(double))));
     }
     return accesses;
+}
+
+/// Makes an update of rows that are averages, see UpdateOfMeans.
+template <class T, class Update>
+void update_means(const Update& update, std::span<const std::vector<Term>> base) {
+    const Rows out = update.out;
+    const Columns columns = update.grid.columns;
+    DBENCH_EXPECT(static_cast<int64_t>(base.size()) == out.count);
+    const SumPlan<T> plan(base, out, SumForm::mean);
+    DBENCH_EXPECT(!plan.in_place);
+    int64_t others = 0;  // sources that the update does not read anyway
+    for (const T* source : plan.distinct) {
+        bool own = false;
+        for (int64_t i = 0; i < out.count; ++i) own |= source == update.at.template row<T>(i);
+        others += own ? 0 : 1;
+    }
+    count_passes(out.type, columns, others, 0, Kernel::mixing);
+    if (columns.count() <= 0) return;
+    const WeightedSums<T> means{
+        .form = SumForm::mean,
+        .store = store_of(out, columns),
+        .rows = plan.rows.data(),
+        .weights = plan.weights.data(),
+        .first = plan.first.data(),
+        .distinct = plan.distinct.data(),
+        .sources = plan.sources(),
+        .out = out,
+        .columns = columns,
+        .width = tile_width(plan.sources(), sizeof(T)),
+    };
+    on_host(UpdateOfMeans<T, Update>{update, means});
+    if (means.store == SumStore::past_caches) finish_past_caches();
 }
 
 /// Without clones: the host has no use for it beside tests.

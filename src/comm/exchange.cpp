@@ -104,6 +104,12 @@ void Exchange::Impl::finish(Operation& operation, arena::Rows out, Operation::Re
                      then);
 }
 
+bool Exchange::Impl::finish(Operation& operation, const UseTerms& use) {
+    if (queues().compute || coded()) return false;
+    world.wait("an exchange of parameters", operation);
+    return operation.finish(use);
+}
+
 void Exchange::Impl::reclaim(Operation& operation) {
     InPlace* const host = operation.host();
     if (!host) return;
@@ -173,6 +179,10 @@ Token Exchange::start_mix(graphs::Round round, arena::Rows x, arena::Columns col
 void Exchange::finish_mix(const Token& token, arena::Rows out,
                           const std::function<void(arena::Columns)>& then) {
     impl_->finish(static_cast<Operation&>(*token), out, Operation::Result::average, then);
+}
+
+bool Exchange::finish_mix(const Token& token, const UseTerms& use) {
+    return impl_->finish(static_cast<Operation&>(*token), use);
 }
 
 void Exchange::reclaim(const Token& token) { impl_->reclaim(static_cast<Operation&>(*token)); }

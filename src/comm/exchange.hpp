@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,12 @@ public:
     /// them.
     void finish_mix(const Token& token, arena::Rows out,
                     const std::function<void(arena::Columns)>& then);
+    /// Without out: use(terms) is told, as arena::weighted_means takes it, what each local row of
+    /// W x is the mean of, once all of that is there, and reads it itself. False, where the mean of
+    /// a group is made here, rows are computed on a queue or travel in 16 bits, or use() is: then
+    /// it is yet to be finished.
+    using UseTerms = std::function<bool(std::span<const std::vector<arena::Term>>)>;
+    bool finish_mix(const Token& token, const UseTerms& use);
     /// Waits until nobody reads the rows any more: they may be written. After the finish, in an
     /// order that is the same on all ranks; not waited for where the rows did not have to stay.
     void reclaim(const Token& token);

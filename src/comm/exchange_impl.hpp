@@ -44,6 +44,7 @@ struct Exchange::Impl {
     void finish(Operation& operation, arena::Rows out,
                 Operation::Result result = Operation::Result::average,
                 const Operation::Then& then = nullptr);
+    bool finish(Operation& operation, const Exchange::UseTerms& use);
     void reclaim(Operation& operation);
     Token deliver(graphs::Round round, arena::Rows messages, int64_t bytes, Addressed addressed);
     std::vector<std::shared_ptr<Operation>> in_flight();

@@ -275,6 +275,17 @@ void Operation::finish(arena::Rows out, Result result, const std::vector<arena::
     let_go();
 }
 
+bool Operation::finish(const Exchange::UseTerms& use) {
+    if (columns_.count() == 0) return false;
+    find_rows();
+    const auto all = sources();
+    if (all.empty() || !use(all)) return false;
+    finished_ = true;
+    if (host()) host()->read();
+    let_go();
+    return true;
+}
+
 /// Who keeps the token, to reclaim the rows, keeps no memory with it; what has been launched does.
 void Operation::let_go() {
     if (arena::Queue* const queue = options_.queues.compute) {
@@ -374,7 +385,7 @@ std::vector<std::vector<arena::Term>> Operation::changes(arena::Rows out) const 
     return changes;
 }
 
-std::vector<std::vector<arena::Term>> Operation::terms(arena::Rows out) const {
+std::vector<std::vector<arena::Term>> Operation::terms() const {
     std::vector<std::vector<arena::Term>> terms(plan_->terms.size());
     for (size_t row = 0; row < terms.size(); ++row) {
         for (const Source& source : plan_->terms[row]) {
@@ -382,12 +393,35 @@ std::vector<std::vector<arena::Term>> Operation::terms(arena::Rows out) const {
                 {source.received ? slots_[source.index] : x_.at(source.index, 0), source.weight});
         }
     }
+    return terms;
+}
+
+std::vector<std::vector<arena::Term>> Operation::terms(arena::Rows out) const {
+    std::vector<std::vector<arena::Term>> all = terms();
     // Rows of a group hold their mean by now, and keep it. One call for all rows all the same: in
     // place, a second one would read what the first has written.
     for (const GroupPlan& group : plan_->groups) {
-        for (const int64_t row : group.rows) terms[row] = {{out.at(row, 0), 1.0}};
+        for (const int64_t row : group.rows) all[row] = {{out.at(row, 0), 1.0}};
     }
-    return terms;
+    return all;
+}
+
+std::vector<std::vector<arena::Term>> Operation::sources() const {
+    std::vector<std::vector<arena::Term>> all = terms();
+    auto spanning = groups_.begin();
+    for (const GroupPlan& group : plan_->groups) {
+        std::vector<arena::Term> mean;
+        if (!group.local() && !on_host(group)) {
+            mean = {{(spanning++)->result(), 1.0}};
+        } else if (group.members == 2 && !in_chunks(group)) {  // (a + b) / 2 is a + (b - a) / 2
+            const auto rows = group.local() ? local_rows(group) : host()->rows_of(group, before());
+            for (const void* row : rows) mean.push_back({row, 0.5});
+        } else {
+            return {};
+        }
+        for (const int64_t row : group.rows) all[row] = mean;
+    }
+    return all;
 }
 
 }  // namespace dbench::comm

@@ -65,6 +65,8 @@ public:
     /// the first, and not in place. `then`, where not empty, is told of each piece.
     void finish(arena::Rows out, Result result, const std::vector<arena::Columns>& pieces,
                 const Then& then);
+    /// The other way, see Exchange::finish_mix.
+    bool finish(const Exchange::UseTerms& use);
 
 protected:
     bool advance() override;
@@ -99,6 +101,9 @@ private:
     std::vector<const void*> local_rows(const GroupPlan& group) const;
     std::vector<CodedGroup> coded_groups() const;
     std::vector<std::vector<arena::Term>> terms(arena::Rows out) const;
+    std::vector<std::vector<arena::Term>> terms() const;  // but for groups
+    /// With those of groups, where none is more than a pair, or its mean has come; else empty.
+    std::vector<std::vector<arena::Term>> sources() const;
     std::vector<std::vector<arena::Term>> changes(arena::Rows out) const;
 
     RowPlane& plane_;

@@ -75,8 +75,10 @@ TEST_CASE("A step of one process passes over each row as often as is known") {
     for (const Json& order : {kAtc, kAwc, kCta}) {
         INFO(order.dump());
         CHECK(passes(world, order, kSgd, false) == update);
-        CHECK(passes(world, order, kSgd, true) == averaged);
+        CHECK(passes(world, order, kSgd, true) == (order == kAwc ? update : averaged));
     }
+    CHECK(passes(world, kAwc, "adam", true) == Passes{4, 3});
+    CHECK(passes(world, kAwc, "accum_adam", true) == Passes{6, 3});  // two passes
     // Decay needs no further row where the gradient was taken at x; Adam has a moment more.
     CHECK(passes(world, kAtc, {{"type", "sgd"}, {"lr", 0.1}, {"weight_decay", 1e-4}}, false) ==
           Passes{2, 1});
@@ -165,16 +167,18 @@ TEST_CASE("The norms that come out of that pass are the host's") {
         const Norms expected = norms(host, order, apart), found = norms(queued, order, mixed);
         CHECK(expected.parameters.size() == 3 * kReplicas);
         CHECK(found == expected);
-        CHECK(apart.written > 0);
-        CHECK(mixed.written == 0);  // nothing was averaged by itself
+        CHECK((apart.written > 0) == (order == kAtc));  // by itself, too
+        CHECK(mixed.written == 0);
     }
     CHECK(device.conflicts().empty());
 }
 
 TEST_CASE("A rank reads the rows of its neighbours once, where they lie or where they have come") {
     using arena::Kernel;
-    const auto check = [](arena::Codec codec, std::optional<Kernel> kind, Passes expected) {
-        for (const Json& order : {kAtc, kAwc, kCta}) {
+    const std::vector<Json> apart = {kAtc, kCta}, all = {kAtc, kCta, kAwc}, at_once = {kAwc};
+    const auto check = [](const std::vector<Json>& orders, arena::Codec codec,
+                          std::optional<Kernel> kind, Passes expected) {
+        for (const Json& order : orders) {
             for (const std::string& problem :
                  comm::tests::play(kReplicas, [&](comm::World& world) -> std::string {
                      const Passes found = passes(world, order, kSgd, true, codec, kind);
@@ -188,12 +192,15 @@ TEST_CASE("A rank reads the rows of its neighbours once, where they lie or where
     };
     for (const char* in_place : {"0", "1"}) {
         const comm::tests::Environment setting("DBENCH_READ_IN_PLACE", in_place);
-        check(arena::Codec::identity, {}, {6, 3});
-        check(arena::Codec::identity, Kernel::mixing, {3, 1});  // its row and two neighbours'; W x
-        check(arena::Codec::identity, Kernel::update, {3, 2});  // x, g, v; x, v
-        check(arena::Codec::bfloat16, {}, {6, 3.5});
-        check(arena::Codec::bfloat16, Kernel::codec, {1, 0.5});  // its row; its words
-        check(arena::Codec::bfloat16, Kernel::mixing, {2, 1});   // the words of two neighbours
-        check(arena::Codec::bfloat16, Kernel::update, {3, 2});
+        const auto whole = arena::Codec::identity, words = arena::Codec::bfloat16;
+        check(apart, whole, {}, {6, 3});
+        check(apart, whole, Kernel::mixing, {3, 1});  // its row and two neighbours'; W x
+        check(all, whole, Kernel::update, {3, 2});    // x, g, v; x, v
+        check(at_once, whole, {}, {5, 2});
+        check(at_once, whole, Kernel::mixing, {2, 0});  // the neighbours' rows alone
+        check(all, words, {}, {6, 3.5});
+        check(all, words, Kernel::codec, {1, 0.5});  // its row; its words
+        check(all, words, Kernel::mixing, {2, 1});   // the words of two neighbours
+        check(all, words, Kernel::update, {3, 2});
     }
 }

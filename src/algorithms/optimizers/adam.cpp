@@ -41,6 +41,14 @@ public:
                                    numbers_of(numbers), squared_update, mixing, queue);
         return true;
     }
+    bool step_of_means(arena::Rows out, std::span<const std::vector<arena::Term>> base,
+                       arena::Rows at, arena::Rows gradient, arena::Columns columns,
+                       const StepNumbers& numbers, double* squared_update) override {
+        arena::adam_update_of_means(layout_, out, base, at, gradient, matching(first_, out),
+                                    matching(second_, out), largest_of(out), columns,
+                                    numbers_of(numbers), squared_update);
+        return true;
+    }
 
 private:
     arena::Rows largest_of(arena::Rows rows) const {

@@ -10,6 +10,11 @@ bool Optimizer::step_and_mix(const arena::Mixing&, arena::Rows, arena::Rows, are
     return false;
 }
 
+bool Optimizer::step_of_means(arena::Rows, std::span<const std::vector<arena::Term>>, arena::Rows,
+                              arena::Rows, arena::Columns, const StepNumbers&, double*) {
+    return false;
+}
+
 void Optimizer::add_decay(arena::Rows, arena::Rows, arena::Columns, arena::Queue*) {
     throw std::logic_error("only plain SGD gives its decay away");
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "arena/kernels.hpp"
@@ -37,6 +38,11 @@ public:
                               arena::Rows gradient, arena::Columns columns,
                               const StepNumbers& numbers, double* squared_update,
                               arena::Queue* queue);
+    /// The same where the base is W x, made of rows (arena::sgd_update_of_means), on the host;
+    /// false, and nothing is done, where the optimizer has no such pass.
+    virtual bool step_of_means(arena::Rows out, std::span<const std::vector<arena::Term>> base,
+                               arena::Rows at, arena::Rows gradient, arena::Columns columns,
+                               const StepNumbers& numbers, double* squared_update);
     /// gradient += weight decay times at, in `columns` (whole tensors): for algorithms that take
     /// plain SGD and make the direction themselves. Others never ask.
     virtual void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns,

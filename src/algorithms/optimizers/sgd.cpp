@@ -31,6 +31,13 @@ public:
                                   numbers_of(numbers), squared_update, mixing, queue);
         return true;
     }
+    bool step_of_means(arena::Rows out, std::span<const std::vector<arena::Term>> base,
+                       arena::Rows at, arena::Rows gradient, arena::Columns columns,
+                       const StepNumbers& numbers, double* squared_update) override {
+        arena::sgd_update_of_means(layout_, out, base, at, gradient, velocity_of(out), columns,
+                                   numbers_of(numbers), squared_update);
+        return true;
+    }
 
     void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns,
                    arena::Queue* queue) override {

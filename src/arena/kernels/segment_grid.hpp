@@ -33,16 +33,18 @@ struct SegmentGrid {
         return {row, segment, s.tensor, begin, std::min(s.end, columns.end) - begin};
     }
 
-    /// A block's lanes, all 0.
+    /// A block's lanes of so many rows, all 0.
     template <class Block>
-    static DBENCH_INLINE Lanes* lanes(Block& block) {
-        Lanes* const lanes = block.template scratch<Lanes>(1);
-        block.for_each(kLanes, [=](int64_t j) DBENCH_INLINE_LAMBDA { lanes->sum[j] = 0; });
+    static DBENCH_INLINE Lanes* lanes(Block& block, int64_t rows = 1) {
+        Lanes* const lanes = block.template scratch<Lanes>(rows);
+        block.for_each(rows * kLanes, [=](int64_t j) DBENCH_INLINE_LAMBDA {
+            lanes[j / kLanes].sum[j % kLanes] = 0;
+        });
         return lanes;
     }
     template <class Block>
-    DBENCH_INLINE void store(Block& block, const Piece& piece, const Lanes* lanes) const {
-        double* const to = squared + piece.row * all + piece.segment;
+    DBENCH_INLINE void store(Block& block, int64_t row, int64_t segment, const Lanes* lanes) const {
+        double* const to = squared + row * all + segment;
         block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA { *to = total(*lanes); });
     }
 
@@ -51,18 +53,24 @@ struct SegmentGrid {
     template <class Block, class T, class Step>
     DBENCH_INLINE void subtract(Block& block, const Piece& piece, T* out, const T* base,
                                 const Step& step) const {
-        if (!squared) {
-            block.for_each(piece.count,
+        Lanes* const sums = squared ? lanes(block) : nullptr;
+        subtract(block, piece.count, sums, out, base, step);
+        if (sums) store(block, piece.row, piece.segment, sums);
+    }
+    /// The same of `count` elements; the squares come to `sums`, if there are any.
+    template <class Block, class T, class Step>
+    static DBENCH_INLINE void subtract(Block& block, int64_t count, Lanes* sums, T* out,
+                                       const T* base, const Step& step) {
+        if (!sums) {
+            block.for_each(count,
                            [=](int64_t c) DBENCH_INLINE_LAMBDA { out[c] = base[c] - step(c); });
             return;
         }
-        Lanes* const sums = lanes(block);
-        block.add_squares(*sums, piece.count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+        block.add_squares(*sums, count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
             const T d = step(c);
             out[c] = base[c] - d;
             return d;
         });
-        store(block, piece, sums);
     }
 };
 

@@ -18,7 +18,7 @@ struct Squares {
         const Piece p = grid.piece(index);
         Lanes* const lanes = SegmentGrid::lanes(block);
         block.add_squares_of(*lanes, p.count, rows.row<const T>(p.row) + p.begin);
-        grid.store(block, p, lanes);
+        grid.store(block, p.row, p.segment, lanes);
     }
 };
 

@@ -40,8 +40,8 @@ struct UpdateAndMix {
         const int64_t end = parts == 1 ? segment.count : std::min(begin + width, segment.count);
         T* const kept = block.template scratch<T>(rows() * width);
         T* const steps = keeps_steps() ? block.template scratch<T>(rows() * width) : nullptr;
-        Lanes* const before = squared_before ? lanes(block) : nullptr;
-        Lanes* const updates = update.grid.squared ? lanes(block) : nullptr;
+        Lanes* const before = squared_before ? SegmentGrid::lanes(block, rows()) : nullptr;
+        Lanes* const updates = update.grid.squared ? SegmentGrid::lanes(block, rows()) : nullptr;
         for (int64_t at = begin; at < end; at += width) {
             Piece tile = segment;
             tile.begin += at;
@@ -149,15 +149,6 @@ private:
         });
     }
 
-    /// Lanes for each row, all 0.
-    template <class Block>
-    DBENCH_INLINE Lanes* lanes(Block& block) const {
-        Lanes* const lanes = block.template scratch<Lanes>(rows());
-        block.for_rows(rows(), kLanes, [=](int64_t i) DBENCH_INLINE_LAMBDA {
-            return [=](int64_t j) DBENCH_INLINE_LAMBDA { lanes[i].sum[j] = 0; };
-        });
-        return lanes;
-    }
     template <class Block>
     DBENCH_INLINE void add_squares(Block& block, Lanes* lanes, const T* values,
                                    int64_t count) const {

@@ -50,14 +50,22 @@ struct WeightedSums {
         const int64_t next = begin + here, ahead = std::min(width, columns.end - next);
         T* const kept = block.template scratch<T>(scratch_bytes() / sizeof(T));
         for (int64_t i = 0; i < out.count; ++i) {
-            for (int64_t s = i * sources / out.count; s < (i + 1) * sources / out.count; ++s) {
-                block.prefetch(distinct[s] + next, ahead);
-            }
+            prefetch(block, i, next, ahead);
             T* const target = out.row<T>(i) + begin;
             T* const result = store == SumStore::in_place      ? kept + i * width
                               : store == SumStore::past_caches ? kept
                                                                : target;
-            add(block, i, begin, here, result);
+            switch (form) {
+                case SumForm::sum:
+                    add<SumForm::sum>(block, i, begin, here, result);
+                    break;
+                case SumForm::mean:
+                    add<SumForm::mean>(block, i, begin, here, result);
+                    break;
+                case SumForm::change:
+                    add<SumForm::change>(block, i, begin, here, result);
+                    break;
+            }
             if (store == SumStore::past_caches) block.copy_past_caches(here, result, target);
         }
         if (store != SumStore::in_place) return;
@@ -65,6 +73,27 @@ struct WeightedSums {
             const T* const result = kept + i * width;
             T* const target = out.row<T>(i) + begin;
             block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA { target[c] = result[c]; });
+        }
+    }
+
+    /// Sum i, of that form, in `count` columns from `begin` on, to `result`.
+    template <SumForm kForm, class Block>
+    DBENCH_INLINE void add(Block& block, int64_t i, int64_t begin, int64_t count, T* result) const {
+        constexpr bool kAround = kForm != SumForm::sum;
+        const int64_t at = first[i] + kAround, terms = first[i + 1] - at;
+        const Base base = kAround ? Base{rows[at - 1], weights[at - 1]} : Base{};
+        if (terms == 0) return fill(block, base, begin, count, result);
+        add_form<kForm>(block, base, rows + at, weights + at, terms, begin, count, result);
+    }
+
+    /// While sum i is made: its share of the sources' `count` columns from `next` on; of a few
+    /// sources the processor knows by itself.
+    template <class Block>
+    DBENCH_INLINE void prefetch(Block& block, int64_t i, int64_t next, int64_t count) const {
+        constexpr int64_t kFollowed = 4;
+        if (sources <= kFollowed) return;
+        for (int64_t s = i * sources / out.count; s < (i + 1) * sources / out.count; ++s) {
+            block.prefetch(distinct[s] + next, count);
         }
     }
 
@@ -162,26 +191,6 @@ private:
                 result[c] = decltype(has_row)::value ? all * from[c] : T{0};
             });
         });
-    }
-
-    /// Sum i into `result`.
-    template <class Block>
-    DBENCH_INLINE void add(Block& block, int64_t i, int64_t begin, int64_t count, T* result) const {
-        const bool around = form != SumForm::sum;
-        const int64_t at = first[i] + around, terms = first[i + 1] - at;
-        const Base base = around ? Base{rows[at - 1], weights[at - 1]} : Base{};
-        if (terms == 0) return fill(block, base, begin, count, result);
-        const T* const* const from = rows + at;
-        const T* const by = weights + at;
-        switch (form) {
-            case SumForm::sum:
-                return add_form<SumForm::sum>(block, base, from, by, terms, begin, count, result);
-            case SumForm::mean:
-                return add_form<SumForm::mean>(block, base, from, by, terms, begin, count, result);
-            case SumForm::change:
-                return add_form<SumForm::change>(block, base, from, by, terms, begin, count,
-                                                 result);
-        }
     }
 };
 

@@ -41,6 +41,13 @@ inline std::vector<Access> touched(const SegmentGrid& grid, std::initializer_lis
     return accesses;
 }
 
+/// Columns of a tile of such an update: what is averaged stays in the second cache until all
+/// averages of the tile are made, and each of the other rows is walked for a while.
+constexpr int64_t update_width(int64_t sources, int64_t element_size) {
+    constexpr int64_t kBytes = 512 * 1024;
+    return std::clamp(kBytes / element_size / sources / 64 * 64, int64_t{64}, kTile);
+}
+
 /// Makes an update of rows that are averages, see UpdateOfMeans.
 template <class T, class Update>
 void update_means(const Update& update, std::span<const std::vector<Term>> base) {
@@ -67,7 +74,7 @@ void update_means(const Update& update, std::span<const std::vector<Term>> base)
         .sources = plan.sources(),
         .out = out,
         .columns = columns,
-        .width = tile_width(plan.sources(), sizeof(T)),
+        .width = update_width(plan.sources(), sizeof(T)),
     };
     on_host(UpdateOfMeans<T, Update>{update, means});
     if (means.store == SumStore::past_caches) finish_past_caches();

@@ -320,7 +320,8 @@ int command(int argc, char** argv) {
 /// Ends the process without the destructors of what is static: LibTorch's take a third of the time
 /// of a short command, and give back what the system takes anyway. Nothing of ours waits for them:
 /// files, locks, threads and MPI are held by objects that the command has destroyed, and HDF5 is
-/// told not to close anything at the exit. Sanitizers look for leaks after the destructors.
+/// told not to close anything at the exit. What MPI itself does at the exit is done. Sanitizers
+/// look for leaks after the destructors.
 [[noreturn]] void leave(int status) {
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;  // std::cout's too
     if (!written && status == 0) {
@@ -330,7 +331,7 @@ int command(int argc, char** argv) {
 #ifdef DBENCH_SANITIZED
     std::exit(status);
 #else
-    std::_Exit(status);
+    comm::leave(status);
 #endif
 }
 

@@ -15,6 +15,11 @@ bool launched_by_mpi();
 /// needed, and where srun has started several tasks that know nothing of each other.
 Membership launch();
 
+/// Ends the process at once, without the destructors of what is static, but for what MPI has left
+/// to the end of the process: MPICH says to its launcher only there that it has finalized, and the
+/// launcher kills the other ranks of a process that ends without this word.
+[[noreturn]] void leave(int status);
+
 /// A group of one, however this process was started; any number of them may live at a time.
 Membership alone();
 

@@ -280,7 +280,24 @@ void let_tcp_send_both_ways() {
     setenv("OMPI_MCA_btl_tcp_flags", "send,inplace,need-ack,need-csum,hetero-rdma", kKeep);
 }
 
+constexpr int kStays = -1;
+int leaving = kStays;  // with which status
+bool leaves_by_exit = false;
+
+/// Handlers run in reverse order: those of MPI, which come later, and then this one.
+void skip_what_is_older() {
+    leaves_by_exit = std::atexit([] {
+                         if (leaving != kStays) std::_Exit(leaving);
+                     }) == 0;
+}
+
 }  // namespace
+
+void leave_mpi(int status) {
+    if (!leaves_by_exit) return;
+    leaving = status;
+    std::exit(status);
+}
 
 Membership join_mpi(int64_t piece) {
     CallWatch watch("the start", timeout());
@@ -290,6 +307,7 @@ Membership join_mpi(int64_t piece) {
         MPI_Query_thread(&level);
     } else {
         let_tcp_send_both_ways();
+        skip_what_is_older();
         watch.next("MPI_Init_thread");
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
     }

@@ -3,6 +3,7 @@
 import ctypes
 import json
 import re
+import shutil
 import subprocess
 
 import h5py
@@ -311,3 +312,29 @@ def test_result_file(dbench):
                                                          1 / 3) and list(g["offset"]) == [0, 9]
         assert [name.decode() for name in file["tensors/name"]] == ["weight", "bias"] or len(
             file["tensors/name"]) == 2
+
+
+LATE = """
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void late(void) { if (write(2, "MPI at the exit\\n", 16) < 0) _exit(9); }
+
+int MPI_Init_thread(int* count, char*** words, int required, int* provided) {
+    atexit(late);
+    return PMPI_Init_thread(count, words, required, provided);
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("mpicc"), reason="no mpicc")
+def test_what_mpi_leaves_to_the_exit_is_done(dbench):
+    """MPICH's launcher kills the other ranks of one that ends without it."""
+    (dbench.folder / "late.c").write_text(LATE)
+    subprocess.run(["mpicc", "-shared", "-fPIC", "-o", "late.so", "late.c"], cwd=dbench.folder,
+                   check=True)
+    preload = {"LD_PRELOAD": str(dbench.folder / "late.so")}
+    for words in (("run", dbench.spec(), "--overwrite", "--output", "x.h5"), ("doctor",)):
+        said = dbench(*words, ranks=2, env=preload).stderr
+        assert said.count("MPI at the exit") == 2

@@ -58,16 +58,21 @@ char* map(int file, size_t size, int protection) {
     char* const data = begin + skipped;
     if (skipped > 0) munmap(begin, skipped);
     if (slack > skipped) munmap(data + size, slack - skipped);
-    if (mmap(data, size, protection, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED) return data;
+    if (mmap(data, size, protection, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED) {
+#ifdef MADV_HUGEPAGE
+        if (slack > 0) madvise(data, size, MADV_HUGEPAGE);
+#endif
+        return data;
+    }
     const int error = errno;
     munmap(data, size);
     errno = error;
     return nullptr;
 }
 
-/// Asks for huge pages in place of what is there, with which a pass over rows takes a fifth less
-/// time. Linux has them for memory that is shared only where it is told to, by a setting that is
-/// off nearly everywhere, or, from 6.1 on, by this call.
+/// Puts huge pages in the place of what is there: a pass over rows takes up to a fifth less time.
+/// Linux gives them to memory that is shared where a setting says so, which is off nearly
+/// everywhere, or, from 6.1 on, by this call.
 void use_huge_pages(char* data, size_t size) {
 #ifdef __linux__
     constexpr int kCollapse = 25;  // MADV_COLLAPSE, which older headers do not have

@@ -294,7 +294,9 @@ void skip_what_is_older() {
 }  // namespace
 
 void leave_mpi(int status) {
-    if (!leaves_by_exit) return;
+    int ended = 0;
+    if (leaves_by_exit) MPI_Finalized(&ended);
+    if (!ended) return;
     leaving = status;
     std::exit(status);
 }

@@ -14,8 +14,8 @@ namespace dbench::comm {
 /// UserError where MPI lacks the thread level that is needed.
 Membership join_mpi(int64_t piece = int64_t{4} << 20);
 
-/// Where join_mpi has started MPI, ends the process with what MPI has registered for its exit, and
-/// nothing that was registered earlier. Else returns.
+/// Where join_mpi has started MPI and it has ended well, ends the process with what MPI has
+/// registered for the exit, and nothing that was registered earlier. Else returns.
 void leave_mpi(int status);
 
 }  // namespace dbench::comm

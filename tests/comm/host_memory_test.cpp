@@ -1,5 +1,7 @@
 #include "comm/host_memory.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "catch.hpp"
 #include "comm/environment.hpp"
@@ -52,6 +54,25 @@ TEST_CASE("Rows that a rank offers are seen by another, and given back") {
         memory.read(number);
         world.barrier();
         return memory.has_read(other, number) ? "" : "having read is not seen";
+    });
+}
+
+TEST_CASE("Large rows begin where a huge page can, and are all there") {
+    check_two([](World& world, HostMemory& memory) -> std::string {
+        constexpr int64_t kBytes = (5 << 20) + 1, kHugePage = 2 << 20;
+        const auto rows = memory.allocate(kBytes), few = memory.allocate(100);
+        char* const data = static_cast<char*>(rows.get());
+        if (reinterpret_cast<uintptr_t>(data) % kHugePage != 0) return "they begin elsewhere";
+        if (std::count(data, data + kBytes, '\0') != kBytes) return "they are not zero";
+        if (!memory.holds(data + kBytes - 1)) return "their end is not known";
+        data[kBytes - 1] = static_cast<char>(1 + world.rank());
+        const uint64_t number = memory.next().value();
+        const auto lent = memory.offer(number, {data, 0});
+        world.barrier();
+        const auto theirs = memory.rows_of(1 - world.rank(), number);
+        const bool seen = theirs && theirs->data[kBytes - 1] == 2 - world.rank();
+        world.barrier();  // until then both are there
+        return seen ? "" : "others see else";
     });
 }
 

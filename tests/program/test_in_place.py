@@ -31,6 +31,8 @@ METHODS = {
     "momentum": {"algorithm": "qg_dsgdm", "graph": "ring", "optimizer": "sgd"},
     "tracking": {"algorithm": {"type": "gradient_tracking", "form": "diging"}, "graph": "ring",
                  "optimizer": "sgd"},
+    "large rows": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}, "graph": "ring",
+                   "model": {"type": "mlp", "hidden": [512]}},
     "a large group": {"algorithm": "dsgd", "graph": "complete", "replicas": 12},
     **{f"16 bits {method}": {"message": "bfloat16", **changes} for method, changes in {
         "ring": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}, "graph": "ring"},

@@ -27,7 +27,10 @@ IMPLEMENTATIONS = ("C_complete", "D_complete", "D_exponential", "D_ring", "D_tor
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_same_bits_on_any_ranks_with_dropout(dbench, model):
+    # With minibatches of two, gradients through BatchNorm may be so long that a larger step would
+    # end, on some processors, at numbers that are none.
     spec = dbench.spec(model=MODELS[model], data=DATA, replicas=3, length={"iterations": 2},
+                       optimizer={"type": "sgd", "lr": 1e-5, "momentum": 0.9},
                        evaluate={"every": None, "metrics": ["top5"]})
     one = dbench.run(spec, "1.h5")
     assert differences(one, dbench.run(spec, "2.h5", ranks=2)) == []

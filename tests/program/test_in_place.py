@@ -31,8 +31,12 @@ METHODS = {
     "momentum": {"algorithm": "qg_dsgdm", "graph": "ring", "optimizer": "sgd"},
     "tracking": {"algorithm": {"type": "gradient_tracking", "form": "diging"}, "graph": "ring",
                  "optimizer": "sgd"},
+    # With nothing measured after the averaging, W x is made where the update takes it from.
+    **{f"at once {graph}": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"},
+                            "graph": graph, "profile": {}}
+       for graph in ("ring", "alternating_ring", "complete")},
     "large rows": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}, "graph": "ring",
-                   "model": {"type": "mlp", "hidden": [512]}},
+                   "model": {"type": "mlp", "hidden": [512]}, "profile": {}},
     "a large group": {"algorithm": "dsgd", "graph": "complete", "replicas": 12},
     **{f"16 bits {method}": {"message": "bfloat16", **changes} for method, changes in {
         "ring": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}, "graph": "ring"},

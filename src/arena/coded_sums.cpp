@@ -82,12 +82,9 @@ void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTer
         for (const CodedTerm& term : terms) all.push_back(reads(term.words, words));
         return all;
     };
-    const CodedTerm* at = terms.data();
-    if (queue) {
-        const auto copy =
-            std::make_shared<const std::vector<CodedTerm>>(terms.begin(), terms.end());
-        at = placed(queue, copy, *copy);
-    }
+    const Placed<CodedTerm> kept(queue ? std::vector(terms.begin(), terms.end())
+                                       : std::vector<CodedTerm>());
+    const CodedTerm* const at = queue ? kept.on(queue) : terms.data();
     with_type(type, [&]<class T>() {
         const CodedMean<T> body{.codec = codec,
                                 .change = change,

@@ -82,7 +82,8 @@ public:
     virtual void keep(std::shared_ptr<const void> memory) = 0;
     /// Where launches, on all queues of the device, read the `bytes` bytes at `data`, which nobody
     /// writes any more: a copy, made at the first call and kept while others hold `owner`, and
-    /// until the launches so far have run.
+    /// until the launches so far have run. So `owner` has to be held until what reads it has been
+    /// launched.
     virtual const void* place(const std::shared_ptr<const void>& owner, const void* data,
                               int64_t bytes) = 0;
 };

@@ -211,6 +211,7 @@ private:
 
     // What is still here has not run: nothing but events can order the new one after it.
     void add(Item item) {
+        if (pending_.empty()) drop_copies();
         expect_seen(item, " touches memory that the device does not see");
         for (const Item& earlier : pending_) {
             if (before(earlier, item)) continue;
@@ -294,10 +295,23 @@ private:
         waiting = std::move(held);
         running.insert(running.end(), begun.begin(), begun.end());
     }
-    /// Those that nobody can ask for any more.
+    /// Those that nobody can ask for any more: also what a launch that comes now is to read, if
+    /// their owner did not live until then.
     void drop_copies() {
-        std::erase_if(placed_,
-                      [](const auto& placed) { return placed.second.owner.use_count() == 1; });
+        constexpr char kNothing = -1;
+        std::map<const void*, int64_t> places;  // of each owner
+        for (const auto& [data, copy] : placed_) ++places[copy.owner.get()];
+        for (auto entry = placed_.begin(); entry != placed_.end();) {
+            Copy& copy = entry->second;
+            const auto here = places.find(copy.owner.get());
+            if (copy.owner.use_count() > here->second) {
+                ++entry;
+                continue;
+            }
+            --here->second;
+            std::fill(copy.bytes.begin(), copy.bytes.end(), kNothing);
+            entry = placed_.erase(entry);
+        }
     }
 
     std::mutex mutex_;

@@ -231,5 +231,39 @@ TEST_CASE("what does not change is copied to a device once, for all queues, whil
     CHECK(device.copies() == 6);
 }
 
+TEST_CASE("an idle device forgets a copy whose owner has gone before what reads it is launched") {
+    EmulatedDevice device(7);
+    Queue* const queue = device.add_queue();
+    auto values = std::make_shared<const std::vector<char>>(16, char{1});
+    const auto* const copy = static_cast<const char*>(queue->place(values, values->data(), 16));
+    CHECK(copy[15] == 1);
+    const std::weak_ptr<const void> still(values);
+    queue->launch({"reads it", {}, 0, nullptr});
+    finish(queue, "all");
+    CHECK(!still.expired());
+    values.reset();
+    CHECK(!still.expired());
+    queue->launch({"comes too late", {}, 0, nullptr});
+    CHECK(still.expired());
+}
+
+TEST_CASE("a mean of words that is the first launch of an idle device reads its own terms") {
+    constexpr int64_t kCount = 100;
+    std::vector<float> x(kCount), here(kCount), there(kCount);
+    std::vector<uint16_t> words(kCount);
+    for (int64_t c = 0; c < kCount; ++c) x[c] = 0.1F * static_cast<float>(c);
+    encode(Codec::bfloat16, DType::float32, x.data(), words.data(), kCount);
+    const std::vector<CodedTerm> terms = {{words.data(), 0.75}};
+    const auto mean = [&](float* out, Queue* queue) {
+        coded_mean(Codec::bfloat16, DType::float32, x.data(), terms, false, out, kCount, queue);
+    };
+    mean(here.data(), nullptr);
+    EmulatedDevice device(8);
+    Queue* const queue = device.add_queue();
+    mean(there.data(), queue);
+    finish(queue, "the mean");
+    CHECK(here == there);
+}
+
 }  // namespace
 }  // namespace dbench::arena

@@ -51,18 +51,40 @@ int partner_of_first(const std::vector<std::string>& hosts) {
     return 1;
 }
 
+/// Sums of rows, beside what a link of that speed allows; between hosts they may be far from it.
+void print_sum(comm::World& world, const comm::LinkSpeed& link, bool apart) {
+    const comm::SumSpeed sum = comm::measure_sum(world);
+    if (world.rank() != 0) return;
+    const double least = comm::SumSpeed::least(world.size(), link.both_ways / 2);
+    char text[160], floor[80];
+    std::snprintf(text, sizeof text, "%.1f ms for %.1f MB by the library", 1e3 * sum.seconds,
+                  comm::SumSpeed::bytes / 1e6);
+    std::snprintf(floor, sizeof floor, "; the link needs %.1f ms", 1e3 * least);
+    print("all-reduce", std::string(text) + (apart ? floor : ""));
+    constexpr double kFar = 1.4;
+    if (!apart || sum.seconds < kFar * least) return;
+    base::warn(
+        "the MPI library's all-reduce takes much longer than the link needs: with \"reduction\": "
+        "\"library\" centralized training would seem slower than it is. Choose another of the "
+        "library's algorithms (Open MPI: OMPI_MCA_coll_libnbc_iallreduce_algorithm=1, a ring), or "
+        "\"reduction\": \"reproducible\"");
+}
+
 void print_link(comm::World& world) {
     const std::vector<std::string> hosts = world.all_gather(world.host());
     const int other = partner_of_first(hosts);
     const bool apart = hosts[other] != hosts[0];
     const comm::LinkSpeed speed = comm::measure_link(world, 0, other);
-    if (world.rank() != 0) return;
-    char text[160];
-    std::snprintf(text, sizeof text, "%.0f MB/s one way, %.0f MB/s both ways together",
-                  speed.one_way / 1e6, speed.both_ways / 1e6);
-    const std::string where = apart ? hosts[0] + " and " + hosts[other] : "ranks 0 and 1, one host";
-    print("link", std::string(text) + " (" + where + ")");
-    if (!apart || !speed.takes_turns()) return;
+    if (world.rank() == 0) {
+        char text[160];
+        std::snprintf(text, sizeof text, "%.0f MB/s one way, %.0f MB/s both ways together",
+                      speed.one_way / 1e6, speed.both_ways / 1e6);
+        const std::string where =
+            apart ? hosts[0] + " and " + hosts[other] : "ranks 0 and 1, one host";
+        print("link", std::string(text) + " (" + where + ")");
+    }
+    print_sum(world, speed, apart);
+    if (world.rank() != 0 || !apart || !speed.takes_turns()) return;
     base::warn(
         "the link carries hardly more both ways than one way: times of decentralized "
         "training, which sends both ways at once, would be too long. With Open MPI over "

@@ -98,6 +98,27 @@ LinkSpeed measure_link(World& world, int a, int b) {
     return {found[0], found[1]};
 }
 
+SumSpeed measure_sum(World& world) {
+    World::Impl& impl = world.impl();
+    constexpr auto kCount = static_cast<int64_t>(SumSpeed::bytes / sizeof(float));
+    const std::vector<float> row(kCount);
+    std::vector<float> sum(kCount);
+    double best = 1e9;
+    for (int t = 0; t < kTries; ++t) {
+        world.barrier();
+        const base::Stopwatch watch;
+        const auto transfer =
+            impl.rows().start_sum(arena::DType::float32, row.data(), sum.data(), kCount);
+        impl.wait(
+            "measuring a sum", [&] { return transfer->test(); }, [&] { return transfer->owing(); });
+        best = std::min(best, watch.seconds());
+    }
+    std::vector<double> all(static_cast<size_t>(world.size()));
+    all[static_cast<size_t>(world.rank())] = best;
+    world.sum(all);
+    return {*std::max_element(all.begin(), all.end())};
+}
+
 graphs::Links measure_links(World& world) {
     constexpr int64_t kBulk = int64_t{4} << 20;
     constexpr double kShortest = 1e-9;  // no clock tells less

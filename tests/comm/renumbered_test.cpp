@@ -133,4 +133,10 @@ TEST_CASE("Links are measured between all ranks") {
     }
 }
 
+TEST_CASE("What a sum needs at least is what passes each rank's link") {
+    CHECK(SumSpeed::least(1, 1e8) == 0);
+    CHECK(SumSpeed::least(2, 1e8) == Approx(SumSpeed::bytes / 1e8));  // a whole row each way
+    CHECK(SumSpeed::least(1000, 1e8) == Approx(1.998 * SumSpeed::bytes / 1e8));
+}
+
 }  // namespace dbench::comm::tests

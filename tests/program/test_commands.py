@@ -210,6 +210,7 @@ def test_doctor_under_a_launcher_speaks_once_and_measures_a_link(dbench):
     assert told.count("launcher") == 1
     speeds = re.search(r"link +(\d+) MB/s one way, (\d+) MB/s both ways together", told).groups()
     assert all(int(speed) > 0 for speed in speeds)
+    assert float(re.search(r"all-reduce +(\S+) ms for 33.6 MB by the library$", told, re.M)[1]) > 0
 
 
 def test_doctor_and_version(dbench):

@@ -133,27 +133,20 @@ Exchange::~Exchange() {
             base::warn(error.what());
         }
     };
-    unless_failed([&] { impl_->settle_finished(); });  // the last rows may still move
+    unless_failed([&] { settle(); });  // rows may still move, also such as nobody will use
     if (!impl_->in_flight().empty()) impl_->world.engine.halt();
     unless_failed([&] {  // others may still read them
         while (!impl_->lent.empty()) impl_->reclaim(*std::shared_ptr(impl_->lent.front()));
     });
 }
 
-void Exchange::Impl::settle_finished() {
-    for (const auto& operation : in_flight()) {
-        if (operation->finished()) world.wait("the end of an exchange of parameters", *operation);
-    }
-}
-
-std::vector<std::shared_ptr<Operation>> Exchange::Impl::in_flight() {
-    std::vector<std::shared_ptr<Operation>> operations;
-    for (const auto& pending : world.engine.in_flight()) {  // collections may be, too
-        if (auto operation = std::dynamic_pointer_cast<Operation>(pending)) {
-            operations.push_back(std::move(operation));
-        }
-    }
-    return operations;
+std::vector<std::shared_ptr<Pending>> Exchange::Impl::in_flight() {
+    auto pending = world.engine.in_flight();  // collections may be, too
+    std::erase_if(pending, [](const auto& each) {
+        return !dynamic_cast<const Operation*>(each.get()) &&
+               !dynamic_cast<const Delivery*>(each.get());
+    });
+    return pending;
 }
 
 HostMemory& Exchange::Impl::host_memory() {

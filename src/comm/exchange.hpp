@@ -63,8 +63,9 @@ public:
     Exchange(World& world, const Placement& placement, const arena::Layout& layout,
              const graphs::Schedule* schedule, Reduction reduction,
              arena::Codec codec = arena::Codec::identity);
-    /// Rows of exchanges that are not finished (an error is on its way) must still be there;
-    /// nothing can be exchanged in this World any more after that.
+    /// Waits until all that is in flight has moved, also what nobody will use (a run has ended
+    /// before it came to that): its rows must still be there. Not with an error on its way: nothing
+    /// can be exchanged in this World any more after that.
     ~Exchange();
 
     /// out = W x for `columns`. Remote rows start moving at once, straight from x, which must not

@@ -47,8 +47,7 @@ struct Exchange::Impl {
     bool finish(Operation& operation, const Exchange::UseTerms& use);
     void reclaim(Operation& operation);
     Token deliver(graphs::Round round, arena::Rows messages, int64_t bytes, Addressed addressed);
-    std::vector<std::shared_ptr<Operation>> in_flight();
-    void settle_finished();  ///< waits until what is finished has moved
+    std::vector<std::shared_ptr<Pending>> in_flight();
 };
 
 }  // namespace dbench::comm

@@ -78,10 +78,10 @@ struct Trainee::Impl {
     Training training;
     comm::Placement placement;
     arena::Layout layout;
-    std::unique_ptr<algorithms::Stepper> stepper;
     std::optional<arena::StateTable> table;
     arena::Buffer gradient;
     arena::Buffer drawn;  // the gradients of the last iteration: algorithms write into theirs
+    std::unique_ptr<algorithms::Stepper> stepper;  // ends before the rows that it may be moving
     Silent observer;
     algorithms::IterationRecord record;  // of the last iteration, or of the first one of its span
     MatrixXd staleness;

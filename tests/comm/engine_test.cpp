@@ -74,6 +74,34 @@ TEST_CASE("Many exchanges of all kinds can be in flight") {
     }
 }
 
+TEST_CASE("What nobody will use has moved when its exchange goes, and others can follow") {
+    const arena::Layout layout = awkward_layout();
+    const int n = 4;
+    const DenseSchedule ring = circulant(n, {1, -1});
+    const arena::Buffer mixed = mixed_alone(ring, layout, arena::DType::float32);
+    for (const std::string& problem : play(2, [&](World& world) -> std::string {
+             const Placement placement{n, world.size()};
+             const arena::Buffer x =
+                 replicas(layout, arena::DType::float32, placement.begin(world.rank()),
+                          placement.count(world.rank()));
+             std::vector<Token> sent;
+             {
+                 Exchange exchange(world, placement, layout, &ring, Reduction::reproducible);
+                 if (world.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+                 sent = {exchange.start_mix({0, true}, x.rows(), layout.all()),
+                         exchange.start_messages({0, true}, x.rows(), 64)};
+             }
+             for (const Token& token : sent) {
+                 if (!token->done()) return "it may still be on its way";
+             }
+             Exchange next(world, placement, layout, &ring, Reduction::reproducible);
+             next.finish_mix(next.start_mix({0, true}, x.rows(), layout.all()), x.rows());
+             return difference(x.rows(), mixed.rows(), layout.columns());
+         })) {
+        CHECK(problem == "");
+    }
+}
+
 TEST_CASE("What a step throws comes out where the exchange is waited for") {
     struct Broken : Pending {
         bool advance() override { throw base::RunError("broken"); }

@@ -173,6 +173,7 @@ Played play(const Problem& problem, const Case& what, int ranks, const Pace* pac
         if (!problem_of_rank.empty()) played.conflicts.insert(problem_of_rank);
     }
     for (const auto& device : devices) {
+        device->finish();  // what would still be under way when all memory has gone
         played.reasons.insert(device->reasons().begin(), device->reasons().end());
         played.conflicts.insert(device->conflicts().begin(), device->conflicts().end());
     }

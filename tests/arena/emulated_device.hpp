@@ -16,6 +16,7 @@
 
 #include "arena/queue.hpp"
 #include "arena/seen_memory.hpp"
+#include "arena/stumble.hpp"
 #include "base/random.hpp"
 
 namespace dbench::arena {
@@ -66,6 +67,7 @@ public:
     /// Runs all that has to before a point of a queue has passed, as far as that is possible;
     /// whether it has passed.
     bool advance(Event event) {
+        stumble();
         const std::lock_guard lock(mutex_);
         return run_until(event);
     }
@@ -98,15 +100,18 @@ private:
     public:
         EmulatedQueue(EmulatedDevice& device, int number) : device_(device), number_(number) {}
         void launch(Launch launch) override {
+            stumble();
             const std::lock_guard lock(device_.mutex_);
             add(std::move(launch), nullptr);
         }
         Event record() override {
+            stumble();
             const std::lock_guard lock(device_.mutex_);
             if (waited_) add({"wait", {}, 0, nullptr}, nullptr);  // is part of the event
             return {number_, launches_};
         }
         void wait(Event event, const char* why) override {
+            stumble();
             const std::lock_guard lock(device_.mutex_);
             if (device_.forgets(why)) return;
             waited_ = true;
@@ -139,6 +144,7 @@ private:
         }
         const void* place(const std::shared_ptr<const void>& owner, const void* data,
                           int64_t bytes) override {
+            stumble();
             const std::lock_guard lock(device_.mutex_);
             Copy& copy = device_.placed_[data];
             if (copy.owner) return copy.bytes.data();
@@ -263,6 +269,7 @@ private:
             Item*& chosen = running[random_.below(running.size())];
             Item& item = *chosen;
             if (!item.blocks.empty()) {
+                stumble();
                 std::swap(item.blocks[random_.below(item.blocks.size())], item.blocks.back());
                 item.launch.run(item.blocks.back(), random_.below(UINT64_MAX));
                 item.blocks.pop_back();

@@ -245,6 +245,7 @@ private:
 
     /// Whether a group that may begin has moved.
     bool over(int rank, const Item& item) {
+        arena::stumble();
         const std::lock_guard lock(mutex_);
         Rank& me = at(rank);
         if (me.gone) return true;
@@ -474,11 +475,13 @@ private:
         };
         api.async_error = [this, rank](NcclCommunicator*, NcclResult* state) {
             std::optional<Item> given;
+            arena::stumble();
             {
                 const std::lock_guard lock(mutex_);
                 *state = state_of(at(rank));
                 given = std::exchange(at(rank).given, std::nullopt);
             }
+            arena::stumble();
             if (given) launch(rank, *given);
             return NcclResult::success;
         };

@@ -1,6 +1,6 @@
 // The step of every algorithm where what it computes is launched on a device's queues: the host's
 // bits in any order that the queues and waits allow, and no wait too many. DBENCH_DEVICE_SEEDS
-// says how many orders are tried (2).
+// says how many orders are tried (2); DBENCH_DEVICE_STUMBLES lets threads meet in more of them.
 
 #include <sys/wait.h>
 #include <unistd.h>

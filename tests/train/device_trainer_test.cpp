@@ -1,6 +1,7 @@
 // Runs whose LibTorch work and kernels are launched on a device's queues: what they record,
 // evaluate and save is the host's to the bit, in every order that the queues and waits allow, and
-// each wait of the trainer is needed. DBENCH_DEVICE_SEEDS says how many orders are tried (2).
+// each wait of the trainer is needed. DBENCH_DEVICE_SEEDS says how many orders are tried (2);
+// DBENCH_DEVICE_STUMBLES lets threads meet in more of them.
 
 #include <sys/wait.h>
 #include <unistd.h>

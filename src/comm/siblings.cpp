@@ -25,7 +25,8 @@ struct Kind {
 };
 const Kind kKinds[] = {{{"PMIX_NAMESPACE"}, "PMIX_RANK"},                    // Open MPI, srun
                        {{"SLURM_JOB_ID", "SLURM_STEP_ID"}, "SLURM_PROCID"},  // srun
-                       {{"PMI_PORT"}, "PMI_RANK"}};                          // MPICH and its kin
+                       {{"PMI_PORT"}, "PMI_RANK"},                           // MPICH and its kin
+                       {{}, "PMI_RANK"}};                                    // MPICH 5
 
 std::string content(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
@@ -44,8 +45,32 @@ Environment environment(const fs::path& process) {
     return variables;
 }
 
+/// Of /proc/PID/stat the field behind the name that is numbered `k`, from 0: state, parent, ...
+std::string field(const fs::path& process, int k) {
+    const std::string text = content(process / "stat");
+    const size_t name_end = text.rfind(')');
+    if (name_end == text.npos) return "";
+    std::istringstream fields(text.substr(name_end + 1));
+    std::string one;
+    for (; k >= 0; --k) fields >> one;
+    return one;
+}
+
+/// The nearest process above that is no rank: of MPICH 5, whose launcher numbers ranks and names no
+/// job, the one that started the ranks of this host.
+std::string starter(const fs::path& process) {
+    constexpr int kDeepest = 64;  // processes end meanwhile, and numbers come again
+    fs::path above = process;
+    for (int depth = 0; depth < kDeepest; ++depth) {
+        above = process.parent_path() / field(above, 1);
+        if (environment(above).count("PMI_RANK") == 0) return above.filename().string();
+    }
+    return "";
+}
+
 /// Job and rank, by the first kind that the variables know.
-std::optional<std::pair<std::string, int>> place(const Environment& variables) {
+std::optional<std::pair<std::string, int>> place(const fs::path& process) {
+    const Environment variables = environment(process);
     for (const Kind& kind : kKinds) {
         std::string job = kind.rank;
         bool known = variables.count(kind.rank) > 0;
@@ -53,15 +78,15 @@ std::optional<std::pair<std::string, int>> place(const Environment& variables) {
             known = known && variables.count(name) > 0;
             if (known) job += " " + variables.at(name);
         }
+        if (known && kind.job.empty()) job += " under " + starter(process);
         if (known) return std::pair{job, std::atoi(variables.at(kind.rank).c_str())};
     }
     return {};
 }
 
 char state(const fs::path& process) {
-    const std::string text = content(process / "stat");
-    const size_t name_end = text.rfind(')');
-    return name_end + 2 < text.size() ? text[name_end + 2] : '?';
+    const std::string state = field(process, 0);
+    return state.empty() ? '?' : state[0];
 }
 
 std::string stage(const fs::path& process) {
@@ -79,15 +104,15 @@ std::string stage(const fs::path& process) {
 
 std::string stage_thread(const std::string& stage) { return kPrefix + stage.substr(0, 5); }
 
-std::vector<Sibling> siblings() {
-    const auto mine = place(environment("/proc/self"));
+std::vector<Sibling> siblings(const fs::path& proc) {
+    const auto mine = place(proc / "self");
     std::vector<Sibling> found;
     std::error_code ignored;
     if (!mine) return found;
-    for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    for (const auto& entry : fs::directory_iterator(proc, ignored)) {
         const std::string name = entry.path().filename().string();
         if (name.find_first_not_of("0123456789") != name.npos) continue;
-        const auto other = place(environment(entry.path()));
+        const auto other = place(entry.path());
         if (!other || other->first != mine->first) continue;
         found.push_back(
             {other->second, std::atoi(name.c_str()), state(entry.path()), stage(entry.path())});

@@ -2,6 +2,7 @@
 // The other ranks of this job on this host, as the system shows them: for when MPI itself does not
 // answer. Internal to this room.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,8 @@ struct Sibling {
 };
 
 /// In order of rank, this one among them, one entry a process; none where the system does not tell,
-/// or this process is alone.
-std::vector<Sibling> siblings();
+/// or this process is alone. `proc` is laid out as Linux has it (proc(5)).
+std::vector<Sibling> siblings(const std::filesystem::path& proc = "/proc");
 
 /// Name under which a thread tells its process's stage; at most five characters of it are kept.
 std::string stage_thread(const std::string& stage);

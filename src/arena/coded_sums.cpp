@@ -1,6 +1,6 @@
 #include "arena/coded_sums.hpp"
 
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "arena/kernels/coded_sums.hpp"
@@ -82,9 +82,9 @@ void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTer
         for (const CodedTerm& term : terms) all.push_back(reads(term.words, words));
         return all;
     };
-    const Placed<CodedTerm> kept(queue ? std::vector(terms.begin(), terms.end())
-                                       : std::vector<CodedTerm>());
-    const CodedTerm* const at = queue ? kept.on(queue) : terms.data();
+    std::optional<Placed<CodedTerm>> kept;  // until what reads them has been launched
+    if (queue) kept.emplace(std::vector(terms.begin(), terms.end()));
+    const CodedTerm* const at = kept ? kept->on(queue) : terms.data();
     with_type(type, [&]<class T>() {
         const CodedMean<T> body{.codec = codec,
                                 .change = change,

@@ -46,21 +46,23 @@ private:
     bool before_;
 };
 
-/// A CUDA graph of LibTorch's work. All of a card have their memory from one pool: they run one
-/// after another, and leave nothing there.
+/// A CUDA graph of LibTorch's work. All that a card has at a time have their memory from one pool:
+/// they run one after another, and leave nothing there.
 class CudaGraph final : public Captured {
 public:
-    CudaGraph(arena::Queue& queue, const c10::cuda::CUDAStream& stream, const char* name)
-        : queue_(queue), stream_(stream), name_(name) {}
+    using Pool = std::shared_ptr<const c10::MempoolId_t>;
+
+    CudaGraph(arena::Queue& queue, const c10::cuda::CUDAStream& stream, const char* name, Pool pool)
+        : queue_(queue), stream_(stream), name_(name), pool_(std::move(pool)) {}
     ~CudaGraph() override {
         for (cudaEvent_t const end : ends_) cudaEventDestroy(end);
     }
 
     /// Other threads may ask CUDA for what they like meanwhile.
-    void capture(const std::function<void(const Device::PartEnds&)>& work, c10::MempoolId_t pool) {
+    void capture(const std::function<void(const Device::PartEnds&)>& work) {
         const c10::cuda::CUDAStreamGuard guard(stream_);
         const OneThread thread;
-        graph_.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
+        graph_.capture_begin(*pool_, cudaStreamCaptureModeThreadLocal);
         try {
             work([this] { end_part(); });
         } catch (...) {
@@ -103,6 +105,7 @@ private:
     arena::Queue& queue_;
     c10::cuda::CUDAStream stream_;
     const char* name_;
+    Pool pool_;
     std::vector<cudaEvent_t> ends_;
     at::cuda::CUDAGraph graph_;
 };
@@ -159,8 +162,8 @@ public:
     std::unique_ptr<Captured> capture(const char* name, std::vector<std::vector<arena::Access>>,
                                       std::function<void(const PartEnds&)> work) override {
         try {
-            auto graph = std::make_unique<CudaGraph>(*queues_.compute, stream_, name);
-            graph->capture(work, pool_);
+            auto graph = std::make_unique<CudaGraph>(*queues_.compute, stream_, name, pool());
+            graph->capture(work);
             return graph;
         } catch (const c10::Error& error) {
             cudaGetLastError();
@@ -172,6 +175,15 @@ private:
     c10::cuda::CUDAStream stream_from_pool() const {
         return c10::cuda::getStreamFromPool(/*isHighPriority=*/false,
                                             static_cast<c10::DeviceIndex>(number_));
+    }
+    // LibTorch lets nobody into a pool again that all graphs have left.
+    CudaGraph::Pool pool() {
+        CudaGraph::Pool shared = pool_.lock();
+        if (!shared) {
+            shared = std::make_shared<const c10::MempoolId_t>(at::cuda::graph_pool_handle());
+            pool_ = shared;
+        }
+        return shared;
     }
     // Before the launch returns: what is launched inside comes behind what was done before it.
     void launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,
@@ -192,7 +204,7 @@ private:
     arena::Queues queues_;
     std::vector<std::unique_ptr<arena::Queue>> sides_;
     c10::cuda::CUDAStream stream_;
-    const c10::MempoolId_t pool_ = at::cuda::graph_pool_handle();
+    std::weak_ptr<const c10::MempoolId_t> pool_;
 };
 
 }  // namespace

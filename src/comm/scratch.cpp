@@ -6,21 +6,30 @@
 namespace dbench::comm {
 
 struct ScratchPool::Shelf {
+    struct Idle {
+        arena::Buffer buffer;
+        int64_t since;  // how many blocks had been taken when it came back
+    };
+
     const arena::Memory memory;  // null: any
     std::mutex mutex;
-    std::vector<arena::Buffer> free;
+    std::vector<Idle> free;  // the oldest first
+    int64_t taken = 0;
     int64_t in_use = 0, most_in_use = 0, on_shelf = 0;  // bytes
+
+    explicit Shelf(arena::Memory from = nullptr) : memory(std::move(from)) {}
 
     arena::Buffer take(int64_t bytes) {
         const std::lock_guard lock(mutex);
-        const auto fits = [&](const arena::Buffer& b) {
-            return b.bytes() >= bytes && b.bytes() <= 2 * bytes;
+        ++taken;
+        const auto fits = [&](const Idle& idle) {
+            return idle.buffer.bytes() >= bytes && idle.buffer.bytes() <= 2 * bytes;
         };
         // The last given back is the likeliest to be in cache still.
         const auto found = std::find_if(free.rbegin(), free.rend(), fits);
         arena::Buffer buffer;
         if (found != free.rend()) {
-            buffer = std::move(*found);
+            buffer = std::move(found->buffer);
             free.erase(std::next(found).base());
             on_shelf -= buffer.bytes();
         } else {
@@ -33,16 +42,15 @@ struct ScratchPool::Shelf {
         return buffer;
     }
 
-    explicit Shelf(arena::Memory from = nullptr) : memory(std::move(from)) {}
-
-    // What lies idle never exceeds what was once needed at a time: the oldest goes first.
+    // More than was once needed at a time stays only while it is asked for: blocks of different
+    // sizes may be needed one after another.
     void give_back(arena::Buffer buffer) {
         const std::lock_guard lock(mutex);
         in_use -= buffer.bytes();
         on_shelf += buffer.bytes();
-        free.push_back(std::move(buffer));
-        while (!memory && on_shelf > most_in_use) {
-            on_shelf -= free.front().bytes();
+        free.push_back({std::move(buffer), taken});
+        while (!memory && on_shelf > most_in_use && taken - free.front().since > kForgotten) {
+            on_shelf -= free.front().buffer.bytes();
             free.erase(free.begin());
         }
     }

@@ -14,6 +14,9 @@ namespace dbench::comm {
 /// outlive the pool.
 class ScratchPool {
 public:
+    /// A block that nobody has asked for while so many others were taken may go.
+    static constexpr int64_t kForgotten = 1000;
+
     ScratchPool();
     /// Of that memory, of which others may keep what they have once seen: blocks stay.
     explicit ScratchPool(arena::Memory memory);

@@ -1,5 +1,8 @@
 #include "comm/scratch.hpp"
 
+#include <cstdlib>
+
+#include "arena/memory.hpp"
 #include "catch.hpp"
 #include "comm/mixing_plan.hpp"
 #include "comm/plan_cache.hpp"
@@ -28,6 +31,50 @@ TEST_CASE("Scratch may outlive its pool") {
     }
     block.get()[99] = 1;
     CHECK(block.get()[99] == 1);
+}
+
+/// Blocks from here are counted while one lives.
+class Counted {
+public:
+    Counted() {
+        arena::use_memory([this](int64_t bytes) -> std::shared_ptr<void> {
+            ++made;
+            held += bytes;
+            return {std::aligned_alloc(64, static_cast<size_t>((bytes + 63) / 64 * 64)),
+                    [this, bytes](void* block) {
+                        held -= bytes;
+                        std::free(block);
+                    }};
+        });
+    }
+    ~Counted() { arena::use_memory(nullptr); }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+
+    int64_t made = 0, held = 0;
+};
+
+TEST_CASE("Scratch of different sizes, used in turn, is made once: memory of a card is dear") {
+    Counted memory;
+    {
+        ScratchPool pool;
+        for (int k = 0; k < 5000; ++k) {
+            for (const int64_t bytes : {512 << 10, 25 << 10, 3 << 10, 170 << 10}) pool.take(bytes);
+        }
+        CHECK(memory.made == 4);
+    }
+    CHECK(memory.held == 0);
+}
+
+TEST_CASE("Scratch beyond what was needed at a time goes when nobody has asked for it for long") {
+    Counted memory;
+    ScratchPool pool;
+    for (const int64_t bytes : {512 << 10, 200 << 10, 64 << 10}) pool.take(bytes);
+    CHECK(memory.held > 700 << 10);
+    for (int k = 10; k < ScratchPool::kForgotten; ++k) pool.take(64 << 10);
+    CHECK(memory.held > 700 << 10);
+    for (int k = 0; k < 20; ++k) pool.take(64 << 10);
+    CHECK(memory.held < 300 << 10);
 }
 
 TEST_CASE("The plans that were used last are kept") {

@@ -163,7 +163,12 @@ arena::Memory Exchange::readable() const {
     return [&memory](int64_t bytes) { return memory.allocate(bytes); };
 }
 
-std::string Exchange::rows_on_host() const { return impl_->host_memory().status(); }
+std::string Exchange::rows_on_host() const {
+    if (queues().compute) {
+        return impl_->world.member.local_size > 1 ? "as messages (they lie on cards)" : "";
+    }
+    return impl_->host_memory().status();
+}
 
 Token Exchange::start_mix(graphs::Round round, arena::Rows x, arena::Columns columns, Stay stay) {
     return impl_->start(impl_->plan(round), x, columns, false, stay);

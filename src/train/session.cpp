@@ -285,7 +285,6 @@ std::string Session::remark() const { return impl_->stepper->algorithm().remark(
 std::string Session::rows_on_host() const {
     std::string how = impl_->stepper->exchange().rows_on_host();
     if (asynchronous() && !how.empty()) how = "as messages (replicas do not wait for one another)";
-    if (impl_->world.queues().compute && !how.empty()) how = "as messages (they lie on cards)";
     return how;
 }
 void Session::prepare() { impl_->prepare(); }

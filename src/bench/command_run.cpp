@@ -236,7 +236,8 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
         for (const auto& warning : s.session->warnings(estimates)) base::warn(warning);
         if (s.placed) base::notice(placement_text(s));
         const std::string rows = s.session->rows_on_host();
-        if (rows.starts_with("as messages")) base::notice("ranks of a host exchange rows " + rows);
+        if (rows.starts_with("as messages") && !s.device->card())
+            base::notice("ranks of a host exchange rows " + rows);
         const std::string& carrier = s.on_device->carrier();
         if (carrier.ends_with(")")) base::notice("rows travel between ranks by " + carrier);
     }

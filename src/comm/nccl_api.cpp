@@ -97,6 +97,7 @@ CudaApi load_cuda(const std::vector<std::string>& files) {
     library.find(api.event_record, "cudaEventRecord");
     library.find(api.event_query, "cudaEventQuery");
     library.find(api.event_destroy, "cudaEventDestroy");
+    library.find(api.get_last_error, "cudaGetLastError");
     library.find(api.error_string, "cudaGetErrorString");
     return api;
 }

@@ -75,6 +75,7 @@ struct CudaApi {
     std::function<CudaResult(CudaEvent** event, unsigned flags)> event_create;
     std::function<CudaResult(CudaEvent* event, CudaStream* stream)> event_record;
     std::function<CudaResult(CudaEvent*)> event_query, event_destroy;
+    std::function<CudaResult()> get_last_error;  ///< of this thread; forgets it
     std::function<const char*(CudaResult result)> error_string;
 };
 

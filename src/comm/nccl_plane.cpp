@@ -96,9 +96,13 @@ public:
         const std::lock_guard lock(mutex_);
         if (started.moved) return true;
         expect_life();
+        check(cuda_.set_device(device_), "cudaSetDevice");
         while (!started_.empty()) {
             const CudaResult result = cuda_.event_query(started_.front()->event);
-            if (result == CudaResult::not_ready) break;
+            if (result == CudaResult::not_ready) {
+                cuda_.get_last_error();  // or a launch of this thread would take it for its own
+                break;
+            }
             check(result, "cudaEventQuery");
             started_.front()->moved = true;
             events_.push_back(started_.front()->event);

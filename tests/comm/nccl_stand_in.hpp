@@ -532,6 +532,8 @@ private:
             return CudaResult{flags == kEventDisableTiming ? 0 : 1};
         };
         api.event_record = [this](CudaEvent* event, CudaStream* stream) {
+            // As a launch would: it asks whether something has failed on this thread.
+            if (left_behind()) return CudaResult::not_ready;
             event->rank = stream->rank;
             if (at(stream->rank).device) {
                 event->point = at(stream->rank).queue->record();
@@ -543,12 +545,21 @@ private:
             return CudaResult::success;
         };
         api.event_query = [this](CudaEvent* event) {
+            bool happened = false;
             if (at(event->rank).device) {
-                return happened(*event) ? CudaResult::success : CudaResult::not_ready;
+                happened = this->happened(*event);
+            } else {
+                const std::lock_guard lock(mutex_);
+                if (below(4) > 0) run();  // else later
+                happened = event->happened;
             }
-            const std::lock_guard lock(mutex_);
-            if (below(4) > 0) run();  // else later
-            return event->happened ? CudaResult::success : CudaResult::not_ready;
+            if (happened) return CudaResult::success;
+            left_behind() = true;
+            return CudaResult::not_ready;
+        };
+        api.get_last_error = [] {
+            return std::exchange(left_behind(), false) ? CudaResult::not_ready
+                                                       : CudaResult::success;
         };
         api.event_destroy = [this](CudaEvent* event) {
             const std::lock_guard lock(mutex_);
@@ -560,6 +571,13 @@ private:
         };
         api.error_string = [](CudaResult) { return "invalid device ordinal"; };
         return api;
+    }
+
+    /// Whether this thread was told "not ready" and has not said that it knows: CUDA keeps that as
+    /// its last error.
+    static bool& left_behind() {
+        thread_local bool left = false;
+        return left;
     }
 
     /// Kernels of a stream, with blocks and iterations in a random order.

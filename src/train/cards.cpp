@@ -167,7 +167,8 @@ public:
             return graph;
         } catch (const c10::Error& error) {
             cudaGetLastError();
-            throw base::RunError(error.what_without_backtrace());
+            const std::string all = error.what_without_backtrace();
+            throw base::RunError(all.substr(0, all.find('\n')));  // what follows is general advice
         }
     }
 

@@ -1,5 +1,6 @@
 #include "algorithms/step/timers.hpp"
 
+#include <exception>
 #include <utility>
 
 namespace dbench::algorithms {
@@ -53,6 +54,14 @@ Time Timers::enter(Time phase) {
     }
     base::note_phase(phase_name(phase));
     return before;
+}
+
+void Timers::leave(Time phase) noexcept {
+    try {
+        enter(phase);
+    } catch (const std::exception&) {
+        current_ = phase;
+    }
 }
 
 double Timers::seconds(Time phase) const {

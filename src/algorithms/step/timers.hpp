@@ -84,6 +84,8 @@ public:
     void stop() { enter(Time::rest); }
     /// Makes `phase` current; returns the one that was.
     Time enter(Time phase);
+    /// The same at the end of a scope. A device that has failed says so at the next call.
+    void leave(Time phase) noexcept;
 
     /// What has been measured of a phase. Waits for the device.
     double seconds(Time phase) const;
@@ -103,7 +105,7 @@ private:
 class TimedScope {
 public:
     TimedScope(Timers& timers, Time phase) : timers_(timers), before_(timers.enter(phase)) {}
-    ~TimedScope() { timers_.enter(before_); }
+    ~TimedScope() { timers_.leave(before_); }
     TimedScope(const TimedScope&) = delete;
     TimedScope& operator=(const TimedScope&) = delete;
 

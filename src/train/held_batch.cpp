@@ -1,6 +1,7 @@
 #include "train/held_batch.hpp"
 
 #include <cstring>
+#include <exception>
 
 #include "data/dataset.hpp"
 
@@ -12,6 +13,12 @@ HeldBatch::HeldBatch(const data::Batch& batch, bool pinned) : batch_(batch) {
         copy(batch.inputs, data::numel(batch.shape) * (batch.tokens ? token : element), pinned);
     batch_.labels = static_cast<const int64_t*>(copy(batch.labels, batch.terms * token, pinned));
     batch_.targets = copy(batch.targets, batch.count * element, pinned);
+}
+
+HeldBatch::~HeldBatch() {
+    if (std::uncaught_exceptions() == 0) return;
+    static auto* const left = new std::vector<torch::Tensor>;
+    left->insert(left->end(), memory_.begin(), memory_.end());
 }
 
 void* HeldBatch::copy(const void* from, int64_t bytes, bool pinned) {

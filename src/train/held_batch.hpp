@@ -14,6 +14,11 @@ class HeldBatch {
 public:
     /// Copies it; into pinned memory, from which a card reads without the host.
     HeldBatch(const data::Batch& batch, bool pinned);
+    /// Leaves the memory to the process while an error is on its way: LibTorch takes pinned memory
+    /// back by events, and ends the process where a card that has failed gives it none.
+    ~HeldBatch();
+    HeldBatch(const HeldBatch&) = delete;
+    HeldBatch& operator=(const HeldBatch&) = delete;
 
     const data::Batch& batch() const { return batch_; }
     /// Its inputs lie there, where the model computes.

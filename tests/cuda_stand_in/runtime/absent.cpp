@@ -1,0 +1,32 @@
+// Calls of the runtime that LibTorch links and this program's work does not lead to.
+
+#include <cstdio>
+#include <cstdlib>
+
+#define ABSENT(name)                                                      \
+    extern "C" int name() {                                               \
+        std::fprintf(stderr, "the stand-in for CUDA has no %s\n", #name); \
+        std::abort();                                                     \
+    }
+
+ABSENT(cudaDeviceGetDefaultMemPool)
+ABSENT(cudaGraphDebugDotPrint)
+ABSENT(cudaGraphNodeGetDependencies)
+ABSENT(cudaIpcCloseMemHandle)
+ABSENT(cudaIpcGetEventHandle)
+ABSENT(cudaIpcGetMemHandle)
+ABSENT(cudaIpcOpenEventHandle)
+ABSENT(cudaIpcOpenMemHandle)
+ABSENT(cudaLaunchCooperativeKernel)
+ABSENT(cudaLaunchHostFunc)
+ABSENT(cudaMemPoolGetAttribute)
+ABSENT(cudaMemPoolSetAccess)
+ABSENT(cudaMemPoolSetAttribute)
+ABSENT(cudaMemPoolTrimTo)
+ABSENT(cudaMemcpy2DAsync)
+ABSENT(cudaOccupancyMaxActiveBlocksPerMultiprocessor)
+ABSENT(cudaProfilerStart)
+ABSENT(cudaProfilerStop)
+ABSENT(cudaStreamCreate)
+ABSENT(cudaStreamGetPriority)
+extern "C" char __cudaInitModule(void**) { return 1; }

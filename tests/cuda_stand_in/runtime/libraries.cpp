@@ -1,0 +1,173 @@
+// What LibTorch calls of cuBLAS and cuDNN for the models of this program: work on the handle's
+// stream that leaves memory as it was. Found by name before the real libraries, which need a card.
+
+#include <cstdint>
+#include <cstring>
+
+#include "runtime.hpp"
+
+using namespace stand_in;
+
+namespace {
+
+struct Handle {
+    cudaStream_t stream = nullptr;
+};
+
+// Of either library: success is 0.
+int work(void* handle, const char* call) {
+    return cudaLaunchKernel(call, 1, 32, nullptr, 0, static_cast<Handle*>(handle)->stream) ==
+                   cudaSuccess
+               ? 0
+               : 14;  // CUBLAS_STATUS_INTERNAL_ERROR
+}
+
+struct Register {
+    explicit Register(const char* call);
+};
+
+}  // namespace
+
+extern "C" void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*,
+                                       dim3*, dim3*, int*);
+
+Register::Register(const char* call) {
+    __cudaRegisterFunction(nullptr, call, nullptr, call, 0, nullptr, nullptr, nullptr, nullptr,
+                           nullptr);
+}
+
+// A handle comes first, whatever follows.
+#define WORK(name)                                   \
+    static const char name##_call[] = #name;         \
+    static const Register name##_known(name##_call); \
+    extern "C" int name(void* handle) { return work(handle, name##_call); }
+// What it makes comes first.
+#define CREATE(name)                   \
+    extern "C" int name(void** made) { \
+        *made = new Handle;            \
+        return 0;                      \
+    }
+#define DESTROY(name)                      \
+    extern "C" int name(void* made) {      \
+        delete static_cast<Handle*>(made); \
+        return 0;                          \
+    }
+#define SUCCEED(name) \
+    extern "C" int name() { return 0; }
+#define SET_STREAM(name)                                     \
+    extern "C" int name(void* handle, cudaStream_t stream) { \
+        static_cast<Handle*>(handle)->stream = stream;       \
+        return 0;                                            \
+    }
+
+CREATE(cublasCreate_v2)
+DESTROY(cublasDestroy_v2)
+SET_STREAM(cublasSetStream_v2)
+SUCCEED(cublasSetWorkspace_v2)
+SUCCEED(cublasSetMathMode)
+SUCCEED(cublasSetPointerMode_v2)
+extern "C" int cublasGetMathMode(void*, int* mode) { return *mode = 0; }
+extern "C" int cublasGetPointerMode_v2(void*, int* mode) { return *mode = 0; }
+extern "C" int cublasGetVersion_v2(void*, int* version) {
+    *version = 130000;
+    return 0;
+}
+WORK(cublasSgemm_v2)
+WORK(cublasDgemm_v2)
+WORK(cublasSgemv_v2)
+WORK(cublasDgemv_v2)
+WORK(cublasSdot_v2)
+WORK(cublasDdot_v2)
+WORK(cublasDotEx)
+WORK(cublasSgemmEx)
+WORK(cublasGemmEx)
+WORK(cublasSgemmStridedBatched)
+WORK(cublasDgemmStridedBatched)
+WORK(cublasGemmStridedBatchedEx)
+
+CREATE(cublasLtMatmulDescCreate)
+CREATE(cublasLtMatrixLayoutCreate)
+CREATE(cublasLtMatmulPreferenceCreate)
+DESTROY(cublasLtMatmulDescDestroy)
+DESTROY(cublasLtMatrixLayoutDestroy)
+DESTROY(cublasLtMatmulPreferenceDestroy)
+SUCCEED(cublasLtMatmulDescSetAttribute)
+SUCCEED(cublasLtMatrixLayoutSetAttribute)
+SUCCEED(cublasLtMatmulPreferenceSetAttribute)
+extern "C" size_t cublasLtGetVersion() { return 130000; }
+extern "C" int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, void*, int,
+                                              void* found, int* count) {
+    std::memset(found, 0, 64);
+    *count = 1;
+    return 0;
+}
+static const char kMatmul[] = "cublasLtMatmul";
+static const Register kMatmulKnown(kMatmul);
+extern "C" int cublasLtMatmul(void*, void*, const void*, const void*, void*, const void*, void*,
+                              const void*, const void*, void*, void*, void*, const void*, void*,
+                              size_t, cudaStream_t stream) {
+    Handle on{stream};
+    return work(&on, kMatmul);
+}
+
+CREATE(cudnnCreate)
+DESTROY(cudnnDestroy)
+SET_STREAM(cudnnSetStream)
+extern "C" int cudnnGetStream(void* handle, cudaStream_t* stream) {
+    *stream = static_cast<Handle*>(handle)->stream;
+    return 0;
+}
+extern "C" const char* cudnnGetErrorString(int) { return "an error of the stand-in"; }
+extern "C" size_t cudnnGetVersion() { return 91900; }
+extern "C" size_t cudnnGetCudartVersion() { return 13000; }
+extern "C" void cudnnGetLastErrorString(char* text, size_t) { *text = 0; }
+SUCCEED(cudnnSetTensorNdDescriptor)
+SUCCEED(cudnnSetFilterNdDescriptor)
+SUCCEED(cudnnSetConvolutionNdDescriptor)
+SUCCEED(cudnnSetConvolutionGroupCount)
+SUCCEED(cudnnSetConvolutionMathType)
+SUCCEED(cudnnSetActivationDescriptor)
+CREATE(cudnnCreateTensorDescriptor)
+CREATE(cudnnCreateFilterDescriptor)
+CREATE(cudnnCreateConvolutionDescriptor)
+CREATE(cudnnCreateActivationDescriptor)
+DESTROY(cudnnDestroyTensorDescriptor)
+DESTROY(cudnnDestroyFilterDescriptor)
+DESTROY(cudnnDestroyConvolutionDescriptor)
+DESTROY(cudnnDestroyActivationDescriptor)
+extern "C" int cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(void*, int, int, void*,
+                                                                        void*, void*, void*, void*,
+                                                                        size_t* bytes) {
+    *bytes = 512;
+    return 0;
+}
+extern "C" int cudnnGetBatchNormalizationBackwardExWorkspaceSize(void*, int, int, void*, void*,
+                                                                 void*, void*, void*, void*, void*,
+                                                                 size_t* bytes) {
+    *bytes = 512;
+    return 0;
+}
+extern "C" int cudnnGetBatchNormalizationTrainingExReserveSpaceSize(void*, int, int, void*, void*,
+                                                                    size_t* bytes) {
+    *bytes = 512;
+    return 0;
+}
+WORK(cudnnBatchNormalizationForwardTrainingEx)
+WORK(cudnnBatchNormalizationBackwardEx)
+WORK(cudnnBatchNormalizationForwardInference)
+
+// The interface of graphs of operations, which convolutions go through.
+extern "C" int cudnnBackendCreateDescriptor(int, void** made) { return cudnnCreate(made); }
+extern "C" int cudnnBackendDestroyDescriptor(void* made) { return cudnnDestroy(made); }
+SUCCEED(cudnnBackendSetAttribute)
+SUCCEED(cudnnBackendFinalize)
+extern "C" int cudnnBackendGetAttribute(void*, int, int type, int64_t room, int64_t* count,
+                                        void* values) {
+    constexpr int kInt64 = 3, kDescriptor = 15;
+    if (count) *count = type == kInt64 || type == kDescriptor ? 1 : 0;  // one engine, no notes
+    if (values && type != kDescriptor && room > 0) {
+        std::memset(values, 0, type == kInt64 ? sizeof(int64_t) : sizeof(int));
+    }
+    return 0;
+}
+WORK(cudnnBackendExecute)

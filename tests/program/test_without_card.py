@@ -1,0 +1,249 @@
+"""The build with CUDA on a stand-in for a card (tests/cuda_stand_in): LibTorch's own CUDA code and
+this program's, with all their streams, events, captures and memory; only what kernels compute is
+missing. A call that CUDA's documentation refuses is refused, and told in a report; what the host
+waits for is counted."""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import pytest
+from conftest import ROOT, mpirun
+
+PROGRAM = os.environ.get("DBENCH_CUDA_PROGRAM")
+LIBRARIES = Path(PROGRAM or "/").parent / "tests" / "cuda_stand_in"
+RUNTIME = LIBRARIES / "libcudart.so.13"
+pytestmark = pytest.mark.skipif(
+    not RUNTIME.exists(), reason="no CUDA build (scripts/test makes one where nvcc is present)")
+
+RUN = {"name": "run", "replicas": 4, "device": "cuda", "model": {"type": "mlp", "hidden": [64, 32]},
+       "data": {"type": "shapes", "train": 256, "test": 32, "batch_size": 8}, "graph": "ring",
+       "algorithm": "dsgd", "optimizer": {"type": "sgd", "lr": 0.1}, "length": {"iterations": 10},
+       "evaluate": {"replicas": 1, "every": None}}
+MOMENTUM = {"type": "sgd", "lr": 0.1, "momentum": 0.9}
+# What kernels would have computed is zero, so that these find their messages empty, or no distance.
+WAYS = {
+    "sgd": {},
+    "momentum": {"optimizer": MOMENTUM},
+    "adam": {"optimizer": {"type": "adam", "lr": 0.001}},
+    "awc": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}, "optimizer": MOMENTUM},
+    "cta": {"algorithm": {"type": "dsgd", "order": "combine_then_adapt"}},
+    "convolutions": {"model": "resnet20", "replicas": 2},
+    "a text": {"model": {"type": "gpt", "layers": 1, "heads": 2, "width": 8},
+               "data": {"type": "text", "path": str(ROOT / "README.md"), "sequence": 6,
+                        "batch_size": 2, "limit": {"train": 200, "test": 8}}},
+    "batched": {"stacking": "batched"},
+    "streams": {"stacking": "streams"},
+    "auto": {"stacking": "auto"},
+    "not captured": {"capture": "off"},
+    "bfloat16": {"compute": "bfloat16"},
+    "16-bit messages": {"message": "bfloat16"},
+    "parts": {"data": {**RUN["data"], "accumulate": 2}},
+    "nothing recorded": {"profile": {"norms": False, "variance": {"kind": "off"}}},
+    "exact variance": {"profile": {"variance": {"kind": "exact"}}},
+    "evaluated": {"evaluate": {"every": {"iterations": 3}}},
+}
+
+
+class StandIn:
+    def __init__(self, folder):
+        self.folder = folder
+        self.report = folder / "report"
+
+    def __call__(self, specs, ranks=None, expect=0, **environment):
+        """Runs specs {name: changes} in one process, or on ranks; what it said."""
+        files = []
+        for name, changes in specs.items():
+            name = name.replace(" ", "-")
+            spec = {**RUN, "name": name, **changes}
+            files.append(self.folder / f"{name}.json")
+            files[-1].write_text(json.dumps({k: v for k, v in spec.items() if v is not ...}))
+        self.report.unlink(missing_ok=True)
+        libraries = ":".join(str(LIBRARIES / each) for each in
+                             ("libcudart.so.13", "libcuda.so.1", "libnccl.so.2"))
+        words = ["env", f"LD_PRELOAD={libraries}", PROGRAM, "run", *map(str, files), "--output",
+                 str(self.folder / ("o.h5" if len(files) == 1 else "out")), "--overwrite"]
+        if len(files) > 1:
+            (self.folder / "out").mkdir(exist_ok=True)
+        done = subprocess.run(
+            (mpirun(ranks) if ranks else []) + words, cwd=self.folder, capture_output=True,
+            text=True, timeout=280, env={**os.environ, "PMIX_MCA_psec": "native", "DBENCH_TIMEOUT": "60",
+                              "DBENCH_STAND_IN_REPORT": str(self.report), **environment})
+        assert done.returncode == expect, done.stdout + done.stderr
+        return done.stderr
+
+    def refusals(self):
+        return self.lines("refused")
+
+    def count(self, what):
+        return sum(int(line.split(": ")[1]) for line in self.lines(what + ": "))
+
+    def lines(self, begin):
+        return [line for line in self.report.read_text().split("\n") if line.startswith(begin)]
+
+    def output(self):
+        with h5py.File(self.folder / "o.h5") as file:
+            facts = json.loads(file["provenance"][()])["environment"]
+            return facts, len(file["iterations/step_time"])
+
+
+@pytest.fixture
+def card(tmp_path):
+    return StandIn(tmp_path)
+
+
+def algorithms():
+    listed = subprocess.run([PROGRAM, "list", "algorithms", "--json"], check=True,
+                            capture_output=True, text=True)
+    return list(json.loads(listed.stdout)["algorithms"])
+
+
+def test_every_algorithm(card):
+    needs = {"centralized": {"graph": ...}, "relaysgd": {"graph": "path"},
+             "d2": {"graph": {"type": "ring", "lazy": 0.5}}}
+    small = {"model": "softmax_regression", "profile": {"variance": {"kind": "exact"}}}
+    specs = {name: {"algorithm": name, **small, **needs.get(name, {})} for name in algorithms()}
+    assert len(specs) > 30
+    card(specs)
+    assert card.refusals() == []
+    assert card.count("kernels of dbench") > 100 * len(specs)
+
+
+def test_every_way_to_train(card):
+    said = card(WAYS)
+    assert card.refusals() == []
+    assert "go on without being captured" not in said
+    assert card.count("cudaGraphLaunch") > 100 and card.count("cudaStreamEndCapture") > 20
+
+
+def waits(card, way, iterations):
+    card({"way": {**WAYS[way], "length": {"iterations": iterations}}})
+    return card.count("the host waits")
+
+
+@pytest.mark.parametrize("way", ["momentum", "awc", "a text", "streams", "not captured"])
+def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
+    """It looks at events; a call that waits for the card, and managed memory, are for the start."""
+    few = waits(card, way, 8)
+    memory = card.count("cudaMallocManaged")
+    assert waits(card, way, 40) <= few + 6  # scratch, as far as the host is ahead by chance
+    assert card.count("cudaMallocManaged") <= memory + 6
+
+
+@pytest.mark.parametrize("over,environment", [("NCCL", {}), ("MPI", {"DBENCH_NCCL": "0"})])
+def test_ranks_with_a_card_each(card, over, environment):
+    for way in ("momentum", "awc", "16-bit messages"):
+        card({way: WAYS[way]}, ranks=2, DBENCH_STAND_IN_CARDS="2", **environment)
+        assert card.refusals() == []
+        facts, iterations = card.output()
+        assert facts["rows_between_ranks"].startswith(over) and iterations == 10
+        assert "messages" in facts["rows_on_host"]
+
+
+def test_more_ranks_than_cards_are_refused(card):
+    assert "find 2 cards" in card({"three": {}}, ranks=3, DBENCH_STAND_IN_CARDS="2", expect=2)
+
+
+@pytest.mark.parametrize("call", ["cudaStreamBeginCapture", "cudaGraphInstantiateWithFlags"])
+def test_a_run_goes_on_where_cuda_captures_nothing(card, call):
+    said = card({"run": {}}, DBENCH_STAND_IN_REFUSE=call)
+    assert said.count("go on without being captured") == 1
+    assert card.output()[1] == 10
+
+
+@pytest.mark.parametrize("kernel", [5, 60])
+@pytest.mark.parametrize("ranks", [None, 2])
+def test_a_card_that_fails_ends_the_run_on_all_ranks(card, kernel, ranks):
+    said = card({"run": {}}, ranks=ranks, expect=1, DBENCH_STAND_IN_CARDS="2",
+                DBENCH_STAND_IN_BREAKS=str(kernel))
+    assert "dbench: error: CUDA" in said and "IllegalAddress" in said
+    assert "terminate" not in said
+
+
+# The stand-in itself: what it must find is done to it.
+
+def stand_in(work):
+    """Runs work(runtime) in a process of its own; its status."""
+    pid = os.fork()
+    if pid == 0:
+        sys.stdout = sys.stderr = open(os.devnull, "w")
+        os._exit(work(ctypes.CDLL(str(RUNTIME))))
+    return os.waitpid(pid, 0)[1]
+
+
+def made(call, *arguments):
+    handle = ctypes.c_void_p()
+    assert call(ctypes.byref(handle), *arguments) == 0
+    return handle
+
+
+def captured(runtime, stream, work, mode=1):
+    """Status of the end of a capture in which `work` was called."""
+    assert runtime.cudaStreamBeginCapture(stream, mode) == 0
+    work()
+    return runtime.cudaStreamEndCapture(stream, ctypes.byref(ctypes.c_void_p()))
+
+
+def mistakes(runtime):
+    stream, other = (made(runtime.cudaStreamCreateWithPriority, 1, 0) for _ in range(2))
+    event = made(runtime.cudaEventCreateWithFlags, 2)
+    memory = made(runtime.cudaMalloc, ctypes.c_size_t(100))
+
+    def fill(on):
+        return runtime.cudaMemsetAsync(memory, 0, ctypes.c_size_t(100), on)
+
+    def fork(join):
+        runtime.cudaEventRecord(event, stream)
+        runtime.cudaStreamWaitEvent(other, event, 0)
+        fill(other)
+        if join:
+            runtime.cudaEventRecord(event, other)
+            runtime.cudaStreamWaitEvent(stream, event, 0)
+
+    def outside():
+        runtime.cudaStreamWaitEvent(stream, event, 0)
+
+    yield captured(runtime, stream, lambda: fill(stream)), 0
+    yield captured(runtime, stream, lambda: fork(True)), 0
+    yield captured(runtime, stream, lambda: fork(False)), 904                     # unjoined
+    yield captured(runtime, stream, lambda: made(runtime.cudaMalloc, ctypes.c_size_t(1)), 2), 0
+    yield captured(runtime, stream, lambda: runtime.cudaMalloc(
+        ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1))), 901                # invalidated
+    yield captured(runtime, stream, lambda: runtime.cudaStreamSynchronize(stream)), 901
+    yield captured(runtime, stream, lambda: runtime.cudaEventQuery(event)), 901
+    runtime.cudaEventRecord(event, other)
+    yield captured(runtime, stream, outside), 901                                 # isolation
+    yield runtime.cudaEventElapsedTime(ctypes.byref(ctypes.c_float()), event, event), 400
+    yield runtime.cudaFree(ctypes.c_void_p(memory.value + 8)), 1
+    yield runtime.cudaMemsetAsync(memory, 0, ctypes.c_size_t(1 << 20), stream), 1
+    yield fill(ctypes.c_void_p(12345)), 400
+
+
+def test_the_stand_in_refuses_what_cuda_refuses():
+    def work(runtime):
+        wrong = [k for k, (found, wanted) in enumerate(mistakes(runtime)) if found != wanted]
+        return 100 + wrong[0] if wrong else 0
+    assert os.waitstatus_to_exitcode(stand_in(work)) == 0
+
+
+def test_the_host_cannot_touch_what_lies_on_a_card():
+    def work(runtime):
+        ctypes.memset(made(runtime.cudaMalloc, ctypes.c_size_t(100)), 1, 100)
+        return 0
+    assert os.WTERMSIG(stand_in(work)) == signal.SIGSEGV
+
+
+def test_not_ready_stays_the_last_error_until_it_is_asked_for():
+    def work(runtime):
+        stream = made(runtime.cudaStreamCreateWithPriority, 1, 0)
+        memory = made(runtime.cudaMalloc, ctypes.c_size_t(1))
+        for _ in range(1000):
+            runtime.cudaMemsetAsync(memory, 0, ctypes.c_size_t(1), stream)
+        early = runtime.cudaStreamQuery(stream)
+        return [early, runtime.cudaGetLastError(), runtime.cudaGetLastError()] != [600, 600, 0]
+    assert os.waitstatus_to_exitcode(stand_in(work)) == 0

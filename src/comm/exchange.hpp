@@ -11,6 +11,7 @@
 
 #include "arena/codec.hpp"
 #include "arena/layout.hpp"
+#include "arena/memory.hpp"
 #include "arena/rows.hpp"
 #include "arena/tree.hpp"
 #include "arena/update_and_mix.hpp"
@@ -54,6 +55,13 @@ struct Heard {
 struct Spread {
     std::vector<double> m2;  ///< per tensor [T]: sum_i ||x_i,t - mean_t||^2, on every rank
     uint64_t bytes = 0;      ///< what this rank sent for it
+};
+
+/// The same, where a device may still be computing it.
+struct LateSpread {
+    std::shared_ptr<const arena::Values<double>>
+        m2;  ///< per segment [S], as of `Spread` per tensor
+    uint64_t bytes = 0;
 };
 
 class Exchange {
@@ -135,6 +143,9 @@ public:
     /// Exact moments over replicas. Collective. `mean` (may be null, on all ranks alike): float64
     /// row [P] that receives the mean over all replicas, on every rank.
     Spread moments(arena::Rows x, double* mean);
+    /// The same without a mean. One rank does not wait for its device: m2 is there when the compute
+    /// queue has come so far.
+    LateSpread late_moments(arena::Rows x);
 
     /// Bytes of receive buffers that a mix of this round needs on this rank (start_mix over all
     /// columns).

@@ -36,32 +36,29 @@ public:
           layout_(exchange.layout),
           queue_(exchange.queues().compute),
           x_(x),
-          mean_(mean) {
+          mean_(mean),
+          m2_(std::make_shared<arena::Values<double>>(layout_.segments().size())) {
         const Placement& placement = exchange.placement;
         for (int r = 0; r < placement.ranks; ++r) {
             nodes_.push_back(arena::maximal_subtrees(placement.replicas,
                                                      {placement.begin(r), placement.begin(r + 1)}));
             most_nodes_ = std::max(most_nodes_, static_cast<int64_t>(nodes_.back().size()));
         }
-        m2_.resize(layout_.segments().size());
     }
 
-    Spread run() {
-        // A segment has at most kBlock columns and as much padding as fills up 64 bytes.
+    LateSpread run() {
+        // A segment has at most kBlock columns and as much padding as fills up 64 bytes. A device
+        // is kept busy by large blocks, and has no use for small ones.
         const bool alone = exchange_.world.size() == 1;
-        const int64_t scratch = alone ? kCached : kScratch / most_nodes_;
+        const int64_t scratch = alone && !queue_ ? kCached : kScratch / most_nodes_;
         const int most = static_cast<int>(std::max<int64_t>(scratch / arena::kBlock, 1));
-        const int count = static_cast<int>(m2_.size());
+        const int count = static_cast<int>(m2_->size());
         for (int first = 0; first < count; first += most) {
             const Segments segments{first, std::min(first + most, count)};
             alone ? local_block(segments) : block(segments);
         }
-        arena::finish(queue_, "moments that the host reads");
-        Spread spread;
-        spread.m2.resize(layout_.tensors().size());
-        layout_.sum_segments(m2_.data(), spread.m2.data());
-        spread.bytes = bytes_;
-        return spread;
+        arena::keep(queue_, m2_);
+        return {m2_, bytes_};
     }
 
 private:
@@ -98,10 +95,20 @@ private:
 
     void local_block(Segments segments) {
         const Columns range = columns(segments);
-        const Partial scratch = mean_ ? Partial{} : take(segments, {});
         arena::tree_moments(layout_, exchange_.placement.replicas, x_, nodes_[0], range,
-                            mean_ ? mean_ : scratch.mean_at(range.begin), m2_.data(), queue_);
-        arena::keep(queue_, scratch.mean);
+                            mean_of(range), m2_->data(), queue_);
+        arena::keep(queue_, unwanted_);
+    }
+
+    // Where the mean of these columns goes: one block after another to the same scratch, where
+    // nobody wants it.
+    double* mean_of(Columns range) {
+        if (mean_) return mean_;
+        if (range.count() > room_) {
+            unwanted_ = exchange_.pool->take(range.count() * 8);
+            room_ = range.count();
+        }
+        return reinterpret_cast<double*>(unwanted_.get()) - range.begin;
     }
 
     void block(Segments segments) {
@@ -132,8 +139,8 @@ private:
         combine(partials, mine);
         for (int r = 0; r < ranks; ++r) {
             if (r == me) continue;
-            add(out, r, mine, mean_, m2_.data());
-            add(in, r, chunk(segments, r), mean_, m2_.data());
+            add(out, r, mine, mean_, m2_->data());
+            add(in, r, chunk(segments, r), mean_, m2_->data());
         }
         move(out, in);
     }
@@ -195,10 +202,9 @@ private:
                              partial.m2_at(held.begin)});
         }
         const Columns range = columns(mine);
-        const Partial scratch = mean_ ? Partial{} : take(mine, {});
-        arena::combine_moments(layout_, exchange_.placement.replicas, parts, range,
-                               mean_ ? mean_ : scratch.mean_at(range.begin), m2_.data(), queue_);
-        arena::keep(queue_, scratch.mean);
+        arena::combine_moments(layout_, exchange_.placement.replicas, parts, range, mean_of(range),
+                               m2_->data(), queue_);
+        arena::keep(queue_, unwanted_);
     }
 
     // Messages with the columns of a mean row (if there is one) and m2 of some segments.
@@ -222,15 +228,25 @@ private:
     arena::Queue* queue_;  // no messages of moments hide behind the step
     arena::Rows x_;
     double* mean_;                                     // row [P], or null
+    std::shared_ptr<arena::Values<double>> m2_;        // per segment [S]
+    std::shared_ptr<char> unwanted_;                   // means of a block
+    int64_t room_ = 0;                                 // columns of it
     std::vector<std::vector<arena::Interval>> nodes_;  // per rank
     int64_t most_nodes_ = 1;
-    arena::Values<double> m2_;  // per segment [S]
     int tag_ = 0;
     uint64_t bytes_ = 0;
 };
 
 }  // namespace
 
-Spread Exchange::moments(arena::Rows x, double* mean) { return MomentsPass(*impl_, x, mean).run(); }
+LateSpread Exchange::late_moments(arena::Rows x) { return MomentsPass(*impl_, x, nullptr).run(); }
+
+Spread Exchange::moments(arena::Rows x, double* mean) {
+    const LateSpread late = MomentsPass(*impl_, x, mean).run();
+    arena::finish(queues().compute, "moments that the host reads");
+    Spread spread{std::vector<double>(impl_->layout.tensors().size()), late.bytes};
+    impl_->layout.sum_segments(late.m2->data(), spread.m2.data());
+    return spread;
+}
 
 }  // namespace dbench::comm

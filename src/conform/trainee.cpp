@@ -289,7 +289,9 @@ MatrixXd Trainee::parameters() { return impl_->gather(impl_->x()); }
 MatrixXd Trainee::last_gradients() { return impl_->gather(impl_->drawn.rows()); }
 
 Record Trainee::last_record() {
-    const algorithms::IterationRecord& mine = impl_->record;
+    algorithms::IterationRecord& mine = impl_->record;
+    impl_->wait();
+    mine.settle();
     const int64_t n = impl_->training.replicas;
     const auto all = [&](const std::vector<double>& local) { return impl_->all(local); };
     Record out;

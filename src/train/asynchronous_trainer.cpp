@@ -73,7 +73,7 @@ std::string train_asynchronously(const TrainerParts& p, const TrainerPlan& plan,
         auto records = p.stepper.advance({begin, end, times, lr, gradient});
         arena::finish(p.world.queues().compute, "times that are recorded");
         for (auto& record : records) {
-            record.times.settle();
+            record.settle();
             record.epoch = between.epoch(record.iteration + 1);
             between.tell(record);
         }

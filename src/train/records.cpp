@@ -31,7 +31,7 @@ void Records::tell_first() {
     const double* const loss = slot(first.slot);
     first.record.loss.assign(loss, loss + replicas_);
     first.record.accuracy.assign(loss + replicas_, loss + 2 * replicas_);
-    first.record.times.settle();
+    first.record.settle();
     tell_(first.record);
 }
 

@@ -138,6 +138,8 @@ Norms norms(comm::World& world, const Json& order, arena::Traffic& mixed) {
             ready(run.layout.all());
         };
         run.stepper->step(t, 0.1, gradients, record, silent);
+        arena::finish(world.queues().compute, "norms that are recorded");
+        record.settle();
         const auto add = [](const std::vector<double>& from, std::vector<double>& to) {
             to.insert(to.end(), from.begin(), from.end());
         };

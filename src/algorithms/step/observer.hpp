@@ -3,7 +3,9 @@
 // only: this is all that the rooms after `train` see of it.
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/step/timers.hpp"
@@ -45,6 +47,14 @@ struct IterationRecord {
     double consensus_distance = 0;
     std::vector<double> variance_after;  ///< [T], with profile.after
     double consensus_distance_after = 0;
+
+    /// What a device has yet to measure for the fields above; done when an observer is told.
+    std::vector<std::function<void(IterationRecord&)>> late;
+    /// Once the device has come so far.
+    void settle() {
+        times.settle();
+        for (const auto& write : std::exchange(late, {})) write(*this);
+    }
 };
 
 /// What evaluations tell beside loss and accuracy: the columns local_NAME and mean_NAME.

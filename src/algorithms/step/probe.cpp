@@ -21,13 +21,21 @@ Probe::Probe(const ProfilePlan& plan, const arena::Layout& layout, int64_t repli
       local_(local_replicas),
       exchange_(exchange),
       timers_(timers),
-      queue_(exchange.queues().compute) {
-    const size_t cells = static_cast<size_t>(local_) * layout.segments().size();
-    if (plan_.rows.ever()) {
-        gradient_.resize(cells);
-        update_.resize(cells);
+      queue_(exchange.queues().compute) {}
+
+std::shared_ptr<Probe::Squares> Probe::free_squares() {
+    for (const auto& squares : all_squares_) {
+        if (squares.use_count() == 1) return squares;  // no record waits for them
     }
-    squares_.resize(cells);
+    const size_t cells = static_cast<size_t>(local_) * layout_.segments().size();
+    const size_t of_rows = plan_.rows.ever() ? cells : 0;
+    return all_squares_.emplace_back(std::make_shared<Squares>(
+        Squares{arena::Values<double>(of_rows), arena::Values<double>(of_rows),
+                arena::Values<double>(cells)}));
+}
+
+void Probe::tell(std::function<void(IterationRecord&)> write) {
+    queue_ ? record_->late.push_back(std::move(write)) : write(*record_);
 }
 
 void Probe::begin(int64_t t, IterationRecord& record, Needs needs) {
@@ -38,30 +46,34 @@ void Probe::begin(int64_t t, IterationRecord& record, Needs needs) {
     squared_ = false;
     record.profiled = profiled_;
     record.has_variance = variance_due_;
+    squares_.reset();
+    squares_ = free_squares();
 }
 
 void Probe::finish() {
     if (!profiled_) return;
     const TimedScope scope(timers_, Time::profile);
-    arena::finish(queue_, "norms of gradients and updates");
-    const size_t segments = layout_.segments().size();
-    const auto row_norm = [&](const arena::Values<double>& squares, int64_t i) {
-        double sum = 0;
-        for (size_t s = 0; s < segments; ++s) sum += squares[i * segments + s];
-        return std::sqrt(sum);
-    };
-    record_->gradient_norm.resize(local_);
-    record_->update_norm.resize(local_);
-    for (int64_t i = 0; i < local_; ++i) {
-        record_->gradient_norm[i] = row_norm(gradient_, i);
-        record_->update_norm[i] = row_norm(update_, i);
-    }
+    arena::keep(queue_, squares_);
+    tell([this, squares = squares_](IterationRecord& record) {
+        const size_t segments = layout_.segments().size();
+        const auto row_norms = [&](const arena::Values<double>& of) {
+            std::vector<double> norms;
+            for (int64_t i = 0; i < local_; ++i) {
+                double sum = 0;
+                for (size_t s = 0; s < segments; ++s) sum += of[i * segments + s];
+                norms.push_back(std::sqrt(sum));
+            }
+            return norms;
+        };
+        record.gradient_norm = row_norms(squares->gradient);
+        record.update_norm = row_norms(squares->update);
+    });
 }
 
 void Probe::gradient(arena::Rows g, arena::Columns columns, int64_t first) {
     if (!profiled_) return;
     const TimedScope scope(timers_, Time::profile);
-    arena::squares(layout_, g, columns, gradient_.data() + cell(first), queue_);
+    arena::squares(layout_, g, columns, squares_->gradient.data() + cell(first), queue_);
 }
 
 void Probe::about_to_average(arena::Rows x) {
@@ -71,46 +83,69 @@ void Probe::about_to_average(arena::Rows x) {
     }
     if (profiled_ || needs_.norms) {
         const TimedScope scope(timers_, profiled_ ? Time::profile : Time::control);
-        const size_t segments = layout_.segments().size(), tensors = layout_.tensors().size();
-        if (!squared_) arena::squares(layout_, x, layout_.all(), squares_.data(), queue_);
-        arena::finish(queue_, "norms of parameters");
-        norms_.resize(local_ * tensors);
-        for (int64_t i = 0; i < local_; ++i) {
-            double* norms = norms_.data() + i * tensors;
-            layout_.sum_segments(squares_.data() + i * segments, norms);
-            for (size_t k = 0; k < tensors; ++k) norms[k] = as_stored(std::sqrt(norms[k]), x.type);
+        if (!squared_) {
+            arena::squares(layout_, x, layout_.all(), squares_->averaged.data(), queue_);
         }
-        if (profiled_) record_->norm = norms_;
+        if (needs_.norms) {
+            arena::finish(queue_, "norms that a controller asks for");
+            norms_ = norms(*squares_, x.type);
+        }
+        if (profiled_) {
+            tell([this, squares = squares_, type = x.type](IterationRecord& record) {
+                record.norm = norms(*squares, type);
+            });
+        }
     }
-    if (variance_due_ || needs_.variance) {
+    if (needs_.variance) {
         const TimedScope scope(timers_, variance_due_ ? Time::profile : Time::control);
-        const uint64_t bytes = spread(x, variance_, distance_);
+        const comm::LateSpread late = exchange_.late_moments(x);
+        arena::finish(queue_, "variance that a controller asks for");
+        distance_ = spread(*late.m2, variance_);
         if (variance_due_) {
-            record_->profile_bytes += static_cast<double>(bytes);
+            record_->profile_bytes += static_cast<double>(late.bytes);
             record_->variance = variance_;
             record_->consensus_distance = distance_;
         }
+    } else if (variance_due_) {
+        tell_spread(x, &IterationRecord::variance, &IterationRecord::consensus_distance);
     }
 }
 
 void Probe::averaged(arena::Rows x) {
     if (!wants_after()) return;
-    const TimedScope scope(timers_, Time::profile);
-    const uint64_t bytes = spread(x, record_->variance_after, record_->consensus_distance_after);
-    record_->profile_bytes += static_cast<double>(bytes);
+    tell_spread(x, &IterationRecord::variance_after, &IterationRecord::consensus_distance_after);
 }
 
-uint64_t Probe::spread(arena::Rows x, std::vector<double>& variance, double& consensus_distance) {
-    const comm::Spread spread = exchange_.moments(x, nullptr);
-    const auto n = static_cast<double>(replicas_);
-    variance.resize(spread.m2.size());
-    double total = 0;
-    for (size_t k = 0; k < spread.m2.size(); ++k) {
-        variance[k] = spread.m2[k] / (n * static_cast<double>(layout_.tensors()[k].numel));
-        total += spread.m2[k];
+void Probe::tell_spread(arena::Rows x, std::vector<double> IterationRecord::*variance,
+                        double IterationRecord::*distance) {
+    const TimedScope scope(timers_, Time::profile);
+    const comm::LateSpread late = exchange_.late_moments(x);
+    record_->profile_bytes += static_cast<double>(late.bytes);
+    tell([this, m2 = late.m2, variance, distance](IterationRecord& record) {
+        record.*distance = spread(*m2, record.*variance);
+    });
+}
+
+std::vector<double> Probe::norms(const Squares& squares, arena::DType type) const {
+    const size_t segments = layout_.segments().size(), tensors = layout_.tensors().size();
+    std::vector<double> norms(static_cast<size_t>(local_) * tensors);
+    for (int64_t i = 0; i < local_; ++i) {
+        layout_.sum_segments(squares.averaged.data() + i * segments, norms.data() + i * tensors);
     }
-    consensus_distance = std::sqrt(total / n);
-    return spread.bytes;
+    for (double& norm : norms) norm = as_stored(std::sqrt(norm), type);
+    return norms;
+}
+
+double Probe::spread(const arena::Values<double>& m2, std::vector<double>& variance) const {
+    variance.resize(layout_.tensors().size());
+    layout_.sum_segments(m2.data(), variance.data());
+    const auto n = static_cast<double>(replicas_);
+    double total = 0;
+    for (size_t k = 0; k < variance.size(); ++k) {
+        total += variance[k];
+        variance[k] /= n * static_cast<double>(layout_.tensors()[k].numel);
+    }
+    return std::sqrt(total / n);
 }
 
 }  // namespace dbench::algorithms

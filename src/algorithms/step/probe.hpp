@@ -1,10 +1,12 @@
 #pragma once
 // Measures parameters for the profile: norms just before averaging, exact variance over replicas,
 // gradient and update norms. Asked by algorithms at the points that docs/numerics.md names ("one
-// iteration, in order"); does nothing in iterations that are not profiled.
+// iteration, in order"); does nothing in iterations that are not profiled. What a device measures
+// for the record alone is read when that is told (IterationRecord::late): the host does not wait.
 
 #include <cstdint>
-#include <optional>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "algorithms/step/observer.hpp"
@@ -43,12 +45,14 @@ public:
     /// Where optimizers leave ||lr d||^2 per row and segment, from local row `first` on; null where
     /// not asked for.
     double* squared_update(int64_t first = 0) {
-        return profiled_ ? update_.data() + cell(first) : nullptr;
+        return profiled_ ? squares_->update.data() + cell(first) : nullptr;
     }
     /// Where a pass that averages leaves the squares of what it averages, per row and segment; null
     /// where not asked for. Who does so for all columns says that it has: about_to_average finds
     /// them there.
-    double* squared_before() { return profiled_ || needs_.norms ? squares_.data() : nullptr; }
+    double* squared_before() {
+        return profiled_ || needs_.norms ? squares_->averaged.data() : nullptr;
+    }
     void has_squared_before() { squared_ = true; }
     /// The whole of x as it is just before averaging, or after the update where there is none.
     /// Collective where variance is due.
@@ -56,7 +60,7 @@ public:
     /// The whole result of the averaging alone.
     void averaged(arena::Rows x);
 
-    /// Just before averaging in this iteration, where needed or due.
+    /// Just before averaging in this iteration, where needed.
     const std::vector<double>& norms() const { return norms_; }        ///< [R, T], as stored
     const std::vector<double>& variance() const { return variance_; }  ///< [T]
     double distance() const { return distance_; }                      ///< consensus distance
@@ -76,8 +80,19 @@ private:
     int64_t cell(int64_t local) const {
         return local * static_cast<int64_t>(layout_.segments().size());
     }
-    /// Returns the bytes that this rank sent for it.
-    uint64_t spread(arena::Rows x, std::vector<double>& variance, double& consensus_distance);
+    /// What kernels leave of an iteration, per row and segment [R * S].
+    struct Squares {
+        arena::Values<double> gradient, update, averaged;
+    };
+    std::shared_ptr<Squares> free_squares();
+    std::vector<double> norms(const Squares& squares, arena::DType type) const;
+    /// Consensus distance; variances of tensors in `variance`.
+    double spread(const arena::Values<double>& m2, std::vector<double>& variance) const;
+    /// Completes the record: at once, or when the device has come so far.
+    void tell(std::function<void(IterationRecord&)> write);
+    /// Variance and distance of the record. Collective.
+    void tell_spread(arena::Rows x, std::vector<double> IterationRecord::*variance,
+                     double IterationRecord::*distance);
 
     ProfilePlan plan_;
     const arena::Layout& layout_;
@@ -88,8 +103,10 @@ private:
     IterationRecord* record_ = nullptr;
     Needs needs_;
     bool profiled_ = false, variance_due_ = false;
-    bool squared_ = false;                               // there are squares of what is averaged
-    arena::Values<double> gradient_, update_, squares_;  // per row and segment [R * S]
+    bool squared_ = false;  // there are squares of what is averaged
+    // Of this iteration, and of those whose records wait for the device.
+    std::shared_ptr<Squares> squares_;
+    std::vector<std::shared_ptr<Squares>> all_squares_;
     std::vector<double> norms_, variance_;
     double distance_ = 0;
 };

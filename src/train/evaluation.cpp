@@ -85,7 +85,8 @@ struct Evaluator::Impl {
         const data::Batch& all = batch(set, b);
         Weights narrowed = weights;
         for (torch::Tensor& each : narrowed.carried) each = each.narrow(1, 0, all.count);
-        const torch::Tensor output = model.forward(narrowed, input_tensor(all, place), false);
+        const torch::Tensor output =
+            model.forward_terms(narrowed, input_tensor(all, place), all.terms, false);
         const double loss = model.loss(output, all).item<double>() * static_cast<double>(all.terms);
         Sums sums(width());
         sums[0] = loss;

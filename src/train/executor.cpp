@@ -205,7 +205,7 @@ struct Executor::Impl {
         }
     }
     torch::Tensor forward(const Weights& weights, const data::Batch& batch) const {
-        return model.forward(weights, input_tensor(batch, place), true);
+        return model.forward_terms(weights, input_tensor(batch, place), batch.terms, true);
     }
 
     /// Adds what a part of a batch came to; on a card without waiting for it, where `so_far` is

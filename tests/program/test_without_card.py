@@ -38,6 +38,10 @@ WAYS = {
     "a text": {"model": {"type": "gpt", "layers": 1, "heads": 2, "width": 8},
                "data": {"type": "text", "path": str(ROOT / "README.md"), "sequence": 6,
                         "batch_size": 2, "limit": {"train": 200, "test": 8}}},
+    "pairs of sentences": {
+        "model": {"type": "transformer", "layers": 1, "heads": 2, "width": 8, "hidden": 8},
+        "data": {"type": "pairs", "source": str(ROOT / "README.md"), "vocabulary": 300,
+                 "target": str(ROOT / "README.md"), "batch_size": 2}},
     "batched": {"stacking": "batched"},
     "streams": {"stacking": "streams"},
     "auto": {"stacking": "auto"},
@@ -128,7 +132,8 @@ def waits(card, way, iterations):
     return card.count("the host waits")
 
 
-@pytest.mark.parametrize("way", ["momentum", "awc", "a text", "streams", "not captured"])
+@pytest.mark.parametrize("way", ["momentum", "exact variance", "a text", "pairs of sentences",
+                                 "streams", "not captured"])
 def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
     """It looks at events; a call that waits for the card, and managed memory, are for the start."""
     few = waits(card, way, 8)

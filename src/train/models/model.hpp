@@ -66,6 +66,12 @@ public:
     /// BatchNorm uses and updates batch statistics, dropout drops.
     virtual torch::Tensor forward(const Weights& weights, const torch::Tensor& input,
                                   bool training) const = 0;
+    /// The same where it is known how many terms the output has: on a card a model that leaves some
+    /// out would have the host wait to count them.
+    virtual torch::Tensor forward_terms(const Weights& weights, const torch::Tensor& input,
+                                        int64_t /*terms*/, bool training) const {
+        return forward(weights, input, training);
+    }
     /// Mean loss over the batch's terms: cross-entropy of logits, of which the part `smoothing` is
     /// with all classes alike; real targets override it, without.
     virtual torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch,

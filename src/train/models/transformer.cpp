@@ -203,11 +203,11 @@ public:
     /// (terms, tokens), without a row for padding.
     torch::Tensor forward(const Weights& w, const torch::Tensor& tokens,
                           bool training) const override {
-        const torch::Tensor target = tokens.select(1, 1);
-        Source source = encode(w, tokens.select(1, 0), training);
-        const torch::Tensor y = decode(w, target, 0, source, training);
-        const torch::Tensor there = (target != data::kPadToken).flatten().nonzero().squeeze(1);
-        return logits(w, y.flatten(0, 1).index_select(0, there));
+        return logits_at(w, tokens, shown(tokens).nonzero(), training);
+    }
+    torch::Tensor forward_terms(const Weights& w, const torch::Tensor& tokens, int64_t terms,
+                                bool training) const override {
+        return logits_at(w, tokens, at::nonzero_static(shown(tokens), terms), training);
     }
 
     std::vector<std::vector<int64_t>> translate(const Weights& w,
@@ -234,6 +234,18 @@ public:
     }
 
 private:
+    /// Whether targets are no padding, (B T).
+    static torch::Tensor shown(const torch::Tensor& tokens) {
+        return (tokens.select(1, 1) != data::kPadToken).flatten();
+    }
+    /// Logits at `places` (terms, 1) of the targets.
+    torch::Tensor logits_at(const Weights& w, const torch::Tensor& tokens,
+                            const torch::Tensor& places, bool training) const {
+        Source source = encode(w, tokens.select(1, 0), training);
+        const torch::Tensor y = decode(w, tokens.select(1, 1), 0, source, training);
+        return logits(w, y.flatten(0, 1).index_select(0, places.squeeze(1)));
+    }
+
     struct Source {
         AttentionMask mask;
         std::vector<Seen> seen;  ///< by the layers of the decoder

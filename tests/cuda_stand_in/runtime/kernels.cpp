@@ -270,28 +270,32 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
 }
 
 const char* cudaGetErrorName(cudaError_t error) {
-    switch (error) {
-#define NAME(name) \
-    case name:     \
-        return #name;
-        NAME(cudaSuccess)
-        NAME(cudaErrorInvalidValue) NAME(cudaErrorMemoryAllocation)
-            NAME(cudaErrorInvalidConfiguration) NAME(cudaErrorInvalidDeviceFunction) NAME(
-                cudaErrorNoDevice) NAME(cudaErrorInvalidDevice) NAME(cudaErrorInvalidResourceHandle)
-                NAME(cudaErrorIllegalState) NAME(cudaErrorSymbolNotFound) NAME(cudaErrorNotReady)
-                    NAME(cudaErrorIllegalAddress) NAME(cudaErrorNotSupported)
-                        NAME(cudaErrorStreamCaptureUnsupported)
-                            NAME(cudaErrorStreamCaptureInvalidated)
-                                NAME(cudaErrorStreamCaptureMerge)
-                                    NAME(cudaErrorStreamCaptureUnmatched)
-                                        NAME(cudaErrorStreamCaptureUnjoined)
-                                            NAME(cudaErrorStreamCaptureIsolation)
-                                                NAME(cudaErrorStreamCaptureImplicit)
-                                                    NAME(cudaErrorCapturedEvent)
-                                                        NAME(cudaErrorStreamCaptureWrongThread)
-#undef NAME
-                                                            default : return "cudaErrorUnknown";
-    }
+    static const std::map<cudaError_t, const char*> names = {
+        {cudaSuccess, "cudaSuccess"},
+        {cudaErrorInvalidValue, "cudaErrorInvalidValue"},
+        {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation"},
+        {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration"},
+        {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction"},
+        {cudaErrorNoDevice, "cudaErrorNoDevice"},
+        {cudaErrorInvalidDevice, "cudaErrorInvalidDevice"},
+        {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle"},
+        {cudaErrorIllegalState, "cudaErrorIllegalState"},
+        {cudaErrorSymbolNotFound, "cudaErrorSymbolNotFound"},
+        {cudaErrorNotReady, "cudaErrorNotReady"},
+        {cudaErrorIllegalAddress, "cudaErrorIllegalAddress"},
+        {cudaErrorNotSupported, "cudaErrorNotSupported"},
+        {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported"},
+        {cudaErrorStreamCaptureInvalidated, "cudaErrorStreamCaptureInvalidated"},
+        {cudaErrorStreamCaptureMerge, "cudaErrorStreamCaptureMerge"},
+        {cudaErrorStreamCaptureUnmatched, "cudaErrorStreamCaptureUnmatched"},
+        {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined"},
+        {cudaErrorStreamCaptureIsolation, "cudaErrorStreamCaptureIsolation"},
+        {cudaErrorStreamCaptureImplicit, "cudaErrorStreamCaptureImplicit"},
+        {cudaErrorCapturedEvent, "cudaErrorCapturedEvent"},
+        {cudaErrorStreamCaptureWrongThread, "cudaErrorStreamCaptureWrongThread"},
+    };
+    const auto found = names.find(error);
+    return found == names.end() ? "cudaErrorUnknown" : found->second;
 }
 const char* cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(error); }
 

@@ -236,6 +236,30 @@ TEST_CASE("a stream's state goes on through an epoch, and begins from zero with 
     CHECK_FALSE(torch::allclose(losses[1], shuffled.losses(2)[1]));
 }
 
+TEST_CASE("LSTM layers one by one drop what LibTorch's stack of them drops, to the bit") {
+    Declaration declaration;
+    const Lstm::Options options{.in = 3, .hidden = 5, .layers = 3, .dropout = 0.4};
+    const Lstm lstm(declaration, "lstm", options);
+    const auto real = torch::TensorOptions(torch::kFloat64);
+    torch::manual_seed(1);
+    Weights weights;
+    for (const ParameterInfo& each : declaration.parameters) {
+        weights.parameters.push_back(torch::randn(each.shape, real));
+    }
+    const Tensor x = torch::randn({2, 7, 3}, real);
+    for (const bool training : {false, true}) {
+        CAPTURE(training);
+        torch::manual_seed(2);
+        const Tensor found = lstm(weights, x, training);
+        torch::manual_seed(2);
+        const Tensor zero = torch::zeros({options.layers, 2, options.hidden}, real);
+        const auto [expected, hidden, cell] =
+            torch::lstm(x, {zero, zero}, weights.parameters, true, options.layers, options.dropout,
+                        training, false, /*batch_first=*/true);
+        CHECK(torch::equal(found, expected));
+    }
+}
+
 TEST_CASE("what is dropped depends on seed, replica and iteration alone") {
     for (const char* spec : {R"({"type": "lstm", "hidden": 5, "dropout": 0.5})",
                              R"({"type": "gpt", "layers": 1, "heads": 1, "width": 8,

@@ -63,6 +63,8 @@ torch::Tensor Dropout::operator()(const torch::Tensor& x, bool training) const {
     return p_ > 0 && training ? torch::dropout(x, p_, true) : x;
 }
 
+constexpr size_t kTensors = 4;  // of a layer
+
 Lstm::Lstm(Declaration& d, const std::string& name, const Options& options) : options_(options) {
     const int64_t hidden = options.hidden, gates = 4 * hidden;
     const Initial initial = uniform(1 / std::sqrt(static_cast<double>(hidden)));
@@ -88,21 +90,34 @@ Lstm::Lstm(Declaration& d, const std::string& name, const Options& options) : op
 
 torch::Tensor Lstm::operator()(const Weights& weights, const torch::Tensor& x,
                                bool training) const {
-    std::vector<torch::Tensor> parameters;
-    for (const int k : parameters_) parameters.push_back(weights.parameters[k]);
+    // Layer by layer: cuDNN's own dropout between layers would draw from a state of its own.
     const bool carries = !weights.carried.empty();
-    const auto before = [&](int k) {
-        return carries ? weights.carried[k].clone()
-                       : x.new_zeros({options_.layers, x.size(0), options_.hidden});
+    const auto before = [&](int k, int64_t layer) {
+        return carries ? weights.carried[k].narrow(0, layer, 1).clone()
+                       : x.new_zeros({1, x.size(0), options_.hidden});
     };
-    const auto [y, hidden, cell] = torch::lstm(
-        x, {before(hidden_), before(cell_)}, parameters, /*has_biases=*/true, options_.layers,
-        options_.dropout, training, /*bidirectional=*/false, /*batch_first=*/true);
-    if (carries) {
-        weights.carried[hidden_].detach().copy_(hidden.detach());
-        weights.carried[cell_].detach().copy_(cell.detach());
+    torch::Tensor y = x.transpose(0, 1);
+    std::vector<torch::Tensor> hidden, cell;
+    for (int64_t layer = 0; layer < options_.layers; ++layer) {
+        std::vector<torch::Tensor> parameters;
+        for (size_t k = 0; k < kTensors; ++k) {
+            parameters.push_back(
+                weights.parameters[parameters_[static_cast<size_t>(layer) * kTensors + k]]);
+        }
+        auto [out, h, c] = torch::lstm(
+            y, {before(hidden_, layer), before(cell_, layer)}, parameters, /*has_biases=*/true,
+            /*num_layers=*/1, /*dropout=*/0, training, /*bidirectional=*/false,
+            /*batch_first=*/false);
+        const bool drops = options_.dropout > 0 && training && layer + 1 < options_.layers;
+        y = drops ? torch::dropout(out, options_.dropout, true) : out;
+        hidden.push_back(h);
+        cell.push_back(c);
     }
-    return y;
+    if (carries) {
+        weights.carried[hidden_].detach().copy_(torch::cat(hidden).detach());
+        weights.carried[cell_].detach().copy_(torch::cat(cell).detach());
+    }
+    return y.transpose(0, 1);
 }
 
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,

@@ -11,6 +11,7 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
+#include <c10/util/Exception.h>
 #include <cuda_runtime_api.h>
 
 #include "arena/cuda/device.hpp"
@@ -44,6 +45,24 @@ public:
 
 private:
     bool before_;
+};
+
+/// LibTorch's warnings on this thread, but for one that each LSTM would give in each pass: that its
+/// weights, which lie in a row of all parameters, are no block of their own.
+class Warnings final : public c10::WarningHandler {
+public:
+    Warnings() : before_(c10::WarningUtils::get_warning_handler()) {
+        c10::WarningUtils::set_warning_handler(this);
+    }
+    ~Warnings() override { c10::WarningUtils::set_warning_handler(before_); }
+    void process(const c10::Warning& warning) override {
+        if (warning.msg().find("flatten_parameters()") == std::string::npos) {
+            before_->process(warning);
+        }
+    }
+
+private:
+    c10::WarningHandler* before_;
 };
 
 /// A CUDA graph of LibTorch's work. All that a card has at a time have their memory from one pool:
@@ -206,6 +225,7 @@ private:
     std::vector<std::unique_ptr<arena::Queue>> sides_;
     c10::cuda::CUDAStream stream_;
     std::weak_ptr<const c10::MempoolId_t> pool_;
+    Warnings warnings_;
 };
 
 }  // namespace

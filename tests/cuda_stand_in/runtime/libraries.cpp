@@ -1,8 +1,10 @@
 // What LibTorch calls of cuBLAS and cuDNN for the models of this program: work on the handle's
 // stream that leaves memory as it was. Found by name before the real libraries, which need a card.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "runtime.hpp"
 
@@ -10,8 +12,11 @@ using namespace stand_in;
 
 namespace {
 
+/// A handle, or a descriptor.
 struct Handle {
     cudaStream_t stream = nullptr;
+    int64_t inputs = 0, hidden = 0, element = 0;  // of an LSTM
+    std::vector<int> shape = {};                  // of a tensor
 };
 
 // Of either library: success is 0.
@@ -106,7 +111,8 @@ static const Register kMatmulKnown(kMatmul);
 extern "C" int cublasLtMatmul(void*, void*, const void*, const void*, void*, const void*, void*,
                               const void*, const void*, void*, void*, void*, const void*, void*,
                               size_t, cudaStream_t stream) {
-    Handle on{stream};
+    Handle on;
+    on.stream = stream;
     return work(&on, kMatmul);
 }
 
@@ -171,3 +177,81 @@ extern "C" int cudnnBackendGetAttribute(void*, int, int type, int64_t room, int6
     return 0;
 }
 WORK(cudnnBackendExecute)
+
+// LSTMs of one layer. Weights lie as W_i, W_f, W_g, W_o, U_i, ... U_o, and then the same of biases.
+CREATE(cudnnCreateRNNDescriptor)
+CREATE(cudnnCreateRNNDataDescriptor)
+CREATE(cudnnCreateDropoutDescriptor)
+DESTROY(cudnnDestroyRNNDescriptor)
+DESTROY(cudnnDestroyRNNDataDescriptor)
+DESTROY(cudnnDestroyDropoutDescriptor)
+SUCCEED(cudnnSetRNNDataDescriptor)
+SUCCEED(cudnnSetDropoutDescriptor)
+SUCCEED(cudnnRestoreDropoutDescriptor)
+WORK(cudnnRNNForward)
+WORK(cudnnRNNBackwardData_v8)
+WORK(cudnnRNNBackwardWeights_v8)
+
+extern "C" int cudnnDropoutGetStatesSize(void*, size_t* bytes) {
+    *bytes = 512;
+    return 0;
+}
+extern "C" int cudnnSetRNNDescriptor_v8(void* lstm, int, int, int, int, int, int type, int, int,
+                                        int inputs, int hidden, int, int layers, void*, unsigned) {
+    constexpr int kDouble = 1, kFloat = 0;
+    auto* const made = static_cast<Handle*>(lstm);
+    made->inputs = inputs;
+    made->hidden = hidden;
+    made->element = type == kFloat ? 4 : type == kDouble ? 8 : 2;
+    return layers == 1 ? 0 : 3;
+}
+extern "C" int cudnnGetRNNWeightSpaceSize(void*, void* lstm, size_t* bytes) {
+    const auto& of = *static_cast<Handle*>(lstm);
+    *bytes = static_cast<size_t>(4 * of.hidden * (of.inputs + of.hidden + 2) * of.element);
+    return 0;
+}
+extern "C" int cudnnGetRNNTempSpaceSizes(void*, void*, int, void*, size_t* workspace,
+                                         size_t* reserve) {
+    if (workspace) *workspace = 512;
+    if (reserve) *reserve = 512;
+    return 0;
+}
+extern "C" int cudnnGetRNNWeightParams(void*, void* lstm, int, size_t, char* space, int which,
+                                       void* matrix, char** matrix_at, void* bias, char** bias_at) {
+    const auto& of = *static_cast<Handle*>(lstm);
+    const int64_t columns = which < 4 ? of.inputs : of.hidden;
+    const int64_t before = which < 4
+                               ? which * of.hidden * of.inputs
+                               : 4 * of.hidden * of.inputs + (which - 4) * of.hidden * of.hidden;
+    const int64_t matrices = 4 * of.hidden * (of.inputs + of.hidden);
+    const auto tell = [space, &of](void* tensor, char** at, int64_t offset, int64_t width) {
+        if (at) *at = space + offset * of.element;
+        if (!tensor) return;
+        static_cast<Handle*>(tensor)->shape = {1, static_cast<int>(of.hidden),
+                                               static_cast<int>(width)};
+    };
+    tell(matrix, matrix_at, before, columns);
+    tell(bias, bias_at, matrices + which * of.hidden, 1);
+    return 0;
+}
+extern "C" int cudnnGetTensorNdDescriptor(void* tensor, int room, int* type, int* count, int* sizes,
+                                          int* strides) {
+    const std::vector<int>& shape = static_cast<Handle*>(tensor)->shape;
+    *type = 0;
+    *count = static_cast<int>(shape.size());
+    int stride = 1;
+    for (int k = *count - 1; k >= 0; --k) {
+        if (k < room) {
+            sizes[k] = shape[static_cast<size_t>(k)];
+            strides[k] = stride;
+        }
+        stride *= shape[static_cast<size_t>(k)];
+    }
+    return 0;
+}
+extern "C" int cudnnGetFilterNdDescriptor(void* filter, int room, int* type, int* format,
+                                          int* count, int* sizes) {
+    int strides[8];
+    *format = 0;
+    return cudnnGetTensorNdDescriptor(filter, std::min(room, 8), type, count, sizes, strides);
+}

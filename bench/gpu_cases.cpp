@@ -119,6 +119,18 @@ const std::vector<Case>& cases() {
         {"copy", {1}, [](Material& m, Queue* q) { copy(m.at(0), m.at(1), m.columns(), q); }},
         {"zero", {1}, [](Material& m, Queue* q) { fill_zero(m.at(1), m.columns(), q); }},
         {"scale", {}, [](Material& m, Queue* q) { scale(m.at(0), m.columns(), 0.3, q); }},
+        {"scale each",
+         {},
+         [](Material& m, Queue* q) { scale_each(m.at(0), m.columns(), m.factors(), q); }},
+        {"factors of norms",
+         {},
+         [](Material& m, Queue* q) {
+             over_segments(m, [&] {
+                 squares(m.layout(), m.at(0), m.columns(), m.sums(), q);
+                 norm_factors(m.layout(), m.count(), m.sums(), FactorRule::at_most, 1,
+                              m.sums_before(), q);
+             });
+         }},
         {"sgd, no momentum",
          {1},
          [](Material& m, Queue* q) {
@@ -141,7 +153,7 @@ const std::vector<Case>& cases() {
         {"qg_adam, moments",
          {},
          [](Material& m, Queue* q) {
-             qg_adam_moments(m.layout(), m.at(0), m.at(1), m.factor(), m.at(3), m.at(4),
+             qg_adam_moments(m.layout(), m.at(0), m.at(1), m.factors(), m.at(3), m.at(4),
                              m.columns(), kQgAdam, q);
          }},
         {"dadam",

@@ -14,6 +14,7 @@
 #include "arena/coded_sums.hpp"
 #include "arena/kernels.hpp"
 #include "arena/qg_adam.hpp"
+#include "arena/row_factors.hpp"
 #include "arena/tree.hpp"
 #include "arena/update_and_mix.hpp"
 #include "arena/windows.hpp"
@@ -55,6 +56,7 @@ public:
         words_ = poisoned(shape.rows * stride * 2);
         fill_words(seed);
         fill_windows();
+        fill_factors();
     }
 
     const Layout& layout() const { return shape_.layout; }
@@ -67,7 +69,7 @@ public:
         for (size_t k = 0; k < values.size(); ++k) values[k] = k % 3 == 1 ? 0.1 : 0;
         return values;
     }
-    Placed<double> factor() const { return std::vector<double>(static_cast<size_t>(count()), 0.7); }
+    const double* factors() const { return factors_.as<double>(); }  ///< of rows, in turn 0.7, 1
     /// Where sums of segments go: wanted where the columns are whole ones.
     double* sums() { return shape_.whole() ? squared_.as<double>() : nullptr; }
     double* squared() { return squared_.as<double>(); }
@@ -160,6 +162,13 @@ private:
         windows_ = {place_.memory(bytes), bytes};
         place_.copy(windows_.memory.get(), values.data(), bytes);
     }
+    void fill_factors() {
+        std::vector<double> values;
+        for (int64_t k = 0; k < count(); ++k) values.push_back(k % 2 == 0 ? 0.7 : 1);
+        const auto bytes = static_cast<int64_t>(values.size() * sizeof(double));
+        factors_ = {place_.memory(bytes), bytes};
+        place_.copy(factors_.memory.get(), values.data(), bytes);
+    }
     void add(std::vector<char>& all, const void* from, int64_t bytes) const {
         all.resize(all.size() + static_cast<size_t>(bytes));
         place_.copy(all.data() + all.size() - bytes, from, bytes);
@@ -181,7 +190,7 @@ private:
     Place place_;
     LocalMeans ring_;
     std::vector<Buffer> sets_;
-    Piece squared_, mean_, m2_, words_, windows_;
+    Piece squared_, mean_, m2_, words_, windows_, factors_;
 };
 
 struct Case {

@@ -36,12 +36,16 @@ void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Ro
     });
 }
 
-void qg_adam_moments(const Layout& layout, Rows before, Rows after, const Placed<double>& factor,
+void qg_adam_moments(const Layout& layout, Rows before, Rows after, const double* factor,
                      Rows first, Rows second, Columns columns, const QgAdamNumbers& n,
                      Queue* queue) {
     count_passes(first.type, columns, 4 * first.count, 2 * first.count, Kernel::update);
     const SegmentGrid grid(layout, first.count, columns, nullptr, queue);
-    const auto accesses = [&] { return touched(grid, {before, after}, {first, second}); };
+    const auto accesses = [&] {
+        std::vector<Access> all = touched(grid, {before, after}, {first, second});
+        all.push_back(reads(factor, first.count * static_cast<int64_t>(sizeof(double))));
+        return all;
+    };
     with_type(first.type, [&]<class T>() {
         const QgAdamMoments<T> body{
             .grid = grid,
@@ -49,7 +53,7 @@ void qg_adam_moments(const Layout& layout, Rows before, Rows after, const Placed
             .after = after,
             .first = first,
             .second = second,
-            .factor = factor.on(queue),
+            .factor = factor,
             .beta1 = static_cast<T>(n.beta1),
             .rest1 = static_cast<T>(1 - n.beta1),
             .beta2 = static_cast<T>(n.beta2),

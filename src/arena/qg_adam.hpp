@@ -21,9 +21,9 @@ void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Ro
                     Rows second, Columns columns, const QgAdamNumbers& numbers,
                     double* squared_update, Queue* queue = nullptr);
 
-/// With d_i = factor[i] (before - after) in row i:
+/// With d_i = factor[i] (before - after) in row i (factor [count], where the queue reads it):
 /// first <- beta1 first + (1 - beta1) d;  second <- beta2 second + (1 - beta2) d^2.
-void qg_adam_moments(const Layout& layout, Rows before, Rows after, const Placed<double>& factor,
+void qg_adam_moments(const Layout& layout, Rows before, Rows after, const double* factor,
                      Rows first, Rows second, Columns columns, const QgAdamNumbers& numbers,
                      Queue* queue = nullptr);
 

@@ -19,6 +19,10 @@ double norm_of(const Layout& layout, const Rows& rows, int64_t i) {
     return std::sqrt(sum);
 }
 
+void clip(const Layout& layout, const Rows& g, double norm) {
+    algorithms::Clipping(norm).clip(layout, g);
+}
+
 void put(const Rows& rows, int64_t row, int64_t column, double value) {
     with_type(rows.type, [&]<class T>() { rows.row<T>(row)[column] = static_cast<T>(value); });
 }
@@ -32,7 +36,7 @@ TEST_CASE("rows longer than the norm are scaled to it, each by its own factor") 
     scale(g.rows().only(1), layout.all(), 3);
     scale(g.rows().only(2), layout.all(), 0.001);
     fill_zero(g.rows().only(3), layout.all());
-    algorithms::clip(layout, g.rows(), 2.5);
+    clip(layout, g.rows(), 2.5);
 
     const double rounding = type == DType::float32 ? 1e-6 : 1e-14;
     for (const int64_t i : {0, 1}) {
@@ -59,9 +63,9 @@ TEST_CASE("the norm is over all tensors; a row of that norm stays") {
     const Buffer g(DType::float64, 7, 1, layout.columns());
     put(g.rows(), 0, 1, 3);
     put(g.rows(), 0, layout.tensors()[1].offset, -4);
-    algorithms::clip(layout, g.rows(), 5);
+    clip(layout, g.rows(), 5);
     CHECK(element(g.rows(), 0, 1) == 3);
-    algorithms::clip(layout, g.rows(), 1);
+    clip(layout, g.rows(), 1);
     CHECK(element(g.rows(), 0, 1) == Approx(0.6));
     CHECK(element(g.rows(), 0, layout.tensors()[1].offset) == Approx(-0.8));
 }
@@ -73,7 +77,7 @@ TEST_CASE("a row whose norm is not finite is left as it is, its neighbours are c
     const Buffer g = random_rows(layout, DType::float32, 3, 2);
     const Buffer before = random_rows(layout, DType::float32, 3, 2);
     for (const Buffer* rows : {&g, &before}) put(rows->rows(), 1, 20, bad);
-    algorithms::clip(layout, g.rows(), 1);
+    clip(layout, g.rows(), 1);
     CHECK(same_bits(g.rows().only(1), before.rows().only(1)));
     for (const int64_t i : {0, 2}) CHECK(norm_of(layout, g.rows(), i) == Approx(1).epsilon(1e-6));
 }

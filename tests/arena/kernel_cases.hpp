@@ -12,6 +12,7 @@
 #include "arena/memory.hpp"
 #include "arena/qg_adam.hpp"
 #include "arena/random_rows.hpp"
+#include "arena/row_factors.hpp"
 #include "arena/tree.hpp"
 #include "arena/windows.hpp"
 
@@ -24,8 +25,8 @@ struct Material {
     Layout layout = ragged_layout();
     Columns columns;
     std::vector<Buffer> rows;
-    std::vector<double> decay = {0, 0.1, 0, 0.2, 0.1, 0, 0.3}, factor = {1, 2, 0.5, 0.1, 3};
-    Values<double> squared, mean, m2;
+    std::vector<double> decay = {0, 0.1, 0, 0.2, 0.1, 0, 0.3};
+    Values<double> squared, mean, m2, factor = {1, 2, 0.5, 0.1, 3};
     Values<uint16_t> words;
     Values<Window> windows = {{3, 0, 0, false}, {0, -3, 2, true}, {3, 1, -4, false}};
 
@@ -124,6 +125,16 @@ void gather(Material& m, Queue* queue) {
     gather_windows(pictures, m.windows, m.at(2).data, m.at(0).type, kPlanes, m.at(1).data, queue);
 }
 
+/// The factors of rows 0, of which some are longer than others, times rows 1.
+template <FactorRule kRule>
+void factors(Material& m, Queue* queue) {
+    if (!m.sums()) return scale_each(m.at(1), m.columns, m.factor.data(), queue);
+    scale_each(m.at(0), m.columns, m.factor.data(), queue);
+    squares(m.layout, m.at(0), m.columns, m.sums(), queue);
+    norm_factors(m.layout, kRows, m.sums(), kRule, 30, m.mean.data(), queue);
+    scale_each(m.at(1), m.columns, m.mean.data(), queue);
+}
+
 template <bool kNesterov>
 void sgd(Material& m, Queue* queue) {
     sgd_update(m.layout, m.at(0), m.at(0), m.at(1), m.at(2), m.at(3), m.columns,
@@ -161,8 +172,8 @@ inline const Case kKernels[] = {
          const QgAdamNumbers numbers{0.1, 0.9, 0.99, 1e-8, 3};
          qg_adam_update(m.layout, m.at(1), m.at(0), m.at(2), m.at(3), m.at(4), m.columns, numbers,
                         m.sums(), queue);
-         qg_adam_moments(m.layout, m.at(0), m.at(1), m.factor, m.at(3), m.at(4), m.columns, numbers,
-                         queue);
+         qg_adam_moments(m.layout, m.at(0), m.at(1), m.factor.data(), m.at(3), m.at(4), m.columns,
+                         numbers, queue);
      }},
     {"dadam",
      [](Material& m, Queue* queue) {
@@ -224,6 +235,8 @@ inline const Case kKernels[] = {
     {"fill_zero", [](Material& m, Queue* queue) { fill_zero(m.at(0), m.columns, queue); }},
     {"copy", [](Material& m, Queue* queue) { copy(m.at(0), m.at(1), m.columns, queue); }},
     {"scale", [](Material& m, Queue* queue) { scale(m.at(0), m.columns, 0.3, queue); }},
+    {"norm_factors", factors<FactorRule::at_most>},
+    {"norm_factors, inverse", factors<FactorRule::inverse>},
 };
 
 }  // namespace dbench::arena::cases

@@ -32,6 +32,8 @@ WAYS = {
     "sgd": {},
     "momentum": {"optimizer": MOMENTUM},
     "adam": {"optimizer": {"type": "adam", "lr": 0.001}},
+    "clipped": {"optimizer": {**MOMENTUM, "clip_norm": 0.5}},
+    "qg_adam": {"algorithm": "qg_adam"},
     "awc": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}, "optimizer": MOMENTUM},
     "cta": {"algorithm": {"type": "dsgd", "order": "combine_then_adapt"}},
     "convolutions": {"model": "resnet20", "replicas": 2},
@@ -135,8 +137,8 @@ def waits(card, way, iterations):
     return card.count("the host waits")
 
 
-@pytest.mark.parametrize("way", ["momentum", "exact variance", "a text", "pairs of sentences",
-                                 "streams", "not captured"])
+@pytest.mark.parametrize("way", ["momentum", "clipped", "qg_adam", "exact variance", "a text",
+                                 "pairs of sentences", "streams", "not captured"])
 def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
     """It looks at events; a call that waits for the card, and managed memory, are for the start."""
     few = waits(card, way, 8)

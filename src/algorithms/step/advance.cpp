@@ -1,7 +1,6 @@
 // A span of an asynchronous algorithm's iterations, event by event in virtual time.
 
 #include "algorithms/asynchronous/local_peers.hpp"
-#include "algorithms/step/clipping.hpp"
 #include "algorithms/step/stepper.hpp"
 #include "base/error.hpp"
 
@@ -83,7 +82,7 @@ void Stepper::apply(const Turn& turn, double lr, bool measured) {
     const TimedScope scope(timers_, Time::update);
     const int64_t i = turn.replica - g_.first;
     const arena::Rows x = table_->parameters().only(i), g = g_.only(i);
-    if (clip_norm_) clip(layout_, g, *clip_norm_, queue_);
+    if (clipping_) clipping_->clip(layout_, g, queue_);
     parts_.optimizer->step(x, x, parts_.algorithm->asynchronous()->snapshots().only(i), g,
                            layout_.all(), {lr, turn.iteration + 1},
                            measured ? probe_.squared_update(i) : nullptr, queue_);

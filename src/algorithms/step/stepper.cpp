@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "algorithms/codecs/codec.hpp"
-#include "algorithms/step/clipping.hpp"
 #include "base/error.hpp"
 
 namespace dbench::algorithms {
@@ -16,10 +15,10 @@ void check_controller(const graphs::Staged& staged, const arena::Layout& layout)
     if (const auto wish = staged.wish()) wished_tensors(*wish, layout);
 }
 
-std::optional<double> clip_norm_of(const base::Json& optimizer) {
+std::optional<Clipping> clipping_of(const base::Json& optimizer) {
     const base::Json norm = optimizer.value("clip_norm", base::Json(nullptr));
     if (norm.is_null()) return std::nullopt;
-    return norm.get<double>();
+    return Clipping(norm.get<double>());
 }
 
 }  // namespace
@@ -45,7 +44,7 @@ Stepper::Stepper(comm::World& world, const comm::Placement& placement, const are
       schedule_(std::move(schedule)),
       staged_(schedule_.staged()),
       parts_(make(spec)),
-      clip_norm_(clip_norm_of(spec.optimizer)),
+      clipping_(clipping_of(spec.optimizer)),
       exchange_(std::make_unique<comm::Exchange>(world, placement, layout, this->schedule(),
                                                  spec.reduction, spec.message)),
       timers_(world.queues().compute),
@@ -154,17 +153,17 @@ void Stepper::around(const Gradients& gradients, Step& step) {
     gradients([&](arena::Columns columns) {
         probe_.gradient(g_, columns);
         for (const arena::Columns tile : layout_.tiles(columns)) {
-            if (clip_norm_) {
+            if (clipping_) {
                 complete.push_back(tile);
             } else {
                 algorithm.ready(step, tile);
             }
         }
     });
-    if (clip_norm_) {
+    if (clipping_) {
         {
             const TimedScope scope(timers_, Time::update);
-            clip(layout_, g_, *clip_norm_, queue_);
+            clipping_->clip(layout_, g_, queue_);
         }
         for (const arena::Columns columns : complete) algorithm.ready(step, columns);
     }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/step/clipping.hpp"
 #include "algorithms/step/control.hpp"
 #include "algorithms/step/observer.hpp"
 #include "algorithms/step/probe.hpp"
@@ -152,7 +153,7 @@ private:
     int64_t end_ = 0;  // up to which one iteration follows another, or 0
     Parts parts_;
     int64_t state_elements_ = 0;
-    std::optional<double> clip_norm_;
+    std::optional<Clipping> clipping_;
     std::unique_ptr<comm::Exchange> exchange_;
     Timers timers_;
     Probe probe_;

@@ -9,13 +9,12 @@
 //
 // One row per neighbour and iteration; keeps m^ and v^, and the message.
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
 #include "algorithms/forms.hpp"
-#include "arena/memory.hpp"
 #include "arena/qg_adam.hpp"
+#include "arena/row_factors.hpp"
 
 namespace dbench::algorithms {
 namespace {
@@ -27,7 +26,7 @@ public:
           beta1_(spec.at("beta1")),
           beta2_(spec.at("beta2")),
           eps_(spec.at("eps")),
-          norm_eps_(spec.at("norm_eps")) {}
+          factors_(arena::FactorRule::inverse, spec.at("norm_eps")) {}
 
     void declare(arena::StateTable& state) override {
         m_hat_ = state.rows("algorithm/first_moment");
@@ -48,18 +47,8 @@ protected:
         const arena::Rows next = message_.rows();
         step.combine(step.g, {{1, step.x}, {-1, next}}, all);
         const TimedScope scope(step.timers, Time::update);
-        const size_t segments = step.layout.segments().size();
-        squares_.resize(static_cast<size_t>(next.count) * segments);
-        arena::squares(step.layout, step.g, all, squares_.data(), step.queue);
-        step.wait("norms that moments are divided by");
-        std::vector<double> factor(next.count), tensors(step.layout.tensors().size());
-        for (int64_t i = 0; i < next.count; ++i) {
-            step.layout.sum_segments(squares_.data() + i * segments, tensors.data());
-            double sum = 0;
-            for (const double tensor : tensors) sum += tensor;
-            factor[i] = 1 / (std::sqrt(sum) + norm_eps_);
-        }
-        arena::qg_adam_moments(step.layout, step.x, next, factor, m_hat_, v_hat_, all,
+        const double* const factors = factors_.of(step.layout, step.g, step.queue);
+        arena::qg_adam_moments(step.layout, step.x, next, factors, m_hat_, v_hat_, all,
                                numbers(step), step.queue);
         arena::copy(next, step.x, all, step.queue);
     }
@@ -69,10 +58,10 @@ private:
         return {step.numbers.lr, beta1_, beta2_, eps_, step.numbers.step};
     }
 
-    double beta1_, beta2_, eps_, norm_eps_;
+    double beta1_, beta2_, eps_;
+    arena::RowFactors factors_;
     arena::Rows m_hat_, v_hat_;
     arena::Buffer message_;
-    arena::Values<double> squares_;
 };
 
 std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {

@@ -8,6 +8,7 @@
 #include "arena/kernels/convert.hpp"
 #include "arena/kernels/plain.hpp"
 #include "arena/kernels/qg_adam.hpp"
+#include "arena/kernels/row_factors.hpp"
 #include "arena/kernels/sgd.hpp"
 #include "arena/kernels/squares.hpp"
 #include "arena/kernels/tree_moments.hpp"
@@ -66,5 +67,8 @@ template void on_device(const Copy<float>&, cudaStream_t);
 template void on_device(const Copy<double>&, cudaStream_t);
 template void on_device(const Scale<float>&, cudaStream_t);
 template void on_device(const Scale<double>&, cudaStream_t);
+template void on_device(const NormFactors&, cudaStream_t);
+template void on_device(const ScaleEach<float>&, cudaStream_t);
+template void on_device(const ScaleEach<double>&, cudaStream_t);
 
 }  // namespace dbench::arena

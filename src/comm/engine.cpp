@@ -36,7 +36,10 @@ void Engine::halt() {
 }
 
 void Engine::start(std::shared_ptr<Pending> operation, bool now) {
-    if (now && step(*operation)) return;
+    if (now && step(*operation)) {
+        if (operation->error_) keep_for_good({std::move(operation)});
+        return;
+    }
     {
         const std::lock_guard lock(mutex_);
         operations_.push_back(std::move(operation));
@@ -97,11 +100,17 @@ bool Engine::step(Pending& operation) {
 bool Engine::step_all() {
     bool finished = false;
     for (const auto& operation : in_flight()) finished |= step(*operation);
-    if (finished) {
+    if (!finished) return false;
+    std::vector<std::shared_ptr<Pending>> failed;
+    {
         const std::lock_guard lock(mutex_);
+        for (const auto& operation : operations_) {
+            if (operation->done() && operation->error_) failed.push_back(operation);
+        }
         std::erase_if(operations_, [](const auto& operation) { return operation->done(); });
     }
-    return finished;
+    keep_for_good(std::move(failed));
+    return true;
 }
 
 void Engine::run() {

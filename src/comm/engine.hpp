@@ -40,7 +40,8 @@ public:
     explicit Engine(bool with_thread);
     ~Engine();  ///< halts
 
-    /// Takes an operation into care. `now`: the caller takes its first steps.
+    /// Takes an operation into care. `now`: the caller takes its first steps. One that fails stays
+    /// for good: a plane may still write into its memory.
     void start(std::shared_ptr<Pending> operation, bool now);
     /// Takes no further step of what is still in flight (after a failure): rows may go away. Its
     /// own memory stays, as a plane may still write into it.

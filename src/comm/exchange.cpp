@@ -7,11 +7,14 @@
 #include "base/log.hpp"
 #include "comm/delivery.hpp"
 #include "comm/exchange_impl.hpp"
+#include "comm/movement.hpp"
 
 namespace dbench::comm {
 namespace {
 
 constexpr size_t kRepeatingPlans = 256, kOtherPlans = 8;
+/// Bytes of rows that may come without anybody waiting for them.
+constexpr int64_t kUnderWay = int64_t{1} << 30;
 /// Columns per message of a blocking exchange, the same on all ranks: so few that the received rows
 /// of a tile are at most kTileScratch elements, but enough for full bandwidth.
 int64_t tile_columns(const Placement& placement) {
@@ -144,7 +147,8 @@ std::vector<std::shared_ptr<Pending>> Exchange::Impl::in_flight() {
     auto pending = world.engine.in_flight();  // collections may be, too
     std::erase_if(pending, [](const auto& each) {
         return !dynamic_cast<const Operation*>(each.get()) &&
-               !dynamic_cast<const Delivery*>(each.get());
+               !dynamic_cast<const Delivery*>(each.get()) &&
+               !dynamic_cast<const Movement*>(each.get());
     });
     return pending;
 }
@@ -217,9 +221,12 @@ void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, a
     };
     const Engine::Waiting waiting(impl_->world.engine);
     auto operation = start(0);
+    // Where queues order it all, nobody has to wait, if there is memory for what may be under way.
+    const bool one_by_one =
+        tiles > 1 && !(operation->ordered() && receive_bytes(round, x.type) <= kUnderWay);
     for (int64_t tile = 0; tile < tiles; ++tile) {  // the next tile moves while this one is added
         auto next = tile + 1 < tiles ? start(tile + 1) : nullptr;
-        if (tiles > 1) impl_->world.wait("an exchange of parameters", *operation);
+        if (one_by_one) impl_->world.wait("an exchange of parameters", *operation);
         impl_->finish(*operation, out);
         operation = std::move(next);
     }
@@ -272,6 +279,14 @@ void Exchange::settle() {
     for (const auto& operation : impl_->lent) {  // what nobody moves is waited for all the same
         impl_->world.wait("an exchange of parameters", *operation);
     }
+}
+
+void Exchange::settle_for_step() {
+    arena::Queue* const compute = queues().compute;
+    arena::Queue* const plane = compute ? impl_->world.rows().queue() : nullptr;
+    if (!plane) return settle();
+    arena::order(plane, compute, "what moves before it is measured");
+    impl_->world.engine.expect_well();
 }
 
 int64_t Exchange::receive_bytes(graphs::Round round, arena::DType type) const {

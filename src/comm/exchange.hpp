@@ -139,12 +139,15 @@ public:
 
     /// Waits until all that is in flight has moved; it is finished as ever.
     void settle();
+    /// The same for what is computed from now on: where queues order it behind what is in flight,
+    /// the host does not wait.
+    void settle_for_step();
 
     /// Exact moments over replicas. Collective. `mean` (may be null, on all ranks alike): float64
     /// row [P] that receives the mean over all replicas, on every rank.
     Spread moments(arena::Rows x, double* mean);
-    /// The same without a mean. One rank does not wait for its device: m2 is there when the compute
-    /// queue has come so far.
+    /// The same without a mean; m2 is there when the compute queue has come so far. Nobody waits
+    /// for a device but ranks whose rows MPI carries.
     LateSpread late_moments(arena::Rows x);
 
     /// Bytes of receive buffers that a mix of this round needs on this rank (start_mix over all

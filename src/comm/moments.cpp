@@ -5,13 +5,17 @@
 //   3. combine   each owner combines all subtrees of its chunk along the tree
 //   4. gather    each owner sends its chunk's m2 to the others, and its mean where that is wanted:
 //                (r-1)/r float64 rows out
-// Scratch is bounded by the block, bits depend neither on it nor on r.
+// Scratch is bounded by the block, bits depend neither on it nor on r. On a plane that has a queue
+// (row_plane.hpp) all blocks are started at once, ordered by the queues: the host waits for
+// nothing.
 
 #include <algorithm>
+#include <utility>
 
 #include "arena/memory.hpp"
 #include "arena/tree.hpp"
 #include "comm/exchange_impl.hpp"
+#include "comm/movement.hpp"
 
 namespace dbench::comm {
 namespace {
@@ -35,6 +39,7 @@ public:
         : exchange_(exchange),
           layout_(exchange.layout),
           queue_(exchange.queues().compute),
+          plane_queue_(queue_ ? exchange.world.rows().queue() : nullptr),
           x_(x),
           mean_(mean),
           m2_(std::make_shared<arena::Values<double>>(layout_.segments().size())) {
@@ -58,19 +63,18 @@ public:
             alone ? local_block(segments) : block(segments);
         }
         arena::keep(queue_, m2_);
+        for (const auto& [block, bytes] : scratch_) arena::keep(queue_, block);
         return {m2_, bytes_};
     }
 
 private:
     // A row of means of some columns and the m2 of their segments, in scratch.
     struct Partial {
-        std::shared_ptr<char> mean, m2;
+        char *mean, *m2;
         arena::Interval interval;
         Segments held;
-        double* mean_at(int64_t column) const {
-            return reinterpret_cast<double*>(mean.get()) - column;
-        }
-        double* m2_at(int segment) const { return reinterpret_cast<double*>(m2.get()) - segment; }
+        double* mean_at(int64_t column) const { return reinterpret_cast<double*>(mean) - column; }
+        double* m2_at(int segment) const { return reinterpret_cast<double*>(m2) - segment; }
     };
 
     Columns columns(Segments s) const {
@@ -89,8 +93,19 @@ private:
     }
 
     Partial take(Segments s, arena::Interval interval) {
-        return {exchange_.pool->take(columns(s).count() * 8), exchange_.pool->take(s.count() * 8),
-                interval, s};
+        char* const mean = take(columns(s).count() * 8);
+        return {mean, take(s.count() * 8), interval, s};
+    }
+
+    // The next block's takes the same memory: what comes there comes behind what is read of it.
+    char* take(int64_t bytes) {
+        if (taken_ == scratch_.size()) scratch_.emplace_back(nullptr, -1);
+        auto& [block, size] = scratch_[taken_++];
+        if (size < bytes) {
+            arena::keep(queue_, std::exchange(block, exchange_.pool->take(bytes)));
+            size = bytes;
+        }
+        return block.get();
     }
 
     void local_block(Segments segments) {
@@ -115,6 +130,7 @@ private:
         const int me = exchange_.world.rank(), ranks = exchange_.world.size();
         const Segments mine = chunk(segments, me);
         tag_ = exchange_.world.next_exchange();
+        taken_ = 0;
 
         std::vector<Partial> partials;  // of all ranks, in order
         std::vector<Leaf> leaves;
@@ -178,19 +194,23 @@ private:
     // A row that comes as it is, of a subtree of one replica.
     struct Leaf {
         size_t partial;
-        std::shared_ptr<char> row;
+        char* row;
     };
-    std::shared_ptr<char> receive_row(std::vector<Message>& in, int rank, Segments mine) const {
+    char* receive_row(std::vector<Message>& in, int rank, Segments mine) {
         const int64_t bytes = columns(mine).count() * arena::size_of(x_.type);
-        std::shared_ptr<char> row = exchange_.pool->take(bytes);
-        if (mine.count() > 0) in.push_back({rank, tag_, row.get(), bytes});
+        char* const row = take(bytes);
+        if (mine.count() > 0) in.push_back({rank, tag_, row, bytes});
         return row;
     }
     arena::Rows row_of(const Leaf& leaf, const std::vector<Partial>& partials,
                        Segments mine) const {
         const int64_t size = arena::size_of(x_.type), first = columns(mine).begin;
-        return {leaf.row.get() - first * size,         x_.type, x_.space,
-                partials[leaf.partial].interval.begin, 1,       x_.stride};
+        return {leaf.row - first * size,
+                x_.type,
+                x_.space,
+                partials[leaf.partial].interval.begin,
+                1,
+                x_.stride};
     }
 
     void combine(const std::vector<Partial>& partials, Segments mine) {
@@ -216,22 +236,31 @@ private:
     }
 
     void move(std::vector<Message>& out, std::vector<Message>& in) {
-        arena::finish(queue_, "moments that are sent");  // then partial ones may go, too
         for (const Message& message : out) bytes_ += static_cast<uint64_t>(message.bytes);
-        exchange_.world.move("the reduction of moments", exchange_.world.rows(), out, in);
+        if (plane_queue_) {
+            arena::order(queue_, plane_queue_, "moments that are exchanged");
+            move_over(exchange_.world.engine, exchange_.world.rows(), out, in);
+            arena::order(plane_queue_, queue_, "moments that have come");
+        } else {
+            arena::finish(queue_, "moments that are sent");
+            exchange_.world.move("the reduction of moments", exchange_.world.rows(), out, in);
+        }
         out.clear();
         in.clear();
     }
 
     Exchange::Impl& exchange_;
     const arena::Layout& layout_;
-    arena::Queue* queue_;  // no messages of moments hide behind the step
+    arena::Queue* queue_;        // no messages of moments hide behind the step
+    arena::Queue* plane_queue_;  // that messages are ordered by; null: the host waits for them
     arena::Rows x_;
-    double* mean_;                                     // row [P], or null
-    std::shared_ptr<arena::Values<double>> m2_;        // per segment [S]
-    std::shared_ptr<char> unwanted_;                   // means of a block
-    int64_t room_ = 0;                                 // columns of it
-    std::vector<std::vector<arena::Interval>> nodes_;  // per rank
+    double* mean_;                                                    // row [P], or null
+    std::shared_ptr<arena::Values<double>> m2_;                       // per segment [S]
+    std::shared_ptr<char> unwanted_;                                  // means of a block
+    int64_t room_ = 0;                                                // columns of it
+    std::vector<std::pair<std::shared_ptr<char>, int64_t>> scratch_;  // a block's, and its bytes
+    size_t taken_ = 0;                                                // of them, by this block
+    std::vector<std::vector<arena::Interval>> nodes_;                 // per rank
     int64_t most_nodes_ = 1;
     int tag_ = 0;
     uint64_t bytes_ = 0;

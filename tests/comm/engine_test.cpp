@@ -108,11 +108,16 @@ TEST_CASE("What a step throws comes out where the exchange is waited for") {
         std::vector<int> owing() const override { return {}; }
     };
     Engine engine(true);
-    const auto operation = std::make_shared<Broken>();
-    engine.start(operation, false);
-    CHECK(finishes_by_itself(operation));
-    CHECK_THROWS_AS(engine.test(*operation), base::RunError);
-    CHECK(engine.in_flight().empty());
+    for (const bool at_once : {false, true}) {
+        auto operation = std::make_shared<Broken>();
+        engine.start(operation, at_once);
+        CHECK(finishes_by_itself(operation));
+        CHECK_THROWS_AS(engine.test(*operation), base::RunError);
+        while (!engine.in_flight().empty()) std::this_thread::yield();
+        const std::weak_ptr<Broken> kept = operation;
+        operation.reset();
+        CHECK(!kept.expired());  // a transport may still write into its memory
+    }
 }
 
 TEST_CASE("A halted engine takes no further step") {

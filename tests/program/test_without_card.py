@@ -132,8 +132,8 @@ def test_every_way_to_train(card):
     assert card.count("cudaGraphLaunch") > 100 and card.count("cudaStreamEndCapture") > 20
 
 
-def waits(card, way, iterations):
-    card({"way": {**WAYS[way], "length": {"iterations": iterations}}})
+def waits(card, way, iterations, **options):
+    card({"way": {**WAYS[way], "length": {"iterations": iterations}}}, **options)
     return card.count("the host waits")
 
 
@@ -145,6 +145,14 @@ def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
     memory = card.count("cudaMallocManaged")
     assert waits(card, way, 40) <= few + 6  # scratch, as far as the host is ahead by chance
     assert card.count("cudaMallocManaged") <= memory + 6
+
+
+@pytest.mark.parametrize("way", ["momentum", "awc", "cta", "exact variance"])
+def test_no_iteration_makes_a_host_of_two_cards_wait(card, way):
+    """Rows between cards, and what is recorded of all, are ordered by events."""
+    two = {"ranks": 2, "DBENCH_STAND_IN_CARDS": "2"}
+    few = waits(card, way, 60, **two)  # by then there is scratch for all that is under way
+    assert waits(card, way, 160, **two) <= few + 12
 
 
 @pytest.mark.parametrize("over,environment", [("NCCL", {}), ("MPI", {"DBENCH_NCCL": "0"})])

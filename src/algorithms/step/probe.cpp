@@ -79,7 +79,7 @@ void Probe::gradient(arena::Rows g, arena::Columns columns, int64_t first) {
 void Probe::about_to_average(arena::Rows x) {
     if (measures_before()) {
         const TimedScope scope(timers_, Time::exchange);
-        exchange_.settle();
+        exchange_.settle_for_step();
     }
     if (profiled_ || needs_.norms) {
         const TimedScope scope(timers_, profiled_ ? Time::profile : Time::control);

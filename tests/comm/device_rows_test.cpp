@@ -1,0 +1,142 @@
+// Rows and moments between ranks that compute on devices and whose rows go over NCCL: ordered by
+// the queues alone, with the host's bits in any order that these allow.
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "arena/emulated_device.hpp"
+#include "arena/kernels.hpp"
+#include "arena/seen_memory.hpp"
+#include "catch.hpp"
+#include "comm/mixing_checks.hpp"
+#include "comm/nccl_stand_in.hpp"
+#include "comm/ranks.hpp"
+#include "comm/schedules.hpp"
+
+namespace dbench::comm::tests {
+namespace {
+
+using arena::EmulatedDevice;
+using Bits = std::vector<double>;  // of all ranks, one after another
+
+/// What a rank does with an exchange of n replicas, and what it comes to; a null queue: on the
+/// host.
+using Work = std::function<Bits(World&, const Placement&, arena::Queue*)>;
+
+Bits alone_on_host(int n, const Work& work) {
+    World solitary{alone()};
+    return work(solitary, {n, 1}, nullptr);
+}
+
+struct Played {
+    std::vector<Bits> ranks;
+    std::set<std::string> problems, reasons;
+};
+
+Played play_on_devices(int n, int ranks, uint64_t seed, const Work& work) {
+    Played played;
+    played.ranks.resize(static_cast<size_t>(ranks));
+    const arena::SeenMemory memory;
+    std::vector<std::unique_ptr<EmulatedDevice>> devices;
+    NcclStandIn nccl(ranks, seed);
+    for (int rank = 0; rank < ranks; ++rank) {
+        const auto pace = seed % 2 == 0 ? EmulatedDevice::Pace::late : EmulatedDevice::Pace::random;
+        devices.push_back(std::make_unique<EmulatedDevice>(
+            seed * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank), -1, pace));
+        devices.back()->see(memory);
+        nccl.give(rank, *devices.back());
+    }
+    const auto problems = play(
+        ranks,
+        [&](World& world) {
+            world.compute_on(world.queues());
+            world.carry_rows(join_nccl(world, nccl.parts(world.slot()), 0));
+            played.ranks[static_cast<size_t>(world.rank())] =
+                work(world, {n, ranks}, world.queues().compute);
+            return "";
+        },
+        [&](Membership& member) {
+            EmulatedDevice& device = *devices[static_cast<size_t>(member.rank)];
+            member.queues = {device.add_queue(), device.add_queue()};
+        });
+    for (const std::string& problem : problems) played.problems.insert(problem);
+    played.problems.insert(nccl.problem());
+    for (const auto& device : devices) {
+        device->finish();
+        played.problems.insert(device->conflicts().begin(), device->conflicts().end());
+        played.reasons.insert(device->reasons().begin(), device->reasons().end());
+    }
+    played.problems.erase("");
+    return played;
+}
+
+const std::set<std::string> kNone;
+
+}  // namespace
+
+TEST_CASE("moments of many blocks come one after another to the same memory, and nobody waits") {
+    arena::Layout layout;  // more segments than a block has
+    for (int k = 0; k < 1100; ++k) {
+        layout.add("t" + std::to_string(k), {1 + k % 3}, arena::TensorKind::bias);
+    }
+    layout.add("long", {9000}, arena::TensorKind::weight);
+    constexpr int kReplicas = 5;
+    const Work work = [&](World& world, const Placement& placement, arena::Queue* queue) {
+        Exchange exchange(world, placement, layout, nullptr, Reduction::reproducible);
+        const arena::Buffer x =
+            replicas(layout, arena::DType::float32, placement.begin(world.rank()),
+                     placement.count(world.rank()));
+        std::vector<LateSpread> spreads;
+        for (int t = 0; t < 3; ++t) {
+            spreads.push_back(exchange.late_moments(x.rows()));
+            arena::scale(x.rows(), layout.all(), -0.5, queue);
+        }
+        arena::finish(queue, "all of it");
+        Bits bits;
+        for (const LateSpread& each : spreads) {
+            bits.insert(bits.end(), each.m2->begin(), each.m2->end());
+        }
+        return bits;
+    };
+    const Bits host = alone_on_host(kReplicas, work);
+    for (const int ranks : {2, 3, 5}) {
+        for (uint64_t seed = 0; seed < 4; ++seed) {
+            INFO(ranks << " ranks, order " << seed);
+            const Played played = play_on_devices(kReplicas, ranks, seed, work);
+            CHECK(played.problems == kNone);
+            for (const Bits& bits : played.ranks) CHECK((bits == host));
+            CHECK(played.reasons.contains("moments that have come"));
+            CHECK(!played.reasons.contains("moments that are sent"));  // what the host waits for
+        }
+    }
+}
+
+TEST_CASE("rows that are mixed in tiles come beside what is computed before them") {
+    arena::Layout layout;  // of two tiles
+    layout.add("long", {(int64_t{1} << 20) + 5000}, arena::TensorKind::weight);
+    const DenseSchedule ring = circulant(3, {1, -1});
+    const Work work = [&](World& world, const Placement& placement, arena::Queue* queue) {
+        Exchange exchange(world, placement, layout, &ring, Reduction::reproducible);
+        const int64_t first = placement.begin(world.rank()), count = placement.count(world.rank());
+        const arena::Buffer x = replicas(layout, arena::DType::float32, first, count);
+        for (int t = 0; t < 2; ++t) {
+            arena::scale(x.rows(), layout.all(), -0.5, queue);
+            exchange.mix(ring.at(t), x.rows(), layout.all(), x.rows());
+        }
+        arena::finish(queue, "all of it");
+        Bits bits;  // of replica 0, or of the rank's first
+        for (int64_t c = 0; c < layout.columns(); ++c) bits.push_back(get(x.rows(), 0, c));
+        return bits;
+    };
+    const Bits host = alone_on_host(3, work);
+    for (uint64_t seed = 0; seed < 2; ++seed) {
+        const Played played = play_on_devices(3, 3, seed, work);
+        CHECK(played.problems == kNone);
+        CHECK((played.ranks[0] == host));
+        CHECK(!played.reasons.contains("what is sent"));
+    }
+}
+
+}  // namespace dbench::comm::tests

@@ -46,7 +46,7 @@ def test_every_kernel_is_compiled_without_contraction_and_spills():
                         (Path(__file__).resolve().parents[2] / source).read_text(), re.M)
     symbols = subprocess.run(["nm", "-C", "--defined-only", build / "libdbench_arena.a"],
                              check=True, capture_output=True, text=True).stdout
-    compiled = set(re.findall(r" W void dbench::arena::on_device<(.*?> ?)>\(", symbols))
+    compiled = set(re.findall(r" W void dbench::arena::on_device<(.*?)>\(", symbols))
     assert len(compiled) == len(wanted) > 30
     commands = json.loads((build / "compile_commands.json").read_text())
     flags = next(each["command"] for each in commands if each["file"].endswith(source))

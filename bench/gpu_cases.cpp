@@ -98,6 +98,35 @@ void shifted(Material& m, Queue* queue) {
                 queue);
 }
 
+/// Messages of all rows, and row i gets its own and the next one's.
+template <class Form>
+void sent_in(Material& m, Queue* queue, const char* name, Form form) {
+    if (!m.sums()) return;
+    MessageParts<Form>& parts = m.parts(name, form);
+    parts.encode(m.at(0), {1, 2, 0, 3, 0}, m.messages(), queue);
+    std::vector<std::vector<WeighedMessage>> heard;
+    for (int64_t i = 0; i < m.count(); ++i) {
+        heard.push_back(
+            {{m.messages().at(i, 0), 0.5}, {m.messages().at((i + 1) % m.count(), 0), 0.25}});
+    }
+    parts.add(m.at(2), heard, queue);
+}
+
+/// Row i goes towards the next one by residues of both.
+void by_residues(Material& m, Queue* queue) {
+    if (!m.sums()) return;
+    auto& parts = m.parts("residues", Residues{4, 0.7});
+    const Draws draws{.root = 1, .purpose = 2, .iteration = 3, .shared = true};
+    parts.encode(m.at(0), draws, m.messages(), queue);
+    std::vector<std::vector<WeighedMessage>> heard;
+    for (int64_t i = 0; i < m.count(); ++i) {
+        heard.push_back(
+            {{m.messages().at(i, 0), 0}, {m.messages().at((i + 1) % m.count(), 0), 0.25}});
+    }
+    const Rows far{m.mean(), DType::float64, Space::host, 0, m.count(), 1};
+    approach_residues(parts, m.layout(), m.at(0), heard, draws, 0.3, m.sums(), far, queue);
+}
+
 /// Values of bytes are the first elements of a set.
 template <Planes kPlanes>
 void gathered(Material& m, Queue* queue) {
@@ -241,6 +270,18 @@ const std::vector<Case>& cases() {
         {"float16, quantize", {1}, quantized<Codec::float16>},
         {"sums over float16", {1}, coded<Codec::float16>},
         {"approach to a mean, float16", {1}, shifted<Codec::float16>},
+        {"messages of bfloat16, by chance",
+         {},
+         [](Material& m, Queue* q) {
+             sent_in(m, q, "half", Halves{Codec::bfloat16, true});
+         }},
+        {"messages of signs", {}, [](Material& m, Queue* q) { sent_in(m, q, "sign", Signs{}); }},
+        {"messages of 4 bits and sign",
+         {},
+         [](Material& m, Queue* q) {
+             sent_in(m, q, "levels", Levels{4, false});
+         }},
+        {"approach by residues of 4 bits", {}, by_residues},
     };
     return all;
 }

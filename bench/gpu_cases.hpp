@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include "arena/codec.hpp"
 #include "arena/coded_sums.hpp"
 #include "arena/kernels.hpp"
+#include "arena/message_parts.hpp"
 #include "arena/qg_adam.hpp"
 #include "arena/row_factors.hpp"
 #include "arena/tree.hpp"
@@ -84,6 +86,18 @@ public:
         return m2_.as<double>() + half * static_cast<int64_t>(layout().segments().size());
     }
     uint16_t* words() { return words_.as<uint16_t>(); }
+    /// Rows that messages fit into whose elements have at most 16 bits each.
+    Rows messages() {
+        const int64_t stride = layout().columns() * 2 / size_of(type_);
+        return {words(), type_, Space::host, 0, count(), stride};
+    }
+    /// The same for each name; made at first.
+    template <class Form>
+    MessageParts<Form>& parts(const std::string& name, Form form) {
+        std::shared_ptr<void>& kept = kept_[name];
+        if (!kept) kept = std::make_shared<MessageParts<Form>>(form, layout(), type_);
+        return *static_cast<MessageParts<Form>*>(kept.get());
+    }
     /// Squares of three planes in the bytes of words, one for each row, as large as fit there.
     Pictures pictures() const {
         int64_t side = 1;
@@ -185,6 +199,7 @@ private:
         return terms;
     }
 
+    std::map<std::string, std::shared_ptr<void>> kept_;
     Shape shape_;
     DType type_;
     Place place_;

@@ -42,7 +42,7 @@ void copy_on_host(void* to, const void* from, int64_t bytes) {
 }
 
 std::shared_ptr<void> host_memory(int64_t bytes) {
-    const Buffer buffer(DType::float64, 0, 1, (bytes + 7) / 8);
+    const Buffer buffer(DType::float64, 0, 1, (bytes + 7) / 8, arena::host_memory());
     return {std::make_shared<Buffer>(buffer), buffer.rows().data};
 }
 
@@ -78,7 +78,9 @@ struct OnCard : Runner {
             throw NoCard(found == cudaSuccess ? "no device" : cudaGetErrorString(found));
         }
         device.emplace(0);
+        use_memory(device->memory(), device->pinned_memory());
     }
+    ~OnCard() override { use_memory(nullptr); }
     Queue* queue() override { return device->queues().compute; }
     void finish() override { arena::finish(queue(), "the benchmark's clock"); }
     Place place() override {

@@ -10,23 +10,8 @@ macro(dbench_find package debian)
     endif()
 endmacro()
 
-# A library that is nothing but headers.
-function(dbench_find_headers package header debian)
-    find_path(${package}_INCLUDE_DIR ${header})
-    mark_as_advanced(${package}_INCLUDE_DIR)
-    if(NOT ${package}_INCLUDE_DIR)
-        message(FATAL_ERROR "${package} was not found (no ${header}): scripts/setup installs it (Debian and "
-            "Ubuntu: apt-get install ${debian}); elsewhere set ${package}_INCLUDE_DIR or CMAKE_PREFIX_PATH.")
-    endif()
-    if(NOT TARGET ${package}::${package})
-        add_library(${package}::${package} INTERFACE IMPORTED)
-        target_include_directories(${package}::${package} INTERFACE "${${package}_INCLUDE_DIR}")
-    endif()
-endfunction()
-
 dbench_find(Threads libc6-dev)
 dbench_find(nlohmann_json nlohmann-json3-dev)
-dbench_find_headers(Random123 Random123/philox.h librandom123-dev)
 dbench_find(Eigen3 libeigen3-dev)
 dbench_find(MPI libopenmpi-dev COMPONENTS C)
 dbench_find(ZLIB zlib1g-dev)

@@ -33,7 +33,6 @@ find_missing() {
     want libjpeg-dev if has_header jpeglib.h
     want nlohmann-json3-dev if has_header nlohmann/json.hpp
     want libeigen3-dev if 'has_header eigen3/Eigen/Core || has_header Eigen/Core'
-    want librandom123-dev if has_header Random123/philox.h
     want libcli11-dev if has_header CLI/CLI.hpp
     want catch2 if 'has_header catch2/catch.hpp || has_header catch2/catch_test_macros.hpp'
     also ccache if 'has ccache'

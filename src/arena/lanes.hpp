@@ -1,5 +1,6 @@
 #pragma once
-// Sums of squares in float64 with a fixed order of additions, whatever the vector width.
+// Sums of squares, or of magnitudes, in float64 with a fixed order of additions, whatever the
+// vector width.
 
 #include <cstdint>
 
@@ -14,23 +15,25 @@ struct Lanes {
     double sum[kLanes] = {};
 };
 
-/// Adds value(c)^2 for c in [0, count).
-template <class Value>
-DBENCH_INLINE void add_squares(Lanes& lanes, int64_t count, const Value& value) {
+/// What is summed of an element.
+struct Square {
+    static DBENCH_INLINE double of(double x) { return x * x; }
+};
+struct Magnitude {
+    static DBENCH_INLINE double of(double x) { return x < 0 ? -x : x; }  // a NaN stays one
+};
+
+/// Adds Summand::of(value(c)) for c in [0, count).
+template <class Summand, class Value>
+DBENCH_INLINE void add_up(Lanes& lanes, int64_t count, const Value& value) {
     double sum[kLanes];
     for (int j = 0; j < kLanes; ++j) sum[j] = lanes.sum[j];
     int64_t c = 0;
     for (; c + kLanes <= count; c += kLanes) {
-        for (int j = 0; j < kLanes; ++j) {
-            const double x = value(c + j);
-            sum[j] += x * x;
-        }
+        for (int j = 0; j < kLanes; ++j) sum[j] += Summand::of(value(c + j));
     }
     for (int j = 0; j < kLanes; ++j) lanes.sum[j] = sum[j];
-    for (; c < count; ++c) {
-        const double x = value(c);
-        lanes.sum[c % kLanes] += x * x;
-    }
+    for (; c < count; ++c) lanes.sum[c % kLanes] += Summand::of(value(c));
 }
 
 DBENCH_INLINE double total(const Lanes& lanes) {

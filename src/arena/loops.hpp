@@ -8,21 +8,13 @@
 
 #include <cstdint>
 
+#include "base/inline.hpp"
+
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define DBENCH_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define DBENCH_CLONES
-#endif
-
-// What a kernel's body is made of: inlined into the loop that it is called from, on the host and,
-// where nvcc reads it, on a device.
-#if defined(__CUDACC__)
-#define DBENCH_INLINE __host__ __device__ __forceinline__
-#define DBENCH_INLINE_LAMBDA
-#else
-#define DBENCH_INLINE __attribute__((always_inline)) inline
-#define DBENCH_INLINE_LAMBDA __attribute__((always_inline))
 #endif
 
 // Promises that iterations of the next loop are independent: arrays may be the same, never shifted.

@@ -1,45 +1,26 @@
 #include "base/random.hpp"
 
-#include <Random123/philox.h>
-
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>
 #include <utility>
 
+#include "base/philox.hpp"
+
 namespace dbench::base {
-namespace {
-
-std::array<uint32_t, 4> philox(uint64_t key, std::array<uint32_t, 4> counter) {
-    const r123::Philox4x32::ctr_type c = {{counter[0], counter[1], counter[2], counter[3]}};
-    const r123::Philox4x32::key_type k = {
-        {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)}};
-    const auto out = r123::Philox4x32{}(c, k);
-    return {out[0], out[1], out[2], out[3]};
-}
-
-// The key of a child stream: one Philox block of the parent key, counted by the word.
-uint64_t child(uint64_t key, uint64_t word, uint32_t purpose, uint32_t position) {
-    const auto out = philox(
-        key, {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32), purpose, position});
-    return out[0] | (static_cast<uint64_t>(out[1]) << 32);
-}
-
-}  // namespace
-
 Random::Random(uint64_t seed, Purpose purpose, std::initializer_list<uint64_t> words) : key_(seed) {
     uint32_t position = 1;
-    key_ = child(key_, 0, static_cast<uint32_t>(purpose), 0);
+    key_ = child_key(key_, 0, static_cast<uint32_t>(purpose), 0);
     for (const uint64_t word : words) {
-        key_ = child(key_, word, static_cast<uint32_t>(purpose), position++);
+        key_ = child_key(key_, word, static_cast<uint32_t>(purpose), position++);
     }
 }
 
 uint32_t Random::bits() {
     if (left_ == 0) {
-        block_ = philox(
-            key_, {static_cast<uint32_t>(counter_), static_cast<uint32_t>(counter_ >> 32), 0, 0});
-        ++counter_;
+        const PhiloxBlock block = block_of(key_, counter_++);
+        std::copy_n(block.word, 4, block_.begin());
         left_ = 4;
     }
     return block_[4 - left_--];
@@ -50,7 +31,10 @@ uint64_t Random::bits64() {
     return low | (static_cast<uint64_t>(bits()) << 32);
 }
 
-double Random::uniform() { return static_cast<double>(bits64() >> 11) * 0x1p-53; }
+double Random::uniform() {
+    const uint32_t low = bits();
+    return uniform_of(low, bits());
+}
 
 uint64_t Random::below(uint64_t n) {
     // Rejection keeps it unbiased: draws below 2^64 mod n are thrown away.

@@ -1,5 +1,5 @@
 #pragma once
-// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC11; the Random123 library). A
+// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC11; philox.hpp). A
 // stream is named by a key, so that any rank draws the same numbers for the same purpose in any
 // order.
 
@@ -39,6 +39,9 @@ public:
     double uniform();            ///< uniform in [0, 1), 53 bits
     uint64_t below(uint64_t n);  ///< uniform in 0..n-1, unbiased; n >= 1
     double normal();             ///< standard normal (Box-Muller)
+
+    /// Of the stream: its numbers are those of block_of(key(), 0), (.., 1) and so on (philox.hpp).
+    uint64_t key() const { return key_; }
 
 private:
     std::array<uint32_t, 4> block_{};

@@ -5,12 +5,14 @@
 namespace dbench::comm {
 
 Delivery::Delivery(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
-                   std::shared_ptr<const DeliveryPlan> plan, arena::Rows messages, int64_t bytes)
+                   std::shared_ptr<const DeliveryPlan> plan, arena::Rows messages, int64_t bytes,
+                   arena::Queue* queue)
     : plane_(plane),
       pool_(std::move(pool)),
       plan_(std::move(plan)),
       messages_(messages),
-      bytes_(bytes) {}
+      bytes_(bytes),
+      queue_(queue) {}
 
 void Delivery::begin(int tag) {
     std::vector<Message> out, in;
@@ -22,7 +24,17 @@ void Delivery::begin(int tag) {
         in.push_back(
             {plan_->in[k], tag, received_.get() + static_cast<int64_t>(k) * bytes_, bytes_});
     }
-    if (!out.empty() || !in.empty()) transfer_ = plane_.start(out, in);
+    if (out.empty() && in.empty()) return;
+    if (ordered()) {
+        arena::order(queue_, plane_.queue(), "messages that are sent");
+    } else {
+        arena::finish(queue_, "messages that are sent");
+    }
+    transfer_ = plane_.start(out, in);
+}
+
+void Delivery::order_behind() const {
+    if (transfer_) arena::order(plane_.queue(), queue_, "messages that have come");
 }
 
 std::vector<std::vector<Heard>> Delivery::heard() const {

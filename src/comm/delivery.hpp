@@ -15,13 +15,19 @@ namespace dbench::comm {
 
 class Delivery : public Pending {
 public:
-    /// Row i begins with local replica i's messages, one after another, of `bytes` bytes each.
+    /// Row i begins with local replica i's messages, one after another, of `bytes` bytes each; they
+    /// are computed, and read, on `queue`: by the host where that is null.
     Delivery(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
-             std::shared_ptr<const DeliveryPlan> plan, arena::Rows messages, int64_t bytes);
+             std::shared_ptr<const DeliveryPlan> plan, arena::Rows messages, int64_t bytes,
+             arena::Queue* queue);
 
     void begin(int tag);
     bool moves() const { return transfer_ != nullptr; }
-    /// Per local replica, once it is done.
+    /// Whether queues order what moves: behind what is on `queue` by the beginning, and before what
+    /// is launched there after order_behind().
+    bool ordered() const { return queue_ && plane_.queue(); }
+    void order_behind() const;
+    /// Per local replica, once it is done, or ordered.
     std::vector<std::vector<Heard>> heard() const;
 
 protected:
@@ -36,6 +42,7 @@ private:
     std::shared_ptr<const DeliveryPlan> plan_;
     arena::Rows messages_;
     int64_t bytes_;
+    arena::Queue* queue_;
     std::shared_ptr<char> received_;  // one after another, in the plan's order
     std::unique_ptr<Transfer> transfer_;
 };

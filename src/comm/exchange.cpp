@@ -242,12 +242,13 @@ void Exchange::finish_all_reduce(const Token& token) {
 }
 
 Token Exchange::Impl::deliver(graphs::Round round, arena::Rows messages, int64_t bytes,
-                              Addressed addressed) {
+                              Addressed addressed, Made made) {
     auto& cache = addressed == Addressed::to_all ? to_all : to_each;
     const auto plan = cache.get(round.matrix, [&] {
         return make_delivery_plan(*schedule, round, placement, world.rank(), addressed);
     });
-    auto delivery = std::make_shared<Delivery>(world.rows(), pool, plan, messages, bytes);
+    arena::Queue* const queue = made == Made::on_queue ? queues().compute : nullptr;
+    auto delivery = std::make_shared<Delivery>(world.rows(), pool, plan, messages, bytes, queue);
     delivery->begin(world.next_exchange());
     if (delivery->moves()) {
         world.engine.start(delivery, true);
@@ -257,17 +258,24 @@ Token Exchange::Impl::deliver(graphs::Round round, arena::Rows messages, int64_t
     return delivery;
 }
 
-Token Exchange::start_messages(graphs::Round round, arena::Rows messages, int64_t bytes) {
-    return impl_->deliver(round, messages, bytes, Addressed::to_all);
+Token Exchange::start_messages(graphs::Round round, arena::Rows messages, int64_t bytes,
+                               Made made) {
+    return impl_->deliver(round, messages, bytes, Addressed::to_all, made);
 }
 
 Token Exchange::start_link_messages(graphs::Round round, arena::Rows messages, int64_t bytes) {
-    return impl_->deliver(round, messages, bytes, Addressed::to_each);
+    return impl_->deliver(round, messages, bytes, Addressed::to_each, Made::by_host);
 }
 
 std::vector<std::vector<Heard>> Exchange::finish_messages(const Token& token) {
-    impl_->world.wait("an exchange of messages", *token);
-    return static_cast<const Delivery&>(*token).heard();
+    const auto& delivery = static_cast<const Delivery&>(*token);
+    if (delivery.ordered()) {
+        delivery.order_behind();
+        impl_->world.engine.expect_well();
+    } else {
+        impl_->world.wait("an exchange of messages", *token);
+    }
+    return delivery.heard();
 }
 
 bool Exchange::poll(const Token& token) { return impl_->world.engine.test(*token); }

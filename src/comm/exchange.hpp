@@ -25,6 +25,10 @@ enum class Reduction : uint8_t { reproducible, library };  ///< fixed tree, or M
 /// Until when rows that are exchanged stay as they are.
 enum class Stay : uint8_t { until_finish, until_reclaimed };
 
+/// Who writes messages that are no rows, and reads what is heard: the host, or launches on the
+/// compute queue, behind which they leave.
+enum class Made : uint8_t { by_host, on_queue };
+
 /// What one mixing round sends if each rank held one replica (docs/numerics.md): out-degree rows
 /// per replica; a group of m counts 2 (m - 1) messages and 2 (m - 1) / m rows per member.
 struct RoundCost {
@@ -119,13 +123,15 @@ public:
     /// Messages that are no rows: the first `bytes` bytes of each local replica's go to all who use
     /// them in the round, and must stay as they are until the token goes. In the order of all other
     /// exchanges.
-    Token start_messages(graphs::Round round, arena::Rows messages, int64_t bytes);
+    Token start_messages(graphs::Round round, arena::Rows messages, int64_t bytes,
+                         Made made = Made::by_host);
     /// The same with a message for each link: a row begins with one for each who uses the replica,
     /// itself left out, in the order of Schedule::out, `bytes` bytes each.
     Token start_link_messages(graphs::Round round, arena::Rows messages, int64_t bytes);
     /// What each local replica has heard: by W's row, itself first where it has a weight (and not
     /// at all where links have messages), then by replica. What is pointed to stays until the token
-    /// goes.
+    /// goes; it is there, or will be for what is launched on the compute queue, by whom it was
+    /// made.
     std::vector<std::vector<Heard>> finish_messages(const Token& token);
 
     /// Every row of x becomes the mean over all n replicas' rows, for `columns`, in place; x must

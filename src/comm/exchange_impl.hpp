@@ -46,7 +46,8 @@ struct Exchange::Impl {
                 const Operation::Then& then = nullptr);
     bool finish(Operation& operation, const Exchange::UseTerms& use);
     void reclaim(Operation& operation);
-    Token deliver(graphs::Round round, arena::Rows messages, int64_t bytes, Addressed addressed);
+    Token deliver(graphs::Round round, arena::Rows messages, int64_t bytes, Addressed addressed,
+                  Made made);
     std::vector<std::shared_ptr<Pending>> in_flight();
 };
 

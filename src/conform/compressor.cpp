@@ -12,32 +12,42 @@ constexpr arena::DType kType = arena::DType::float64;
 }  // namespace
 
 Compressor::Compressor(const base::Json& message, int64_t parameters, uint64_t seed)
-    : codec_(algorithms::make_codec(message)), layout_(layout_of(parameters)), seed_(seed) {}
+    : layout_(layout_of(parameters)),
+      coder_(algorithms::make_codec(message)->coder(layout_, kType)),
+      seed_(seed) {}
 
 Matrix Compressor::compress(const Matrix& v, int64_t t, int part) const {
-    Matrix out = Matrix::Zero(v.rows(), v.cols());
-    for (Eigen::Index i = 0; i < v.rows(); ++i) {
-        const algorithms::MessageKey key{seed_, i, t, part};
-        Eigen::Index begin = 0;
-        for (size_t k = 0; k < layout_.tensors().size(); ++k) {
-            const arena::Tensor& tensor = layout_.tensors()[k];
-            const Eigen::VectorXd from = v.row(i).segment(begin, tensor.numel);
-            Eigen::VectorXd to = Eigen::VectorXd::Zero(tensor.numel);
-            std::vector<char> bytes(static_cast<size_t>(codec_->bytes(tensor, kType)));
-            const auto random = [&] { return key.random(static_cast<int>(k)); };
-            codec_->encode({tensor, random()}, kType, from.data(), bytes.data());
-            codec_->add({tensor, random()}, kType, bytes.data(), 1, to.data());
-            out.row(i).segment(begin, tensor.numel) = to;
-            begin += tensor.numel;
+    const arena::Buffer from(kType, 0, v.rows(), layout_.columns());
+    const arena::Buffer to(kType, 0, v.rows(), layout_.columns());
+    const arena::Buffer messages(kType, 0, v.rows(), coder_->bytes() / arena::size_of(kType) + 1);
+    /// Calls work(column of a matrix, element of a row) for every parameter.
+    const auto for_all = [&](const auto& work) {
+        Eigen::Index column = 0;
+        for (const arena::Tensor& tensor : layout_.tensors()) {
+            for (int64_t c = 0; c < tensor.numel; ++c) work(column++, tensor.offset + c);
         }
+    };
+    for (Eigen::Index i = 0; i < v.rows(); ++i) {
+        for_all(
+            [&](Eigen::Index column, int64_t c) { from.rows().row<double>(i)[c] = v(i, column); });
+    }
+    const algorithms::MessageSet set{seed_, t, part};
+    coder_->encode(from.rows(), set, messages.rows(), nullptr);
+    std::vector<std::vector<algorithms::Incoming>> own;
+    for (Eigen::Index i = 0; i < v.rows(); ++i) {
+        own.push_back({{i, 1, messages.rows().at(i, 0)}});
+    }
+    coder_->add(to.rows(), own, set, nullptr);
+    Matrix out(v.rows(), v.cols());
+    for (Eigen::Index i = 0; i < v.rows(); ++i) {
+        for_all(
+            [&](Eigen::Index column, int64_t c) { out(i, column) = to.rows().row<double>(i)[c]; });
     }
     return out;
 }
 
 double Compressor::share() const {
-    int64_t bytes = 0;
-    for (const arena::Tensor& tensor : layout_.tensors()) bytes += codec_->bytes(tensor, kType);
-    return static_cast<double>(bytes) /
+    return static_cast<double>(coder_->bytes()) /
            static_cast<double>(layout_.numel() * arena::size_of(kType));
 }
 

@@ -20,8 +20,8 @@ public:
     static bool keyed(const base::Json& message);
 
 private:
-    std::unique_ptr<algorithms::Codec> codec_;
     arena::Layout layout_;
+    std::unique_ptr<algorithms::Coder> coder_;
     uint64_t seed_;
 };
 

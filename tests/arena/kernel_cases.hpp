@@ -10,6 +10,7 @@
 #include "arena/coded_sums.hpp"
 #include "arena/kernels.hpp"
 #include "arena/memory.hpp"
+#include "arena/message_parts.hpp"
 #include "arena/qg_adam.hpp"
 #include "arena/random_rows.hpp"
 #include "arena/row_factors.hpp"
@@ -116,6 +117,57 @@ void coded(Material& m, Queue* queue) {
     coded_mean(kCodec, type, m.at(1).data, terms, false, m.at(1).data, count, queue);
     coded_shift(kCodec, type, m.at(1).data, m.at(0).data, true, m.at(3).data, count, queue);
     coded_shift(kCodec, type, m.at(1).data, m.at(0).data, false, m.at(1).data, count, queue);
+}
+
+/// Messages of rows 0, into rows 1 and 2, each from three, of which one has a long way to the end
+/// of its memory and one has not.
+template <class Form>
+void parts(Material& m, Queue* queue, Form form) {
+    if (!m.sums()) return;
+    const DType type = m.at(0).type;
+    const auto coder = std::make_shared<MessageParts<Form>>(form, m.layout, type);
+    const int64_t stride = (coder->bytes() + size_of(type) - 1) / size_of(type);
+    const auto messages = std::make_shared<Buffer>(type, 2, kRows, stride);
+    coder->encode(m.at(0), {0x0123456789abcdef, 11, 2, 3, 1}, messages->rows(), queue);
+    for (const size_t out : {1, 2}) {
+        std::vector<std::vector<WeighedMessage>> heard(kRows);
+        for (int64_t i = 0; i < kRows; ++i) {
+            for (const int64_t k : {i, kRows - 1, (i + 2) % kRows}) {
+                heard[static_cast<size_t>(i)].push_back(
+                    {messages->rows().at(k, 0), k == i ? 0.5 : -0.3});
+            }
+        }
+        heard[1].clear();
+        coder->add(m.at(out), heard, queue);
+    }
+    keep(queue, coder);
+    keep(queue, messages);
+}
+
+/// Rows 0 go towards those of the next two, by residues of each.
+template <int kBits>
+void residues(Material& m, Queue* queue) {
+    if (!m.sums()) return;
+    const DType type = m.at(0).type;
+    const auto coder =
+        std::make_shared<MessageParts<Residues>>(Residues{kBits, 0.7}, m.layout, type);
+    const int64_t stride = (coder->bytes() + size_of(type) - 1) / size_of(type);
+    const auto messages = std::make_shared<Buffer>(type, 2, kRows, stride);
+    const auto far = std::make_shared<Buffer>(DType::float64, 2, kRows, 1);
+    const Draws draws{0x0123456789abcdef, 11, 0, 3, 0, true};
+    coder->encode(m.at(0), draws, messages->rows(), queue);
+    std::vector<std::vector<WeighedMessage>> heard(kRows);
+    for (int64_t i = 0; i < kRows; ++i) {
+        heard[static_cast<size_t>(i)] = {{messages->rows().at(i, 0), 0},
+                                         {messages->rows().at((i + 1) % kRows, 0), 0.3},
+                                         {messages->rows().at((i + 2) % kRows, 0), 0.2}};
+    }
+    approach_residues(*coder, m.layout, m.at(0), heard, draws, 0.4, m.sums(), far->rows(), queue);
+    for (const std::shared_ptr<void>& kept :
+         {std::shared_ptr<void>(coder), std::shared_ptr<void>(messages),
+          std::shared_ptr<void>(far)}) {
+        keep(queue, kept);
+    }
 }
 
 /// Pictures of any bytes, larger than a block, and values of any.
@@ -230,6 +282,34 @@ inline const Case kKernels[] = {
     {"float16", convert<Codec::float16>},
     {"sums over bfloat16", coded<Codec::bfloat16>},
     {"sums over float16", coded<Codec::float16>},
+    {"whole parts", [](Material& m, Queue* queue) { parts(m, queue, Whole{}); }},
+    {"bfloat16 parts",
+     [](Material& m, Queue* queue) {
+         parts(m, queue, Halves{Codec::bfloat16, false});
+     }},
+    {"float16 parts, by chance",
+     [](Material& m, Queue* queue) {
+         parts(m, queue, Halves{Codec::float16, true});
+     }},
+    {"bfloat16 parts, by chance",
+     [](Material& m, Queue* queue) {
+         parts(m, queue, Halves{Codec::bfloat16, true});
+     }},
+    {"parts of signs", [](Material& m, Queue* queue) { parts(m, queue, Signs{}); }},
+    {"parts of 1 bit and sign",
+     [](Material& m, Queue* queue) {
+         parts(m, queue, Levels{1, true});
+     }},
+    {"parts of 7 bits and sign",
+     [](Material& m, Queue* queue) {
+         parts(m, queue, Levels{7, false});
+     }},
+    {"parts of 16 bits and sign",
+     [](Material& m, Queue* queue) {
+         parts(m, queue, Levels{16, false});
+     }},
+    {"residues in 4 bits", residues<4>},
+    {"residues in 11 bits", residues<11>},
     {"gather_windows", gather<Planes::first>},
     {"gather_windows, planes last", gather<Planes::last>},
     {"fill_zero", [](Material& m, Queue* queue) { fill_zero(m.at(0), m.columns, queue); }},

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SPACK = {"Threads": None, "nlohmann_json": "nlohmann-json", "Random123": "random123",
+SPACK = {"Threads": None, "nlohmann_json": "nlohmann-json",
          "Eigen3": "eigen", "MPI": "openmpi",
          "ZLIB": "zlib-api", "JPEG": "libjpeg-turbo",
          "HDF5": "hdf5", "CLI11": "cli11"}  # by CMake's names

@@ -19,7 +19,6 @@ OWNERS = {  # headers and the only rooms that may include them
     r"cuda\w*\.h|cuda/": {"arena", "comm", "train"},
     r"hdf5\w*\.h|H5\w+\.h": {"profile"},
     r"Eigen/": {"graphs", "conform"},
-    r"Random123/": {"base"},
     r"CLI/": {"bench"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

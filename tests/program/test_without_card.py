@@ -53,6 +53,9 @@ WAYS = {
     "not captured": {"capture": "off"},
     "bfloat16": {"compute": "bfloat16"},
     "16-bit messages": {"message": "bfloat16"},
+    "few bits": {"algorithm": "choco", "message": {"type": "qsgd", "bits": 4}},
+    "moniqua": {"algorithm": "moniqua"},
+    "signs": {"algorithm": {"type": "choco", "order": "parallel"}, "message": "sign"},
     "parts": {"data": {**RUN["data"], "accumulate": 2}},
     "nothing recorded": {"profile": {"norms": False, "variance": {"kind": "off"}}},
     "exact variance": {"profile": {"variance": {"kind": "exact"}}},
@@ -137,8 +140,8 @@ def waits(card, way, iterations, **options):
     return card.count("the host waits")
 
 
-@pytest.mark.parametrize("way", ["momentum", "clipped", "qg_adam", "exact variance", "a text",
-                                 "pairs of sentences", "streams", "not captured"])
+@pytest.mark.parametrize("way", ["momentum", "clipped", "qg_adam", "few bits", "exact variance",
+                                 "a text", "pairs of sentences", "streams", "not captured"])
 def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
     """It looks at events; a call that waits for the card, and managed memory, are for the start."""
     few = waits(card, way, 8)
@@ -147,7 +150,8 @@ def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
     assert card.count("cudaMallocManaged") <= memory + 6
 
 
-@pytest.mark.parametrize("way", ["momentum", "awc", "cta", "exact variance"])
+@pytest.mark.parametrize("way", ["momentum", "awc", "cta", "few bits", "signs", "moniqua",
+                                 "exact variance"])
 def test_no_iteration_makes_a_host_of_two_cards_wait(card, way):
     """Rows between cards, and what is recorded of all, are ordered by events."""
     two = {"ranks": 2, "DBENCH_STAND_IN_CARDS": "2"}

@@ -5,10 +5,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "arena/layout.hpp"
+#include "arena/queue.hpp"
 #include "arena/rows.hpp"
 #include "base/family.hpp"
 #include "base/random.hpp"
@@ -30,55 +31,44 @@ struct MessageKey {
     }
 };
 
-/// A tensor of a message: its shape, and the stream for it.
-struct Coding {
-    const arena::Tensor& tensor;
-    base::Random random;
-    int64_t numel() const { return tensor.numel; }
+/// Messages of one time, of any replica.
+struct MessageSet {
+    uint64_t seed;
+    int64_t iteration;
+    int part = 0;
+    MessageKey of(int64_t replica) const { return {seed, replica, iteration, part}; }
+};
+
+/// A replica's message, and what Q(v) counts for.
+struct Incoming {
+    int64_t replica;
+    double factor;
+    const char* message;
+};
+
+/// A codec for the rows of one layout.
+class Coder {
+public:
+    virtual ~Coder() = default;
+    /// Of a message, whatever its values.
+    virtual int64_t bytes() const = 0;
+    /// Whether it computes on a queue; else the host does, and its rows have to be there.
+    virtual bool on_queue() const = 0;
+    /// Row i's message to the beginning of row i of `messages`; a tensor of zeros becomes one of
+    /// zeros.
+    virtual void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
+                        arena::Queue* queue) = 0;
+    /// out_i += sum of factor Q(v), in the order of row i's messages; factors are not 0.
+    virtual void add(arena::Rows out, std::span<const std::vector<Incoming>> messages,
+                     const MessageSet& set, arena::Queue* queue) = 0;
 };
 
 class Codec {
 public:
     virtual ~Codec() = default;
-    /// Bytes of a tensor's message, whatever its values.
-    virtual int64_t bytes(const arena::Tensor& tensor, arena::DType type) const = 0;
-    /// The message of `from` [numel]; a tensor of zeros becomes one of zeros.
-    virtual void encode(Coding coding, arena::DType type, const void* from, char* to) const = 0;
-    /// out += factor Q(v), from its message.
-    virtual void add(Coding coding, arena::DType type, const char* message, double factor,
-                     void* out) const = 0;
+    /// For rows of `layout`, which has to outlive it.
+    virtual std::unique_ptr<Coder> coder(const arena::Layout& layout, arena::DType type) const = 0;
 };
-
-/// A codec from a form that has `bytes<T>(tensor)`, `encode<T>(coding, from, to)` and
-/// `add<T>(coding, message, factor, out)`.
-template <class Form>
-class CodecOf final : public Codec {
-public:
-    explicit CodecOf(Form form) : form_(std::move(form)) {}
-    int64_t bytes(const arena::Tensor& tensor, arena::DType type) const override {
-        return arena::with_type(
-            type, [&]<class T>() -> int64_t { return form_.template bytes<T>(tensor); });
-    }
-    void encode(Coding coding, arena::DType type, const void* from, char* to) const override {
-        arena::with_type(type, [&]<class T>() {
-            form_.template encode<T>(coding, static_cast<const T*>(from), to);
-        });
-    }
-    void add(Coding coding, arena::DType type, const char* message, double factor,
-             void* out) const override {
-        arena::with_type(type, [&]<class T>() {
-            form_.template add<T>(coding, message, static_cast<T>(factor), static_cast<T*>(out));
-        });
-    }
-
-private:
-    Form form_;
-};
-
-template <class Form>
-std::unique_ptr<Codec> codec_of(Form form) {
-    return std::make_unique<CodecOf<Form>>(std::move(form));
-}
 
 struct CodecEntry : base::Entry {
     std::unique_ptr<Codec> (*make)(const base::Json& spec);

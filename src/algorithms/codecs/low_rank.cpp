@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "algorithms/codecs/codec.hpp"
+#include "algorithms/codecs/on_host.hpp"
 #include "algorithms/codecs/wire.hpp"
 
 namespace dbench::algorithms {
@@ -101,7 +101,7 @@ CodecEntry low_rank_codec() {
     return {{"low_rank",
              "a matrix of low rank near each tensor",
              {base::Parameter::integer("rank", "1", "rank of the matrix").at_least(1)}},
-            [](const base::Json& spec) { return codec_of(LowRank{spec.at("rank")}); },
+            [](const base::Json& spec) { return codec_on_host(LowRank{spec.at("rank")}); },
             true};
 }
 

@@ -23,7 +23,7 @@ public:
 
     void declare(arena::StateTable& state) { messages_ = state.scratch(stride_); }
     /// Bytes of one replica's message.
-    int64_t bytes() const { return bytes_; }
+    int64_t bytes() const { return coder_->bytes(); }
 
     /// Q(v) goes to all who use it by the round's matrix; v may be written at once.
     void send(Step& step, arena::Rows v);
@@ -31,15 +31,12 @@ public:
     void hear(Step& step, std::initializer_list<Heeding> into);
 
 private:
-    MessageKey key(const Step& step, int64_t replica) const {
-        return {compression_.seed, replica, step.t, part_};
-    }
+    MessageSet set(const Step& step) const { return {seed_, step.t, part_}; }
 
-    Compression compression_;
-    const arena::Layout& layout_;
+    std::unique_ptr<Coder> coder_;
+    uint64_t seed_;
     int part_;
-    std::vector<int64_t> offsets_;  // per tensor, in a message
-    int64_t bytes_ = 0, stride_ = 0;
+    int64_t stride_;
     arena::Buffer messages_;
     comm::Token token_;
 };

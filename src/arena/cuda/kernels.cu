@@ -6,6 +6,7 @@
 #include "arena/kernels/adaptive.hpp"
 #include "arena/kernels/coded_sums.hpp"
 #include "arena/kernels/convert.hpp"
+#include "arena/kernels/message_parts.hpp"
 #include "arena/kernels/plain.hpp"
 #include "arena/kernels/qg_adam.hpp"
 #include "arena/kernels/row_factors.hpp"
@@ -59,6 +60,30 @@ template void on_device(const CodedMean<float>&, cudaStream_t);
 template void on_device(const CodedMean<double>&, cudaStream_t);
 template void on_device(const CodedShift<float>&, cudaStream_t);
 template void on_device(const CodedShift<double>&, cudaStream_t);
+template void on_device(const Magnitudes<float>&, cudaStream_t);
+template void on_device(const Magnitudes<double>&, cudaStream_t);
+template void on_device(const PartNumbers&, cudaStream_t);
+template void on_device(const EncodeParts<Whole, float>&, cudaStream_t);
+template void on_device(const EncodeParts<Whole, double>&, cudaStream_t);
+template void on_device(const EncodeParts<Halves, float>&, cudaStream_t);
+template void on_device(const EncodeParts<Halves, double>&, cudaStream_t);
+template void on_device(const EncodeParts<Signs, float>&, cudaStream_t);
+template void on_device(const EncodeParts<Signs, double>&, cudaStream_t);
+template void on_device(const EncodeParts<Levels, float>&, cudaStream_t);
+template void on_device(const EncodeParts<Levels, double>&, cudaStream_t);
+template void on_device(const EncodeParts<Residues, float>&, cudaStream_t);
+template void on_device(const EncodeParts<Residues, double>&, cudaStream_t);
+template void on_device(const ApproachResidues<float>&, cudaStream_t);
+template void on_device(const ApproachResidues<double>&, cudaStream_t);
+template void on_device(const AddCounts&, cudaStream_t);
+template void on_device(const AddParts<Whole, float>&, cudaStream_t);
+template void on_device(const AddParts<Whole, double>&, cudaStream_t);
+template void on_device(const AddParts<Halves, float>&, cudaStream_t);
+template void on_device(const AddParts<Halves, double>&, cudaStream_t);
+template void on_device(const AddParts<Signs, float>&, cudaStream_t);
+template void on_device(const AddParts<Signs, double>&, cudaStream_t);
+template void on_device(const AddParts<Levels, float>&, cudaStream_t);
+template void on_device(const AddParts<Levels, double>&, cudaStream_t);
 template void on_device(const GatherWindows<float>&, cudaStream_t);
 template void on_device(const GatherWindows<double>&, cudaStream_t);
 template void on_device(const Zero<float>&, cudaStream_t);

@@ -11,10 +11,11 @@
 // and a block, of whichever kind, has
 //
 //     for_each(count, work)             work(c) for c in [0, count), in any order
+//     for_groups<k>(groups, work)       work(g, j) for g in [0, groups), j in [0, k), too
 //     for_rows(rows, count, work)       work(i)(c) for i in [0, rows), too
 //     for_rows(rows, count, read, work) work(i)(c, read(i)(c)); some reads are ahead of the work
 //     add_squares(lanes, count, value)  value(c)^2 into its lane (lanes.hpp), each value taken once
-//     add_squares_of(lanes, count, x)   the same of an array
+//     add_up_of<Summand>(lanes, count, x)   Summand::of of an array's elements into theirs
 //     scratch<V>(count)                 uninitialised memory of this block, 64-byte aligned
 //     prefetch(data, count)             data that the next block will read
 //     copy_past_caches(count, from, to)
@@ -62,28 +63,19 @@ public:
         return taken;
     }
 
-    /// Threads compute the values, and a thread for each lane adds them in their order.
+    template <int kGroup, class Work>
+    DBENCH_INLINE void for_groups(int64_t groups, const Work& work) {
+        derived().for_each(groups * kGroup,
+                           [&](int64_t c) { work(c / kGroup, static_cast<int>(c % kGroup)); });
+    }
+
     template <class Value>
     DBENCH_INLINE void add_squares(Lanes& lanes, int64_t count, const Value& value) {
-        using V = decltype(value(int64_t{}));
-        static_assert(sizeof(V) <= sizeof(double));
-        V* const stage = static_cast<V*>(stage_);
-        for (int64_t begin = 0; begin < count; begin += kStage) {
-            const int64_t left = count - begin, here = left < kStage ? left : kStage;
-            derived().for_each(here, [&](int64_t c) { stage[c] = value(begin + c); });
-            derived().for_each(kLanes, [&](int64_t lane) {
-                double sum = lanes.sum[lane];
-                for (int64_t c = lane; c < here; c += kLanes) {
-                    const double x = stage[c];
-                    sum += x * x;
-                }
-                lanes.sum[lane] = sum;
-            });
-        }
+        add_up<Square>(lanes, count, value);
     }
-    template <class T>
-    DBENCH_INLINE void add_squares_of(Lanes& lanes, int64_t count, const T* values) {
-        add_squares(lanes, count, [=](int64_t c) { return values[c]; });
+    template <class Summand, class T>
+    DBENCH_INLINE void add_up_of(Lanes& lanes, int64_t count, const T* values) {
+        add_up<Summand>(lanes, count, [=](int64_t c) { return values[c]; });
     }
 
     template <class T>
@@ -95,6 +87,23 @@ public:
 
 private:
     DBENCH_INLINE Derived& derived() { return static_cast<Derived&>(*this); }
+
+    /// Threads compute the values, and a thread for each lane adds them in their order.
+    template <class Summand, class Value>
+    DBENCH_INLINE void add_up(Lanes& lanes, int64_t count, const Value& value) {
+        using V = decltype(value(int64_t{}));
+        static_assert(sizeof(V) <= sizeof(double));
+        V* const stage = static_cast<V*>(stage_);
+        for (int64_t begin = 0; begin < count; begin += kStage) {
+            const int64_t left = count - begin, here = left < kStage ? left : kStage;
+            derived().for_each(here, [&](int64_t c) { stage[c] = value(begin + c); });
+            derived().for_each(kLanes, [&](int64_t lane) {
+                double sum = lanes.sum[lane];
+                for (int64_t c = lane; c < here; c += kLanes) sum += Summand::of(stage[c]);
+                lanes.sum[lane] = sum;
+            });
+        }
+    }
 
     char* scratch_;
     void* stage_;

@@ -23,6 +23,14 @@ public:
         DBENCH_INDEPENDENT
         for (int64_t c = 0; c < count; ++c) work(c);
     }
+    template <int kGroup, class Work>
+    DBENCH_INLINE void for_groups(int64_t groups, const Work& work) const {
+        DBENCH_INDEPENDENT
+        for (int64_t g = 0; g < groups; ++g) {
+            DBENCH_UNROLL
+            for (int j = 0; j < kGroup; ++j) work(g, j);
+        }
+    }
     template <class Work>
     DBENCH_INLINE void for_rows(int64_t rows, int64_t count, const Work& work) const {
         for (int64_t i = 0; i < rows; ++i) for_each(count, work(i));
@@ -44,12 +52,12 @@ public:
             const int64_t here = std::min(kTile, count - begin);
             DBENCH_INDEPENDENT
             for (int64_t c = 0; c < here; ++c) values[c] = value(begin + c);
-            add_squares_of(lanes, here, values);
+            add_up_of<Square>(lanes, here, values);
         }
     }
-    template <class T>
-    DBENCH_INLINE void add_squares_of(Lanes& lanes, int64_t count, const T* values) const {
-        arena::add_squares(lanes, count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+    template <class Summand, class T>
+    DBENCH_INLINE void add_up_of(Lanes& lanes, int64_t count, const T* values) const {
+        arena::add_up<Summand>(lanes, count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
             return static_cast<double>(values[c]);
         });
     }

@@ -1,12 +1,12 @@
 #pragma once
-// Sums of squares of every segment of every row.
+// Sums over the elements of every segment of every row: of squares, or of magnitudes.
 
 #include "arena/kernels/segment_grid.hpp"
 
 namespace dbench::arena {
 
-template <class T>
-struct Squares {
+template <class T, class Summand>
+struct SegmentSums {
     SegmentGrid grid;
     Rows rows;
 
@@ -17,9 +17,14 @@ struct Squares {
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const Piece p = grid.piece(index);
         Lanes* const lanes = SegmentGrid::lanes(block);
-        block.add_squares_of(*lanes, p.count, rows.row<const T>(p.row) + p.begin);
+        block.template add_up_of<Summand>(*lanes, p.count, rows.row<const T>(p.row) + p.begin);
         grid.store(block, p.row, p.segment, lanes);
     }
 };
+
+template <class T>
+using Squares = SegmentSums<T, Square>;
+template <class T>
+using Magnitudes = SegmentSums<T, Magnitude>;
 
 }  // namespace dbench::arena

@@ -1,0 +1,59 @@
+#pragma once
+// Codecs whose elements have codes of fixed width: kernels compute them, on a queue where there is
+// one (arena/message_parts.hpp).
+
+#include <memory>
+#include <vector>
+
+#include "algorithms/codecs/codec.hpp"
+#include "arena/message_parts.hpp"
+
+namespace dbench::algorithms {
+
+template <class Form>
+class PartsCoder final : public Coder {
+public:
+    PartsCoder(Form form, const arena::Layout& layout, arena::DType type)
+        : parts_(form, layout, type) {}
+    int64_t bytes() const override { return parts_.bytes(); }
+    bool on_queue() const override { return true; }
+    void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
+                arena::Queue* queue) override {
+        constexpr auto kPurpose = base::Purpose::message;
+        const arena::Draws draws{base::Random(set.seed, kPurpose).key(),
+                                 static_cast<uint32_t>(kPurpose), v.first, set.iteration, set.part};
+        parts_.encode(v, draws, messages, queue);
+    }
+    void add(arena::Rows out, std::span<const std::vector<Incoming>> messages, const MessageSet&,
+             arena::Queue* queue) override {
+        std::vector<std::vector<arena::WeighedMessage>> weighed(messages.size());
+        for (size_t i = 0; i < messages.size(); ++i) {
+            for (const Incoming& one : messages[i]) {
+                weighed[i].push_back({one.message, one.factor});
+            }
+        }
+        parts_.add(out, weighed, queue);
+    }
+
+private:
+    arena::MessageParts<Form> parts_;
+};
+
+template <class Form>
+class PartsCodec final : public Codec {
+public:
+    explicit PartsCodec(Form form) : form_(form) {}
+    std::unique_ptr<Coder> coder(const arena::Layout& layout, arena::DType type) const override {
+        return std::make_unique<PartsCoder<Form>>(form_, layout, type);
+    }
+
+private:
+    Form form_;
+};
+
+template <class Form>
+std::unique_ptr<Codec> codec_in_parts(Form form) {
+    return std::make_unique<PartsCodec<Form>>(form);
+}
+
+}  // namespace dbench::algorithms

@@ -1,0 +1,512 @@
+#pragma once
+// Messages of few bits an element (message_parts.hpp of this room): a block for each segment of
+// each row.
+
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "arena/half_forms.hpp"
+#include "arena/kernels/segment_grid.hpp"
+#include "arena/message_parts.hpp"
+#include "base/philox.hpp"
+
+namespace dbench::arena {
+
+// Parts begin anywhere: numbers in them are not aligned.
+
+template <class T>
+DBENCH_INLINE T load(const char* from) {
+    T value;
+    std::memcpy(&value, from, sizeof(T));
+    return value;
+}
+template <class T>
+DBENCH_INLINE void store(char* to, T value) {
+    std::memcpy(to, &value, sizeof(T));
+}
+
+/// Each tensor's number from the sums over its segments, also to where its part begins.
+struct PartNumbers {
+    PartNumber number;
+    DType type;  // of those in messages
+    const MessagePart* parts;
+    int64_t tensors, segments, rows;
+    const double* sums;  // [rows, segments]
+    double* out;         // [rows, tensors]
+    char* messages;
+    int64_t stride;  // bytes
+
+    constexpr int64_t blocks() const { return rows * tensors; }
+    constexpr int64_t scratch_bytes() const { return 0; }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const PartNumbers s = *this;
+        block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {
+            const int64_t row = index / s.tensors;
+            const MessagePart& part = s.parts[index % s.tensors];
+            const double* const from = s.sums + row * s.segments + part.segment;
+            double sum = 0;
+            for (int64_t k = 0; k < part.segments; ++k) sum += from[k];
+            const double value = s.number == PartNumber::norm
+                                     ? std::sqrt(sum)
+                                     : sum / static_cast<double>(part.numel);
+            s.out[index] = value;
+            char* const to = s.messages + row * s.stride + part.at;
+            if (s.type == DType::float32) {
+                store(to, static_cast<float>(value));
+            } else {
+                store(to, value);
+            }
+        });
+    }
+};
+
+// How forms code an element. Words(): a code is a whole word of memory. Else codes have bits(), and
+// value() gets them, and the step, which is a factor times what the part begins with.
+
+template <class T>
+struct WholeCodes {
+    using Word = T;
+    static constexpr bool kDraws = false;
+    DBENCH_INLINE T code(T x, double) const { return x; }
+    DBENCH_INLINE T value(T word, T factor) const { return factor * word; }
+};
+
+template <class Form, class T, bool kStochastic>
+struct HalfCodes {
+    using Word = uint16_t;
+    static constexpr bool kDraws = kStochastic;
+
+    DBENCH_INLINE uint16_t code(T v, double u) const {
+        const uint16_t nearest = Form::encode(static_cast<float>(v));
+        if constexpr (!kStochastic) return nearest;
+        // The nearest word, or the one on the other side of v. Where v is that word, or one of all
+        // these is not finite, the share is 0 or none.
+        const double x = static_cast<double>(v), q = Form::decode(nearest);
+        const uint32_t smallest = x < 0 ? 0x8001 : 0x0001;
+        const uint32_t away = (nearest & 0x7fff) == 0 ? smallest : nearest + 1u;
+        const uint32_t other = (std::abs(q) > std::abs(x) ? nearest - 1u : away) & 0xffff;
+        const double step = static_cast<double>(Form::decode(static_cast<uint16_t>(other))) - q;
+        return static_cast<uint16_t>(u < (x - q) / step ? other : nearest);
+    }
+    DBENCH_INLINE T value(uint16_t word, T factor) const {
+        return factor * static_cast<T>(Form::decode(word));
+    }
+};
+
+template <class T>
+struct SignCodes {
+    using Word = void;
+    using Load = uint8_t;  // what holds a code, wherever in a byte it begins
+    static constexpr bool kDraws = false;
+    static constexpr int bits() { return 1; }
+    DBENCH_INLINE uint32_t code(T x, double) const { return x < 0 ? 1 : 0; }
+    DBENCH_INLINE T value(uint32_t code, T step) const { return code ? -step : step; }
+};
+
+template <class T>
+struct LevelCodes {
+    using Word = void;
+    using Load = uint32_t;
+    static constexpr bool kDraws = true;
+
+    int magnitude;  // bits of it
+    double scale;   // levels over the norm
+
+    DBENCH_INLINE int bits() const { return magnitude + 1; }
+    DBENCH_INLINE uint32_t code(T x, double u) const {
+        const double most = static_cast<double>((int32_t{1} << magnitude) - 1);
+        const double level = std::abs(static_cast<double>(x)) * scale + u;
+        const double some = level > 0 ? level : 0;  // 0 for a NaN, too
+        const auto xi = static_cast<int32_t>(some < most ? some : most);
+        return static_cast<uint32_t>(xi) | (x < 0 ? 1u << magnitude : 0u);
+    }
+    DBENCH_INLINE T value(uint32_t code, T step) const {
+        const uint32_t sign = 1u << magnitude;
+        const T size = step * static_cast<T>(static_cast<int32_t>(code & (sign - 1)));
+        return code & sign ? -size : size;
+    }
+};
+
+/// The next whole number below, without a branch or a conversion; of more than 2^51 some number.
+DBENCH_INLINE double whole_below(double z) {
+    constexpr double kWhole = 6755399441055744.0;  // 1.5 2^52: what is added to it becomes whole
+    const double near = (z + kWhole) - kWhole;
+    return near > z ? near - 1 : near;
+}
+
+/// In units of B.
+template <class T>
+struct ResidueCodes {
+    using Word = void;
+    using Load = uint32_t;
+    static constexpr bool kDraws = true;
+
+    int width;
+    double modulus;
+
+    DBENCH_INLINE int bits() const { return width; }
+    DBENCH_INLINE double levels() const { return static_cast<double>((int32_t{1} << width) - 1); }
+    DBENCH_INLINE double delta() const { return 1 / levels(); }
+    /// y mod 1 in [-1/2, 1/2).
+    static DBENCH_INLINE double wrapped(double y) { return y - whole_below(y + 0.5); }
+    DBENCH_INLINE uint32_t code(T x, double u) const {
+        const double most = levels();
+        const double level = (wrapped(static_cast<double>(x) / modulus) + 0.5) * most + u;
+        const double some = level > 0 ? level : 0;  // 0 for a NaN, too
+        return static_cast<uint32_t>(static_cast<int32_t>(some < most ? some : most));
+    }
+    DBENCH_INLINE double value(uint32_t code) const {
+        return static_cast<double>(static_cast<int32_t>(code)) * delta() - 0.5;
+    }
+    /// Whether what is at a level that lies `ahead` is more than theta away for sure.
+    DBENCH_INLINE bool too_far(double ahead, double u) const {
+        const double least = ahead - u * delta(), beyond = least - whole_below(least);
+        return (beyond >= 0.5 - delta()) & (beyond <= 0.5);
+    }
+};
+
+/// Calls work(codes) with those of a form, for a part of this number.
+template <class T, class Work>
+DBENCH_INLINE void with_codes(Whole, double, const Work& work) {
+    work(WholeCodes<T>{});
+}
+template <class T, class Work>
+DBENCH_INLINE void with_codes(Halves form, double, const Work& work) {
+    with_flag(form.stochastic, [&](auto stochastic) DBENCH_INLINE_LAMBDA {
+        if (form.form == Codec::bfloat16) {
+            work(HalfCodes<Bfloat16, T, decltype(stochastic)::value>{});
+        } else {
+            work(HalfCodes<Float16, T, decltype(stochastic)::value>{});
+        }
+    });
+}
+template <class T, class Work>
+DBENCH_INLINE void with_codes(Signs, double, const Work& work) {
+    work(SignCodes<T>{});
+}
+template <class T, class Work>
+DBENCH_INLINE void with_codes(Levels form, double norm, const Work& work) {
+    const double levels = static_cast<double>((int32_t{1} << form.bits) - 1);
+    work(LevelCodes<T>{form.bits, norm > 0 ? levels / norm : 0});
+}
+template <class T, class Work>
+DBENCH_INLINE void with_codes(Residues form, double, const Work& work) {
+    work(ResidueCodes<T>{form.bits, form.modulus});
+}
+
+/// What a code's value is multiplied by: the factor, times the number that the part begins with.
+template <class T>
+DBENCH_INLINE T step_of(Whole, const char*, int64_t, T factor) {
+    return factor;
+}
+template <class T>
+DBENCH_INLINE T step_of(Halves, const char*, int64_t, T factor) {
+    return factor;
+}
+template <class T>
+DBENCH_INLINE T step_of(Signs, const char* part, int64_t, T factor) {
+    return factor * load<T>(part);
+}
+/// The norm's share of a level; and what makes a contraction of Q (Koloskova et al. 2019).
+template <class T>
+DBENCH_INLINE T step_of(Levels form, const char* part, int64_t count, T factor) {
+    const double s = static_cast<double>((int32_t{1} << form.bits) - 1);
+    const double numel = static_cast<double>(count);
+    const double by_levels = numel / (s * s), by_root = std::sqrt(numel) / s;
+    const double shrink = form.unbiased ? 1 : 1 / (1 + (by_root < by_levels ? by_root : by_levels));
+    return factor * static_cast<T>(load<T>(part) * shrink / s);
+}
+
+/// Where the codes of a part begin.
+template <class Form, class T>
+constexpr int64_t kCodesAt = Form::kNumber == PartNumber::none ? 0 : int64_t{sizeof(T)};
+
+inline constexpr int64_t kCodeTile = 1024;  ///< elements whose codes wait together
+inline constexpr int kCodeGroup = 8;        ///< elements whose codes end with a byte
+
+/// The stream of a row's tensor.
+DBENCH_INLINE uint64_t key_of(const Draws& draws, int64_t row, int tensor) {
+    const uint64_t words[] = {static_cast<uint64_t>(draws.first + (draws.shared ? 0 : row)),
+                              static_cast<uint64_t>(draws.iteration),
+                              static_cast<uint64_t>(draws.part), static_cast<uint64_t>(tensor)};
+    uint64_t key = draws.root;
+    for (int k = 0; k < 4; ++k) {
+        key = base::child_key(key, words[k], draws.purpose, static_cast<uint32_t>(k + 1));
+    }
+    return key;
+}
+
+/// Numbers [0, 1) of elements [begin, begin + count) of a tensor, begin even; room for one more.
+template <class Block>
+DBENCH_INLINE void draw(Block& block, uint64_t key, int64_t begin, int64_t count, double* noise) {
+    block.for_each((count + 1) / 2, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+        const base::PhiloxBlock words = base::block_of(key, static_cast<uint64_t>(begin / 2 + c));
+        noise[2 * c] = base::uniform_of(words.word[0], words.word[1]);
+        noise[2 * c + 1] = base::uniform_of(words.word[2], words.word[3]);
+    });
+}
+
+/// Calls work(c, code) for elements [begin, begin + count) of a part of `numel`, whose codes are at
+/// `from`, begin a multiple of kCodeGroup.
+template <class Codes, class Block, class Work>
+DBENCH_INLINE void for_codes(Block& block, int bits, const char* from, int64_t begin, int64_t numel,
+                             int64_t count, const Work& work) {
+    using Load = typename Codes::Load;
+    constexpr int64_t kLoad = sizeof(Load);
+    const uint32_t mask = (1u << bits) - 1;
+    const char* const mine = from + begin * bits / 8;
+    // Of what is loaded bytes after the part are not to be read.
+    const int64_t bytes = (numel * bits + 7) / 8 - begin * bits / 8;
+    const int64_t last = (kCodeGroup - 1) * bits / 8 + kLoad;
+    const int64_t safe = bytes < last ? 0 : (bytes - last) / bits + 1;
+    const int64_t whole = safe < count / kCodeGroup ? safe : count / kCodeGroup;
+    block.template for_groups<kCodeGroup>(whole, [=](int64_t g, int j) DBENCH_INLINE_LAMBDA {
+        const uint32_t word = load<Load>(mine + g * bits + j * bits / 8);
+        work(g * kCodeGroup + j, word >> (j * bits % 8) & mask);
+    });
+    const int64_t done = whole * kCodeGroup;
+    block.for_each(count - done, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+        const int64_t at = (done + c) * bits;
+        uint32_t word = 0;
+        for (int64_t k = 0; k < kLoad && at / 8 + k < bytes; ++k) {
+            word |= static_cast<uint32_t>(static_cast<unsigned char>(mine[at / 8 + k])) << 8 * k;
+        }
+        work(done + c, word >> (at % 8) & mask);
+    });
+}
+
+template <class Form, class T>
+struct EncodeParts {
+    Form form;
+    SegmentGrid grid;
+    const MessagePart* parts;
+    Rows rows;
+    const double* numbers;  // [rows, tensors], where the form has them
+    int64_t tensors;
+    Draws draws;
+    char* messages;
+    int64_t stride;  // bytes
+
+    constexpr int64_t blocks() const { return grid.blocks(); }
+    constexpr int64_t scratch_bytes() const {
+        return scratch_for<double>(kCodeTile) + scratch_for<uint32_t>(kCodeTile);
+    }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const Piece p = grid.piece(index);
+        const MessagePart part = parts[p.tensor];
+        const int64_t first = p.begin - part.column;
+        const T* const x = rows.row<const T>(p.row) + p.begin;
+        char* const to = messages + p.row * stride + part.at + kCodesAt<Form, T>;
+        double* const noise = block.template scratch<double>(kCodeTile);
+        uint32_t* const waiting = block.template scratch<uint32_t>(kCodeTile);
+        double number = 0;
+        if constexpr (Form::kNumber != PartNumber::none) {
+            number = numbers[p.row * tensors + p.tensor];
+        }
+        with_codes<T>(form, number, [&](auto codes) DBENCH_INLINE_LAMBDA {
+            using Codes = decltype(codes);
+            uint64_t key = 0;
+            if constexpr (Codes::kDraws) key = key_of(draws, p.row, p.tensor);
+            for (int64_t begin = 0; begin < p.count; begin += kCodeTile) {
+                const int64_t left = p.count - begin, here = left < kCodeTile ? left : kCodeTile;
+                if constexpr (Codes::kDraws) draw(block, key, first + begin, here, noise);
+                const T* const from = x + begin;
+                if constexpr (!std::is_void_v<typename Codes::Word>) {
+                    using Word = typename Codes::Word;
+                    char* const out = to + (first + begin) * static_cast<int64_t>(sizeof(Word));
+                    block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                        const double u = Codes::kDraws ? noise[c] : 0;
+                        store<Word>(out + c * static_cast<int64_t>(sizeof(Word)),
+                                    codes.code(from[c], u));
+                    });
+                } else {
+                    block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                        waiting[c] = codes.code(from[c], Codes::kDraws ? noise[c] : 0);
+                    });
+                    const int bits = codes.bits();
+                    pack(block, bits, waiting, here, to + (first + begin) * bits / 8);
+                }
+            }
+        });
+    }
+
+private:
+    /// Codes that begin with a byte.
+    template <class Block>
+    static DBENCH_INLINE void pack(Block& block, int bits, const uint32_t* codes, int64_t count,
+                                   char* to) {
+        const int64_t whole = count / kCodeGroup;
+        if (bits <= 8) {
+            block.for_each(whole, [=](int64_t g) DBENCH_INLINE_LAMBDA {
+                uint64_t held = 0;
+                DBENCH_UNROLL
+                for (int j = 0; j < kCodeGroup; ++j) {
+                    held |= static_cast<uint64_t>(codes[g * kCodeGroup + j]) << (j * bits);
+                }
+                for (int k = 0; k < bits; ++k) to[g * bits + k] = static_cast<char>(held >> 8 * k);
+            });
+        } else {
+            block.for_each(whole, [=](int64_t g) DBENCH_INLINE_LAMBDA {
+                pack_some(bits, codes + g * kCodeGroup, kCodeGroup, to + g * bits);
+            });
+        }
+        const auto rest = static_cast<int>(count - whole * kCodeGroup);
+        if (rest > 0) {
+            block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {
+                pack_some(bits, codes + whole * kCodeGroup, rest, to + whole * bits);
+            });
+        }
+    }
+    static DBENCH_INLINE void pack_some(int bits, const uint32_t* codes, int count, char* to) {
+        uint64_t held = 0;
+        int waiting = 0;
+        for (int j = 0; j < count; ++j) {
+            held |= static_cast<uint64_t>(codes[j]) << waiting;
+            for (waiting += bits; waiting >= 8; waiting -= 8, held >>= 8) {
+                *to++ = static_cast<char>(held);
+            }
+        }
+        if (waiting > 0) *to = static_cast<char>(held);
+    }
+};
+
+template <class Form, class T>
+struct AddParts {
+    Form form;
+    SegmentGrid grid;
+    const MessagePart* parts;
+    Rows out;
+    const WeighedMessage* messages;
+    const int64_t* first;  // [rows + 1], of each row's among them
+
+    constexpr int64_t blocks() const { return grid.blocks(); }
+    constexpr int64_t scratch_bytes() const { return 0; }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const Piece p = grid.piece(index);
+        const MessagePart part = parts[p.tensor];
+        T* const to = out.row<T>(p.row) + p.begin;
+        const int64_t begin = p.begin - part.column;
+        with_codes<T>(form, 0, [&](auto codes) DBENCH_INLINE_LAMBDA {
+            for (int64_t k = first[p.row]; k < first[p.row + 1]; ++k) {
+                const char* const from = messages[k].message + part.at;
+                const T step = step_of(form, from, part.numel, static_cast<T>(messages[k].factor));
+                add(block, codes, from + kCodesAt<Form, T>, begin, part.numel, step, to, p.count);
+            }
+        });
+    }
+
+private:
+    /// Elements [begin, begin + count) of a part of `numel`, whose codes are at `from`.
+    template <class Block, class Codes>
+    static DBENCH_INLINE void add(Block& block, const Codes codes, const char* from, int64_t begin,
+                                  int64_t numel, T step, T* to, int64_t count) {
+        if constexpr (!std::is_void_v<typename Codes::Word>) {
+            using Word = typename Codes::Word;
+            constexpr int64_t kSize = sizeof(Word);
+            block.for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                to[c] += codes.value(load<Word>(from + (begin + c) * kSize), step);
+            });
+        } else {
+            for_codes<Codes>(block, codes.bits(), from, begin, numel, count,
+                             [=](int64_t c, uint32_t code)
+                                 DBENCH_INLINE_LAMBDA { to[c] += codes.value(code, step); });
+        }
+    }
+};
+
+/// As it is.
+struct Itself {
+    static DBENCH_INLINE double of(double x) { return x; }
+};
+
+template <class T>
+struct ApproachResidues {
+    Residues form;
+    double gamma;
+    SegmentGrid grid;  // its sums are counts of elements that are too far
+    const MessagePart* parts;
+    Rows x;
+    const WeighedMessage* messages;
+    const int64_t* first;  // [rows + 1], of each row's among them: its own, then others'
+    Draws draws;
+
+    constexpr int64_t blocks() const { return grid.blocks(); }
+    constexpr int64_t scratch_bytes() const {
+        return grid.scratch_bytes() + 4 * scratch_for<double>(kCodeTile) +
+               scratch_for<int32_t>(kCodeTile);
+    }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const Piece p = grid.piece(index);
+        const MessagePart part = parts[p.tensor];
+        const ResidueCodes<T> codes{form.bits, form.modulus};
+        const double modulus = form.modulus, step = gamma * form.modulus;
+        const uint64_t key = key_of(draws, p.row, p.tensor);
+        Lanes* const counts = SegmentGrid::lanes(block);
+        double* const noise = block.template scratch<double>(kCodeTile);
+        double* const at = block.template scratch<double>(kCodeTile);
+        double* const error = block.template scratch<double>(kCodeTile);
+        double* const change = block.template scratch<double>(kCodeTile);
+        int32_t* const far = block.template scratch<int32_t>(kCodeTile);
+        for (int64_t tile = 0; tile < p.count; tile += kCodeTile) {
+            const int64_t left = p.count - tile, here = left < kCodeTile ? left : kCodeTile;
+            const int64_t begin = p.begin - part.column + tile;
+            T* const to = x.row<T>(p.row) + p.begin + tile;
+            const auto from = [&](int64_t k, const auto& work) DBENCH_INLINE_LAMBDA {
+                for_codes<ResidueCodes<T>>(block, form.bits, messages[k].message + part.at, begin,
+                                           part.numel, here, work);
+            };
+            draw(block, key, begin, here, noise);
+            from(first[p.row], [=](int64_t c, uint32_t code) DBENCH_INLINE_LAMBDA {
+                const double y = static_cast<double>(to[c]) / modulus;
+                at[c] = y;
+                error[c] = codes.value(code) - codes.wrapped(y);
+                change[c] = 0;
+                far[c] = 0;
+            });
+            for (int64_t k = first[p.row] + 1; k < first[p.row + 1]; ++k) {
+                const double weight = messages[k].factor;
+                from(k, [=](int64_t c, uint32_t code) DBENCH_INLINE_LAMBDA {
+                    const double ahead = codes.wrapped(codes.value(code) - at[c]);
+                    change[c] += weight * (ahead - error[c]);
+                    far[c] += codes.too_far(ahead, noise[c]) ? 1 : 0;
+                });
+            }
+            block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                to[c] += static_cast<T>(step * change[c]);
+            });
+            block.template add_up_of<Itself>(*counts, here, far);
+        }
+        grid.store(block, p.row, p.segment, counts);
+    }
+};
+
+/// out_i += the sum of row i's counts.
+struct AddCounts {
+    int64_t rows, segments;
+    const double* counts;  // [rows, segments]
+    Rows out;              // of float64
+
+    constexpr int64_t blocks() const { return rows; }
+    constexpr int64_t scratch_bytes() const { return 0; }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t row) const {
+        const AddCounts s = *this;
+        block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {
+            double sum = 0;
+            for (int64_t k = 0; k < s.segments; ++k) sum += s.counts[row * s.segments + k];
+            *s.out.row<double>(row) += sum;
+        });
+    }
+};
+
+}  // namespace dbench::arena

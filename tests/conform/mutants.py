@@ -61,16 +61,9 @@ MUTANTS = [
        gone("            step.copy(step.g, followed_, columns);\n            return;\n")),
     of("beer_sends_one_message_for_both", "beer",
        ("of_tracker_(context, 1)", "of_tracker_(context, 0)")),
-    of("moniqua_draws_for_each_replica", "moniqua",
-       ("in_chunks(step.t, [&](size_t tensor, int64_t begin, int64_t count, const Noise& u) {\n"
-        "            for (int64_t i = 0; i < x.count; ++i) {\n"
-        "                const T* const from",
-        "for (int64_t i = 0; i < x.count; ++i) "
-        "in_chunks(step.t + 1000 * i, [&](size_t tensor, int64_t begin, int64_t count, "
-        "const Noise& u) {\n"
-        "            {\n"
-        "                const T* const from")),
-    of("moniqua_hears_its_own_error", "moniqua", ("(ahead - error[c])", "ahead")),
+    of("moniqua_draws_for_each_replica", "moniqua", (".shared = true", ".shared = false")),
+    of("moniqua_counts_the_error_of_another", "moniqua",
+       ("push_back({messages.at(i, 0), 0})", "push_back({messages.at(0, 0), 0})")),
     of("powergossip_starts_at_once", "powergossip", ("if (step.t > 0 && degree_", "if (degree_")),
     of("powergossip_of_a_difference_from_oneself", "powergossip",
        ("const bool first = step.x.first + i < heard[k].replica;", "const bool first = true;")),

@@ -15,62 +15,42 @@
 // delta B, modulo B: where none of that is within theta of h_i, the difference was too large. That
 // is counted; of those a little above theta it finds some, of those at B/2 all, and none at B.
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "algorithms/codecs/codec.hpp"
-#include "algorithms/codecs/wire.hpp"
 #include "algorithms/entries.hpp"
+#include "arena/message_parts.hpp"
+#include "base/random.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-/// y mod 1 in [-1/2, 1/2).
-double wrapped(double y) { return y - std::floor(y + 0.5); }
-
-/// Levels of a modulus, numbered from 0; what follows is in units of B.
-struct Grid {
+struct Bound {
     int bits;
     double theta;
 
-    double levels() const { return static_cast<double>((int64_t{1} << bits) - 1); }
-    double delta() const { return 1 / levels(); }
+    double delta() const { return 1 / static_cast<double>((int64_t{1} << bits) - 1); }
     double modulus() const { return 2 * theta / (1 - 2 * delta()); }
-
-    /// The level of y mod 1, up or down by u.
-    double level(double y, double u) const {
-        const double level = std::floor((wrapped(y) + 0.5) * levels() + u);
-        return level > 0 ? std::min(level, levels()) : 0;  // 0 for a NaN, too
-    }
-    double value(double level) const { return level * delta() - 0.5; }
-    /// Whether what is at a level that lies `ahead` is more than theta away for sure.
-    bool too_far(double ahead, double u) const {
-        const double least = ahead - u * delta(), beyond = least - std::floor(least);
-        return beyond >= 0.5 - delta() && beyond <= 0.5;
-    }
 };
 
 class Moniqua final : public Algorithm {
 public:
-    Moniqua(const AlgorithmContext& context, Grid grid, double gamma)
+    Moniqua(const AlgorithmContext& context, Bound bound, double gamma)
         : layout_(*context.layout),
           cost_(context.schedule, comm::link_cost),
-          seed_(context.compression.seed),
-          grid_(grid),
+          parts_({bound.bits, bound.modulus()}, layout_, context.type),
+          root_(base::Random(context.compression.seed, base::Purpose::message).key()),
+          theta_(bound.theta),
           gamma_(gamma) {
-        for (const arena::Tensor& tensor : layout_.tensors()) {
-            offsets_.push_back(bytes_);
-            bytes_ += (tensor.numel * grid_.bits + 7) / 8;
-        }
         const int64_t size = arena::size_of(context.type);
-        stride_ = (bytes_ + size - 1) / size;
+        stride_ = (parts_.bytes() + size - 1) / size;
     }
 
     void declare(arena::StateTable& state) override {
         too_far_ = state.numbers("algorithm/too_far");
         messages_ = state.scratch(stride_);
+        counts_ = arena::Buffer(arena::DType::float64, too_far_.first, too_far_.count,
+                                static_cast<int64_t>(layout_.segments().size()));
     }
     void ready(Step& step, arena::Columns columns) override {
         step.update(step.x, step.x, step.x, columns);
@@ -79,13 +59,14 @@ public:
         step.probe.about_to_average(step.x);
         if (cost_.of(step.round).averages) {
             const TimedScope scope(step.timers, Time::exchange);
-            arena::with_type(step.x.type, [&]<class T>() { exchange<T>(step); });
+            exchange(step);
         }
         step.probe.averaged(step.x);
     }
     Sent sent(int64_t, graphs::Round round) const override {
         const comm::RoundCost& cost = cost_.of(round);
-        const double bytes = static_cast<double>(cost.messages) * static_cast<double>(bytes_);
+        const double bytes =
+            static_cast<double>(cost.messages) * static_cast<double>(parts_.bytes());
         return {cost.averages, cost.averages ? 1 : 0, cost.degree, cost.messages, 0, 0, bytes};
     }
     std::string remark(comm::World& world) const override {
@@ -94,97 +75,50 @@ public:
         world.sum(count);
         if (count[0] == 0) return "";
         return "moniqua: parameters of neighbours were seen to be theta = " +
-               base::short_text(grid_.theta) + " or more apart " +
+               base::short_text(theta_) + " or more apart " +
                std::to_string(static_cast<int64_t>(count[0])) +
                " times (and may have been more often): they were taken for others, and the mean "
                "over replicas moved with them: raise /algorithm/theta, or lower the learning rate";
     }
 
 private:
-    static constexpr int64_t kChunk = arena::kBlock;  // elements; a whole number of bytes
-    using Noise = std::array<double, kChunk>;
-
-    /// Calls work(tensor, begin, count, u) for every chunk of every tensor, with its noise.
-    template <class Work>
-    void in_chunks(int64_t iteration, const Work& work) const {
-        Noise u;
-        for (size_t t = 0; t < layout_.tensors().size(); ++t) {
-            base::Random random = MessageKey{seed_, 0, iteration}.random(static_cast<int>(t));
-            const int64_t numel = layout_.tensors()[t].numel;
-            for (int64_t begin = 0; begin < numel; begin += kChunk) {
-                const int64_t count = std::min(kChunk, numel - begin);
-                for (int64_t c = 0; c < count; ++c) u[c] = random.uniform();
-                work(t, begin, count, u);
-            }
-        }
-    }
-    /// Where a chunk is in a message.
-    int64_t place(size_t tensor, int64_t begin) const {
-        return offsets_[tensor] + begin * grid_.bits / 8;
-    }
-
-    template <class T>
     void exchange(Step& step) {
         const arena::Rows x = step.x, messages = messages_.rows();
-        const double modulus = grid_.modulus();
-        step.wait("parameters that are taken modulo a bound");
-        const auto elements = [&](int64_t i, size_t tensor, int64_t begin) {
-            return x.row<T>(i) + layout_.tensors()[tensor].offset + begin;
-        };
-        in_chunks(step.t, [&](size_t tensor, int64_t begin, int64_t count, const Noise& u) {
-            for (int64_t i = 0; i < x.count; ++i) {
-                const T* const from = elements(i, tensor, begin);
-                BitWriter out(messages.at(i, 0) + place(tensor, begin));
-                for (int64_t c = 0; c < count; ++c) {
-                    const double level = grid_.level(static_cast<double>(from[c]) / modulus, u[c]);
-                    out.put(static_cast<uint32_t>(level), grid_.bits);
-                }
-                out.flush();
+        const arena::Draws draws{.root = root_,
+                                 .purpose = static_cast<uint32_t>(base::Purpose::message),
+                                 .first = 0,
+                                 .iteration = step.t,
+                                 .shared = true};
+        parts_.encode(x, draws, messages, step.queue);
+        auto token = step.exchange.start_messages(step.round, messages, parts_.bytes(),
+                                                  comm::Made::on_queue);
+        std::vector<std::vector<arena::WeighedMessage>> of_rows;
+        for (const auto& heard : step.exchange.finish_messages(token)) {
+            const auto i = static_cast<int64_t>(of_rows.size());
+            auto& some = of_rows.emplace_back();
+            some.push_back({messages.at(i, 0), 0});
+            for (const comm::Heard& one : heard) {
+                if (one.replica != x.first + i) some.push_back({one.message, one.weight});
             }
-        });
-        const auto token = step.exchange.start_messages(step.round, messages, bytes_);
-        const auto heard = step.exchange.finish_messages(token);
-        in_chunks(step.t, [&](size_t tensor, int64_t begin, int64_t count, const Noise& u) {
-            for (int64_t i = 0; i < x.count; ++i) {
-                T* const to = elements(i, tensor, begin);
-                BitReader own(messages.at(i, 0) + place(tensor, begin));
-                std::array<double, kChunk> at, error, change{};
-                for (int64_t c = 0; c < count; ++c) {
-                    at[c] = static_cast<double>(to[c]) / modulus;
-                    error[c] = grid_.value(own.get(grid_.bits)) - wrapped(at[c]);
-                }
-                int64_t far = 0;
-                for (const comm::Heard& one : heard[static_cast<size_t>(i)]) {
-                    if (one.replica == x.first + i) continue;
-                    BitReader in(one.message + place(tensor, begin));
-                    for (int64_t c = 0; c < count; ++c) {
-                        const double ahead = wrapped(grid_.value(in.get(grid_.bits)) - at[c]);
-                        change[c] += one.weight * (ahead - error[c]);
-                        far += grid_.too_far(ahead, u[c]);
-                    }
-                }
-                for (int64_t c = 0; c < count; ++c) {
-                    to[c] += static_cast<T>(gamma_ * modulus * change[c]);
-                }
-                *too_far_.row<double>(i) += static_cast<double>(far);
-            }
-        });
+        }
+        arena::approach_residues(parts_, layout_, x, of_rows, draws, gamma_,
+                                 counts_.rows().row<double>(0), too_far_, step.queue);
+        arena::keep(step.queue, std::move(token));
     }
 
     const arena::Layout& layout_;
     MixingCost cost_;
-    uint64_t seed_;
-    Grid grid_;
-    double gamma_;
-    std::vector<int64_t> offsets_;  // per tensor, in a message
-    int64_t bytes_ = 0, stride_ = 0;
+    arena::MessageParts<arena::Residues> parts_;
+    uint64_t root_;
+    double theta_, gamma_;
+    int64_t stride_;
     arena::Rows too_far_;  // elements, of all neighbours and iterations
-    arena::Buffer messages_;
+    arena::Buffer messages_, counts_;
 };
 
 std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
-    const Grid grid{spec.at("bits"), spec.at("theta")};
-    return std::make_unique<Moniqua>(context, grid, spec.at("gamma"));
+    const Bound bound{spec.at("bits"), spec.at("theta")};
+    return std::make_unique<Moniqua>(context, bound, spec.at("gamma"));
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ struct LevelCodes {
 DBENCH_INLINE double whole_below(double z) {
     constexpr double kWhole = 6755399441055744.0;  // 1.5 2^52: what is added to it becomes whole
     const double near = (z + kWhole) - kWhole;
-    return near > z ? near - 1 : near;
+    return near - (near > z ? 1.0 : 0.0);
 }
 
 /// In units of B.

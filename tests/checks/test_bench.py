@@ -24,7 +24,8 @@ def ended(*command, **variables):
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **variables})
 
 
-@pytest.mark.parametrize("name", ["recording", "ranks", "scale", "startup", "peers", "gpu"])
+@pytest.mark.parametrize("name", ["recording", "ranks", "scale", "startup", "peers", "gpu",
+                                  "compression"])
 def test_without_h5py(checkout, name):
     found = ended(*BARE, checkout / "bench" / name)
     assert found.returncode == 2 and "run scripts/setup" in found.stderr

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "arena/layout.hpp"
@@ -68,6 +69,19 @@ public:
     virtual ~Codec() = default;
     /// For rows of `layout`, which has to outlive it.
     virtual std::unique_ptr<Coder> coder(const arena::Layout& layout, arena::DType type) const = 0;
+};
+
+/// That of a form, which a coder of the given kind is made from.
+template <class CoderOfForm, class Form>
+class CodecOf final : public Codec {
+public:
+    explicit CodecOf(Form form) : form_(std::move(form)) {}
+    std::unique_ptr<Coder> coder(const arena::Layout& layout, arena::DType type) const override {
+        return std::make_unique<CoderOfForm>(form_, layout, type);
+    }
+
+private:
+    Form form_;
 };
 
 struct CodecEntry : base::Entry {

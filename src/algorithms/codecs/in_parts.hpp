@@ -40,20 +40,8 @@ private:
 };
 
 template <class Form>
-class PartsCodec final : public Codec {
-public:
-    explicit PartsCodec(Form form) : form_(form) {}
-    std::unique_ptr<Coder> coder(const arena::Layout& layout, arena::DType type) const override {
-        return std::make_unique<PartsCoder<Form>>(form_, layout, type);
-    }
-
-private:
-    Form form_;
-};
-
-template <class Form>
 std::unique_ptr<Codec> codec_in_parts(Form form) {
-    return std::make_unique<PartsCodec<Form>>(form);
+    return std::make_unique<CodecOf<PartsCoder<Form>, Form>>(form);
 }
 
 }  // namespace dbench::algorithms

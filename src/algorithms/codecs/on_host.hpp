@@ -72,20 +72,8 @@ private:
 };
 
 template <class Form>
-class HostCodec final : public Codec {
-public:
-    explicit HostCodec(Form form) : form_(std::move(form)) {}
-    std::unique_ptr<Coder> coder(const arena::Layout& layout, arena::DType type) const override {
-        return std::make_unique<HostCoder<Form>>(form_, layout, type);
-    }
-
-private:
-    Form form_;
-};
-
-template <class Form>
 std::unique_ptr<Codec> codec_on_host(Form form) {
-    return std::make_unique<HostCodec<Form>>(std::move(form));
+    return std::make_unique<CodecOf<HostCoder<Form>, Form>>(std::move(form));
 }
 
 }  // namespace dbench::algorithms

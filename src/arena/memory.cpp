@@ -10,6 +10,7 @@ namespace {
 struct Used {
     std::mutex mutex;
     Memory rows, values;
+    Space space = Space::host;
 };
 Used& used() {
     static Used used;
@@ -35,15 +36,26 @@ Owner values_memory(size_t bytes) {
 
 }  // namespace
 
-void use_memory(Memory rows, Memory values) {
+void use_memory(Memory rows, Memory values, Space space) {
     const std::lock_guard lock(used().mutex);
     used().values = values ? std::move(values) : rows;
     used().rows = std::move(rows);
+    used().space = space;
 }
 
 Memory rows_memory() {
     const std::lock_guard lock(used().mutex);
     return used().rows;
+}
+
+Space rows_space() {
+    const std::lock_guard lock(used().mutex);
+    return used().space;
+}
+
+Memory reached_memory() {
+    const std::lock_guard lock(used().mutex);
+    return used().values ? used().values : host_memory();
 }
 
 void* allocate_values(size_t bytes) {

@@ -1,6 +1,6 @@
 #pragma once
 // Where this process's rows lie, and what kernels write for the host: in its own memory, or, where
-// it computes on a device, in memory that both see.
+// it computes on a device, rows in the device's, and what both touch in memory that both reach.
 
 #include <cstddef>
 #include <memory>
@@ -10,13 +10,18 @@
 
 namespace dbench::arena {
 
-/// Where all rows lie that are made from now on and are given no memory, and all `Values`: null
-/// for these: with the rows. Both null: in the host's own memory, as at first. Blocks may outlive
-/// it. A block that is given back may be handed out again: what launches still touch is kept for
-/// them (`Queue::keep`).
-void use_memory(Memory rows, Memory values = nullptr);
+/// Where all rows lie that are made from now on and are given no memory, whether the host reaches
+/// them there (`space`), and where all `Values` lie, which it always reaches: null for these: with
+/// the rows. Both null: in the host's own memory, as at first. Blocks may outlive it. A block that
+/// is given back may be handed out again: what launches still touch is kept for them
+/// (`Queue::keep`).
+void use_memory(Memory rows, Memory values = nullptr, Space space = Space::host);
 /// The first of these; null where that is the host's.
 Memory rows_memory();
+Space rows_space();
+/// That of the `Values`: for rows that both the host and launches touch, such as messages that the
+/// host makes.
+Memory reached_memory();
 /// The host's own, whatever is used: for rows that the host alone touches, such as minibatches.
 Memory host_memory();
 

@@ -59,7 +59,9 @@ Memory host_memory() {
 }
 
 Buffer::Buffer(DType type, int64_t first, int64_t count, int64_t stride)
-    : Buffer(type, first, count, stride, used_memory()) {}
+    : Buffer(type, first, count, stride, used_memory()) {
+    rows_.space = rows_space();
+}
 
 Buffer::Buffer(DType type, int64_t first, int64_t count, int64_t stride, const Memory& memory)
     : rows_{nullptr, type, Space::host, first, count, stride} {

@@ -9,7 +9,8 @@
 namespace dbench::arena {
 
 enum class DType : uint8_t { float32, float64 };
-enum class Space : uint8_t { host, pinned, cuda };  ///< where the memory lies
+/// Who reaches the memory: the host, and a device if there is one; or a device alone.
+enum class Space : uint8_t { host, device };
 
 constexpr int64_t size_of(DType type) { return type == DType::float32 ? 4 : 8; }
 
@@ -47,7 +48,8 @@ struct Rows {
 using Memory = std::function<std::shared_ptr<void>(int64_t bytes)>;
 
 /// Owns the memory of rows, zeroed, 64-byte aligned (large ones on huge pages where the system
-/// gives them), of the given kind, or of that which the process uses (memory.hpp).
+/// gives them), of the given kind, which the host reaches, or of that which the process uses
+/// (memory.hpp).
 class Buffer {
 public:
     Buffer() = default;

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "arena/memory.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena {
@@ -31,8 +32,12 @@ Rows StateTable::rows(const std::string& name, int64_t stride) {
     return declare(name, Buffer(type_, first_, count_, stride == 0 ? stride_ : stride));
 }
 
+Rows StateTable::reached_rows(const std::string& name, int64_t stride) {
+    return declare(name, Buffer(type_, first_, count_, stride, reached_memory()));
+}
+
 Rows StateTable::numbers(const std::string& name) {
-    return declare(name, Buffer(DType::float64, first_, count_, 1));
+    return declare(name, Buffer(DType::float64, first_, count_, 1, reached_memory()));
 }
 
 Rows StateTable::declare_parameters() {
@@ -45,6 +50,11 @@ Rows StateTable::declare_parameters() {
 Buffer StateTable::scratch(int64_t stride) {
     elements_ += stride;
     return {type_, first_, count_, stride};
+}
+
+Buffer StateTable::reached_scratch(int64_t stride) {
+    elements_ += stride;
+    return {type_, first_, count_, stride, reached_memory()};
 }
 
 Buffer StateTable::readable_scratch() {

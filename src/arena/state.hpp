@@ -34,14 +34,17 @@ public:
     /// `name`.
     Rows rows(const std::string& name, int64_t stride = 0);
 
-    /// A float64 number for each local replica, zero at first.
+    /// The same where the host reaches them, for those that it computes with itself.
+    Rows reached_rows(const std::string& name, int64_t stride);
+    /// A float64 number for each local replica, zero at first, which the host reaches.
     Rows numbers(const std::string& name);
 
     /// Rows of the parameters' shape that are no state: written anew in every iteration before they
     /// are read.
     Buffer scratch() { return scratch(stride_); }
     Buffer scratch(int64_t stride);
-    Buffer readable_scratch();  ///< the same in readable memory
+    Buffer reached_scratch(int64_t stride);  ///< the same where the host reaches it
+    Buffer readable_scratch();               ///< the same in readable memory
     /// Rows of their own for what is sent, where others read it in place; else no rows.
     Buffer message() { return readable_ ? readable_scratch() : Buffer(); }
 

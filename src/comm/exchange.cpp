@@ -58,7 +58,7 @@ std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPla
                                                  bool in_place, Stay stay) {
     DBENCH_EXPECT(x.first == placement.begin(world.rank()));
     DBENCH_EXPECT(x.count == placement.count(world.rank()));
-    DBENCH_EXPECT(x.space != arena::Space::cuda);
+    DBENCH_EXPECT(queues().compute || x.space == arena::Space::host);
     const bool all = plan->groups.size() == 1 && plan->groups[0].members == placement.replicas;
     HostMemory* const memory = queues().compute ? nullptr : world.host_memory.get();
     // Rows in 16 bits have to be written somewhere anyhow.
@@ -248,7 +248,13 @@ Token Exchange::Impl::deliver(graphs::Round round, arena::Rows messages, int64_t
         return make_delivery_plan(*schedule, round, placement, world.rank(), addressed);
     });
     arena::Queue* const queue = made == Made::on_queue ? queues().compute : nullptr;
-    auto delivery = std::make_shared<Delivery>(world.rows(), pool, plan, messages, bytes, queue);
+    const bool reached = made == Made::by_host && queues().compute;
+    DBENCH_EXPECT(made == Made::on_queue || messages.space == arena::Space::host);
+    if (reached && !reached_pool) {
+        reached_pool = std::make_shared<ScratchPool>(arena::reached_memory());
+    }
+    auto delivery = std::make_shared<Delivery>(world.rows(), reached ? reached_pool : pool, plan,
+                                               messages, bytes, queue);
     delivery->begin(world.next_exchange());
     if (delivery->moves()) {
         world.engine.start(delivery, true);

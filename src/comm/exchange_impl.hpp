@@ -21,7 +21,8 @@ struct Exchange::Impl {
     Reduction reduction;
     arena::Codec codec;
     std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();
-    std::unique_ptr<ScratchPool> host_pool;  ///< of memory that ranks of this host read
+    std::shared_ptr<ScratchPool> reached_pool;  ///< of memory that the host reaches, on a device
+    std::unique_ptr<ScratchPool> host_pool;     ///< of memory that ranks of this host read
     std::shared_ptr<const MixingPlan> mean_plan;
     PlanCache<MixingPlan> repeating, others;
     PlanCache<arena::LocalMeans> means;  ///< of plans that are all local

@@ -9,7 +9,7 @@ namespace dbench::comm {
 
 PairAveraging::PairAveraging(World& world, arena::Rows x, const std::vector<int>& peers)
     : Service(world, peers), x_(x), theirs_(x.type, x.first, 1, x.stride) {
-    DBENCH_EXPECT(x.count == 1 && x.space != arena::Space::cuda);
+    DBENCH_EXPECT(x.count == 1 && x.space == arena::Space::host);
 }
 
 namespace {

@@ -99,7 +99,7 @@ void Checkpoints::write(const CheckpointHead& head, const arena::StateTable& sta
         everywhere([&] {
             const int rank = world_.rank();
             write_part((fs::path(partial) / part_name(rank)).string(), placement_.begin(rank),
-                       placement_.count(rank), state);
+                       placement_.count(rank), state, world_.queues().compute);
         });
         everywhere([&] {
             if (world_.rank() != 0) return;
@@ -199,8 +199,8 @@ void Checkpoints::read(int64_t iteration, arena::StateTable& state) {
         Manifest manifest;
         if (problem = try_manifest(iteration, manifest); !problem.empty()) throw RunError(problem);
         const comm::Placement then{manifest.head.replicas, static_cast<int>(manifest.ranks)};
-        Filling filling(state, placement_.begin(world_.rank()), placement_.begin(world_.rank() + 1),
-                        placement_.replicas, then.replicas);
+        Filling filling(state, world_.queues().compute, placement_.begin(world_.rank()),
+                        placement_.begin(world_.rank() + 1), placement_.replicas, then.replicas);
         const auto [begin, end] = filling.sources();
         for (int rank = 0; rank < then.ranks; ++rank) {
             if (then.begin(rank + 1) <= begin || then.begin(rank) >= end) continue;

@@ -3,22 +3,24 @@
 #include <algorithm>
 #include <cstring>
 
+#include "arena/host_rows.hpp"
 #include "base/error.hpp"
 #include "train/checkpoint_part.hpp"
 
 namespace dbench::train {
 namespace {
 
+using arena::HostRows;
 using base::RunError;
 
 /// to += bytes / parts, element by element; the same bits where it is the only part.
-void add_part(arena::Rows rows, int64_t row, const std::string& bytes, int64_t parts) {
+void add_part(arena::Rows row, const std::string& bytes, int64_t parts) {
     if (parts == 1) {
-        std::memcpy(rows.at(row, 0), bytes.data(), bytes.size());
+        std::memcpy(row.data, bytes.data(), bytes.size());
         return;
     }
-    arena::with_type(rows.type, [&]<class T>() {
-        T* to = rows.row<T>(row);
+    arena::with_type(row.type, [&]<class T>() {
+        T* to = row.row<T>(0);
         const T* from = reinterpret_cast<const T*>(bytes.data());
         for (size_t k = 0; k < bytes.size() / sizeof(T); ++k) {
             to[k] += from[k] / static_cast<T>(parts);
@@ -34,10 +36,16 @@ std::pair<int64_t, int64_t> sources(int64_t begin, int64_t end, int64_t now, int
     return {first, std::max((end - 1) * then / now + 1, end * then / now)};
 }
 
-Filling::Filling(arena::StateTable& state, int64_t begin, int64_t end, int64_t now, int64_t then)
-    : state_(state), begin_(begin), end_(end), now_(now), then_(then) {
+Filling::Filling(arena::StateTable& state, arena::Queue* queue, int64_t begin, int64_t end,
+                 int64_t now, int64_t then)
+    : state_(state), queue_(queue), begin_(begin), end_(end), now_(now), then_(then) {
     for (const auto& entry : state.entries()) {
-        if (!entry.data) std::memset(entry.buffer.rows().data, 0, entry.size);
+        const arena::Rows rows = entry.buffer.rows();
+        for (int64_t i = 0; i < rows.count; ++i) {
+            HostRows row(rows.only(i), queue_, "", HostRows::State::replaced);
+            std::memset(row.rows().data, 0, row_bytes(entry));
+            row.put_back();
+        }
     }
 }
 
@@ -57,7 +65,10 @@ void Filling::take(const std::string& name, int64_t replica, const std::string& 
         for (int64_t i = begin_; i < end_; ++i) {
             const auto [first, last] = train::sources(i, i + 1, now_, then_);
             if (replica < first || replica >= last) continue;
-            add_part(entry.buffer.rows(), i - begin_, bytes, last - first);
+            HostRows row(entry.buffer.rows().only(i - begin_), queue_, "rows that are filled",
+                         HostRows::State::settled);
+            add_part(row.rows(), bytes, last - first);
+            row.put_back();
             ++taken_;
         }
         return;

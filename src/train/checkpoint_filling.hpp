@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "arena/queue.hpp"
 #include "arena/state.hpp"
 
 namespace dbench::train {
@@ -17,8 +18,10 @@ std::pair<int64_t, int64_t> sources(int64_t begin, int64_t end, int64_t now, int
 /// The local rows of a state table, filled row by row: each is the mean of those it comes from.
 class Filling {
 public:
-    /// Replicas [begin, end) of `now` are local.
-    Filling(arena::StateTable& state, int64_t begin, int64_t end, int64_t now, int64_t then);
+    /// Replicas [begin, end) of `now` are local. Nothing that is on `queue` touches them; what is
+    /// launched there later finds them filled.
+    Filling(arena::StateTable& state, arena::Queue* queue, int64_t begin, int64_t end, int64_t now,
+            int64_t then);
 
     std::pair<int64_t, int64_t> sources() const;
     /// A row of an earlier replica, or what replicas share (`replica` -1). Throws RunError where
@@ -29,6 +32,7 @@ public:
 
 private:
     arena::StateTable& state_;
+    arena::Queue* queue_;
     int64_t begin_, end_, now_, then_, taken_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "arena/host_rows.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/json.hpp"
@@ -20,8 +21,16 @@ using base::RunError;
 
 constexpr char kMagic[8] = {'D', 'B', 'C', 'K', 'P', 'T', '0', '1'};
 
-const char* data_of(const arena::StateTable::Entry& entry) {
-    return static_cast<const char*>(entry.data ? entry.data : entry.buffer.rows().data);
+/// Calls use(data, bytes) for each row, or once for what replicas share.
+template <class Use>
+void for_rows(const arena::StateTable::Entry& entry, arena::Queue* queue, const Use& use) {
+    if (entry.data) return use(entry.data, entry.size);
+    const arena::Rows rows = entry.buffer.rows();
+    for (int64_t i = 0; i < rows.count; ++i) {
+        const arena::HostRows row(rows.only(i), queue, "rows that are saved",
+                                  arena::HostRows::State::settled);
+        use(row.rows().data, row_bytes(entry));
+    }
 }
 
 /// A part's head, checked, and where its data begin.
@@ -103,14 +112,13 @@ size_t row_bytes(const arena::StateTable::Entry& entry) {
 
 /// Magic, length and checksum of the head, head (JSON: entries with a checksum per row), data.
 void write_part(const std::string& path, int64_t first, int64_t count,
-                const arena::StateTable& state) {
+                const arena::StateTable& state, arena::Queue* queue) {
     Json head{{"first", first}, {"count", count}, {"entries", Json::array()}};
     for (const auto& entry : state.entries()) {
-        const size_t rows = entry.data ? 1 : static_cast<size_t>(count);
         const size_t bytes = entry.data ? entry.size : row_bytes(entry);
         Json sums = Json::array();
-        for (size_t i = 0; i < rows; ++i)
-            sums.push_back(checksum(data_of(entry) + i * bytes, bytes));
+        for_rows(entry, queue,
+                 [&](const void* data, size_t size) { sums.push_back(checksum(data, size)); });
         head["entries"].push_back({{"name", entry.name},
                                    {"shared", entry.data != nullptr},
                                    {"bytes", bytes},
@@ -124,7 +132,9 @@ void write_part(const std::string& path, int64_t first, int64_t count,
     file.add(&length, sizeof length);
     file.add(&sum, sizeof sum);
     file.add(text.data(), text.size());
-    for (const auto& entry : state.entries()) file.add(data_of(entry), entry.size);
+    for (const auto& entry : state.entries()) {
+        for_rows(entry, queue, [&](const void* data, size_t size) { file.add(data, size); });
+    }
     file.finish();
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "arena/queue.hpp"
 #include "arena/state.hpp"
 
 namespace dbench::train {
@@ -18,9 +19,10 @@ uint32_t checksum(const void* data, size_t bytes);
 std::string part_name(int64_t rank);
 size_t row_bytes(const arena::StateTable::Entry& entry);
 
-/// The local rows [first, first + count) and what replicas share. Throws RunError.
+/// The local rows [first, first + count), which nothing that is on `queue` touches, and what
+/// replicas share. Throws RunError.
 void write_part(const std::string& path, int64_t first, int64_t count,
-                const arena::StateTable& state);
+                const arena::StateTable& state, arena::Queue* queue);
 
 /// Called with a row's name, its replica (-1: what replicas share) and its bytes.
 using TakeRow =

@@ -39,8 +39,13 @@ public:
     virtual std::string name() const { return "cpu"; }
     /// Where what this rank computes is launched; no queues: at once.
     virtual arena::Queues queues() const { return {}; }
-    /// Where rows lie, and where the arena's Values do; null: in the host's memory.
+    /// Where rows lie, and who reaches them there; null: in the host's memory.
     virtual arena::Memory memory() const { return nullptr; }
+    virtual arena::Space space() const { return arena::Space::host; }
+    /// The same for rows that the host reaches in any case, for MPI. Throws UserError where there
+    /// is no such memory.
+    virtual arena::Memory reached_memory() const { return memory(); }
+    /// Where the arena's Values lie; null: where rows do.
     virtual arena::Memory values_memory() const { return nullptr; }
     /// The number that LibTorch knows the card by; none: its tensors are the host's.
     virtual std::optional<int> card() const { return std::nullopt; }

@@ -471,7 +471,6 @@ void Executor::linearise(const char* weights, int64_t i, const data::Batch& batc
                          const algorithms::Linearised& out, algorithms::Timers& timers) const {
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     DBENCH_EXPECT(batch.count == out.samples);
-    arena::finish(impl_->device.queues().compute, "parameters that a model is linearised at");
     Weights around = impl_->around(weights, i);
     for (torch::Tensor& parameter : around.parameters) parameter.requires_grad_(true);
     const torch::Tensor input = input_tensor(batch, impl_->place);

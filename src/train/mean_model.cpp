@@ -10,6 +10,8 @@
 namespace dbench::train {
 namespace {
 
+using arena::HostRows;
+
 constexpr int64_t kRecalibrationBatches = 32;
 
 void store(const arena::Rows& row, int64_t column, double value) {
@@ -35,7 +37,8 @@ MeanModel::MeanModel(comm::World& world, const comm::Placement& placement, const
     buffers_ = arena::Buffer(x.type, 0, 1, buffer_columns);
     pooled_layout_.add("value", {buffer_columns}, arena::TensorKind::norm);
     pooled_layout_.add("square", {buffer_columns}, arena::TensorKind::norm);
-    pooled_rows_ = arena::Buffer(arena::DType::float64, x.first, x.count, pooled_layout_.columns());
+    pooled_rows_ = arena::Buffer(arena::DType::float64, x.first, x.count, pooled_layout_.columns(),
+                                 arena::reached_memory());
     buffer_exchange_ = std::make_unique<comm::Exchange>(world, placement, pooled_layout_, nullptr,
                                                         comm::Reduction::reproducible);
 }
@@ -43,12 +46,22 @@ MeanModel::MeanModel(comm::World& world, const comm::Placement& placement, const
 void MeanModel::average_parameters(arena::Rows x) {
     mean_.resize(replicas_.layout().columns());
     exchange_.moments(x, mean_.data());
+    HostRows parameters = replaced(parameters_);
     for (const auto& tensor : replicas_.layout().tensors()) {
         for (int64_t c = tensor.offset; c < tensor.offset + tensor.numel; ++c) {
-            store(parameters_.rows(), c, mean_[c]);
+            store(parameters.rows(), c, mean_[c]);
         }
     }
+    parameters.put_back();
+    arena::finish(queue(), "the mean model");
 }
+
+/// Evaluations have been waited for.
+HostRows MeanModel::replaced(const arena::Buffer& row) const {
+    return {row.rows(), queue(), "", HostRows::State::replaced};
+}
+
+arena::Queue* MeanModel::queue() const { return replicas_.device().queues().compute; }
 
 Weights MeanModel::pooled(arena::Rows x) {
     average_parameters(x);
@@ -58,16 +71,19 @@ Weights MeanModel::pooled(arena::Rows x) {
 
     const arena::Layout& layout = replicas_.buffer_layout();
     const int64_t square = pooled_layout_.tensors()[1].offset;
+    const HostRows statistics(replicas_.buffers(), queue(), "statistics that are pooled",
+                              HostRows::State::settled);
     for (int64_t i = 0; i < x.count; ++i) {
         double* row = pooled_rows_.rows().row<double>(i);
         for (int64_t c = 0; c < layout.columns(); ++c) {
-            row[c] = load(replicas_.buffers(), i, c);
+            row[c] = load(statistics.rows(), i, c);
             row[square + c] = row[c] * row[c];
         }
     }
     arena::Values<double> mean(pooled_layout_.columns());
     buffer_exchange_->moments(pooled_rows_.rows(), mean.data());
     const auto& infos = model_.declaration().buffers;
+    HostRows buffers = replaced(buffers_);
     for (size_t k = 0; k < infos.size(); ++k) {
         const int64_t at = layout.tensors()[k].offset;
         for (int64_t c = 0; c < layout.tensors()[k].numel; ++c) {
@@ -76,9 +92,11 @@ Weights MeanModel::pooled(arena::Rows x) {
                 const int64_t m = layout.tensors()[k - 1].offset + c;
                 value += std::max(0.0, mean[square + m] - mean[m] * mean[m]);
             }
-            store(buffers_.rows(), at + c, value);
+            store(buffers.rows(), at + c, value);
         }
     }
+    buffers.put_back();
+    arena::finish(queue(), "the mean model's statistics");
     weights.buffers = views(layout, buffers_.rows(), 0, place);
     return weights;
 }
@@ -114,9 +132,9 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
                 for (auto& buffer : weights.buffers) buffer.fill_(0.0);
                 model_.forward(weights, input_tensor(batch, place), true);
             });
-        arena::finish(device.queues().compute, "statistics of a batch");
+        const HostRows moved(buffers_.rows(), queue(), "statistics of a batch");
         for (int64_t c = 0; c < layout.columns(); ++c) {
-            statistic[c] = load(buffers_.rows(), 0, c) / kNormMomentum;
+            statistic[c] = load(moved.rows(), 0, c) / kNormMomentum;
         }
         packed.append(reinterpret_cast<const char*>(statistic.data()),
                       statistic.size() * sizeof(double));
@@ -128,11 +146,14 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
         std::memcpy(statistic.data(), parts[b % ranks].data() + (b / ranks) * bytes, bytes);
         for (size_t c = 0; c < sum.size(); ++c) sum[c] += statistic[c];
     }
+    HostRows buffers = replaced(buffers_);
     for (const auto& tensor : layout.tensors()) {
         for (int64_t c = tensor.offset; c < tensor.offset + tensor.numel; ++c) {
-            store(buffers_.rows(), c, sum[c] / static_cast<double>(batches));
+            store(buffers.rows(), c, sum[c] / static_cast<double>(batches));
         }
     }
+    buffers.put_back();
+    arena::finish(queue(), "the mean model's statistics");
     return weights;
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "arena/host_rows.hpp"
 #include "arena/memory.hpp"
 #include "comm/exchange.hpp"
 #include "data/dataset.hpp"
@@ -27,6 +28,8 @@ public:
 
 private:
     void average_parameters(arena::Rows x);
+    arena::Queue* queue() const;
+    arena::HostRows replaced(const arena::Buffer& row) const;
 
     comm::World& world_;
     const Model& model_;

@@ -28,7 +28,7 @@ bool wants_nccl() {
 }  // namespace
 
 OnDevice::OnDevice(comm::World& world, Device& device) : world_(world), device_(device) {
-    arena::use_memory(device.memory(), device.values_memory());
+    arena::use_memory(device.memory(), device.values_memory(), device.space());
     world.compute_on(device.queues());
     if (world.size() > 1) carrier_ = "MPI";
 }
@@ -67,11 +67,23 @@ void OnDevice::connect(const std::function<comm::NcclParts()>& nccl) {
     for (const std::string& why : world_.all_gather(obstacle)) {
         if (why.empty()) continue;
         carrier_ = "MPI (" + why + ")";
-        return;
+        return reach_rows(why);
     }
     const std::string version = comm::version_text(parts.nccl);
     world_.carry_rows(comm::join_nccl(world_, std::move(parts), device_.card().value_or(0)));
     carrier_ = "NCCL " + version;
+}
+
+void OnDevice::reach_rows(const std::string& why) {
+    std::string error;
+    try {
+        arena::use_memory(device_.reached_memory(), device_.values_memory());
+    } catch (const UserError& e) {
+        error = std::string(e.what()) +
+                ", which MPI needs to carry rows between cards (NCCL does not: " + why +
+                "): let NCCL carry them, or start one rank with all replicas";
+    }
+    world_.agree(error, true);
 }
 
 }  // namespace dbench::train

@@ -1,5 +1,6 @@
 #include "train/replicas.hpp"
 
+#include "arena/host_rows.hpp"
 #include "arena/kernels.hpp"
 #include "base/random.hpp"
 #include "train/models/model.hpp"
@@ -8,11 +9,11 @@
 namespace dbench::train {
 namespace {
 
-void initialise(const Model& model, const arena::Layout& layout, const arena::Rows& rows,
-                int64_t local, uint64_t seed, uint64_t draw) {
+void initialise(const Model& model, const arena::Layout& layout, const arena::Rows& row,
+                uint64_t seed, uint64_t draw) {
     // LibTorch's generator is seeded with a key of its own just before a replica's turn.
     torch::manual_seed(base::Random(seed, base::Purpose::init, {draw}).bits64() >> 1);
-    auto tensors = views(layout, rows, local);
+    auto tensors = views(layout, row, 0);
     const auto& parameters = model.declaration().parameters;
     for (size_t k = 0; k < parameters.size(); ++k) parameters[k].initialise(tensors[k]);
 }
@@ -64,17 +65,25 @@ Replicas::Replicas(const Model& model, const comm::Placement& placement, int ran
     carried_ = rows_of("carried", carried_layout_);
     const torch::NoGradGuard no_grad;
     const auto& buffers = model.declaration().buffers;
+    arena::Queue* const queue = device.queues().compute;
+    // Values are the host's, whatever the device: nothing is on its queue yet.
+    const auto host_row = [&](const arena::Rows& rows, int64_t i) {
+        return arena::HostRows(rows.only(i), queue, "", arena::HostRows::State::replaced);
+    };
     for (int64_t i = 0; i < x.count; ++i) {
-        if (init == Init::independent) {
-            initialise(model, layout_, x, i, seed, static_cast<uint64_t>(x.first + i) + 1);
-        } else if (init == Init::same && i == 0) {
-            initialise(model, layout_, x, i, seed, 0);
+        const auto draw = init == Init::independent ? static_cast<uint64_t>(x.first + i) + 1 : 0;
+        if (init == Init::independent || (init == Init::same && i == 0)) {
+            arena::HostRows row = host_row(x, i);
+            initialise(model, layout_, row.rows(), seed, draw);
+            row.put_back();
         } else if (init == Init::same) {
             const arena::Rows first = x.only(0);
-            arena::copy(first, x.only(i), layout_.all());
+            arena::copy(first, x.only(i), layout_.all(), queue);
         }
-        auto tensors = views(buffer_layout_, buffers_, i);
+        arena::HostRows row = host_row(buffers_, i);
+        auto tensors = views(buffer_layout_, row.rows(), 0);
         for (size_t k = 0; k < buffers.size(); ++k) tensors[k].fill_(buffers[k].initial);
+        row.put_back();
     }
 }
 

@@ -1,10 +1,10 @@
 #include "train/resident_images.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <utility>
 
+#include "arena/host_rows.hpp"
 #include "arena/memory.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -24,7 +24,7 @@ arena::Buffer memory_of(int64_t bytes, arena::DType type = arena::DType::float32
 }  // namespace
 
 ResidentImages::ResidentImages(const data::StoredImages& images, arena::DType type,
-                               data::Order order)
+                               data::Order order, arena::Queue* queue)
     : type_(type),
       planes_(order == data::Order::channels_last ? arena::Planes::last : arena::Planes::first),
       pictures_(images.pictures) {
@@ -34,8 +34,8 @@ ResidentImages::ResidentImages(const data::StoredImages& images, arena::DType ty
         type == arena::DType::float32 ? static_cast<const void*>(images.single) : images.twice;
     pixels_ = memory_of(pixels);
     values_ = memory_of(values, type);
-    std::memcpy(pixels_.rows().data, images.pictures.bytes, static_cast<size_t>(pixels));
-    std::memcpy(values_.rows().data, table, static_cast<size_t>(values));
+    arena::fill(pixels_.rows(), images.pictures.bytes, pixels, queue);
+    arena::fill(values_.rows(), table, values, queue);
     pictures_.bytes = static_cast<const uint8_t*>(pixels_.rows().data);
 }
 

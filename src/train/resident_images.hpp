@@ -18,9 +18,10 @@ class Device;
 
 class ResidentImages {
 public:
-    /// Copies them to where this process has its rows. Inputs are of `type`, in memory order
-    /// `order`.
-    ResidentImages(const data::StoredImages& images, arena::DType type, data::Order order);
+    /// Copies them to where this process has its rows, for what is launched on `queue`. Inputs are
+    /// of `type`, in memory order `order`.
+    ResidentImages(const data::StoredImages& images, arena::DType type, data::Order order,
+                   arena::Queue* queue = nullptr);
 
     /// Launches what makes the inputs of a minibatch, the windows of its samples, on `queue`.
     /// Returns where they will be: in the memory of `slot`, which the following minibatch of the

@@ -168,8 +168,9 @@ struct Session::Impl {
         stepper->attach(replicas->state(), replicas->g());
         residence = find_residence();
         if (residence.on) {
-            resident = std::make_unique<ResidentImages>(*data.train->stored(), spec.precision,
-                                                        model->order());
+            resident =
+                std::make_unique<ResidentImages>(*data.train->stored(), spec.precision,
+                                                 model->order(), options.device.queues().compute);
         }
         make_executor();
         evaluator = std::make_unique<Evaluator>(world, placement, *model, *replicas,

@@ -16,10 +16,10 @@ namespace {
 
 #if DBENCH_CUDA
 
-/// While one lives, rows and values lie where a device sees them.
+/// While one lives, rows and values lie where a device and the host see them.
 struct OnDevice {
     CudaDevice device{0};
-    OnDevice() { use_memory(device.memory(), device.pinned_memory()); }
+    OnDevice() { use_memory(device.managed_memory(), device.pinned_memory()); }
     ~OnDevice() { use_memory(nullptr); }
 };
 

@@ -14,11 +14,13 @@
 
 namespace dbench::arena {
 
-/// While one lives, the rows and values of this process that are made lie in it.
+/// While one lives, the rows and values of this process that are made lie in it; rows are said to
+/// lie in `space`.
 class SeenMemory {
 public:
-    SeenMemory() {
-        use_memory([blocks = blocks_](int64_t bytes) { return take(blocks, bytes); });
+    explicit SeenMemory(Space space = Space::host) {
+        use_memory([blocks = blocks_](int64_t bytes) { return take(blocks, bytes); }, nullptr,
+                   space);
     }
     ~SeenMemory() { use_memory(nullptr); }
     SeenMemory(const SeenMemory&) = delete;

@@ -19,6 +19,7 @@
 
 #include "algorithms/optimizers/optimizer_spec.hpp"
 #include "arena/emulated_device.hpp"
+#include "arena/memory.hpp"
 #include "base/error.hpp"
 #include "catch.hpp"
 #include "comm/nccl_stand_in.hpp"
@@ -99,6 +100,7 @@ public:
     Emulated(const arena::Queues& queues, const Beside& beside, std::string left_out)
         : queues_(queues), beside_(beside), left_out_(std::move(left_out)) {}
     std::string name() const override { return "emulated"; }
+    arena::Space space() const override { return arena::Space::device; }
     arena::Queues queues() const override { return queues_; }
     std::vector<arena::Queue*> side_queues() override { return beside_.passes; }
     arena::StepQueue* step_queue() override { return beside_.step; }
@@ -156,6 +158,14 @@ struct Chosen {
 };
 
 using Nccl = std::optional<comm::tests::NcclStandIn>;
+
+/// While one lives, rows are a device's own: who would have them on the host must ask for a copy.
+struct OwnMemory {
+    OwnMemory() { arena::use_memory(nullptr, nullptr, arena::Space::device); }
+    ~OwnMemory() { arena::use_memory(nullptr); }
+    OwnMemory(const OwnMemory&) = delete;
+    OwnMemory& operator=(const OwnMemory&) = delete;
+};
 
 /// Trains this rank's replicas, from the newest checkpoint in `folder` on if there is one; what was
 /// told, then what was saved. Rows go over NCCL where there is one. Adds the passes that were
@@ -227,6 +237,8 @@ Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed, const 
     }
     Nccl nccl;
     if (pace && over_nccl) nccl.emplace(ranks, seed);
+    std::optional<OwnMemory> own;  // MPI reads rows where they lie
+    if (pace && (over_nccl || ranks == 1)) own.emplace();
     for (int rank = 0; nccl && rank < ranks; ++rank) {
         nccl->give(rank, *devices[static_cast<size_t>(rank)]);
     }
@@ -539,6 +551,10 @@ TEST_CASE("each wait of the trainer is needed") {
                                          "the loss of a single gradient",
                                          "statistics of a batch",
                                          "parameters that a model is linearised at",
+                                         "rows that are saved",
+                                         "statistics that are pooled",
+                                         "the mean model",
+                                         "the mean model's statistics",
                                          "a part of a captured pass",
                                          "what left beside a captured pass",
                                          "the step before passes side by side",

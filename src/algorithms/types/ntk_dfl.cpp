@@ -21,6 +21,8 @@
 #include "algorithms/entries.hpp"
 #include "algorithms/forms.hpp"
 #include "algorithms/kernel_flow.hpp"
+#include "arena/host_rows.hpp"
+#include "arena/memory.hpp"
 #include "base/error.hpp"
 
 namespace dbench::algorithms {
@@ -30,7 +32,7 @@ namespace {
 void make_room(arena::Buffer& buffer, const arena::Rows& x, arena::DType type, int64_t elements) {
     if (buffer.rows().stride >= elements) return;
     buffer = {};
-    buffer = arena::Buffer(type, x.first, x.count, elements);
+    buffer = arena::Buffer(type, x.first, x.count, elements, arena::reached_memory());
 }
 
 class NtkDfl final : public Mixed {
@@ -52,7 +54,7 @@ public:
     }
 
     void declare(arena::StateTable& state) override {
-        if (candidates_ > 1) tried_ = state.scratch(candidates_ * layout_.columns());
+        if (candidates_ > 1) tried_ = state.reached_scratch(candidates_ * layout_.columns());
     }
     void before_forward(Step& step) override {
         step.probe.about_to_average(step.x);
@@ -168,10 +170,11 @@ private:
         const int64_t elements = block(nullptr).elements(), bytes = link_message_bytes();
         make_room(own_, step.x, type_, elements);
         make_room(blocks_, step.x, type_, degree(step) * elements);
+        const arena::HostRows x(step.x, step.queue, "parameters that a model is linearised at");
         for (int64_t i = 0; i < step.x.count; ++i) {
-            step.linearise(step.x.at(i, 0), i, own_block(i));
+            step.linearise(x.rows().at(i, 0), i, own_block(i));
         }
-        return ask(step, step.x, layout_.columns() * arena::size_of(type_), blocks_.rows(), bytes,
+        return ask(step, x.rows(), layout_.columns() * arena::size_of(type_), blocks_.rows(), bytes,
                    [&](const char* wb, int64_t i, int64_t link) {
                        step.linearise(wb, i, block(blocks_.rows().at(i, 0) + link * bytes));
                    });
@@ -194,16 +197,18 @@ private:
     void point(Step& step, size_t i, const KernelFlow& flow, const Outputs& sum) const {
         const TimedScope scope(step.timers, Time::update);
         const std::vector<double> direction = flow.gradient(sum);
-        step.wait("gradients that a direction replaces");
+        arena::HostRows g(step.g.only(static_cast<int64_t>(i)), step.queue,
+                          "gradients that a direction replaces");
         arena::with_type(step.g.type, [&]<class T>() {
             const double* next = direction.data();
             for (const arena::Tensor& tensor : layout_.tensors()) {
-                T* const to = step.g.row<T>(static_cast<int64_t>(i)) + tensor.offset;
+                T* const to = g.rows().row<T>(0) + tensor.offset;
                 std::transform(next, next + tensor.numel, to,
                                [](double value) { return static_cast<T>(value); });
                 next += tensor.numel;
             }
         });
+        g.put_back();
     }
 
     /// For each local replica its candidate of least loss, on its own minibatch and on those of its

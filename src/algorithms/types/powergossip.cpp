@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
+#include "arena/host_rows.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
 
@@ -105,9 +106,9 @@ public:
 
     void declare(arena::StateTable& state) override {
         const auto stride = [&](int64_t each) { return std::max<int64_t>(degree_ * each, 1); };
-        p_ = state.rows("algorithm/p", stride(all_p_));
-        q_ = state.rows("algorithm/q", stride(all_q_));
-        messages_ = state.scratch(stride(std::max(all_p_, all_q_) + all_whole_));
+        p_ = state.reached_rows("algorithm/p", stride(all_p_));
+        q_ = state.reached_rows("algorithm/q", stride(all_q_));
+        messages_ = state.reached_scratch(stride(std::max(all_p_, all_q_) + all_whole_));
     }
     bool keeps_messages() const override { return true; }
 
@@ -118,14 +119,15 @@ public:
         step.probe.about_to_average(step.x);
         if (step.t > 0 && degree_ > 0) {
             const TimedScope scope(step.timers, Time::exchange);
-            step.wait("parameters that are multiplied by vectors");
+            arena::HostRows x(step.x, step.queue, "parameters that are multiplied by vectors");
             arena::with_type(step.x.type, [&]<class T>() {
-                for (int64_t i = 0; i < step.x.count; ++i) write<T>(step, i);
+                for (int64_t i = 0; i < step.x.count; ++i) write<T>(step, x.rows(), i);
                 const auto token = step.exchange.start_link_messages(step.round, messages_.rows(),
                                                                      elements(step.t) * element_);
                 const auto heard = step.exchange.finish_messages(token);
-                for (int64_t i = 0; i < step.x.count; ++i) take<T>(step, i, heard[i]);
+                for (int64_t i = 0; i < step.x.count; ++i) take<T>(step, x.rows(), i, heard[i]);
             });
+            x.put_back();
         }
         step.probe.averaged(step.x);
     }
@@ -163,15 +165,15 @@ private:
 
     /// The messages of local replica i.
     template <class T>
-    void write(const Step& step, int64_t i) {
-        const auto self = static_cast<int>(step.x.first + i);
+    void write(const Step& step, const arena::Rows& x, int64_t i) {
+        const auto self = static_cast<int>(x.first + i);
         const bool to_p = computes_p(step.t);
         int64_t link = 0;
         for (const int peer : peers(schedule_.out(step.round, self), self)) {
             T* const vectors = message<T>(step.t, i, link);
             for (size_t k = 0; k < matrices_.size(); ++k) {
                 const Matrix& m = matrices_[k];
-                const T* const h = step.x.row<T>(i) + m.offset;
+                const T* const h = x.row<T>(i) + m.offset;
                 if (m.columns == 0) {
                     std::copy_n(h, m.numel, vectors + (to_p ? all_p_ : all_q_) + m.whole);
                     continue;
@@ -190,16 +192,17 @@ private:
     }
     /// What its neighbours sent, in the order of its own messages.
     template <class T>
-    void take(const Step& step, int64_t i, const std::vector<comm::Heard>& heard) {
+    void take(const Step& step, const arena::Rows& rows, int64_t i,
+              const std::vector<comm::Heard>& heard) {
         const bool to_p = computes_p(step.t);
         for (size_t k = 0; k < heard.size(); ++k) {
             const auto link = static_cast<int64_t>(k);
             const T* const mine = message<T>(step.t, i, link);
             const T* const theirs = reinterpret_cast<const T*>(heard[k].message);
-            const bool first = step.x.first + i < heard[k].replica;
+            const bool first = rows.first + i < heard[k].replica;
             const double towards = first ? -heard[k].weight : heard[k].weight;
             for (const Matrix& m : matrices_) {
-                T* const x = step.x.row<T>(i) + m.offset;
+                T* const x = rows.row<T>(i) + m.offset;
                 if (m.columns == 0) {
                     const int64_t begin = (to_p ? all_p_ : all_q_) + m.whole;
                     for (int64_t c = 0; c < m.numel; ++c) {

@@ -31,27 +31,52 @@ void advise(void* memory, size_t bytes, cudaMemoryAdvise advice, bool host, int 
     expect(cudaMemAdvise(memory, bytes, advice, where), "cudaMemAdvise");
 }
 
+std::shared_ptr<void> zeroed(void* memory, size_t bytes) {
+    std::shared_ptr<void> owner(memory, [](void* block) { cudaFree(block); });
+    expect(cudaMemsetAsync(memory, 0, bytes, cudaStreamPerThread), "cudaMemsetAsync");
+    expect(cudaStreamSynchronize(cudaStreamPerThread), "cudaStreamSynchronize");
+    return owner;
+}
+
+base::UserError too_much(int device, size_t free, size_t bytes) {
+    return base::UserError("CUDA device " + std::to_string(device) + " has " +
+                           std::to_string(free >> 20) + " MiB free, and rows of " +
+                           std::to_string(bytes >> 20) +
+                           " MiB are wanted: take fewer replicas a rank, or a smaller model");
+}
+
+size_t free_on(int device) {
+    expect(cudaSetDevice(device), "cudaSetDevice");
+    size_t free = 0, total = 0;
+    expect(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return free;
+}
+
+/// Zeroed memory of the device's own.
+std::shared_ptr<void> own(int device, int64_t bytes) {
+    const auto size = static_cast<size_t>(bytes);
+    const size_t free = free_on(device);
+    void* memory = nullptr;
+    const cudaError_t result = cudaMalloc(&memory, size);
+    if (result == cudaErrorMemoryAllocation) {
+        cudaGetLastError();
+        throw too_much(device, free, size);
+    }
+    expect(result, "cudaMalloc");
+    return zeroed(memory, size);
+}
+
 /// Zeroed memory on the device, where pages stay if the host can reach them there; else those that
 /// it touches come and go. Never more than is free: CUDA would take the host's, and be slow or
 /// hang.
 std::shared_ptr<void> managed(int device, int64_t bytes) {
     const auto size = static_cast<size_t>(bytes);
-    expect(cudaSetDevice(device), "cudaSetDevice");
-    size_t free = 0, total = 0;
-    expect(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    if (size > free) {
-        throw base::UserError("CUDA device " + std::to_string(device) + " has " +
-                              std::to_string(free >> 20) + " MiB free, and rows of " +
-                              std::to_string(size >> 20) +
-                              " MiB are wanted: take fewer replicas a rank, or a smaller model");
-    }
+    if (const size_t free = free_on(device); size > free) throw too_much(device, free, size);
     void* memory = nullptr;
     expect(cudaMallocManaged(&memory, size), "cudaMallocManaged");
-    std::shared_ptr<void> owner(memory, [](void* block) { cudaFree(block); });
+    std::shared_ptr<void> owner = zeroed(memory, size);
     advise(memory, size, cudaMemAdviseSetPreferredLocation, false, device);
     advise(memory, size, cudaMemAdviseSetAccessedBy, true, device);
-    expect(cudaMemsetAsync(memory, 0, size, cudaStreamPerThread), "cudaMemsetAsync");
-    expect(cudaStreamSynchronize(cudaStreamPerThread), "cudaStreamSynchronize");
     return owner;
 }
 
@@ -244,11 +269,6 @@ int usable(int number) {
                               "): start fewer ranks on a host, with several replicas each, or "
                               "look at CUDA_VISIBLE_DEVICES");
     }
-    if (!attribute(cudaDevAttrConcurrentManagedAccess, number)) {
-        throw base::UserError("CUDA device " + std::to_string(number) +
-                              " can not be used (the host cannot reach its memory while it "
-                              "computes, as on Windows): use Linux itself, or run on the CPU");
-    }
     return number;
 }
 
@@ -289,12 +309,7 @@ std::string CudaDevice::name() const {
     return properties.name;
 }
 
-int64_t CudaDevice::free_bytes() const {
-    expect(cudaSetDevice(number()), "cudaSetDevice");
-    size_t free = 0, total = 0;
-    expect(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    return static_cast<int64_t>(free);
-}
+int64_t CudaDevice::free_bytes() const { return static_cast<int64_t>(free_on(number())); }
 
 Queues CudaDevice::queues() { return {runtime_->compute.get(), runtime_->exchange.get()}; }
 
@@ -305,6 +320,14 @@ std::unique_ptr<Queue> CudaDevice::queue_on(void* stream) {
 }
 
 Memory CudaDevice::memory() {
+    return [device = number()](int64_t bytes) { return own(device, bytes); };
+}
+
+Memory CudaDevice::managed_memory() {
+    if (!attribute(cudaDevAttrConcurrentManagedAccess, number())) {
+        throw base::UserError("CUDA device " + std::to_string(number()) +
+                              " has no memory that the host reaches while it computes");
+    }
     return [device = number()](int64_t bytes) { return managed(device, bytes); };
 }
 

@@ -12,8 +12,8 @@ namespace dbench::arena {
 
 class CudaDevice {
 public:
-    /// Device `number` of those that this process sees. Throws UserError where it cannot be had, or
-    /// the host cannot reach its memory while it computes; RunError where CUDA fails.
+    /// Device `number` of those that this process sees. Throws UserError where it cannot be had,
+    /// RunError where CUDA fails.
     explicit CudaDevice(int number);
     ~CudaDevice();
     CudaDevice(const CudaDevice&) = delete;
@@ -31,9 +31,12 @@ public:
     /// Launches on a stream that somebody else has made; goes before this does.
     std::unique_ptr<Queue> queue_on(void* stream);
 
-    /// For rows (use_memory): managed memory on the device, which the host reaches, too, as MPI
-    /// does. Blocks may outlive this. It throws UserError where more is asked for than is free.
+    /// For rows (use_memory), in Space::device: the device's own. Blocks may outlive this. It
+    /// throws UserError where more is asked for than is free.
     Memory memory();
+    /// For rows that the host reaches, too, as MPI does: managed memory on the device. As above.
+    /// Throws UserError where the host cannot reach such memory while the device computes.
+    Memory managed_memory();
     /// For `Values`: the host's memory, pinned, which kernels read and write where it is. Blocks
     /// that were given back are used again.
     Memory pinned_memory();

@@ -1,0 +1,113 @@
+// Rows in the host's hands, wherever they lie.
+
+#include "arena/host_rows.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "arena/emulated_device.hpp"
+#include "arena/kernels.hpp"
+#include "arena/seen_memory.hpp"
+#include "catch.hpp"
+
+namespace dbench::arena {
+namespace {
+
+using State = HostRows::State;
+
+constexpr int64_t kColumns = 2000;
+constexpr Columns kAll{0, kColumns};
+
+std::vector<double> row_of(const Rows& rows, int64_t local) {
+    const double* const row = rows.row<double>(local);
+    return {row, row + kColumns};
+}
+std::vector<double> of_all(double value) { return std::vector<double>(kColumns, value); }
+
+TEST_CASE("the host has rows of a device as the queue leaves them, and gives them back") {
+    const Space space = GENERATE(Space::host, Space::device);
+    const uint64_t seed = GENERATE(1, 2, 3);
+    const auto pace = GENERATE(EmulatedDevice::Pace::late, EmulatedDevice::Pace::random);
+    const SeenMemory memory(space);
+    EmulatedDevice device(seed, -1, pace);
+    device.see(memory);
+    Queue* const queue = device.add_queue();
+    const Buffer x(DType::float64, 3, 2, kColumns), y(DType::float64, 3, 2, kColumns);
+    REQUIRE(x.rows().space == space);
+    {
+        HostRows host(x.rows(), queue, "", State::replaced);
+        CHECK((host.rows().data == x.rows().data) == (space == Space::host));
+        CHECK((host.rows().first == 3 && host.rows().count == 2));
+        for (int64_t i = 0; i < 2; ++i) std::fill_n(host.rows().row<double>(i), kColumns, 1.5);
+        host.put_back();
+    }
+    scale(x.rows(), kAll, 2, queue);
+    {
+        HostRows host(x.rows().only(1), queue, "rows that are read");
+        CHECK(host.rows().first == 4);
+        CHECK(row_of(host.rows(), 0) == of_all(3));
+        std::fill_n(host.rows().row<double>(0), kColumns, 4);
+        host.put_back();
+    }
+    copy(x.rows(), y.rows(), kAll, queue);
+    finish(queue, "rows that are compared");
+    const HostRows host(y.rows(), queue, "rows that are compared", State::settled);
+    CHECK(row_of(host.rows(), 0) == of_all(3));
+    CHECK(row_of(host.rows(), 1) == of_all(4));
+    CHECK(device.conflicts() == std::vector<std::string>());
+}
+
+TEST_CASE("a copy that is not waited for is another's") {
+    for (const State state : {State::computed, State::settled}) {
+        const SeenMemory memory(Space::device);
+        EmulatedDevice device(1);
+        device.forget("rows that are read");
+        Queue* const queue = device.add_queue();
+        const Buffer x(DType::float64, 0, 1, kColumns);
+        HostRows host(x.rows(), queue, "", State::replaced);
+        std::fill_n(host.rows().row<double>(0), kColumns, 1.5);
+        host.put_back();
+        finish(queue, "rows that are filled");
+        const HostRows read(x.rows(), queue, "rows that are read", state);
+        CHECK(row_of(read.rows(), 0) == of_all(0));
+        finish(queue, "the end");
+    }
+}
+
+TEST_CASE("the host's rows are its own without a queue, and a device's need one") {
+    const Buffer x(DType::float64, 0, 1, kColumns);
+    HostRows host(x.rows(), nullptr, "rows that are read");
+    CHECK(host.rows().data == x.rows().data);
+    host.put_back();
+    const SeenMemory memory(Space::device);
+    const Buffer there(DType::float64, 0, 1, kColumns);
+    CHECK_THROWS(HostRows(there.rows(), nullptr, "rows that are read"));
+    // What the host touches itself lies where it reaches it.
+    const Buffer reached(DType::float64, 0, 1, kColumns, reached_memory());
+    CHECK(reached.rows().space == Space::host);
+    CHECK(memory.holds(writes(reached.rows(), kAll)));
+}
+
+TEST_CASE("a row is filled from any memory, in parts where it is long") {
+    const Space space = GENERATE(Space::host, Space::device);
+    const int64_t count = (int64_t{1} << 22) / 4 * 2 + 37;  // of float32: two parts and a rest
+    const SeenMemory memory(space);
+    EmulatedDevice device(1);
+    device.see(memory);
+    Queue* const queue = device.add_queue();
+    std::vector<float> from(static_cast<size_t>(count));
+    std::iota(from.begin(), from.end(), 1.0f);
+    const Buffer x(DType::float32, 0, 1, count + 16);
+    fill(x.rows(), from.data(), count * 4, queue);
+    const std::vector<float> expected = from;
+    std::fill(from.begin(), from.end(), 0.0f);
+    const HostRows host(x.rows(), queue, "rows that are compared");
+    const float* const row = host.rows().row<float>(0);
+    CHECK(std::equal(expected.begin(), expected.end(), row));
+    CHECK(std::all_of(row + count, row + count + 16, [](float v) { return v == 0; }));
+    CHECK(device.conflicts() == std::vector<std::string>());
+}
+
+}  // namespace
+}  // namespace dbench::arena

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "arena/kernels.hpp"
+
 namespace dbench::comm {
 
 Delivery::Delivery(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
@@ -16,6 +18,13 @@ Delivery::Delivery(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
 
 void Delivery::begin(int tag) {
     std::vector<Message> out, in;
+    if (messages_.space == arena::Space::device && !ordered() && !plan_->out.empty()) {
+        const arena::Rows from = messages_;
+        staged_ = pool_->take(from.count * from.stride * arena::size_of(from.type));
+        messages_.data = staged_.get();
+        messages_.space = arena::Space::host;
+        arena::copy(from, messages_, {0, from.stride}, queue_);
+    }
     for (const auto& [rank, row, slot] : plan_->out) {
         out.push_back({rank, tag, posted(row, slot), bytes_});
     }

@@ -43,6 +43,7 @@ private:
     arena::Rows messages_;
     int64_t bytes_;
     arena::Queue* queue_;
+    std::shared_ptr<char> staged_;    // messages_, where the plane cannot read these
     std::shared_ptr<char> received_;  // one after another, in the plan's order
     std::unique_ptr<Transfer> transfer_;
 };

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "arena/memory.hpp"
 #include "base/log.hpp"
 #include "comm/delivery.hpp"
 #include "comm/exchange_impl.hpp"
@@ -42,6 +43,12 @@ Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layo
       means(kRepeatingPlans),
       to_all(kRepeatingPlans),
       to_each(kRepeatingPlans) {
+    // MPI reads and writes what the host reaches, a device's own plane what the device does.
+    pool = reached_pool = std::make_shared<ScratchPool>();
+    if (queues().compute) {
+        reached_pool = std::make_shared<ScratchPool>(arena::reached_memory());
+        if (!this->world.rows().queue()) pool = reached_pool;
+    }
     DBENCH_EXPECT(placement.ranks == world.size() && placement.replicas >= placement.ranks);
     DBENCH_EXPECT(!schedule || schedule->size() == placement.replicas);
 }
@@ -248,13 +255,9 @@ Token Exchange::Impl::deliver(graphs::Round round, arena::Rows messages, int64_t
         return make_delivery_plan(*schedule, round, placement, world.rank(), addressed);
     });
     arena::Queue* const queue = made == Made::on_queue ? queues().compute : nullptr;
-    const bool reached = made == Made::by_host && queues().compute;
     DBENCH_EXPECT(made == Made::on_queue || messages.space == arena::Space::host);
-    if (reached && !reached_pool) {
-        reached_pool = std::make_shared<ScratchPool>(arena::reached_memory());
-    }
-    auto delivery = std::make_shared<Delivery>(world.rows(), reached ? reached_pool : pool, plan,
-                                               messages, bytes, queue);
+    const auto& taken = made == Made::by_host ? reached_pool : pool;
+    auto delivery = std::make_shared<Delivery>(world.rows(), taken, plan, messages, bytes, queue);
     delivery->begin(world.next_exchange());
     if (delivery->moves()) {
         world.engine.start(delivery, true);

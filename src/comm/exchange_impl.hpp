@@ -20,8 +20,8 @@ struct Exchange::Impl {
     const graphs::Schedule* schedule;
     Reduction reduction;
     arena::Codec codec;
-    std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();
-    std::shared_ptr<ScratchPool> reached_pool;  ///< of memory that the host reaches, on a device
+    std::shared_ptr<ScratchPool> pool;          ///< what moves is put there
+    std::shared_ptr<ScratchPool> reached_pool;  ///< the same where the host makes and reads it
     std::unique_ptr<ScratchPool> host_pool;     ///< of memory that ranks of this host read
     std::shared_ptr<const MixingPlan> mean_plan;
     PlanCache<MixingPlan> repeating, others;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "arena/kernels.hpp"
 #include "arena/memory.hpp"
 #include "arena/tree.hpp"
 #include "comm/exchange_impl.hpp"
@@ -141,7 +142,8 @@ private:
                 partials.push_back(take(r == me && !as_row ? segments : mine, node));
                 if (r == me) {
                     form(partials.back(), x_);
-                    send(out, segments, partials.back());
+                    send(out, segments, partials.back(),
+                         as_row ? row_that_goes(node, segments) : nullptr);
                 } else if (as_row) {
                     leaves.push_back({partials.size() - 1, receive_row(in, r, mine)});
                 } else {
@@ -175,18 +177,31 @@ private:
                             queue_);
     }
 
-    // A partial to every other rank's chunk.
-    void send(std::vector<Message>& out, Segments block, const Partial& partial) const {
+    // The row of a subtree of one replica, column 0 of it: where the plane cannot read that, a
+    // copy.
+    char* row_that_goes(arena::Interval node, Segments block) {
+        const arena::Rows row = x_.only(node.begin - x_.first);
+        if (x_.space == arena::Space::host || plane_queue_) return row.at(0, 0);
+        const Columns range = columns(block);
+        const int64_t size = arena::size_of(x_.type);
+        arena::Rows to = row;
+        to.data = take(range.count() * size) - range.begin * size;
+        arena::copy(row, to, range, queue_);
+        return to.at(0, 0);
+    }
+
+    // A partial to every other rank's chunk; `row`, where it goes as that.
+    void send(std::vector<Message>& out, Segments block, const Partial& partial, char* row) const {
         for (int r = 0; r < exchange_.world.size(); ++r) {
             if (r == exchange_.world.rank()) continue;
             const Segments theirs = chunk(block, r);
             const Columns range = columns(theirs);
-            if (!is_row(partial.interval)) {
+            if (!row) {
                 add(out, r, theirs, partial.mean_at(columns(block).begin),
                     partial.m2_at(block.begin));
             } else if (theirs.count() > 0) {
-                out.push_back({r, tag_, x_.at(partial.interval.begin - x_.first, range.begin),
-                               range.count() * arena::size_of(x_.type)});
+                const int64_t size = arena::size_of(x_.type);
+                out.push_back({r, tag_, row + range.begin * size, range.count() * size});
             }
         }
     }

@@ -21,28 +21,47 @@ Operation::Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
     : plane_(plane),
       pool_(std::move(pool)),
       plan_(std::move(plan)),
+      home_(x),
       x_(x),
       columns_(columns),
       tag_(tag),
       options_(options),
       queue_(plane.queue() ? plane.queue() : options.queues.exchange) {
+    const bool spans = std::any_of(plan_->groups.begin(), plan_->groups.end(),
+                                   [&](const GroupPlan& g) { return !g.local() && !on_host(g); });
+    const bool travels = spans || !plan_->send.empty();
+    if (x.space == arena::Space::device && !plane_.queue() && !coded() && travels) stage_rows();
     const bool in_place = options.in_place && !options.by_library;
     for (const GroupPlan& group : plan_->groups) {
         const bool means_coded = coded() && options.in_place;
         if (in_chunks(group)) {
-            host_groups_.emplace_back(group, *options.host, x, columns,
+            host_groups_.emplace_back(group, *options.host, x_, columns,
                                       HostMean::Options{options.codec, means_coded});
         } else if (!group.local() && !on_host(group)) {
-            groups_.emplace_back(group, x, columns, *pool_,
+            groups_.emplace_back(group, x_, columns, *pool_,
                                  GroupMean::Options{in_place, options.codec, means_coded, queue_});
         }
     }
     combined_ = host_groups_.empty();
 }
 
+/// What a device has for itself MPI cannot read: it gets a copy.
+void Operation::stage_rows() {
+    const int64_t size = arena::size_of(x_.type);
+    staged_ = pool_->take(x_.count * columns_.count() * size);
+    x_.data = staged_.get() - columns_.begin * size;
+    x_.space = arena::Space::host;
+    x_.stride = columns_.count();
+}
+
 bool Operation::begin() {
     if (!plan_->local()) {
         arena::order(options_.queues.compute, queue_, "rows that are exchanged");
+    }
+    for (int64_t i = 0; staged_ && i < x_.count; ++i) {
+        arena::Rows to = x_.only(i);
+        to.stride = home_.stride;  // of one row it means nothing
+        arena::copy(home_.only(i), to, columns_, queue_);
     }
     if (coded()) encode_rows();
     if (host() && !coded()) {

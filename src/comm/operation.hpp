@@ -51,7 +51,7 @@ public:
     /// Starts what needs no arithmetic; whether the rest does.
     bool begin();
 
-    arena::Rows rows() const { return x_; }
+    arena::Rows rows() const { return home_; }
     arena::Columns columns() const { return columns_; }
     InPlace* host() const { return options_.host.get(); }
     /// Whether what comes is ordered before what is computed by the queues alone: `finish` need not
@@ -75,6 +75,7 @@ protected:
 private:
     enum class Phase : uint8_t { reduce, scatter, gather, library, moved };
 
+    void stage_rows();
     void encode_rows();
     void begin_rows();
     void begin_library();
@@ -109,12 +110,14 @@ private:
     RowPlane& plane_;
     std::shared_ptr<ScratchPool> pool_;
     std::shared_ptr<const MixingPlan> plan_;
-    arena::Rows x_;
+    arena::Rows home_;  ///< x as it was given
+    arena::Rows x_;     ///< the same, or a copy of these columns that the plane can read
     arena::Columns columns_;
     int tag_;
     Options options_;
     arena::Queue* queue_;  // where what is sent is made: the plane's, or the rank's
 
+    std::shared_ptr<char> staged_;       // [local rows, columns.count()], where x_ is a copy
     std::shared_ptr<char> received_;     // [rows that arrive, columns.count()], as they travel
     std::vector<const char*> slots_;     // per slot: where column 0 is, or would be
     std::shared_ptr<char> sent_;         // [rows that are sent, columns.count()], with a codec

@@ -39,11 +39,13 @@ bool Operation::finish(const Exchange::UseTerms& use) {
 void Operation::let_go() {
     if (arena::Queue* const queue = options_.queues.compute) {
         arena::keep(queue, std::make_shared<std::vector<GroupMean>>(std::move(groups_)));
+        arena::keep(queue, staged_);
         arena::keep(queue, received_);
         arena::keep(queue, sent_);
         arena::keep(queue, local_sum_);
     }
     groups_.clear();
+    staged_.reset();
     received_.reset();
     sent_.reset();
     local_sum_.reset();

@@ -158,7 +158,6 @@ public:
     arena::Queues queues() const override { return queues_; }
     arena::Memory memory() const override { return device_.memory(); }
     arena::Space space() const override { return arena::Space::device; }
-    arena::Memory reached_memory() const override { return device_.managed_memory(); }
     arena::Memory values_memory() const override { return device_.pinned_memory(); }
     std::optional<int> card() const override { return number_; }
     std::optional<Room> room() const override {
@@ -272,15 +271,11 @@ std::vector<std::pair<std::string, std::string>> card_facts() {
     for (int k = 0; k < count; ++k) {
         cudaDeviceProp properties{};
         if (cudaGetDeviceProperties(&properties, k) != cudaSuccess) continue;
-        int managed = 0;
-        cudaDeviceGetAttribute(&managed, cudaDevAttrConcurrentManagedAccess, k);
-        facts.emplace_back(
-            "  card " + std::to_string(k),
-            std::string(properties.name) + ", " +
-                base::bytes_text(static_cast<double>(properties.totalGlobalMem)) +
-                ", compute capability " + std::to_string(properties.major) + "." +
-                std::to_string(properties.minor) +
-                (managed ? "" : ", no concurrent managed access: several ranks need NCCL"));
+        facts.emplace_back("  card " + std::to_string(k),
+                           std::string(properties.name) + ", " +
+                               base::bytes_text(static_cast<double>(properties.totalGlobalMem)) +
+                               ", compute capability " + std::to_string(properties.major) + "." +
+                               std::to_string(properties.minor));
         for (int other = 0; other < count; ++other) {
             int reaches = 0;
             if (other == k) continue;

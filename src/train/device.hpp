@@ -42,10 +42,7 @@ public:
     /// Where rows lie, and who reaches them there; null: in the host's memory.
     virtual arena::Memory memory() const { return nullptr; }
     virtual arena::Space space() const { return arena::Space::host; }
-    /// The same for rows that the host reaches in any case, for MPI. Throws UserError where there
-    /// is no such memory.
-    virtual arena::Memory reached_memory() const { return memory(); }
-    /// Where the arena's Values lie; null: where rows do.
+    /// Where the arena's Values lie, and what else the host reaches; null: where rows do.
     virtual arena::Memory values_memory() const { return nullptr; }
     /// The number that LibTorch knows the card by; none: its tensors are the host's.
     virtual std::optional<int> card() const { return std::nullopt; }

@@ -67,23 +67,11 @@ void OnDevice::connect(const std::function<comm::NcclParts()>& nccl) {
     for (const std::string& why : world_.all_gather(obstacle)) {
         if (why.empty()) continue;
         carrier_ = "MPI (" + why + ")";
-        return reach_rows(why);
+        return;
     }
     const std::string version = comm::version_text(parts.nccl);
     world_.carry_rows(comm::join_nccl(world_, std::move(parts), device_.card().value_or(0)));
     carrier_ = "NCCL " + version;
-}
-
-void OnDevice::reach_rows(const std::string& why) {
-    std::string error;
-    try {
-        arena::use_memory(device_.reached_memory(), device_.values_memory());
-    } catch (const UserError& e) {
-        error = std::string(e.what()) +
-                ", which MPI needs to carry rows between cards (NCCL does not: " + why +
-                "): let NCCL carry them, or start one rank with all replicas";
-    }
-    world_.agree(error, true);
 }
 
 }  // namespace dbench::train

@@ -14,8 +14,7 @@ namespace dbench::train {
 class OnDevice {
 public:
     /// Rows that are made from now on lie in the device's memory, and `world` computes on its
-    /// queues. Both outlive this; what is made with them goes before. Where there are several
-    /// ranks, no rows are made before connect().
+    /// queues. Both outlive this; what is made with them goes before.
     OnDevice(comm::World& world, Device& device);
     /// Leaves the device, together with the other ranks unless an exception is on its way.
     ~OnDevice();
@@ -24,10 +23,9 @@ public:
 
     /// Lets NCCL carry the rows of ranks that compute on cards; `nccl` gives its parts. Where that
     /// throws a UserError on one of them, or environment DBENCH_NCCL is 0, the launcher's plane
-    /// does as before, and rows lie where the host reaches them. Collective, after the last
-    /// renumbering. Throws UserError on all ranks where DBENCH_NCCL is neither 0 nor 1, two ranks
-    /// have one card, or MPI would carry rows and a device has no memory that the host reaches;
-    /// RunError where NCCL fails.
+    /// does as before, with copies that the host reaches. Collective, after the last renumbering.
+    /// Throws UserError on all ranks where DBENCH_NCCL is neither 0 nor 1, or two ranks have one
+    /// card; RunError where NCCL fails.
     void connect(const std::function<comm::NcclParts()>& nccl);
     void connect();  ///< with NCCL as the device has it
 
@@ -36,8 +34,6 @@ public:
     const std::string& carrier() const { return carrier_; }
 
 private:
-    void reach_rows(const std::string& why);
-
     comm::World& world_;
     Device& device_;
     std::string carrier_;

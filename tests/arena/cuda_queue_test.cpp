@@ -19,7 +19,7 @@ namespace {
 /// While one lives, rows and values lie where a device and the host see them.
 struct OnDevice {
     CudaDevice device{0};
-    OnDevice() { use_memory(device.managed_memory(), device.pinned_memory()); }
+    OnDevice() { use_memory(device.pinned_memory()); }
     ~OnDevice() { use_memory(nullptr); }
 };
 

@@ -166,9 +166,17 @@ def test_no_iteration_makes_a_host_of_two_cards_wait(card, way):
 
 @pytest.mark.parametrize("over,environment", [("NCCL", {}), ("MPI", {"DBENCH_NCCL": "0"})])
 def test_ranks_with_a_card_each(card, over, environment):
-    for way in ("momentum", "awc", "16-bit messages"):
-        card({way: WAYS[way]}, ranks=2, DBENCH_STAND_IN_CARDS="2", **environment)
-        assert card.refusals() == []
+    """What MPI sends and receives is where the host reaches it, or it would die."""
+    everywhere = {"algorithm": "centralized", "graph": ..., "profile": {"variance": "exact"}}
+    ways = {**{name: WAYS[name] for name in ("momentum", "awc", "16-bit messages", "few bits",
+                                             "few elements", "moniqua", "exact variance")},
+            "all-reduce": everywhere, "all-reduce by library": {**everywhere, "reduction": "library"},
+            "all-reduce in 16 bits": {**everywhere, "message": "float16"},
+            "everybody": {"graph": "complete"},
+            "push-sum": {"algorithm": "sgp", "graph": "one_peer_exponential"}}
+    for way, changes in ways.items():
+        card({way: changes}, ranks=2, DBENCH_STAND_IN_CARDS="2", **environment)
+        assert card.refusals() == [] and card.count("cudaMallocManaged") == 0
         facts, iterations = card.output()
         assert facts["rows_between_ranks"].startswith(over) and iterations == 10
         assert "messages" in facts["rows_on_host"]
@@ -184,22 +192,6 @@ def test_a_run_goes_on_from_what_it_has_saved(card):
     assert card.refusals() == []
     assert card.count("kernels of dbench") < all_kernels * 2 // 3
     assert card.output()[1] == 10
-
-
-@pytest.mark.parametrize("over", ["NCCL", "MPI"])
-def test_managed_memory_is_for_rows_that_mpi_carries(card, over):
-    """Where a card has none (Windows, some sandboxes), everything else runs."""
-    two = {"ranks": 2, "DBENCH_STAND_IN_CARDS": "2", "DBENCH_NCCL": str(int(over == "NCCL"))}
-    card({"one": {}}, DBENCH_STAND_IN_UNMANAGED="1")
-    assert card.output()[1] == 10 and card.count("cudaMallocManaged") == 0
-    said = card({"two": {}}, **two, DBENCH_STAND_IN_UNMANAGED="1",
-                expect=0 if over == "NCCL" else 2)
-    if over == "NCCL":
-        assert card.count("cudaMallocManaged") == 0
-        return
-    assert "no memory that the host reaches" in said and "start one rank with all replicas" in said
-    card({"two": {}}, **two)
-    assert card.count("cudaMallocManaged") > 0
 
 
 def test_more_ranks_than_cards_are_refused(card):

@@ -237,8 +237,8 @@ Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed, const 
     }
     Nccl nccl;
     if (pace && over_nccl) nccl.emplace(ranks, seed);
-    std::optional<OwnMemory> own;  // MPI reads rows where they lie
-    if (pace && (over_nccl || ranks == 1)) own.emplace();
+    std::optional<OwnMemory> own;
+    if (pace) own.emplace();
     for (int rank = 0; nccl && rank < ranks; ++rank) {
         nccl->give(rank, *devices[static_cast<size_t>(rank)]);
     }

@@ -15,36 +15,6 @@
 namespace dbench::arena {
 namespace {
 
-int attribute(cudaDeviceAttr which, int device) {
-    int value = 0;
-    expect(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
-    return value;
-}
-
-void advise(void* memory, size_t bytes, cudaMemoryAdvise advice, bool host, int device) {
-#if CUDART_VERSION >= 13000
-    const cudaMemLocation where{host ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice,
-                                host ? 0 : device};
-#else
-    const int where = host ? cudaCpuDeviceId : device;
-#endif
-    expect(cudaMemAdvise(memory, bytes, advice, where), "cudaMemAdvise");
-}
-
-std::shared_ptr<void> zeroed(void* memory, size_t bytes) {
-    std::shared_ptr<void> owner(memory, [](void* block) { cudaFree(block); });
-    expect(cudaMemsetAsync(memory, 0, bytes, cudaStreamPerThread), "cudaMemsetAsync");
-    expect(cudaStreamSynchronize(cudaStreamPerThread), "cudaStreamSynchronize");
-    return owner;
-}
-
-base::UserError too_much(int device, size_t free, size_t bytes) {
-    return base::UserError("CUDA device " + std::to_string(device) + " has " +
-                           std::to_string(free >> 20) + " MiB free, and rows of " +
-                           std::to_string(bytes >> 20) +
-                           " MiB are wanted: take fewer replicas a rank, or a smaller model");
-}
-
 size_t free_on(int device) {
     expect(cudaSetDevice(device), "cudaSetDevice");
     size_t free = 0, total = 0;
@@ -60,23 +30,15 @@ std::shared_ptr<void> own(int device, int64_t bytes) {
     const cudaError_t result = cudaMalloc(&memory, size);
     if (result == cudaErrorMemoryAllocation) {
         cudaGetLastError();
-        throw too_much(device, free, size);
+        throw base::UserError("CUDA device " + std::to_string(device) + " has " +
+                              std::to_string(free >> 20) + " MiB free, and rows of " +
+                              std::to_string(size >> 20) +
+                              " MiB are wanted: take fewer replicas a rank, or a smaller model");
     }
     expect(result, "cudaMalloc");
-    return zeroed(memory, size);
-}
-
-/// Zeroed memory on the device, where pages stay if the host can reach them there; else those that
-/// it touches come and go. Never more than is free: CUDA would take the host's, and be slow or
-/// hang.
-std::shared_ptr<void> managed(int device, int64_t bytes) {
-    const auto size = static_cast<size_t>(bytes);
-    if (const size_t free = free_on(device); size > free) throw too_much(device, free, size);
-    void* memory = nullptr;
-    expect(cudaMallocManaged(&memory, size), "cudaMallocManaged");
-    std::shared_ptr<void> owner = zeroed(memory, size);
-    advise(memory, size, cudaMemAdviseSetPreferredLocation, false, device);
-    advise(memory, size, cudaMemAdviseSetAccessedBy, true, device);
+    std::shared_ptr<void> owner(memory, [](void* block) { cudaFree(block); });
+    expect(cudaMemsetAsync(memory, 0, size, cudaStreamPerThread), "cudaMemsetAsync");
+    expect(cudaStreamSynchronize(cudaStreamPerThread), "cudaStreamSynchronize");
     return owner;
 }
 
@@ -321,14 +283,6 @@ std::unique_ptr<Queue> CudaDevice::queue_on(void* stream) {
 
 Memory CudaDevice::memory() {
     return [device = number()](int64_t bytes) { return own(device, bytes); };
-}
-
-Memory CudaDevice::managed_memory() {
-    if (!attribute(cudaDevAttrConcurrentManagedAccess, number())) {
-        throw base::UserError("CUDA device " + std::to_string(number()) +
-                              " has no memory that the host reaches while it computes");
-    }
-    return [device = number()](int64_t bytes) { return managed(device, bytes); };
 }
 
 Memory CudaDevice::pinned_memory() {

@@ -34,11 +34,8 @@ public:
     /// For rows (use_memory), in Space::device: the device's own. Blocks may outlive this. It
     /// throws UserError where more is asked for than is free.
     Memory memory();
-    /// For rows that the host reaches, too, as MPI does: managed memory on the device. As above.
-    /// Throws UserError where the host cannot reach such memory while the device computes.
-    Memory managed_memory();
-    /// For `Values`: the host's memory, pinned, which kernels read and write where it is. Blocks
-    /// that were given back are used again.
+    /// For `Values` and what else the host reaches, too, as MPI does: the host's memory, pinned,
+    /// which kernels read and write where it is. Blocks that were given back are used again.
     Memory pinned_memory();
 
     /// What the device itself is asked for.

@@ -105,8 +105,10 @@ cudaError_t value_of(int* value, cudaDeviceAttr which) {
             *value = 0;
             break;
         case cudaDevAttrConcurrentManagedAccess:
+            *value = 1;
+            break;
         case cudaDevAttrManagedMemory:
-            *value = managed();
+            *value = 1;
             break;
         case cudaDevAttrMaxRegistersPerBlock:
             *value = 65536;
@@ -233,8 +235,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     p->maxBlocksPerMultiProcessor = 32;
     p->l2CacheSize = 50 << 20;
     p->memoryBusWidth = 5120;
-    p->concurrentKernels = p->unifiedAddressing = p->canMapHostMemory = 1;
-    p->managedMemory = p->concurrentManagedAccess = managed();
+    p->concurrentKernels = p->unifiedAddressing = p->managedMemory = 1;
+    p->concurrentManagedAccess = p->canMapHostMemory = 1;
     p->totalConstMem = 65536;
     p->textureAlignment = 512;
     p->pciBusID = device + 1;

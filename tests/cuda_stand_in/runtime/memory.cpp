@@ -143,7 +143,6 @@ cudaError_t cudaMallocManaged(void** address, size_t bytes, unsigned) {
     if (const cudaError_t error = entry(__func__)) return error;
     if (!safe(__func__)) return result(cudaErrorStreamCaptureUnsupported);
     if (bytes == 0) return refuse(cudaErrorInvalidValue, __func__, "no bytes");
-    if (!managed()) return refuse(cudaErrorNotSupported, __func__, "there is none");
     return take(address, bytes, cudaMemoryTypeManaged);
 }
 cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned) {

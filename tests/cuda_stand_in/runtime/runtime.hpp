@@ -14,8 +14,6 @@
 //   DBENCH_STAND_IN_REPORT=FILE  a line for each refusal, and counts at the end
 //   DBENCH_STAND_IN_REFUSE=CALL  such a call fails, as "cudaGraphInstantiateWithFlags", while a
 //                                stream is captured where that can be
-//   DBENCH_STAND_IN_UNMANAGED=1  no managed memory that the host reaches while kernels run, as
-//                                under Windows and in some sandboxes
 //   DBENCH_STAND_IN_BREAKS=N     kernel N and all that comes later fail, as after an illegal
 //   address
 
@@ -90,7 +88,6 @@ double now();
 /// A time that work takes, by chance.
 double some_time();
 int cards();
-bool managed();  ///< whether there is managed memory
 int current_device();
 
 /// Notes the error for cudaGetLastError and returns it.

@@ -110,8 +110,6 @@ int cards() {
     return count;
 }
 
-bool managed() { return !variable("DBENCH_STAND_IN_UNMANAGED"); }
-
 int current_device() { return device_of_thread; }
 
 cudaError_t result(cudaError_t error) {

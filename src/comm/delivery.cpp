@@ -18,7 +18,7 @@ Delivery::Delivery(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
 
 void Delivery::begin(int tag) {
     std::vector<Message> out, in;
-    if (messages_.space == arena::Space::device && !ordered() && !plan_->out.empty()) {
+    if (messages_.space == arena::Space::device && !plane_.reads_devices() && !plan_->out.empty()) {
         const arena::Rows from = messages_;
         staged_ = pool_->take(from.count * from.stride * arena::size_of(from.type));
         messages_.data = staged_.get();

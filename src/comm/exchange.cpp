@@ -43,11 +43,10 @@ Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layo
       means(kRepeatingPlans),
       to_all(kRepeatingPlans),
       to_each(kRepeatingPlans) {
-    // MPI reads and writes what the host reaches, a device's own plane what the device does.
     pool = reached_pool = std::make_shared<ScratchPool>();
     if (queues().compute) {
         reached_pool = std::make_shared<ScratchPool>(arena::reached_memory());
-        if (!this->world.rows().queue()) pool = reached_pool;
+        if (!this->world.rows().reads_devices()) pool = reached_pool;
     }
     DBENCH_EXPECT(placement.ranks == world.size() && placement.replicas >= placement.ranks);
     DBENCH_EXPECT(!schedule || schedule->size() == placement.replicas);
@@ -86,7 +85,8 @@ std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPla
                 std::make_shared<InPlace>(*memory, *host_pool, *number, *plan, world.rank());
         }
     }
-    auto operation = std::make_shared<Operation>(world.rows(), pool, std::move(plan), x, columns,
+    const auto& taken = by_library && !world.rows().queue() ? reached_pool : pool;
+    auto operation = std::make_shared<Operation>(world.rows(), taken, std::move(plan), x, columns,
                                                  world.next_exchange(), options);
     if (options.host) lent.push_back(operation);
     const bool arithmetic = operation->begin();

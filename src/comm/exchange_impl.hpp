@@ -21,7 +21,7 @@ struct Exchange::Impl {
     Reduction reduction;
     arena::Codec codec;
     std::shared_ptr<ScratchPool> pool;          ///< what moves is put there
-    std::shared_ptr<ScratchPool> reached_pool;  ///< the same where the host makes and reads it
+    std::shared_ptr<ScratchPool> reached_pool;  ///< the same where the host reaches it
     std::unique_ptr<ScratchPool> host_pool;     ///< of memory that ranks of this host read
     std::shared_ptr<const MixingPlan> mean_plan;
     PlanCache<MixingPlan> repeating, others;

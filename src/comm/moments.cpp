@@ -181,7 +181,9 @@ private:
     // copy.
     char* row_that_goes(arena::Interval node, Segments block) {
         const arena::Rows row = x_.only(node.begin - x_.first);
-        if (x_.space == arena::Space::host || plane_queue_) return row.at(0, 0);
+        if (x_.space == arena::Space::host || exchange_.world.rows().reads_devices()) {
+            return row.at(0, 0);
+        }
         const Columns range = columns(block);
         const int64_t size = arena::size_of(x_.type);
         arena::Rows to = row;

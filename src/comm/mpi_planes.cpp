@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "comm/call_watch.hpp"
+#include "comm/versions.hpp"
 #include "comm/wait.hpp"
 
 namespace dbench::comm {
@@ -211,6 +212,8 @@ private:
 class MpiRows : public MpiPlane<RowPlane> {
 public:
     using MpiPlane::MpiPlane;
+
+    bool reads_devices() override { return mpi_reads_cards(); }
 
     std::unique_ptr<Transfer> start_sum(arena::DType type, const void* from, void* to,
                                         int64_t count) override {

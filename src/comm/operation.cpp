@@ -30,7 +30,8 @@ Operation::Operation(RowPlane& plane, std::shared_ptr<ScratchPool> pool,
     const bool spans = std::any_of(plan_->groups.begin(), plan_->groups.end(),
                                    [&](const GroupPlan& g) { return !g.local() && !on_host(g); });
     const bool travels = spans || !plan_->send.empty();
-    if (x.space == arena::Space::device && !plane_.queue() && !coded() && travels) stage_rows();
+    const bool read_there = options.by_library ? plane_.queue() != nullptr : plane_.reads_devices();
+    if (x.space == arena::Space::device && !read_there && !coded() && travels) stage_rows();
     const bool in_place = options.in_place && !options.by_library;
     for (const GroupPlan& group : plan_->groups) {
         const bool means_coded = coded() && options.in_place;

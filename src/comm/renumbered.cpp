@@ -79,6 +79,7 @@ public:
         return renamed(inner().start_sum(type, from, to, count));
     }
     arena::Queue* queue() override { return inner().queue(); }
+    bool reads_devices() override { return inner().reads_devices(); }
 };
 
 class RenumberedControl : public Renumbered<ControlPlane> {

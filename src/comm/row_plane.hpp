@@ -27,6 +27,10 @@ public:
     /// Exchanges do that (operation.hpp): in the order of their numbers, and each makes all its
     /// starts when it begins, in the order rows, scatter, gather.
     virtual arena::Queue* queue() { return nullptr; }
+
+    /// Whether messages may lie where a device alone reaches them; sums of a library only where
+    /// there is a queue.
+    virtual bool reads_devices() { return queue() != nullptr; }
 };
 
 }  // namespace dbench::comm

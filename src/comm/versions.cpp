@@ -22,13 +22,17 @@ std::string mpi_version() {
     return name.substr(0, name.find_first_of(",\n"));
 }
 
-std::string mpi_status() {
 #ifdef MPIX_CUDA_AWARE_SUPPORT
-    return mpi_version() + (MPIX_Query_cuda_support() ? ", CUDA-aware" : ", not CUDA-aware");
-#else
-    return mpi_version() + ", does not say whether it is CUDA-aware";
-#endif
+bool mpi_reads_cards() { return MPIX_Query_cuda_support() == 1; }
+
+std::string mpi_status() {
+    return mpi_version() + (mpi_reads_cards() ? ", CUDA-aware" : ", not CUDA-aware");
 }
+#else
+bool mpi_reads_cards() { return false; }
+
+std::string mpi_status() { return mpi_version() + ", does not say whether it is CUDA-aware"; }
+#endif
 
 #if DBENCH_NCCL
 std::string nccl_version() {

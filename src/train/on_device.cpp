@@ -7,6 +7,7 @@
 #include "arena/memory.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "comm/versions.hpp"
 #include "train/cards.hpp"
 
 namespace dbench::train {
@@ -66,7 +67,7 @@ void OnDevice::connect(const std::function<comm::NcclParts()>& nccl) {
     if (!wanted) obstacle = "DBENCH_NCCL=0";
     for (const std::string& why : world_.all_gather(obstacle)) {
         if (why.empty()) continue;
-        carrier_ = "MPI (" + why + ")";
+        carrier_ = (comm::mpi_reads_cards() ? "MPI, CUDA-aware (" : "MPI (") + why + ")";
         return;
     }
     const std::string version = comm::version_text(parts.nccl);

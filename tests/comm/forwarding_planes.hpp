@@ -38,6 +38,7 @@ public:
         return inner().start_sum(type, from, to, count);
     }
     arena::Queue* queue() override { return inner().queue(); }
+    bool reads_devices() override { return inner().reads_devices(); }
 };
 
 class ForwardingControl : public ForwardingPlane<ControlPlane> {

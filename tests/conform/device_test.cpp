@@ -33,8 +33,10 @@ constexpr int64_t kReplicas = 5, kIterations = 7;
 /// Tells the device which memory messages are sent from and come into.
 class WatchedRows : public comm::tests::ForwardingRows {
 public:
-    WatchedRows(std::unique_ptr<comm::RowPlane> inner, EmulatedDevice& device)
-        : ForwardingRows(std::move(inner)), device_(device) {}
+    WatchedRows(std::unique_ptr<comm::RowPlane> inner, EmulatedDevice& device, bool reads_devices)
+        : ForwardingRows(std::move(inner)), device_(device), reads_devices_(reads_devices) {}
+
+    bool reads_devices() override { return reads_devices_ || ForwardingRows::reads_devices(); }
 
     std::unique_ptr<comm::Transfer> start(std::span<const comm::Message> out,
                                           std::span<const comm::Message> in) override {
@@ -47,6 +49,7 @@ public:
 
 private:
     EmulatedDevice& device_;
+    bool reads_devices_;
 };
 
 /// A subject on a graph; how it is told apart in what a test says.
@@ -107,8 +110,9 @@ struct Streaming {
 /// Whose queues those of a rank are.
 enum class Queueing : uint8_t { of_device, over_streams };
 
-/// What carries rows between ranks.
-enum class Carrier : uint8_t { messages, nccl };
+/// What carries rows between ranks; messages of copies that the host reaches, or of rows where they
+/// lie.
+enum class Carrier : uint8_t { messages, device_aware_messages, nccl };
 
 /// Trains on `ranks` threads, each with a device of its own, or with none where `pace` is null.
 Played play(const Problem& problem, const Case& what, int ranks, const Pace* pace, uint64_t seed,
@@ -167,7 +171,8 @@ Played play(const Problem& problem, const Case& what, int ranks, const Pace* pac
             } else {
                 member.queues = {device.add_queue(), device.add_queue()};
             }
-            member.rows = std::make_unique<WatchedRows>(std::move(member.rows), device);
+            member.rows = std::make_unique<WatchedRows>(std::move(member.rows), device,
+                                                        carrier == Carrier::device_aware_messages);
         });
     for (const std::string& problem_of_rank : problems) {
         if (!problem_of_rank.empty()) played.conflicts.insert(problem_of_rank);
@@ -192,7 +197,7 @@ uint64_t seeds() {
 
 TEST_CASE("on queues every algorithm has the host's bits, and nothing touches what is under way") {
     const auto problem = softmax_regression(kReplicas, 1);
-    uint64_t orders_over_nccl = 0;
+    uint64_t orders_over_nccl = 0, orders_over_messages = 0;
     for (Case what : cases()) {
         for (const int ranks : {1, 3}) {
             if (ranks_of(what, ranks) != ranks) continue;
@@ -210,7 +215,11 @@ TEST_CASE("on queues every algorithm has the host's bits, and nothing touches wh
                 const Played& host = hosts[what.training.profiled];
                 const auto queueing =
                     seed % 4 == 1 || seed % 4 == 2 ? Queueing::over_streams : Queueing::of_device;
-                const Played device = play(*problem, what, ranks, &pace, seed, "", queueing);
+                const auto carrier = orders_over_messages++ % 8 < 5
+                                         ? Carrier::messages
+                                         : Carrier::device_aware_messages;
+                const Played device =
+                    play(*problem, what, ranks, &pace, seed, "", queueing, carrier);
                 CHECK(device.conflicts == std::set<std::string>());
                 const bool same = device.outcome == host.outcome;
                 CHECK(same);

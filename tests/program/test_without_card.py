@@ -170,7 +170,8 @@ def test_ranks_with_a_card_each(card, over, environment):
     everywhere = {"algorithm": "centralized", "graph": ..., "profile": {"variance": "exact"}}
     ways = {**{name: WAYS[name] for name in ("momentum", "awc", "16-bit messages", "few bits",
                                              "few elements", "moniqua", "exact variance")},
-            "all-reduce": everywhere, "all-reduce by library": {**everywhere, "reduction": "library"},
+            "all-reduce": everywhere,
+            "all-reduce by library": {**everywhere, "reduction": "library"},
             "all-reduce in 16 bits": {**everywhere, "message": "float16"},
             "everybody": {"graph": "complete"},
             "push-sum": {"algorithm": "sgp", "graph": "one_peer_exponential"}}

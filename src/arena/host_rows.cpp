@@ -25,16 +25,16 @@ HostRows::HostRows(Rows rows, Queue* queue, const char* why, State state)
     if (state == State::computed || (copied && state == State::settled)) finish(queue_, why);
 }
 
-void HostRows::put_back() {
+void HostRows::put_back(const char* why) {
     if (copy_.bytes() == 0) return;
     copy(copy_.rows(), rows_, {0, rows_.stride}, queue_);
     keep(queue_, std::make_shared<Buffer>(std::exchange(copy_, Buffer())));
+    if (why) finish(queue_, why);
 }
 
 void fill(Rows row, const void* from, int64_t bytes, Queue* queue) {
     const int64_t element = size_of(row.type);
     DBENCH_EXPECT(row.count == 1 && bytes <= row.stride * element);
-    // In parts, for memory that both reach is the host's, and not given back to it.
     const int64_t elements = (int64_t{1} << 22) / element;
     for (int64_t begin = 0; begin * element < bytes; begin += elements) {
         Rows part = row;
@@ -43,7 +43,7 @@ void fill(Rows row, const void* from, int64_t bytes, Queue* queue) {
         HostRows host(part, queue, "", HostRows::State::replaced);
         std::memcpy(host.rows().data, static_cast<const char*>(from) + begin * element,
                     static_cast<size_t>(std::min(part.stride * element, bytes - begin * element)));
-        host.put_back();
+        host.put_back("a part of a row that is filled");
     }
 }
 

@@ -21,8 +21,10 @@ public:
     HostRows(Rows rows, Queue* queue, const char* why, State state = State::computed);
 
     Rows rows() const { return copy_.bytes() > 0 ? copy_.rows() : rows_; }
-    /// Launches what takes back what the host has changed, if it is a copy; ends its use.
-    void put_back();
+    /// Launches what takes back what the host has changed, if it is a copy; ends its use. With
+    /// `why` the host waits for that: the next copy has the same memory then, which is pinned, and
+    /// kept.
+    void put_back(const char* why = nullptr);
 
 private:
     Rows rows_;

@@ -92,7 +92,7 @@ bool Operation::in_chunks(const GroupPlan& group) const {
 
 std::vector<const void*> Operation::local_rows(const GroupPlan& group) const {
     std::vector<const void*> rows;
-    for (const int64_t row : group.rows) rows.push_back(x_.at(row, 0));
+    for (const int64_t row : group.rows) rows.push_back(home_.at(row, 0));
     return rows;
 }
 

@@ -110,8 +110,8 @@ private:
     RowPlane& plane_;
     std::shared_ptr<ScratchPool> pool_;
     std::shared_ptr<const MixingPlan> plan_;
-    arena::Rows home_;  ///< x as it was given
-    arena::Rows x_;     ///< the same, or a copy of these columns that the plane can read
+    arena::Rows home_;  ///< x as it was given, which averages are made of
+    arena::Rows x_;     ///< what travels: the same, or a copy of these columns that the plane reads
     arena::Columns columns_;
     int tag_;
     Options options_;

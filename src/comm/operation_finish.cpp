@@ -128,7 +128,7 @@ std::vector<CodedGroup> Operation::coded_groups() const {
 std::vector<std::vector<arena::Term>> Operation::changes(arena::Rows out) const {
     std::vector<std::vector<arena::Term>> changes = terms(out);
     for (size_t row = 0; row < changes.size(); ++row) {
-        const void* const own = x_.at(static_cast<int64_t>(row), 0);
+        const void* const own = home_.at(static_cast<int64_t>(row), 0);
         if (changes[row].empty() || changes[row][0].row != own) {  // without a weight
             changes[row].insert(changes[row].begin(), {own, 0.0});
         }
@@ -141,7 +141,8 @@ std::vector<std::vector<arena::Term>> Operation::terms() const {
     for (size_t row = 0; row < terms.size(); ++row) {
         for (const Source& source : plan_->terms[row]) {
             terms[row].push_back(
-                {source.received ? slots_[source.index] : x_.at(source.index, 0), source.weight});
+                {source.received ? slots_[source.index] : home_.at(source.index, 0),
+                 source.weight});
         }
     }
     return terms;

@@ -44,7 +44,7 @@ Filling::Filling(arena::StateTable& state, arena::Queue* queue, int64_t begin, i
         for (int64_t i = 0; i < rows.count; ++i) {
             HostRows row(rows.only(i), queue_, "", HostRows::State::replaced);
             std::memset(row.rows().data, 0, row_bytes(entry));
-            row.put_back();
+            row.put_back("a row that is filled");
         }
     }
 }
@@ -68,7 +68,7 @@ void Filling::take(const std::string& name, int64_t replica, const std::string& 
             HostRows row(entry.buffer.rows().only(i - begin_), queue_, "rows that are filled",
                          HostRows::State::settled);
             add_part(row.rows(), bytes, last - first);
-            row.put_back();
+            row.put_back("a row that is filled");
             ++taken_;
         }
         return;

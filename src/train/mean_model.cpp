@@ -52,8 +52,7 @@ void MeanModel::average_parameters(arena::Rows x) {
             store(parameters.rows(), c, mean_[c]);
         }
     }
-    parameters.put_back();
-    arena::finish(queue(), "the mean model");
+    parameters.put_back("the mean model");
 }
 
 /// Evaluations have been waited for.
@@ -95,8 +94,7 @@ Weights MeanModel::pooled(arena::Rows x) {
             store(buffers.rows(), at + c, value);
         }
     }
-    buffers.put_back();
-    arena::finish(queue(), "the mean model's statistics");
+    buffers.put_back("the mean model's statistics");
     weights.buffers = views(layout, buffers_.rows(), 0, place);
     return weights;
 }
@@ -152,8 +150,7 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
             store(buffers.rows(), c, sum[c] / static_cast<double>(batches));
         }
     }
-    buffers.put_back();
-    arena::finish(queue(), "the mean model's statistics");
+    buffers.put_back("the mean model's statistics");
     return weights;
 }
 

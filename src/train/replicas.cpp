@@ -75,7 +75,7 @@ Replicas::Replicas(const Model& model, const comm::Placement& placement, int ran
         if (init == Init::independent || (init == Init::same && i == 0)) {
             arena::HostRows row = host_row(x, i);
             initialise(model, layout_, row.rows(), seed, draw);
-            row.put_back();
+            row.put_back("initial values");
         } else if (init == Init::same) {
             const arena::Rows first = x.only(0);
             arena::copy(first, x.only(i), layout_.all(), queue);
@@ -83,7 +83,7 @@ Replicas::Replicas(const Model& model, const comm::Placement& placement, int ran
         arena::HostRows row = host_row(buffers_, i);
         auto tensors = views(buffer_layout_, row.rows(), 0);
         for (size_t k = 0; k < buffers.size(); ++k) tensors[k].fill_(buffers[k].initial);
-        row.put_back();
+        row.put_back("initial values");
     }
 }
 

@@ -53,7 +53,7 @@ public:
     virtual ~Coder() = default;
     /// Of a message, whatever its values.
     virtual int64_t bytes() const = 0;
-    /// Whether it computes on a queue; else the host does, and its rows have to be there.
+    /// Whether it computes on a queue; else the host does, and messages lie where it reaches them.
     virtual bool on_queue() const = 0;
     /// Row i's message to the beginning of row i of `messages`; a tensor of zeros becomes one of
     /// zeros.

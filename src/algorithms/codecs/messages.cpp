@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "arena/host_rows.hpp"
 #include "base/error.hpp"
 
 namespace dbench::algorithms {
@@ -17,14 +16,8 @@ CompressedMessages::CompressedMessages(const AlgorithmContext& context, int part
 
 void CompressedMessages::send(Step& step, arena::Rows v) {
     const TimedScope scope(step.timers, Time::exchange);
-    auto made = comm::Made::on_queue;
-    if (coder_->on_queue()) {
-        coder_->encode(v, set(step), messages_.rows(), step.queue);
-    } else {
-        const arena::HostRows host(v, step.queue, "rows that are compressed");
-        coder_->encode(host.rows(), set(step), messages_.rows(), nullptr);
-        made = comm::Made::by_host;
-    }
+    coder_->encode(v, set(step), messages_.rows(), step.queue);
+    const auto made = coder_->on_queue() ? comm::Made::on_queue : comm::Made::by_host;
     token_ = step.exchange.start_messages(step.round, messages_.rows(), bytes(), made);
 }
 
@@ -44,13 +37,7 @@ void CompressedMessages::hear(Step& step, std::initializer_list<Heeding> into) {
                 add(one.replica, to.mixed * one.weight, one.message);
             }
         }
-        if (coder_->on_queue()) {
-            coder_->add(to.rows, incoming, set(step), step.queue);
-            continue;
-        }
-        arena::HostRows host(to.rows, step.queue, "rows that compressed ones are added to");
-        coder_->add(host.rows(), incoming, set(step), nullptr);
-        host.put_back();
+        coder_->add(to.rows, incoming, set(step), step.queue);
     }
     arena::keep(step.queue, std::exchange(token_, nullptr));
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/codecs/codec.hpp"
+#include "arena/host_rows.hpp"
 
 namespace dbench::algorithms {
 
@@ -34,30 +35,33 @@ public:
     int64_t bytes() const override { return bytes_; }
     bool on_queue() const override { return false; }
     void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
-                arena::Queue*) override {
+                arena::Queue* queue) override {
+        const arena::HostRows from(v, queue, "rows that are compressed");
         arena::with_type(v.type, [&]<class T>() {
             for (int64_t i = 0; i < v.count; ++i) {
                 for (size_t t = 0; t < tensors_.size(); ++t) {
                     form_.template encode<T>(coding(set, v.first + i, t),
-                                             v.row<const T>(i) + tensors_[t].offset,
+                                             from.rows().row<const T>(i) + tensors_[t].offset,
                                              messages.at(i, 0) + offsets_[t]);
                 }
             }
         });
     }
     void add(arena::Rows out, std::span<const std::vector<Incoming>> messages,
-             const MessageSet& set, arena::Queue*) override {
+             const MessageSet& set, arena::Queue* queue) override {
+        arena::HostRows to(out, queue, "rows that compressed ones are added to");
         arena::with_type(out.type, [&]<class T>() {
             for (int64_t i = 0; i < out.count; ++i) {
                 for (const Incoming& one : messages[static_cast<size_t>(i)]) {
                     for (size_t t = 0; t < tensors_.size(); ++t) {
                         form_.template add<T>(coding(set, one.replica, t),
                                               one.message + offsets_[t], static_cast<T>(one.factor),
-                                              out.row<T>(i) + tensors_[t].offset);
+                                              to.rows().row<T>(i) + tensors_[t].offset);
                     }
                 }
             }
         });
+        to.put_back();
     }
 
 private:

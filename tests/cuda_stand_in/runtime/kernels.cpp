@@ -104,12 +104,6 @@ cudaError_t value_of(int* value, cudaDeviceAttr which) {
         case cudaDevAttrComputeCapabilityMinor:
             *value = 0;
             break;
-        case cudaDevAttrConcurrentManagedAccess:
-            *value = 1;
-            break;
-        case cudaDevAttrManagedMemory:
-            *value = 1;
-            break;
         case cudaDevAttrMaxRegistersPerBlock:
             *value = 65536;
             break;
@@ -235,8 +229,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     p->maxBlocksPerMultiProcessor = 32;
     p->l2CacheSize = 50 << 20;
     p->memoryBusWidth = 5120;
-    p->concurrentKernels = p->unifiedAddressing = p->managedMemory = 1;
-    p->concurrentManagedAccess = p->canMapHostMemory = 1;
+    p->concurrentKernels = p->unifiedAddressing = p->canMapHostMemory = 1;
     p->totalConstMem = 65536;
     p->textureAlignment = 512;
     p->pciBusID = device + 1;

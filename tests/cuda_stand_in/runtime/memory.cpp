@@ -1,4 +1,4 @@
-// Memory: of a device, managed, and pinned.
+// Memory: of a device, and pinned.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ size_t whole_pages(size_t bytes) { return (std::max<size_t>(bytes, 1) + 4095) / 
 cudaError_t take(void** address, size_t bytes, cudaMemoryType type) {
     const std::lock_guard lock(runtime().mutex);
     const size_t size = whole_pages(bytes);
-    const bool on_card = type == cudaMemoryTypeDevice || type == cudaMemoryTypeManaged;
+    const bool on_card = type == cudaMemoryTypeDevice;
     if (on_card && used + size > kCard) {
         *address = nullptr;
         return result(cudaErrorMemoryAllocation);
@@ -139,12 +139,6 @@ cudaError_t cudaMalloc(void** address, size_t bytes) {
     if (!safe(__func__)) return result(cudaErrorStreamCaptureUnsupported);
     return take(address, bytes, cudaMemoryTypeDevice);
 }
-cudaError_t cudaMallocManaged(void** address, size_t bytes, unsigned) {
-    if (const cudaError_t error = entry(__func__)) return error;
-    if (!safe(__func__)) return result(cudaErrorStreamCaptureUnsupported);
-    if (bytes == 0) return refuse(cudaErrorInvalidValue, __func__, "no bytes");
-    return take(address, bytes, cudaMemoryTypeManaged);
-}
 cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned) {
     if (const cudaError_t error = entry(__func__)) return error;
     if (!safe(__func__)) return result(cudaErrorStreamCaptureUnsupported);
@@ -184,18 +178,6 @@ cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
 cudaError_t cudaHostRegister(void*, size_t, unsigned) { return result(cudaSuccess); }
 cudaError_t cudaHostUnregister(void*) { return result(cudaSuccess); }
 
-cudaError_t cudaMemAdvise(const void* address, size_t bytes, cudaMemoryAdvise,
-                          cudaMemLocation where) {
-    const std::lock_guard lock(runtime().mutex);
-    const auto* const found = block_of(address);
-    if (!found || found->second.type != cudaMemoryTypeManaged || !fits(address, bytes)) {
-        return refuse(cudaErrorInvalidValue, __func__, "not managed memory");
-    }
-    if (where.type == cudaMemLocationTypeDevice && (where.id < 0 || where.id >= cards())) {
-        return refuse(cudaErrorInvalidDevice, __func__, "no such card");
-    }
-    return result(cudaSuccess);
-}
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
     const std::lock_guard lock(runtime().mutex);
     *total = kCard;

@@ -49,10 +49,10 @@ std::string against_definition(const DenseSchedule& schedule, const arena::Layou
     return "";
 }
 
-struct Spread {
+struct ColumnSpread {
     double mean, deviation;
 };
-Spread spread(arena::Rows x, int64_t column) {
+ColumnSpread spread(arena::Rows x, int64_t column) {
     double mean = 0, square = 0;
     for (int64_t i = 0; i < x.count; ++i) mean += get(x, i, column);
     mean /= static_cast<double>(x.count);
@@ -176,11 +176,11 @@ TEST_CASE("Coded averaging keeps the mean and comes to a consensus at W's rate")
             World world{alone()};
             Exchange exchange(world, {8, 1}, layout, &schedule, Reduction::reproducible, codec);
             const arena::Buffer x = replicas(layout, arena::DType::float32, 0, 8);
-            const Spread before = spread(x.rows(), 0);
+            const ColumnSpread before = spread(x.rows(), 0);
             for (int t = 0; t < 40; ++t) {
                 exchange.mix({0, true}, x.rows(), layout.all(), x.rows());
             }
-            const Spread after = spread(x.rows(), 0);
+            const ColumnSpread after = spread(x.rows(), 0);
             CHECK(std::abs(after.mean - before.mean) <= 40 * 1e-7 * (std::abs(before.mean) + 1));
             // Until differences are some last places of the codec.
             CHECK(after.deviation <= 0.02 * before.deviation);

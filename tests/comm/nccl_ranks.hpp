@@ -1,0 +1,51 @@
+#pragma once
+// Ranks, played by threads, whose rows go over the stand-in for NCCL.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "comm/environment.hpp"
+#include "comm/nccl_plane.hpp"
+#include "comm/nccl_stand_in.hpp"
+#include "comm/ranks.hpp"
+#include "comm/world_impl.hpp"
+
+namespace dbench::comm::tests {
+
+using Wrap = std::function<std::unique_ptr<RowPlane>(int rank, std::unique_ptr<RowPlane>)>;
+
+/// Threads play ranks whose rows go over the stand-in; `wrap` puts planes around theirs. Who waits
+/// for ever gives up soon.
+inline std::vector<std::string> play_nccl(NcclStandIn& device, int ranks,
+                                          const std::function<std::string(World&)>& part,
+                                          const Wrap& wrap = {}) {
+    const Environment timeout("DBENCH_TIMEOUT", "20");
+    return play(ranks, [&](World& world) {
+        auto plane = join_nccl(world, device.parts(world.slot()), 0);
+        if (wrap) plane = wrap(world.slot(), std::move(plane));
+        world.carry_rows(std::move(plane));
+        return part(world);
+    });
+}
+
+/// The same where all shall go well.
+inline void check_nccl(int ranks, const std::function<std::string(World&)>& part,
+                       uint64_t seed = 1) {
+    NcclStandIn device(ranks, seed);
+    for (const std::string& problem : play_nccl(device, ranks, part)) CHECK(problem == "");
+    CHECK(device.problem() == "");
+}
+
+/// Enough columns for all `cuts`, few enough for many rounds.
+inline arena::Layout short_layout() {
+    arena::Layout layout;
+    layout.add("a", {3, 5}, arena::TensorKind::weight);
+    layout.add("b", {1100}, arena::TensorKind::weight);
+    layout.add("c", {77}, arena::TensorKind::bias);
+    return layout;
+}
+
+}  // namespace dbench::comm::tests

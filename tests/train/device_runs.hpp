@@ -1,0 +1,269 @@
+#pragma once
+// Whole runs on queues of emulated devices: what is told and saved, and what the devices say.
+
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "algorithms/optimizers/optimizer_spec.hpp"
+#include "arena/emulated_device.hpp"
+#include "arena/memory.hpp"
+#include "base/error.hpp"
+#include "comm/nccl_stand_in.hpp"
+#include "comm/ranks.hpp"
+#include "train/device.hpp"
+#include "train/models/names.hpp"
+#include "train/on_device.hpp"
+#include "train/session.hpp"
+
+namespace dbench::train::tests {
+
+namespace fs = std::filesystem;
+using arena::EmulatedDevice;
+using base::Json;
+using Pace = EmulatedDevice::Pace;
+
+/// A spec as the program would resolve it.
+struct Resolved {
+    Json spec, algorithm, graph;
+    RunSpec run;
+};
+
+inline Resolved resolve(const Json& given) {
+    const auto& own = RunSpec::section().parameters();
+    Json plain = {{"name", "device"}};
+    for (const auto& p : own) {
+        if (given.contains(p.name)) plain[p.name] = given.at(p.name);
+    }
+    Resolved r;
+    r.spec = base::resolve_object(plain, "", own);
+    r.run = RunSpec::section().read(r.spec);
+    r.spec["model"] = base::resolve_member(given.at("model"), "/model", "model", model_entries());
+    r.spec["data"] = data::resolve_data(given.at("data"), "/data");
+    r.algorithm = algorithms::resolve_algorithm(given.at("algorithm"));
+    r.spec["optimizer"] = algorithms::resolve_optimizer(given.at("optimizer"), "/optimizer");
+    r.spec["schedule"] =
+        algorithms::resolve_schedule(given.value("schedule", Json("constant")), "/schedule");
+    r.graph = graphs::resolve_graph(given.value("graph", Json("ring")), "/graph");
+    return r;
+}
+
+inline std::string bits(const std::vector<double>& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
+}
+
+/// What an observer is told, in order: the bits of all but times, which have to be there.
+class Told final : public algorithms::Observer {
+public:
+    std::vector<std::string> all;
+
+    void iteration(const algorithms::IterationRecord& r) override {
+        all.push_back("iteration " + std::to_string(r.iteration) + bits(r.loss) + bits(r.accuracy) +
+                      bits(r.norm) + bits(r.update_norm) + bits(r.gradient_norm) +
+                      bits(r.variance));
+        using algorithms::Time;
+        const double gradient = r.times[Time::gradient];
+        if (!(gradient > 0 && r.times[Time::step] > gradient)) all.back() += " without times";
+    }
+    void evaluation(const algorithms::EvaluationRecord& r) override {
+        all.push_back("evaluation " + std::to_string(r.iteration) + bits(r.test.local_loss) +
+                      bits(r.test.local_accuracy) + bits({r.test.mean_loss, r.test.mean_accuracy}));
+    }
+    void event(int64_t iteration, const std::string& kind, const std::string& text) override {
+        all.push_back(kind + " " + std::to_string(iteration) + text);
+    }
+};
+
+/// Queues of a device beside the step's.
+struct Beside {
+    std::vector<arena::Queue*> passes;
+    arena::StepQueue* step = nullptr;
+};
+
+/// It never does the work of LibTorch's that is called `left_out`.
+class Emulated final : public Device {
+public:
+    Emulated(const arena::Queues& queues, const Beside& beside, std::string left_out)
+        : queues_(queues), beside_(beside), left_out_(std::move(left_out)) {}
+    std::string name() const override { return "emulated"; }
+    arena::Space space() const override { return arena::Space::device; }
+    arena::Queues queues() const override { return queues_; }
+    std::vector<arena::Queue*> side_queues() override { return beside_.passes; }
+    arena::StepQueue* step_queue() override { return beside_.step; }
+    std::unique_ptr<Captured> capture(const char* name,
+                                      std::vector<std::vector<arena::Access>> parts,
+                                      std::function<void(const PartEnds&)> work) override {
+        ++captures_;
+        return Device::capture(name, std::move(parts), std::move(work));
+    }
+    int64_t captures() const { return captures_; }
+
+private:
+    void launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,
+                std::function<void()> work) override {
+        if (name == left_out_) return;
+        queue.launch(
+            {name, std::move(accesses), 1, [work](int64_t, uint64_t) { work(); }, nullptr});
+    }
+
+    arena::Queues queues_;
+    Beside beside_;
+    std::string left_out_;
+    int64_t captures_ = 0;
+};
+
+/// A folder of its own, removed at the end.
+class Folder {
+public:
+    Folder() {
+        static int made = 0;
+        path_ = fs::temp_directory_path() /
+                ("dbench-device-" + std::to_string(getpid()) + "-" + std::to_string(made++));
+        fs::create_directories(path_);
+    }
+    ~Folder() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    fs::path path() const { return path_; }
+
+private:
+    fs::path path_;
+};
+
+inline std::string contents(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What a session has to say of what it chose.
+struct Chosen {
+    std::string stacking, resident;
+};
+
+using Nccl = std::optional<comm::tests::NcclStandIn>;
+
+/// While one lives, rows are a device's own: who would have them on the host must ask for a copy.
+struct OwnMemory {
+    OwnMemory() { arena::use_memory(nullptr, nullptr, arena::Space::device); }
+    ~OwnMemory() { arena::use_memory(nullptr); }
+    OwnMemory(const OwnMemory&) = delete;
+    OwnMemory& operator=(const OwnMemory&) = delete;
+};
+
+/// Trains this rank's replicas, from the newest checkpoint in `folder` on if there is one; what was
+/// told, then what was saved. Rows go over NCCL where there is one. Adds the passes that were
+/// captured to `captures`.
+inline std::vector<std::string> train(comm::World& world, const Json& given, const Beside& beside,
+                                      const fs::path& folder, Nccl& nccl,
+                                      const std::string& left_out, std::atomic<int64_t>& captures,
+                                      Chosen* chosen) {
+    const Resolved r = resolve(given);
+    const comm::Placement placement{r.run.replicas, world.size()};
+    Emulated queues(world.queues(), beside, left_out);
+    std::optional<OnDevice> on_device;
+    if (nccl) {
+        on_device.emplace(world, queues);
+        on_device->connect([&] { return nccl->parts(world.slot()); });
+        DBENCH_EXPECT(on_device->carrier() == "NCCL 2.28.9");
+    }
+    SessionOptions options{r.run, r.spec, r.algorithm, nullptr, {}, queues};
+    options.graph = [&](const graphs::RunFacts& run) {
+        return graphs::make_graph(
+            r.graph, {static_cast<int>(placement.replicas), r.run.seed.graph, run}, "/graph");
+    };
+    if (r.algorithm.at("type") == "centralized") options.graph = nullptr;
+    Session session(world, placement, options);
+    session.connect();
+    {
+        static std::mutex one_at_a_time;  // all have one generator for initial values
+        const std::lock_guard lock(one_at_a_time);
+        session.prepare();
+    }
+    session.choose_stacking();
+    if (chosen) *chosen = {session.stacking(), session.resident()};
+    Checkpoints checkpoints(world, placement, folder.string(), 3);
+    if (fs::exists(folder)) {
+        if (const auto head = checkpoints.newest()) session.resume(checkpoints, *head);
+    }
+    Told told;
+    session.train(told, checkpoints, base::Stopwatch());
+    for (int64_t t = 1; t < session.plan().iterations; ++t) {
+        told.all.push_back(contents(folder / std::to_string(t) /
+                                    ("part-" + std::to_string(world.rank()) + ".bin")));
+    }
+    captures += queues.captures();
+    return told.all;
+}
+
+/// What a run comes to: by rank, what was told and saved.
+struct Played {
+    std::vector<std::vector<std::string>> outcome;
+    std::set<std::string> reasons, conflicts;
+    Chosen chosen;  ///< by rank 0
+    int64_t captures = 0;
+};
+
+/// Trains on `ranks` threads, each with a device of its own, or with none where `pace` is null.
+inline Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed,
+                   const fs::path& folder, const std::string& forgotten = "",
+                   bool over_nccl = false, const std::string& left_out = "") {
+    use_threads();
+    std::atomic<int64_t> captures = 0;
+    Played played;
+    played.outcome.resize(static_cast<size_t>(ranks));
+    std::vector<std::unique_ptr<EmulatedDevice>> devices;
+    std::vector<std::unique_ptr<arena::StepQueue>> steps(static_cast<size_t>(ranks));
+    std::vector<Beside> beside(static_cast<size_t>(ranks));
+    for (int rank = 0; pace && rank < ranks; ++rank) {
+        devices.push_back(std::make_unique<EmulatedDevice>(
+            seed * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank), -1, *pace));
+        devices.back()->forget(forgotten);
+    }
+    Nccl nccl;
+    if (pace && over_nccl) nccl.emplace(ranks, seed);
+    std::optional<OwnMemory> own;
+    if (pace) own.emplace();
+    for (int rank = 0; nccl && rank < ranks; ++rank) {
+        nccl->give(rank, *devices[static_cast<size_t>(rank)]);
+    }
+    const auto problems = comm::tests::play(
+        ranks,
+        [&](comm::World& world) {
+            const auto rank = static_cast<size_t>(world.rank());
+            played.outcome[rank] = train(world, spec, beside[rank], folder, nccl, left_out,
+                                         captures, rank == 0 ? &played.chosen : nullptr);
+            return "";
+        },
+        [&](comm::Membership& member) {
+            if (!pace) return;
+            const auto rank = static_cast<size_t>(member.rank);
+            EmulatedDevice& device = *devices[rank];
+            steps[rank] =
+                std::make_unique<arena::StepQueue>(*device.add_queue(), *device.add_queue());
+            member.queues = {steps[rank].get(), device.add_queue()};
+            beside[rank] = {{device.add_queue(), device.add_queue()}, steps[rank].get()};
+        });
+    for (const std::string& problem : problems) {
+        if (!problem.empty()) played.conflicts.insert(problem);
+    }
+    for (const auto& device : devices) {
+        played.reasons.insert(device->reasons().begin(), device->reasons().end());
+        played.conflicts.insert(device->conflicts().begin(), device->conflicts().end());
+    }
+    if (nccl && !nccl->problem().empty()) played.conflicts.insert(nccl->problem());
+    played.captures = captures;
+    return played;
+}
+
+}  // namespace dbench::train::tests

@@ -47,26 +47,10 @@ int64_t code_bits(const Signs&, DType) { return 1; }
 int64_t code_bits(const Levels& form, DType) { return form.bits + 1; }
 int64_t code_bits(const Residues& form, DType) { return form.bits; }
 
-/// Messages of all rows in a row, and where those of each begin.
-struct Heard {
-    Placed<WeighedMessage> messages;
-    Placed<int64_t> first;
-
-    explicit Heard(std::span<const std::vector<WeighedMessage>> of_rows) {
-        std::vector<WeighedMessage> all;
-        std::vector<int64_t> starts{0};
-        for (const auto& some : of_rows) {
-            all.insert(all.end(), some.begin(), some.end());
-            starts.push_back(std::ssize(all));
-        }
-        messages = Placed(std::move(all));
-        first = Placed(std::move(starts));
-    }
-    void touched(int64_t bytes, std::vector<Access>& out) const {
-        for (const WeighedMessage& one : messages.values())
-            out.push_back(reads(one.message, bytes));
-    }
-};
+using Heard = PlacedLists<WeighedMessage>;
+void add_reads(const Heard& heard, int64_t bytes, std::vector<Access>& to) {
+    for (const WeighedMessage& one : heard.all.values()) to.push_back(reads(one.message, bytes));
+}
 
 Access messages_of(Rows messages, int64_t bytes, bool writes) {
     return {messages.data, messages.count, messages.stride * size_of(messages.type), bytes, writes};
@@ -171,13 +155,13 @@ void MessageParts<Form>::add(Rows out, std::span<const std::vector<WeighedMessag
                              Queue* queue) const requires(!std::is_same_v<Form, Residues>) {
     DBENCH_EXPECT(out.type == type_ && std::ssize(messages) == out.count);
     const Heard heard(messages);
-    const auto many = static_cast<int64_t>(heard.messages.size());
+    const auto many = static_cast<int64_t>(heard.all.size());
     if (many == 0) return;
     count_passes(type_, layout_.all(), out.count, out.count, Kernel::codec);
     count_bytes(many * bytes_, 0, Kernel::codec);
     const auto accesses = [&] {
         std::vector<Access> all{reads(out, layout_.all()), writes(out, layout_.all())};
-        heard.touched(bytes_, all);
+        add_reads(heard, bytes_, all);
         return all;
     };
     const SegmentGrid grid(layout_, out.count, layout_.all(), nullptr, queue);
@@ -186,7 +170,7 @@ void MessageParts<Form>::add(Rows out, std::span<const std::vector<WeighedMessag
                                      .grid = grid,
                                      .parts = parts_.on(queue),
                                      .out = out,
-                                     .messages = heard.messages.on(queue),
+                                     .messages = heard.all.on(queue),
                                      .first = heard.first.on(queue)};
         launch(queue, "add_parts", body, accesses);
     });
@@ -206,12 +190,12 @@ void approach_residues(const MessageParts<Residues>& parts, const Layout& layout
     const int64_t bytes = x.count * segments * kBytes;
     const Heard heard(messages);
     count_passes(x.type, layout.all(), x.count, x.count, Kernel::codec);
-    count_bytes(static_cast<int64_t>(heard.messages.size()) * parts.bytes(), 0, Kernel::codec);
+    count_bytes(static_cast<int64_t>(heard.all.size()) * parts.bytes(), 0, Kernel::codec);
     const SegmentGrid grid(layout, x.count, layout.all(), counts, queue);
     const auto accesses = [&] {
         std::vector<Access> all{reads(x, layout.all()), writes(x, layout.all()),
                                 writes(counts, bytes)};
-        heard.touched(parts.bytes(), all);
+        add_reads(heard, parts.bytes(), all);
         return all;
     };
     with_type(x.type, [&]<class T>() {
@@ -220,7 +204,7 @@ void approach_residues(const MessageParts<Residues>& parts, const Layout& layout
                                        .grid = grid,
                                        .parts = parts.parts().on(queue),
                                        .x = x,
-                                       .messages = heard.messages.on(queue),
+                                       .messages = heard.all.on(queue),
                                        .first = heard.first.on(queue),
                                        .draws = draws};
         launch(queue, "approach_residues", body, accesses);

@@ -3,7 +3,10 @@
 // on a device in a copy that is made once.
 
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -35,6 +38,24 @@ public:
 
 private:
     std::shared_ptr<const std::vector<T>> values_;
+};
+
+/// Lists, one after another.
+template <class T>
+struct PlacedLists {
+    Placed<T> all;
+    Placed<int64_t> first;  ///< of each list in `all`, and the end
+
+    explicit PlacedLists(std::span<const std::vector<T>> lists) {
+        std::vector<T> values;
+        std::vector<int64_t> starts{0};
+        for (const auto& list : lists) {
+            values.insert(values.end(), list.begin(), list.end());
+            starts.push_back(std::ssize(values));
+        }
+        all = Placed(std::move(values));
+        first = Placed(std::move(starts));
+    }
 };
 
 }  // namespace dbench::arena

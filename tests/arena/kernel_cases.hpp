@@ -6,6 +6,7 @@
 
 #include "arena/accum_adam.hpp"
 #include "arena/adaptive.hpp"
+#include "arena/chosen_parts.hpp"
 #include "arena/codec.hpp"
 #include "arena/coded_sums.hpp"
 #include "arena/kernels.hpp"
@@ -142,6 +143,47 @@ void parts(Material& m, Queue* queue, Form form) {
     }
     keep(queue, coder);
     keep(queue, messages);
+}
+
+/// Rows 0, taken together as one, into rows 1, likewise: of few values, so that many are as large
+/// as the least that is sent, or elements that both sides know.
+template <bool kLargest>
+void chosen(Material& m, Queue* queue) {
+    if (!m.sums()) return;
+    const auto together = [&](size_t k) {
+        const Rows all = m.at(k);
+        return Rows{all.data, all.type, all.space, 0, 1, all.count * all.stride};
+    };
+    const DType type = m.at(0).type;
+    const auto layout = std::make_shared<Layout>();
+    layout->add("few", {5}, TensorKind::bias);
+    layout->add("many", {40000}, TensorKind::weight);
+    layout->add("all", {16384}, TensorKind::weight);
+    const std::vector<int64_t> kept{2, 4000, 16384};
+    const auto parts = std::make_shared<ChosenParts>(*layout, type, kept, kLargest, !kLargest);
+    const auto message = std::make_shared<Buffer>(type, 0, 1, parts->bytes() / size_of(type) + 1);
+    const auto indices = std::make_shared<Values<uint32_t>>();
+    quantize(Codec::bfloat16, type, m.at(0).data, m.at(0).data, together(0).stride, queue);
+    if (kLargest) {
+        parts->send_largest(together(0), message->rows(), queue);
+    } else {
+        for (const ChosenPart& part : parts->parts()) {
+            for (int64_t c = 0; c < part.kept; ++c) {
+                indices->push_back(static_cast<uint32_t>(c * (part.numel / part.kept)));
+            }
+        }
+        const uint32_t* const known[] = {indices->data()};
+        parts->send(together(0), known, message->rows(), queue);
+    }
+    const char* const sent = message->rows().at(0, 0);
+    const char* const where = kLargest ? sent : reinterpret_cast<const char*>(indices->data());
+    const std::vector<std::vector<ChosenMessage>> heard{{{where, sent, 0.5}, {where, sent, -0.3}}};
+    parts->add(together(1), heard, queue);
+    for (const std::shared_ptr<void>& kept_until_then :
+         {std::shared_ptr<void>(layout), std::shared_ptr<void>(parts),
+          std::shared_ptr<void>(message), std::shared_ptr<void>(indices)}) {
+        keep(queue, kept_until_then);
+    }
 }
 
 /// Rows 0 go towards those of the next two, by residues of each.
@@ -308,6 +350,8 @@ inline const Case kKernels[] = {
      [](Material& m, Queue* queue) {
          parts(m, queue, Levels{16, false});
      }},
+    {"the largest elements", chosen<true>},
+    {"elements that both sides know", chosen<false>},
     {"residues in 4 bits", residues<4>},
     {"residues in 11 bits", residues<11>},
     {"gather_windows", gather<Planes::first>},

@@ -1,5 +1,7 @@
 // What queues and events order.
 
+#include "arena/codec.hpp"
+#include "arena/coded_sums.hpp"
 #include "arena/emulated_device.hpp"
 #include "arena/kernels.hpp"
 #include "arena/random_rows.hpp"

@@ -57,6 +57,7 @@ WAYS = {
     "moniqua": {"algorithm": "moniqua"},
     "signs": {"algorithm": {"type": "choco", "order": "parallel"}, "message": "sign"},
     "few elements": {"algorithm": "choco", "message": {"type": "top_k", "ratio": 0.1}},
+    "any elements": {"algorithm": "choco", "message": {"type": "random_k", "ratio": 0.1}},
     "low rank": {"algorithm": "beer", "message": "low_rank"},
     "parts": {"data": {**RUN["data"], "accumulate": 2}},
     "nothing recorded": {"profile": {"norms": False, "variance": {"kind": "off"}}},
@@ -145,8 +146,9 @@ def waits(card, way, iterations, **options):
     return card.count("the host waits")
 
 
-@pytest.mark.parametrize("way", ["momentum", "clipped", "qg_adam", "few bits", "exact variance",
-                                 "a text", "pairs of sentences", "streams", "not captured"])
+@pytest.mark.parametrize("way", ["momentum", "clipped", "qg_adam", "few bits", "few elements",
+                                 "any elements", "exact variance", "a text", "pairs of sentences",
+                                 "streams", "not captured"])
 def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
     """It looks at events; a call that waits for the card, and memory, are for the start."""
     few = waits(card, way, 8)
@@ -156,7 +158,7 @@ def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
 
 
 @pytest.mark.parametrize("way", ["momentum", "awc", "cta", "few bits", "signs", "moniqua",
-                                 "exact variance"])
+                                 "few elements", "any elements", "exact variance"])
 def test_no_iteration_makes_a_host_of_two_cards_wait(card, way):
     """Rows between cards, and what is recorded of all, are ordered by events."""
     two = {"ranks": 2, "DBENCH_STAND_IN_CARDS": "2"}
@@ -169,7 +171,8 @@ def test_ranks_with_a_card_each(card, over, environment):
     """What MPI sends and receives is where the host reaches it, or it would die."""
     everywhere = {"algorithm": "centralized", "graph": ..., "profile": {"variance": "exact"}}
     ways = {**{name: WAYS[name] for name in ("momentum", "awc", "16-bit messages", "few bits",
-                                             "few elements", "moniqua", "exact variance")},
+                                             "few elements", "any elements", "moniqua",
+                                             "exact variance")},
             "all-reduce": everywhere,
             "all-reduce by library": {**everywhere, "reduction": "library"},
             "all-reduce in 16 bits": {**everywhere, "message": "float16"},

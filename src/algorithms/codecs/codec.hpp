@@ -38,6 +38,7 @@ struct MessageSet {
     int64_t iteration;
     int part = 0;
     MessageKey of(int64_t replica) const { return {seed, replica, iteration, part}; }
+    bool operator==(const MessageSet&) const = default;
 };
 
 /// A replica's message, and what Q(v) counts for.

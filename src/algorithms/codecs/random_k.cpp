@@ -1,12 +1,16 @@
 // k elements of each tensor, drawn by a key that the receiver knows: only values are sent, 4 k
 // bytes in float32. Where unbiased, they count numel / k times.
 
+#include <algorithm>
 #include <bit>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <unordered_map>
 
-#include "algorithms/codecs/on_host.hpp"
+#include "algorithms/codecs/codec.hpp"
 #include "algorithms/codecs/sparse.hpp"
-#include "algorithms/codecs/wire.hpp"
+#include "arena/kernels.hpp"
+#include "arena/memory.hpp"
 
 namespace dbench::algorithms {
 namespace {
@@ -43,7 +47,7 @@ private:
 };
 
 /// k different indices below numel, in order: the first k of a Fisher-Yates shuffle.
-std::vector<int64_t> drawn(int64_t k, int64_t numel, base::Random& random) {
+void draw(int64_t k, int64_t numel, base::Random random, uint32_t* indices) {
     Moved moved(k);
     std::vector<uint64_t> chosen(static_cast<size_t>((numel + 63) / 64));  // a bit each
     for (int64_t c = 0; c < k; ++c) {
@@ -52,40 +56,122 @@ std::vector<int64_t> drawn(int64_t k, int64_t numel, base::Random& random) {
         chosen[static_cast<size_t>(index / 64)] |= uint64_t{1} << index % 64;
         moved.move(other, moved.at(c));
     }
-    std::vector<int64_t> indices;
-    indices.reserve(static_cast<size_t>(k));
     for (size_t word = 0; word < chosen.size(); ++word) {
         for (uint64_t left = chosen[word]; left != 0; left &= left - 1) {
-            indices.push_back(static_cast<int64_t>(64 * word) + std::countr_zero(left));
+            *indices++ =
+                static_cast<uint32_t>(64 * word) + static_cast<uint32_t>(std::countr_zero(left));
         }
     }
-    return indices;
 }
+
+/// The indices of messages of one time: drawn once, and brought to where they are read.
+class DrawnIndices {
+public:
+    explicit DrawnIndices(const arena::ChosenParts& parts) : parts_(parts) {}
+
+    /// Of each of the replicas.
+    std::vector<const uint32_t*> of(const std::vector<int64_t>& replicas, const MessageSet& set,
+                                    arena::Queue* queue) {
+        if (set != set_) forget(queue);
+        set_ = set;
+        std::vector<int64_t> missing = replicas;
+        std::erase_if(missing, [&](int64_t replica) { return places_.contains(replica); });
+        std::sort(missing.begin(), missing.end());
+        missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+        if (std::ssize(places_) + std::ssize(missing) > drawn_.rows().count) {
+            make_room(std::ssize(places_) + std::ssize(missing), queue);
+            return of(replicas, set, queue);
+        }
+        for (const int64_t replica : missing) draw_for(replica, queue);
+        std::vector<const uint32_t*> indices;
+        for (const int64_t replica : replicas) {
+            indices.push_back(read_rows(queue).row<uint32_t>(places_.at(replica)));
+        }
+        return indices;
+    }
+
+private:
+    /// Where launches find them: not where the host draws them, for each of their threads looks for
+    /// its own part.
+    arena::Rows read_rows(arena::Queue* queue) const {
+        return queue ? read_.rows() : drawn_.rows();
+    }
+
+    /// What launches still copy is not drawn over.
+    void forget(arena::Queue* queue) {
+        places_.clear();
+        if (queue && drawn_.bytes() > 0) make_drawn(drawn_.rows().count, queue);
+    }
+    void make_room(int64_t count, arena::Queue* queue) {
+        places_.clear();
+        make_drawn(count, queue);
+        if (!queue) return;
+        arena::keep(queue, std::make_shared<arena::Buffer>(std::move(read_)));
+        read_ = arena::Buffer(kIndexType, 0, count, parts_.chosen());
+    }
+    void make_drawn(int64_t count, arena::Queue* queue) {
+        arena::keep(queue, std::make_shared<arena::Buffer>(std::move(drawn_)));
+        drawn_ = arena::Buffer(kIndexType, 0, count, parts_.chosen(), arena::reached_memory());
+    }
+    void draw_for(int64_t replica, arena::Queue* queue) {
+        const int64_t place = std::ssize(places_);
+        places_.emplace(replica, place);
+        auto* indices = drawn_.rows().row<uint32_t>(place);
+        int tensor = 0;
+        for (const arena::ChosenPart& part : parts_.parts()) {
+            draw(part.kept, part.numel, set_.of(replica).random(tensor++), indices + part.before);
+        }
+        if (!queue) return;
+        arena::copy(drawn_.rows().only(place), read_.rows().only(place), {0, parts_.chosen()},
+                    queue);
+    }
+
+    static constexpr arena::DType kIndexType = arena::DType::float32;  // of its size
+
+    const arena::ChosenParts& parts_;
+    MessageSet set_{};
+    std::unordered_map<int64_t, int64_t> places_;  // of each replica's, among the rows
+    arena::Buffer drawn_, read_;
+};
 
 struct RandomK {
     double ratio;
     bool unbiased;
+};
 
-    template <class T>
-    int64_t bytes(const arena::Tensor& tensor) const {
-        return kept(ratio, tensor.numel) * static_cast<int64_t>(sizeof(T));
+class RandomKCoder final : public Coder {
+public:
+    RandomKCoder(const RandomK& form, const arena::Layout& layout, arena::DType type)
+        : parts_(layout, type, kept(form.ratio, layout), false, form.unbiased) {}
+    int64_t bytes() const override { return parts_.bytes(); }
+    bool on_queue() const override { return true; }
+    void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
+                arena::Queue* queue) override {
+        std::vector<int64_t> replicas(static_cast<size_t>(v.count));
+        std::iota(replicas.begin(), replicas.end(), v.first);
+        parts_.send(v, indices_.of(replicas, set, queue), messages, queue);
     }
-    template <class T>
-    void encode(Coding coding, const T* from, char* to) const {
-        int64_t sent = 0;
-        for (const int64_t c : drawn(kept(ratio, coding.numel()), coding.numel(), coding.random)) {
-            write_at(to, sent++, from[c]);
+    void add(arena::Rows out, std::span<const std::vector<Incoming>> messages,
+             const MessageSet& set, arena::Queue* queue) override {
+        std::vector<int64_t> replicas;
+        for (const auto& of_row : messages) {
+            for (const Incoming& one : of_row) replicas.push_back(one.replica);
         }
-    }
-    template <class T>
-    void add(Coding coding, const char* message, T factor, T* out) const {
-        const int64_t numel = coding.numel(), k = kept(ratio, numel);
-        if (unbiased) factor *= static_cast<T>(numel) / static_cast<T>(k);
-        int64_t read = 0;
-        for (const int64_t c : drawn(k, numel, coding.random)) {
-            out[c] += factor * read_at<T>(message, read++);
+        const std::vector<const uint32_t*> indices = indices_.of(replicas, set, queue);
+        auto next = indices.begin();
+        std::vector<std::vector<arena::ChosenMessage>> chosen(messages.size());
+        for (size_t i = 0; i < messages.size(); ++i) {
+            for (const Incoming& one : messages[i]) {
+                chosen[i].push_back(
+                    {reinterpret_cast<const char*>(*next++), one.message, one.factor});
+            }
         }
+        parts_.add(out, chosen, queue);
     }
+
+private:
+    arena::ChosenParts parts_;
+    DrawnIndices indices_{parts_};
 };
 
 }  // namespace
@@ -96,8 +182,9 @@ CodecEntry random_k_codec() {
              {ratio_parameter(),
               base::Parameter::flag("unbiased", "false",
                                     "scaled by numel / k: the mean over draws is v")}},
-            [](const base::Json& spec) {
-                return codec_on_host(RandomK{spec.at("ratio"), spec.at("unbiased")});
+            [](const base::Json& spec) -> std::unique_ptr<Codec> {
+                return std::make_unique<CodecOf<RandomKCoder, RandomK>>(
+                    RandomK{spec.at("ratio"), spec.at("unbiased")});
             },
             true};
 }

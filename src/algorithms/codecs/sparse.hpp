@@ -4,15 +4,21 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
+#include "arena/chosen_parts.hpp"
 #include "base/family.hpp"
 
 namespace dbench::algorithms {
 
-/// k of a tensor: at least one.
-inline int64_t kept(double ratio, int64_t numel) {
-    return std::max<int64_t>(1,
-                             static_cast<int64_t>(std::floor(ratio * static_cast<double>(numel))));
+/// k of each tensor: at least one.
+inline std::vector<int64_t> kept(double ratio, const arena::Layout& layout) {
+    std::vector<int64_t> all;
+    for (const arena::Tensor& tensor : layout.tensors()) {
+        const double k = std::floor(ratio * static_cast<double>(tensor.numel));
+        all.push_back(std::max<int64_t>(1, static_cast<int64_t>(k)));
+    }
+    return all;
 }
 
 inline base::Parameter ratio_parameter() {

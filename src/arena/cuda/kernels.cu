@@ -4,6 +4,7 @@
 #include "arena/kernels/accum_adam.hpp"
 #include "arena/kernels/adam.hpp"
 #include "arena/kernels/adaptive.hpp"
+#include "arena/kernels/chosen_parts.hpp"
 #include "arena/kernels/coded_sums.hpp"
 #include "arena/kernels/convert.hpp"
 #include "arena/kernels/message_parts.hpp"
@@ -84,6 +85,17 @@ template void on_device(const AddParts<Signs, float>&, cudaStream_t);
 template void on_device(const AddParts<Signs, double>&, cudaStream_t);
 template void on_device(const AddParts<Levels, float>&, cudaStream_t);
 template void on_device(const AddParts<Levels, double>&, cudaStream_t);
+template void on_device(const FindDigit&, cudaStream_t);
+template void on_device(const CountDigits<float>&, cudaStream_t);
+template void on_device(const CountDigits<double>&, cudaStream_t);
+template void on_device(const CountChosen<float>&, cudaStream_t);
+template void on_device(const CountChosen<double>&, cudaStream_t);
+template void on_device(const WriteChosen<float>&, cudaStream_t);
+template void on_device(const WriteChosen<double>&, cudaStream_t);
+template void on_device(const GatherChosen<float>&, cudaStream_t);
+template void on_device(const GatherChosen<double>&, cudaStream_t);
+template void on_device(const AddChosen<float>&, cudaStream_t);
+template void on_device(const AddChosen<double>&, cudaStream_t);
 template void on_device(const GatherWindows<float>&, cudaStream_t);
 template void on_device(const GatherWindows<double>&, cudaStream_t);
 template void on_device(const Zero<float>&, cudaStream_t);

@@ -20,6 +20,11 @@
 //     prefetch(data, count)             data that the next block will read
 //     copy_past_caches(count, from, to)
 //
+// and where a device alone runs it (launch_on),
+//
+//     add(to, value)                          inside loops: a whole number to one of the block's
+//     running_sums(before, count, value, work)    work(c, before + values of those before c)
+//
 // Memory is written inside loops only; between them stands what all threads compute alike.
 
 #include <algorithm>
@@ -76,6 +81,42 @@ public:
     template <class Summand, class T>
     DBENCH_INLINE void add_up_of(Lanes& lanes, int64_t count, const T* values) {
         add_up<Summand>(lanes, count, [=](int64_t c) { return values[c]; });
+    }
+
+    /// Threads sum up a part each, then go through it again, knowing what is before it.
+    template <class Value, class Work>
+    DBENCH_INLINE void running_sums(uint64_t before, int64_t count, const Value& value,
+                                    const Work& work) {
+        // Parts of an odd size, so that their threads read from different banks of the memory.
+        constexpr int64_t kParts = 30, kPart = 33, kTogether = kParts * kPart;
+        static_assert(kTogether + kParts + 1 <= kStage);
+        uint64_t* const stage = static_cast<uint64_t*>(stage_);
+        uint64_t* const sums = stage + kTogether;  // [kParts + 1], of the parts before
+        for (int64_t begin = 0; begin < count; begin += kTogether) {
+            const int64_t left = count - begin, here = left < kTogether ? left : kTogether;
+            derived().for_each(here, [&](int64_t c) { stage[c] = value(begin + c); });
+            derived().for_each(kParts, [&](int64_t part) {
+                uint64_t sum = 0;
+                for (int64_t c = part * kPart; c < (part + 1) * kPart && c < here; ++c) {
+                    const uint64_t one = stage[c];
+                    stage[c] = sum;
+                    sum += one;
+                }
+                sums[part] = sum;
+            });
+            derived().for_each(1, [&](int64_t) {
+                uint64_t sum = before;
+                for (int64_t part = 0; part < kParts; ++part) {
+                    const uint64_t one = sums[part];
+                    sums[part] = sum;
+                    sum += one;
+                }
+                sums[kParts] = sum;
+            });
+            derived().for_each(here,
+                               [&](int64_t c) { work(begin + c, sums[c / kPart] + stage[c]); });
+            before = sums[kParts];
+        }
     }
 
     template <class T>

@@ -44,6 +44,11 @@ public:
                  [&](int64_t k) { work(k / count)(k % count, values[static_cast<size_t>(k)]); });
     }
 
+    template <class V>
+    static void add(V* to, V value) {
+        *to += value;
+    }
+
 private:
     uint64_t order_;
 };

@@ -18,20 +18,25 @@ template <class Body>
 void on_device(const Body& body, CUstream_st* stream);
 #endif
 
-/// Runs `body` on `queue`; at once, by the compiled on_host of its type, where there is none.
-/// accesses() tells what it reads and writes.
+/// Runs `body` on `queue`. accesses() tells what it reads and writes.
 template <class Body, class Accesses>
-void launch(Queue* queue, const char* name, const Body& body, const Accesses& accesses) {
-    if (!queue) return on_host(body);
+void launch_on(Queue& queue, const char* name, const Body& body, const Accesses& accesses) {
     Launch launch{name, {}, body.blocks()};
-    if (queue->emulated()) {
+    if (queue.emulated()) {
         launch.accesses = accesses();
         launch.run = [body](int64_t block, uint64_t order) { run_emulated(body, block, order); };
     }
 #if DBENCH_CUDA
     launch.enqueue = [&](void* stream) { on_device(body, static_cast<CUstream_st*>(stream)); };
 #endif
-    queue->launch(std::move(launch));
+    queue.launch(std::move(launch));
+}
+
+/// The same; at once, by the compiled on_host of its type, where there is no queue.
+template <class Body, class Accesses>
+void launch(Queue* queue, const char* name, const Body& body, const Accesses& accesses) {
+    if (!queue) return on_host(body);
+    launch_on(*queue, name, body, accesses);
 }
 
 }  // namespace dbench::arena

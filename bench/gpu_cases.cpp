@@ -112,6 +112,30 @@ void sent_in(Material& m, Queue* queue, const char* name, Form form) {
     parts.add(m.at(2), heard, queue);
 }
 
+/// The same of a hundredth of the elements.
+template <bool kLargest>
+void sent_in_part(Material& m, Queue* queue) {
+    if (!m.sums()) return;
+    ChosenParts& parts = m.chosen(kLargest ? "largest" : "known", kLargest);
+    std::vector<const uint32_t*> indices;
+    if (kLargest) {
+        parts.send_largest(m.at(0), m.messages(), queue);
+    } else {
+        indices = m.indices(parts);
+        parts.send(m.at(0), indices, m.messages(), queue);
+    }
+    std::vector<std::vector<ChosenMessage>> heard(static_cast<size_t>(m.count()));
+    for (int64_t i = 0; i < m.count(); ++i) {
+        for (const int64_t k : {i, (i + 1) % m.count()}) {
+            const char* const message = m.messages().at(k, 0);
+            const char* const where =
+                kLargest ? message : reinterpret_cast<const char*>(indices[static_cast<size_t>(k)]);
+            heard[static_cast<size_t>(i)].push_back({where, message, k == i ? 0.5 : 0.25});
+        }
+    }
+    parts.add(m.at(2), heard, queue);
+}
+
 /// Row i goes towards the next one by residues of both.
 void by_residues(Material& m, Queue* queue) {
     if (!m.sums()) return;
@@ -281,6 +305,8 @@ const std::vector<Case>& cases() {
          [](Material& m, Queue* q) {
              sent_in(m, q, "levels", Levels{4, false});
          }},
+        {"messages of the largest hundredth", {}, sent_in_part<true>},
+        {"messages of a known hundredth", {}, sent_in_part<false>},
         {"approach by residues of 4 bits", {}, by_residues},
     };
     return all;

@@ -11,6 +11,7 @@
 
 #include "arena/accum_adam.hpp"
 #include "arena/adaptive.hpp"
+#include "arena/chosen_parts.hpp"
 #include "arena/codec.hpp"
 #include "arena/coded_sums.hpp"
 #include "arena/kernels.hpp"
@@ -97,6 +98,34 @@ public:
         std::shared_ptr<void>& kept = kept_[name];
         if (!kept) kept = std::make_shared<MessageParts<Form>>(form, layout(), type_);
         return *static_cast<MessageParts<Form>*>(kept.get());
+    }
+    /// Of a hundredth of each tensor's elements.
+    ChosenParts& chosen(const std::string& name, bool sends_indices) {
+        std::shared_ptr<void>& kept = kept_[name];
+        if (!kept) {
+            std::vector<int64_t> counts;
+            for (const Tensor& tensor : layout().tensors()) {
+                counts.push_back((tensor.numel + 99) / 100);
+            }
+            kept = std::make_shared<ChosenParts>(layout(), type_, counts, sends_indices, false);
+        }
+        return *static_cast<ChosenParts*>(kept.get());
+    }
+    /// Of each row the same: every hundredth element of each tensor.
+    std::vector<const uint32_t*> indices(const ChosenParts& parts) {
+        std::shared_ptr<void>& kept = kept_["indices"];
+        if (!kept) {
+            std::vector<uint32_t> values;
+            for (const ChosenPart& part : parts.parts()) {
+                for (int64_t c = 0; c < part.kept; ++c) {
+                    values.push_back(static_cast<uint32_t>(100 * c));
+                }
+            }
+            const auto bytes = static_cast<int64_t>(4 * values.size());
+            kept = place_.memory(bytes);
+            place_.copy(kept.get(), values.data(), bytes);
+        }
+        return {static_cast<size_t>(count()), static_cast<const uint32_t*>(kept.get())};
     }
     /// Squares of three planes in the bytes of words, one for each row, as large as fit there.
     Pictures pictures() const {

@@ -51,6 +51,7 @@ Place host() { return {host_memory, copy_on_host}; }
 /// Where kernels run: their queue, null for the host; their memory; and a plain copy of rows.
 struct Runner {
     virtual ~Runner() = default;
+    virtual void own_memory() {}  ///< What kernels make for themselves lies where they run.
     virtual Queue* queue() { return nullptr; }
     virtual Place place() { return host(); }
     virtual void finish() {}
@@ -78,7 +79,9 @@ struct OnCard : Runner {
             throw NoCard(found == cudaSuccess ? "no device" : cudaGetErrorString(found));
         }
         device.emplace(0);
-        use_memory(device->memory(), device->pinned_memory());
+    }
+    void own_memory() override {
+        use_memory(device->memory(), device->pinned_memory(), Space::device);
     }
     ~OnCard() override { use_memory(nullptr); }
     Queue* queue() override { return device->queues().compute; }
@@ -150,7 +153,9 @@ bool agrees(const Case& each, const Shape& shape, DType type, uint64_t seed, Run
     for (Material* m : {&expected, &found}) {
         for (const size_t set : each.results) m->poison(set);
     }
+    use_memory(nullptr);
     each.run(expected, nullptr);
+    runner.own_memory();
     each.run(found, runner.queue());
     runner.finish();
     return expected.bytes() == found.bytes();
@@ -202,6 +207,7 @@ double median(std::vector<double> values) {
 void time_all(Runner& runner, int64_t rounds, int64_t rows, int64_t columns) {
     const Layout layout = one_tensor(columns);
     Material m({"", layout, rows, layout.all()}, DType::float32, 1, runner.place());
+    runner.own_memory();
     const int64_t set = rows * layout.columns() * size_of(DType::float32);
     const auto copy = [&] { runner.copy(m.at(1).data, m.at(0).data, set); };
     const auto moved = [](const Traffic& t) { return static_cast<double>(t.read + t.written); };

@@ -44,6 +44,14 @@ constexpr int64_t tile_width(int64_t rows, int64_t element_size) {
     return fits < 64 ? 64 : fits > kTile ? kTile : fits;
 }
 
+/// The same where a device's block makes `rows` rows of a tile of columns: so many elements that
+/// its threads have enough to do, and as many columns side by side as memory gives at a time.
+constexpr int64_t device_tile_width(int64_t rows) {
+    constexpr int64_t kElements = 8 * 1024, kLeast = 16, kMost = 1024;
+    const int64_t fits = kElements / (rows < 1 ? 1 : rows) / kLeast * kLeast;
+    return fits < kLeast ? kLeast : fits > kMost ? kMost : fits;
+}
+
 /// Asks for `count` elements from `data` on; a hardware prefetcher gives up where many rows are
 /// walked at once. Addresses outside of a buffer are harmless.
 template <class T>

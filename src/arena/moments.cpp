@@ -11,9 +11,29 @@ DBENCH_CLONES void on_host(const TreeMoments<double>& body) { run_blocks(body); 
 
 namespace {
 
+/// How wide a device's tiles are, and how often it goes over a segment.
+struct DeviceTiles {
+    int64_t width, passes;
+};
+/// Once, where scratch for all lanes can be had; with wide tiles where two blocks have room beside
+/// each other.
+DeviceTiles device_tiles(int64_t steps, int64_t slots) {
+    constexpr int64_t kBeside = 72 * 1024, kPasses = 4;
+    for (const int64_t passes : {int64_t{1}, kPasses}) {
+        const auto bytes = [&](int64_t width) {
+            return TreeMoments<double>::scratch_bytes(steps, slots, width, passes);
+        };
+        int64_t width = 512;
+        while (width > kLanes && bytes(width) > kBeside) width /= 2;
+        if (bytes(width) <= kMostScratch || passes == kPasses) return {width, passes};
+    }
+    return {};
+}
+
 template <class T>
 struct Plan {
     TreePlan tree;
+    TreeLevels levels;  // for a queue
     std::vector<const T*> rows;
     std::vector<const double*> m2;  // none for single replicas
 };
@@ -23,19 +43,30 @@ template <class T>
 void combine(const Layout& layout, std::span<const Interval> leaves, Interval root,
              std::vector<const T*> rows, std::vector<const double*> leaf_m2, Columns columns,
              double* mean, double* m2, Queue* queue) {
-    const auto plan = std::make_shared<const Plan<T>>(plan_tree(leaves, root), std::move(rows),
-                                                      std::move(leaf_m2));
+    const auto plan = std::make_shared<Plan<T>>();
+    plan->tree = plan_tree(leaves, root);
+    plan->rows = std::move(rows);
+    plan->m2 = std::move(leaf_m2);
+    const auto count = static_cast<int64_t>(plan->tree.steps.size());
+    DeviceTiles tiles{tile_width(std::ssize(plan->rows), sizeof(T)), 1};
+    if (queue) {
+        plan->levels = by_level(plan->tree);
+        tiles = device_tiles(count, plan->levels.slots);
+    }
     const SegmentGrid grid(layout, 1, columns, nullptr, queue);
     const TreeMoments<T> body{
         .grid = grid,
         .rows = placed(queue, plan, plan->rows),
         .leaf_m2 = plan->m2.empty() ? nullptr : placed(queue, plan, plan->m2),
-        .steps = placed(queue, plan, plan->tree.steps),
-        .count = static_cast<int64_t>(plan->tree.steps.size()),
-        .slots = plan->tree.slots,
+        .steps = placed(queue, plan, queue ? plan->levels.steps : plan->tree.steps),
+        .count = count,
+        .slots = queue ? plan->levels.slots : plan->tree.slots,
         .mean = mean,
         .m2 = m2,
-        .width = tile_width(static_cast<int64_t>(plan->rows.size()), sizeof(T)),
+        .width = tiles.width,
+        .first = placed(queue, plan, plan->levels.first),
+        .levels = std::max<int64_t>(std::ssize(plan->levels.first) - 1, 0),
+        .passes = tiles.passes,
     };
     const auto accesses = [&] {
         const auto part = [&](const auto* row, int64_t begin, int64_t count) {

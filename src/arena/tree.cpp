@@ -60,4 +60,35 @@ TreePlan plan_tree(std::span<const Interval> leaves, Interval root) {
     return std::move(planner.plan);
 }
 
+TreeLevels by_level(const TreePlan& plan) {
+    struct Result {
+        int level, slot;
+    };
+    std::vector<Result> results(static_cast<size_t>(plan.slots));  // of what each slot holds now
+    std::vector<std::vector<TreeStep>> levels;
+    TreeLevels all;
+    for (TreeStep step : plan.steps) {
+        // The result goes where an operand was, which nothing else reads.
+        Result result{0, -1};
+        for (Operand* const from : {&step.left, &step.right}) {
+            if (from->leaf) continue;
+            const Result& operand = results[static_cast<size_t>(from->index)];
+            from->index = operand.slot;
+            result.level = std::max(result.level, operand.level + 1);
+            if (result.slot < 0) result.slot = operand.slot;
+        }
+        if (result.slot < 0) result.slot = all.slots++;
+        results[static_cast<size_t>(step.slot)] = result;
+        step.slot = result.slot;
+        levels.resize(std::max(levels.size(), static_cast<size_t>(result.level) + 1));
+        levels[static_cast<size_t>(result.level)].push_back(step);
+    }
+    all.first.push_back(0);
+    for (const std::vector<TreeStep>& level : levels) {
+        all.steps.insert(all.steps.end(), level.begin(), level.end());
+        all.first.push_back(std::ssize(all.steps));
+    }
+    return all;
+}
+
 }  // namespace dbench::arena

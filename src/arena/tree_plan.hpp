@@ -1,6 +1,7 @@
 #pragma once
 // The steps of one tree, worked out once per call and followed for every tile of columns.
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,14 @@ struct TreePlan {
     std::vector<TreeStep> steps;  ///< the last one gives the root; none where the root is a leaf
     int slots = 0;                ///< at most the depth of the tree
 };
+
+/// The same steps by their distance from the leaves: those of one level need none of each other.
+struct TreeLevels {
+    std::vector<TreeStep> steps;  ///< level after level; the last one gives the root
+    std::vector<int64_t> first;   ///< of each level's steps; and the end
+    int slots = 0;                ///< at most half of the leaves, rounded up
+};
+TreeLevels by_level(const TreePlan& plan);
 
 /// The steps that add `leaves`, in their order, along the tree below the node `root`. A slot may be
 /// operand and result of one step. Throws std::logic_error where the leaves are not nodes of the

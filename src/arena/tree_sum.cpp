@@ -12,6 +12,8 @@ DBENCH_CLONES void on_host(const TreeSum<double>& body) { run_blocks(body); }
 
 namespace {
 
+constexpr int64_t kDeviceWidth = 256;  // a column for each thread
+
 template <class T>
 struct Plan {
     std::vector<const T*> rows;
@@ -34,7 +36,8 @@ void add(std::span<const Summand> summands, TreePlan tree, void* out, Columns co
         .slots = plan->tree.slots,
         .out = static_cast<T*>(out),
         .columns = columns,
-        .width = tile_width(static_cast<int64_t>(summands.size()), sizeof(T)),
+        .width =
+            queue ? kDeviceWidth : tile_width(static_cast<int64_t>(summands.size()), sizeof(T)),
     };
     const auto accesses = [&] {
         const int64_t bytes = columns.count() * static_cast<int64_t>(sizeof(T));

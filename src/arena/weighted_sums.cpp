@@ -1,5 +1,7 @@
 #include "arena/kernels/weighted_sums.hpp"
 
+#include <algorithm>
+
 #include "arena/kernels.hpp"
 #include "arena/kernels/launch.hpp"
 #include "arena/sum_plan.hpp"
@@ -22,6 +24,14 @@ DBENCH_CLONES void on_host(const WeightedSums<double>& body) { run(body); }
 
 namespace {
 
+/// In place a block keeps all rows of its tile: of very many, a narrow one.
+int64_t device_width(const Rows& out, bool in_place) {
+    const int64_t column = out.count * size_of(out.type), width = device_tile_width(out.count);
+    if (!in_place) return width;
+    return std::max<int64_t>(std::min(width, (kMostScratch - 64) / std::max<int64_t>(column, 1)),
+                             1);
+}
+
 template <class T>
 void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, SumForm form,
           Queue* queue) {
@@ -30,7 +40,9 @@ void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, S
     count_passes(out.type, columns, sources, out.count, Kernel::mixing);
     const WeightedSums<T> body{
         .form = form,
-        .store = plan->in_place ? SumStore::in_place : store_of(out, columns),
+        .store = plan->in_place ? SumStore::in_place
+                 : queue        ? SumStore::direct
+                                : store_of(out, columns),
         .rows = placed(queue, plan, plan->rows),
         .weights = placed(queue, plan, plan->weights),
         .first = placed(queue, plan, plan->first),
@@ -38,7 +50,7 @@ void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, S
         .sources = sources,
         .out = out,
         .columns = columns,
-        .width = tile_width(sources, sizeof(T)),
+        .width = queue ? device_width(out, plan->in_place) : tile_width(sources, sizeof(T)),
     };
     const auto accesses = [&] {
         std::vector<Access> all = {writes(out, columns)};

@@ -30,6 +30,47 @@ TEST_CASE("every kernel gives the host's bits on an emulated device") {
     }
 }
 
+TEST_CASE("as many rows as a card is asked to hold fit into what a block has") {
+    const DType type = GENERATE(DType::float32, DType::float64);
+    const int64_t count = GENERATE(int64_t{64}, int64_t{65}, int64_t{1008}, int64_t{1700});
+    INFO(count << " rows");
+    Layout layout;
+    layout.add("a", {3}, TensorKind::bias);
+    layout.add("b", {kBlock + 500}, TensorKind::weight);
+    const Buffer before = random_rows(layout, type, count, 3);
+    const Rows rows = before.rows();
+    const Columns all = layout.all();
+    struct Results {
+        Buffer mixed, mean;
+        Values<double> means, m2;
+    };
+    const auto run = [&](Queue* queue) {
+        Results r{random_rows(layout, type, count, 3), Buffer(type, 0, 1, layout.columns()),
+                  Values<double>(static_cast<size_t>(layout.columns())),
+                  Values<double>(layout.segments().size())};
+        std::vector<std::vector<Term>> ring;
+        std::vector<Summand> leaves;
+        for (int64_t i = 0; i < count; ++i) {
+            const Rows x = r.mixed.rows();
+            ring.push_back({{x.at(i, 0), 0.5}, {x.at((i + 1) % count, 0), 0.5}});
+            leaves.push_back({{i, i + 1}, rows.at(i, 0)});
+        }
+        const Interval nodes[] = {{0, count}};
+        tree_moments(layout, count, rows, nodes, all, r.means.data(), r.m2.data(), queue);
+        tree_mean(type, count, leaves, r.mean.rows().data, all, queue);
+        weighted_means(ring, r.mixed.rows(), all, queue);
+        return r;
+    };
+    const Results host = run(nullptr);
+    EmulatedDevice device(11);
+    const Results emulated = run(device.add_queue());
+    device.finish();
+    CHECK(same_bits(host.mixed.rows(), emulated.mixed.rows()));
+    CHECK(same_bits(host.mean.rows(), emulated.mean.rows()));
+    CHECK(host.means == emulated.means);
+    CHECK(host.m2 == emulated.m2);
+}
+
 /// Each iteration reads what another one writes.
 struct Shift {
     float* x;

@@ -19,14 +19,23 @@ extern "C" int cuCtxGetCurrent(void** context) {
     return 0;
 }
 
-extern "C" {
-// However the program leaves, the stand-in reports.
-[[noreturn]] void _Exit(int status) {
-    if (void* const report = dlsym(RTLD_DEFAULT, "cudaStandInReport")) {
-        reinterpret_cast<void (*)()>(report)();
+namespace {
+
+void report() {
+    if (void* const call = dlsym(RTLD_DEFAULT, "cudaStandInReport")) {
+        reinterpret_cast<void (*)()>(call)();
     }
+}
+
+}  // namespace
+
+// However the program leaves, the stand-in reports.
+extern "C" {
+[[noreturn]] void _Exit(int status) {
+    report();
     syscall(SYS_exit_group, status);
     __builtin_unreachable();
 }
 void _exit(int status) { _Exit(status); }
 }
+[[gnu::destructor]] static void leave() { report(); }

@@ -141,6 +141,24 @@ def test_every_way_to_train(card):
     assert card.count("cudaGraphLaunch") > 100 and card.count("cudaStreamEndCapture") > 20
 
 
+MANY = {"model": "softmax_regression", "length": {"iterations": 3},
+        "data": {**RUN["data"], "batch_size": 1, "train": 4000},
+        "graph": "one_peer_exponential", "profile": {"variance": {"kind": "exact"}}}
+
+
+@pytest.mark.parametrize("changes", [{}, {"optimizer": MOMENTUM, "precision": "float64"},
+                                     {"graph": "ring", "profile": {"variance": {"kind": "off"}}}])
+def test_1008_replicas_fit_on_a_card(card, changes):
+    """What a block keeps of so many rows is what its processor has room for."""
+    card({"many": {**MANY, "replicas": 1008, **changes}})
+    assert card.refusals() == []
+
+
+def test_more_replicas_than_a_block_has_room_for_are_refused(card):
+    said = card({"many": {**MANY, "replicas": 3000}}, expect=2)
+    assert "shared memory" in said and "fewer replicas" in said
+
+
 def waits(card, way, iterations, **options):
     card({"way": {**WAYS[way], "length": {"iterations": iterations}}}, **options)
     return card.count("the host waits")
@@ -216,6 +234,21 @@ def test_a_card_that_fails_ends_the_run_on_all_ranks(card, kernel, ranks):
                 DBENCH_STAND_IN_BREAKS=str(kernel))
     assert re.search("error: .*CUDA.*IllegalAddress", said)
     assert "terminate" not in said
+
+
+@pytest.mark.parametrize("words", [["check", "--quick"],
+                                   ["time", "--rounds", "1", "--rows", "2", "--columns", "4096"]])
+def test_the_benchmark_of_kernels_gets_to_its_end(card, words):
+    """Bits differ, since nothing was computed."""
+    benchmark = LIBRARIES.parent.parent / "bench" / "bench_gpu_kernels"
+    done = subprocess.run(
+        ["env", f"LD_PRELOAD={RUNTIME}:{LIBRARIES / 'libcuda.so.1'}", benchmark, *words],
+        capture_output=True, text=True, timeout=100,
+        env={**os.environ, "DBENCH_STAND_IN_REPORT": str(card.report)})
+    assert done.returncode == (1 if words[0] == "check" else 0), done.stderr
+    assert card.refusals() == [] and card.count("kernels of dbench") > 100
+    assert done.stdout.strip().split("\n")[-1].split("\t")[0] in (
+        "approach by residues of 4 bits", "plain copy")
 
 
 # The stand-in itself: what it must find is done to it.

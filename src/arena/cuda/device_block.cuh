@@ -104,7 +104,7 @@ inline void expect(cudaError_t result, const char* what) {
 }
 
 /// Enqueues the whole grid of `body`, whose memory (plan and layout too) a device can read. Throws
-/// RunError where CUDA refuses, such as for more scratch than a block may have.
+/// UserError where it wants more scratch than a block may have, RunError where CUDA refuses.
 template <class Body>
 void on_device(const Body& body, cudaStream_t stream) {
     const auto blocks = static_cast<unsigned>(body.blocks());
@@ -112,9 +112,15 @@ void on_device(const Body& body, cudaStream_t stream) {
     if (blocks == 0) return;
     constexpr int kAlways = 40 * 1024;  // bytes of scratch that need no asking
     if (bytes > kAlways) {
-        expect(cudaFuncSetAttribute(run_on_device<Body>,
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-               "cudaFuncSetAttribute for a kernel's scratch");
+        const cudaError_t asked = cudaFuncSetAttribute(
+            run_on_device<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+        if (asked == cudaErrorInvalidValue) {
+            cudaGetLastError();
+            throw base::UserError("a kernel wants " + std::to_string(bytes >> 10) +
+                                  " KiB of a processor's shared memory for its rows, which this "
+                                  "card does not give: take fewer replicas a rank");
+        }
+        expect(asked, "cudaFuncSetAttribute for a kernel's scratch");
     }
     run_on_device<<<blocks, kThreads, static_cast<size_t>(bytes), stream>>>(body);
     expect(cudaGetLastError(), "the launch of a kernel");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arena/kernels/block.hpp"
+#include "base/error.hpp"
 
 namespace dbench::arena {
 
@@ -58,6 +59,7 @@ void run_emulated(const Body& body, int64_t index, uint64_t order) {
     struct alignas(64) Line {
         unsigned char bytes[64];
     };
+    DBENCH_EXPECT(body.scratch_bytes() <= kMostScratch);
     // What nobody has written is not a number.
     Line poison;
     std::fill_n(poison.bytes, 64, static_cast<unsigned char>(0xff));

@@ -10,6 +10,8 @@ namespace dbench::arena {
 
 class HostBlock {
 public:
+    static constexpr bool kThreads = false;
+
     explicit HostBlock(int64_t scratch_bytes)
         : memory_(scratch_bytes == 0
                       ? nullptr

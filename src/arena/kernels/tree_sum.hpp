@@ -26,8 +26,18 @@ struct TreeSum {
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const int64_t begin = columns.begin + index * width;
         const int64_t here = std::min(width, columns.end - begin);
-        const int64_t next = begin + here, ahead = std::min(width, columns.end - next);
         T* const kept = block.template scratch<T>(slots * width);
+        if constexpr (Block::kThreads) {
+            together(block, begin, here, kept);
+        } else {
+            step_by_step(block, begin, here, kept);
+        }
+    }
+
+private:
+    template <class Block>
+    DBENCH_INLINE void step_by_step(Block& block, int64_t begin, int64_t here, T* kept) const {
+        const int64_t next = begin + here, ahead = std::min(width, columns.end - next);
         const auto operand = [&](Operand from) DBENCH_INLINE_LAMBDA {
             if (!from.leaf) return static_cast<const T*>(kept + from.index * width);
             block.prefetch(rows[from.index] + next, ahead);
@@ -54,6 +64,24 @@ struct TreeSum {
                 result[c] = a[c] + share * (b[c] - a[c]);
             });
         }
+    }
+    /// A thread goes through the whole tree in its column.
+    template <class Block>
+    DBENCH_INLINE void together(Block& block, int64_t begin, int64_t here, T* kept) const {
+        const TreeSum s = *this;
+        block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+            const auto value = [&](Operand from) DBENCH_INLINE_LAMBDA {
+                return from.leaf ? s.rows[from.index][begin + c] : kept[from.index * s.width + c];
+            };
+            T result = s.count == 0 ? s.rows[0][begin + c] : T{0};
+            for (int64_t k = 0; k < s.count; ++k) {
+                const TreeStep& step = s.steps[k];
+                const T a = value(step.left), b = value(step.right);
+                result = s.form == TreeForm::sum ? a + b : a + static_cast<T>(step.share) * (b - a);
+                kept[step.slot * s.width + c] = result;
+            }
+            s.out[begin + c] = result;
+        });
     }
 };
 

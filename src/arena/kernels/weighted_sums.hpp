@@ -47,8 +47,17 @@ struct WeightedSums {
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const int64_t begin = columns.begin + index * width;
         const int64_t here = std::min(width, columns.end - begin);
-        const int64_t next = begin + here, ahead = std::min(width, columns.end - next);
         T* const kept = block.template scratch<T>(scratch_bytes() / sizeof(T));
+        if constexpr (Block::kThreads) {
+            together(block, begin, here, kept);
+        } else {
+            one_by_one(block, begin, here, kept);
+        }
+    }
+
+    template <class Block>
+    DBENCH_INLINE void one_by_one(Block& block, int64_t begin, int64_t here, T* kept) const {
+        const int64_t next = begin + here, ahead = std::min(width, columns.end - next);
         for (int64_t i = 0; i < out.count; ++i) {
             prefetch(block, i, next, ahead);
             T* const target = out.row<T>(i) + begin;
@@ -74,6 +83,40 @@ struct WeightedSums {
             T* const target = out.row<T>(i) + begin;
             block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA { target[c] = result[c]; });
         }
+    }
+
+    /// All sums at once. A thread makes an element of one.
+    template <class Block>
+    DBENCH_INLINE void together(Block& block, int64_t begin, int64_t here, T* kept) const {
+        const WeightedSums s = *this;
+        block.for_rows(out.count, here, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            const bool around = s.form != SumForm::sum;
+            const int64_t at = s.first[i] + around, end = s.first[i + 1];
+            const T* const base = around ? s.rows[at - 1] + begin : nullptr;
+            const T total = s.form == SumForm::mean ? s.weights[at - 1] : T{0};
+            T* const result = s.store == SumStore::in_place ? kept + i * s.width
+                                                            : s.out.template row<T>(i) + begin;
+            return [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                const T origin = base ? base[c] : T{0};
+                const auto term = [&](int64_t k) DBENCH_INLINE_LAMBDA {
+                    const T x = s.rows[k][begin + c];
+                    return s.weights[k] * (base ? x - origin : x);
+                };
+                if (at == end) {
+                    result[c] = s.form == SumForm::mean ? total * origin : T{0};
+                    return;
+                }
+                T sum = term(at);
+                for (int64_t k = at + 1; k < end; ++k) sum += term(k);
+                result[c] = s.form == SumForm::mean ? total * origin + sum : sum;
+            };
+        });
+        if (store != SumStore::in_place) return;
+        block.for_rows(out.count, here, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            const T* const result = kept + i * s.width;
+            T* const target = s.out.template row<T>(i) + begin;
+            return [=](int64_t c) DBENCH_INLINE_LAMBDA { target[c] = result[c]; };
+        });
     }
 
     /// Sum i, of that form, in `count` columns from `begin` on, to `result`.

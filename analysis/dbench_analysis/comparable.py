@@ -14,7 +14,11 @@ def on_cpu(run: Run) -> bool:
 
 
 def reproducible(run: Run) -> bool:
-    """Whether reductions were of the reproducible kind ("auto": they are, on the CPU)."""
+    """Whether reductions were of the reproducible kind, as the run says, or, where it does not, as
+    its spec does ("auto": they are, on the CPU)."""
+    said = run.provenance.get("environment", {}).get("reduction")
+    if said and not on_cpu(run) and len(run.ranks.get("device", [])) > 1:
+        return said == "reproducible"
     kind = run.spec.get("reduction", "auto")
     return kind == "reproducible" or (kind == "auto" and on_cpu(run))
 

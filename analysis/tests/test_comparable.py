@@ -1,6 +1,9 @@
 """Times of runs that are no measurement are never set side by side without saying so."""
 
+import json
+
 import dbench_analysis as da
+import h5py
 import pytest
 from dbench_analysis import differences, names
 from dbench_analysis.comparable import caveats, statement
@@ -24,6 +27,19 @@ FAIR = dict(replicas=4, ranks=4, cpus=4, reduction="library")
 def test_caveats(make, plan, reasons):
     with da.open(make(**plan)) as run:
         assert caveats(run) == reasons
+
+
+@pytest.mark.parametrize("said, expected", [("library", []),
+                                            ("reproducible", ["reproducible reductions"])])
+def test_between_cards_a_run_says_how_it_reduced(make, said, expected):
+    """Left to the program: in 16 bits it is not the library."""
+    path = make(**FAIR | {"reduction": "auto", "device": "cuda:0"})
+    with h5py.File(path, "r+") as file:
+        facts = json.loads(file["provenance"][()]) | {"environment": {"reduction": said}}
+        del file["provenance"]
+        file["provenance"] = json.dumps(facts)
+    with da.open(path) as run:
+        assert caveats(run) == expected
 
 
 def test_statement_counts_the_runs_concerned(make):

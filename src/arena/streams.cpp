@@ -162,11 +162,19 @@ private:
     StreamDevice::Copy* make_copy(std::string_view bytes) {
         if (device_.copies_.size() >= device_.look_at_) device_.retire_unowned();
         device_.free_retired();
-        void* const memory = streams_.copy(bytes.data(), std::ssize(bytes), stream_);
+        // From bytes that stay: some devices read what is not pinned after the call has returned.
+        StreamDevice::Copy& copy =
+            device_.copies_.emplace(hash_of(bytes), StreamDevice::Copy{std::string(bytes)})->second;
+        try {
+            copy.memory = streams_.copy(copy.bytes.data(), std::ssize(bytes), stream_);
+        } catch (...) {
+            device_.forget(copy);
+            throw;
+        }
         ++device_.copies_made_;
         given_ = true;
-        StreamDevice::Copy copy{std::string(bytes), memory, mark_locked(), {}};
-        return &device_.copies_.emplace(hash_of(bytes), std::move(copy))->second;
+        copy.made = mark_locked();
+        return &copy;
     }
 
     Event mark() {
@@ -268,6 +276,11 @@ StreamDevice::Copy* StreamDevice::alike(std::string_view bytes) {
     const auto found =
         std::find_if(begin, end, [&](const auto& entry) { return entry.second.bytes == bytes; });
     return found == end ? nullptr : &found->second;
+}
+
+void StreamDevice::forget(const Copy& copy) {
+    const auto is_it = [&](const auto& entry) { return &entry.second == &copy; };
+    copies_.erase(std::find_if(copies_.begin(), copies_.end(), is_it));
 }
 
 void StreamDevice::own(Copy& copy, const std::shared_ptr<const void>& owner,

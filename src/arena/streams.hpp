@@ -34,8 +34,8 @@ public:
     /// What the stream is given from now on begins after the event as it is now.
     virtual void wait(void* stream, void* event) = 0;
 
-    /// A copy of the bytes in the device's memory, for what the stream is given from now on; the
-    /// original may go at once.
+    /// A copy of the bytes in the device's memory, for what the stream is given from now on. The
+    /// original stays until that has been made.
     virtual void* copy(const void* data, int64_t bytes, void* stream) = 0;
     virtual void free_copy(void* memory) = 0;  ///< that nothing reads any more
 };
@@ -72,9 +72,9 @@ private:
     /// A copy, and for whom it is kept.
     struct Copy {
         std::string bytes;
-        void* memory;
-        Event made;
-        std::vector<std::weak_ptr<const void>> owners;
+        void* memory = nullptr;
+        Event made = {};
+        std::vector<std::weak_ptr<const void>> owners = {};
         bool used = true;  ///< since the last look
         bool owned();
         void own(const std::shared_ptr<const void>& owner);
@@ -96,6 +96,7 @@ private:
     StreamQueue* find(int queue) const;
     Copy* known(const std::shared_ptr<const void>& owner, std::string_view bytes) const;
     Copy* alike(std::string_view bytes);
+    void forget(const Copy& copy);
     void own(Copy& copy, const std::shared_ptr<const void>& owner, std::string_view bytes);
     bool passed(Event event);
     void retire_unowned();

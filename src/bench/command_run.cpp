@@ -39,8 +39,9 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.clock = clock;
     o.name = s.spec.run.name;
     o.spec = s.spec.resolved.dump(2);
-    o.provenance = provenance(world, arguments, *s.session, s.on_device->carrier(), threads)
-                       .dump(2, ' ', false, Json::error_handler_t::replace);
+    o.provenance =
+        provenance(world, arguments, *s.session, *s.device, s.on_device->carrier(), threads)
+            .dump(2, ' ', false, Json::error_handler_t::replace);
     if (s.certificate) o.certificate = graphs::to_json(*s.certificate).dump();
     if (s.growth) o.stability = stability_json(s.spec.algorithm, *s.growth).dump();
     o.tensors = s.session->layout().tensors();

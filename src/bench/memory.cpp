@@ -52,8 +52,10 @@ std::string host() {
 }  // namespace
 
 bool is_out_of_memory(const std::exception& error) {
+    const std::string text = error.what();
     return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
-           std::string(error.what()).find("can't allocate memory") != std::string::npos;
+           text.find("can't allocate memory") != std::string::npos ||  // LibTorch's, of the host
+           text.find("CUDA out of memory") != std::string::npos;       // and of a card
 }
 
 std::string memory_message(int64_t needed) {

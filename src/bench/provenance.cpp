@@ -21,8 +21,9 @@ namespace dbench::bench {
 namespace {
 
 // Settings that change speed or results; anything else in the environment is nobody's business.
-constexpr const char* kEnvironment[] = {"OMP_",    "OMPI_", "UCX_", "NCCL_", "SLURM_",
-                                        "DBENCH_", "CUDA_", "MKL_", "ATEN_", "MALLOC_"};
+constexpr const char* kEnvironment[] = {"OMP_",    "OMPI_",   "UCX_",   "NCCL_",   "SLURM_",
+                                        "DBENCH_", "CUDA_",   "MKL_",   "ATEN_",   "MALLOC_",
+                                        "NVIDIA_", "CUBLAS_", "TORCH_", "PYTORCH_"};
 
 std::string cpu_model() {
     std::ifstream info("/proc/cpuinfo");
@@ -56,7 +57,8 @@ std::vector<std::pair<std::string, std::string>> build_facts() {
 }
 
 base::Json provenance(comm::World& world, const RunArguments& arguments,
-                      const train::Session& session, const std::string& carrier, int threads) {
+                      const train::Session& session, const train::Device& device,
+                      const std::string& carrier, int threads) {
     using base::Json;
     Json out;
     Json versions = Json::object();
@@ -86,10 +88,12 @@ base::Json provenance(comm::World& world, const RunArguments& arguments,
                           {"threads_per_rank", threads},
                           {"rows_on_host", session.rows_on_host()},
                           {"rows_between_ranks", carrier},
+                          {"reduction", session.reduction()},
                           {"stacking", session.stacking()},
                           {"resident", session.resident()},
                           {"capture", session.capture()},
                           {"variables", variables}};
+    for (const auto& [name, value] : device.settings()) out["environment"][name] = value;
     Json data = Json::object();
     for (const auto& [file, digest] : session.data_checksums()) data[file] = digest;
     out["data"] = data;

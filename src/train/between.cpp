@@ -55,6 +55,7 @@ void Between::evaluate(int64_t completed) {
 // once.
 void Between::save(int64_t completed) {
     base::note_phase("checkpoint");
+    records_.settle();  // what is told may end the run, which is no failure of the checkpoint
     try {
         checkpoint(completed);
     } catch (const base::RunError& error) {
@@ -93,7 +94,13 @@ void Between::look(int64_t t, const std::vector<double>& loss) {
         const std::string text = "replica " + std::to_string(replica) +
                                  ": the training loss is not finite in iteration " +
                                  std::to_string(t) + " (a lower /optimizer/lr may help)";
-        if (plan_.stop_on_nonfinite) throw base::RunError(text + "; /nonfinite says stop");
+        if (plan_.stop_on_nonfinite) {
+            const std::string late = parts_.world.queues().compute
+                                         ? ", noticed up to " + std::to_string(Records::kBehind) +
+                                               " iterations later: the device's losses come behind"
+                                         : "";
+            throw base::RunError(text + "; /nonfinite says stop" + late);
+        }
         base::warn(text);
     }
 }

@@ -165,6 +165,12 @@ public:
         if (cudaMemGetInfo(&free, &all) != cudaSuccess) return std::nullopt;
         return Room{static_cast<int64_t>(all), static_cast<int64_t>(free)};
     }
+    std::vector<std::pair<std::string, std::string>> settings() const override {
+        const at::Context& torch = at::globalContext();
+        const auto word = [](bool on) { return on ? "on" : "off"; };
+        return {{"tf32", word(torch.allowTF32CuDNN() || torch.allowTF32CuBLAS())},
+                {"cudnn_benchmark", word(torch.benchmarkCuDNN())}};
+    }
     comm::NcclParts nccl() {
         return {comm::load_nccl(), comm::load_cuda(),
                 [this](comm::CudaStream* stream) { return device_.queue_on(stream); }};

@@ -51,6 +51,8 @@ public:
         int64_t all, free;
     };
     virtual std::optional<Room> room() const { return std::nullopt; }
+    /// How it computes where that is not all the same, as names and values for the result file.
+    virtual std::vector<std::pair<std::string, std::string>> settings() const { return {}; }
     /// Queues beside that of the step, which passes of replicas may share among them; none where
     /// they would only come one after another.
     virtual std::vector<arena::Queue*> side_queues() { return {}; }

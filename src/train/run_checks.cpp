@@ -10,13 +10,21 @@ namespace dbench::train {
 using base::UserError;
 
 void check_message(const RunSpec& spec) {
-    if (spec.message.rows == arena::Codec::identity ||
-        spec.reduction == comm::Reduction::reproducible) {
+    if (spec.message.rows == arena::Codec::identity || spec.reduction != ReductionChoice::library) {
         return;
     }
     throw base::UserError(
         "/message: 16-bit rows are added along the program's own tree, not by MPI's library: "
         "leave /reduction out, or choose \"reproducible\"");
+}
+
+comm::Reduction choose_reduction(const RunSpec& spec, const comm::World& world) {
+    if (spec.reduction == ReductionChoice::library) return comm::Reduction::library;
+    // What a library adds are numbers as they are, from one rank to another.
+    const bool can = spec.message.rows == arena::Codec::identity && world.size() > 1;
+    return spec.reduction == ReductionChoice::any && world.queues().compute && can
+               ? comm::Reduction::library
+               : comm::Reduction::reproducible;
 }
 
 void check_compute(const RunSpec& spec) {

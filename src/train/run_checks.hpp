@@ -18,6 +18,10 @@ class Model;
 /// Throws UserError where rows would travel in 16 bits that MPI's own sums do not know.
 void check_message(const RunSpec& spec);
 
+/// How sums over replicas are computed. Left to us: by the library between cards, whose own sums
+/// are the fastest there, where it can; else along the tree.
+comm::Reduction choose_reduction(const RunSpec& spec, const comm::World& world);
+
 /// Throws UserError where models would compute in bfloat16 from parameters in float64.
 void check_compute(const RunSpec& spec);
 

@@ -34,6 +34,7 @@ void take(const base::Json& value, MessageSpec& out);
 
 enum class Compute : uint8_t { precision, bfloat16 };
 enum class Stacking : uint8_t { off, streams, batched, any };
+enum class ReductionChoice : uint8_t { any, reproducible, library };
 enum class DeviceChoice : uint8_t { any, cpu, cuda };
 enum class Capture : uint8_t { off, on, any };
 
@@ -54,7 +55,7 @@ struct RunSpec {
     ProfileSpec profile;
     bool allow_biased;    ///< a graph that does not suit the algorithm is warned of, not refused
     bool allow_unstable;  ///< nor is a pair of graph and algorithm that diverges at any rate
-    comm::Reduction reduction;
+    ReductionChoice reduction;
     MessageSpec message;
     bool stop_on_nonfinite;
     CheckpointSpec checkpoint;

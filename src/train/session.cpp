@@ -100,7 +100,7 @@ struct Session::Impl {
                                        data_keys.accumulate, row);
         check_stacking(spec, obstacles);
         residence = find_residence();
-        capture = choose_capture(spec.capture, spec.stacking,
+        capture = choose_capture(spec.capture, stacks() ? spec.stacking : Stacking::off,
                                  capture_obstacle(options.device, *model, *data.train, batches,
                                                   data_keys.accumulate, row));
         if (spec.evaluate.carried) check_carried(*model);
@@ -118,7 +118,7 @@ struct Session::Impl {
                                  facts,
                                  learning_rate->largest(),
                                  spec.precision,
-                                 spec.reduction,
+                                 choose_reduction(spec, world),
                                  spec.message.rows,
                                  plan.profile,
                                  {spec.message.codec, spec.seed.message},
@@ -134,6 +134,9 @@ struct Session::Impl {
             check_asynchronous(world, placement.replicas, spec, stepper->staged(), row.name);
         }
     }
+
+    /// Whether a rank has replicas to stack: all have as many as the first one, or fewer.
+    bool stacks() const { return placement.count(0) > 1; }
 
     algorithms::Minibatch minibatch() const {
         const int64_t classes = data.train->classes();
@@ -283,6 +286,11 @@ std::vector<std::string> Session::warnings(const Estimates& estimates) const {
 }
 
 std::string Session::remark() const { return impl_->stepper->algorithm().remark(impl_->world); }
+std::string Session::reduction() const {
+    const bool library = choose_reduction(impl_->spec, impl_->world) == comm::Reduction::library;
+    return library ? "library" : "reproducible";
+}
+
 std::string Session::rows_on_host() const {
     std::string how = impl_->stepper->exchange().rows_on_host();
     if (asynchronous() && !how.empty()) how = "as messages (replicas do not wait for one another)";
@@ -304,7 +312,7 @@ std::string Session::resident() const { return to_text(impl_->residence); }
 
 std::string Session::capture() const {
     const CaptureChoice& chosen = impl_->capture;
-    if (chosen.captured && impl_->stacking.way != Stacking::off) {
+    if (chosen.captured && impl_->stacks() && impl_->stacking.way != Stacking::off) {
         return "off (replicas pass the model together or side by side)";
     }
     return (chosen.captured ? "on" : "off") +

@@ -85,6 +85,8 @@ public:
     /// "on" or "off": whether forward and backward are captured on the card and repeated; with the
     /// reason where it is not just what the spec says.
     std::string capture() const;
+    /// "reproducible" or "library": how sums over replicas are computed.
+    std::string reduction() const;
     /// How rows reach the other ranks of this host: "in place", or "as messages" and why; "" where
     /// there are none.
     std::string rows_on_host() const;

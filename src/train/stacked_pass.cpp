@@ -212,24 +212,22 @@ void StackedPass::gradients(arena::Rows x, const data::Batch& all, double* loss,
     Impl& s = *impl_;
     const torch::Tensor output =
         s.forward(s.bind(x), input_tensor(all, s.place).unflatten(0, {x.count, -1}));
-    for (int64_t i = 0; i < x.count; ++i) {
-        const data::Batch own = data::part(all, i, x.count);
-        const auto terms = static_cast<double>(own.terms);
-        const torch::Tensor logits = output.detach()[i];
-        const torch::Tensor mean = s.model.loss(logits, own, s.smoothing);
-        if (s.place.is_cpu()) {
-            loss[i] = mean.item<double>();
-            accuracy[i] = s.model.correct(logits, own, 1) / terms;
-        } else {
-            store(mean.to(torch::kFloat64), loss + i);
-            store(s.model.correct_there(logits, own, 1) / terms, accuracy + i);
+    const torch::Tensor terms = output.flatten(0, 1);
+    // Of each replica, which alone depends on its parameters.
+    const torch::Tensor means =
+        s.model.term_losses(terms, all, s.smoothing).view({x.count, -1}).mean(1);
+    store(means.detach().to(torch::kFloat64), loss);
+    const double of_each = static_cast<double>(all.terms) / static_cast<double>(x.count);
+    if (s.place.is_cpu()) {
+        for (int64_t i = 0; i < x.count; ++i) {
+            accuracy[i] = s.model.correct(output[i], data::part(all, i, x.count), 1) / of_each;
         }
+    } else {
+        store(s.model.correct_there(terms, all, 1, x.count) / of_each, accuracy);
     }
     std::fill(s.reached.begin(), s.reached.end(), false);
     s.complete = &complete;
-    // The sum over replicas of their mean losses: each parameter is in one of them.
-    const torch::Tensor mean = s.model.loss(output.flatten(0, 1), all, s.smoothing);
-    (static_cast<double>(x.count) * mean).backward();
+    means.sum().backward();
     for (size_t k = 0; k < s.reached.size(); ++k) {
         if (!s.reached[k]) s.gradients[k].zero_();
     }

@@ -20,9 +20,10 @@ inline torch::Device place_of(const Device& device) {
 std::vector<torch::Tensor> views(const arena::Layout& layout, const arena::Rows& rows,
                                  int64_t local, torch::Device place = torch::kCPU);
 
-/// Puts a number (float64) where the host reads it once the work so far is done; waits for no card.
-inline void store(const torch::Tensor& number, double* to) {
-    torch::from_blob(to, {}, torch::kFloat64).copy_(number, /*non_blocking=*/true);
+/// Puts numbers (float64) where the host reads them once the work so far is done; waits for no
+/// card.
+inline void store(const torch::Tensor& numbers, double* to) {
+    torch::from_blob(to, numbers.sizes(), torch::kFloat64).copy_(numbers, /*non_blocking=*/true);
 }
 
 }  // namespace dbench::train

@@ -82,20 +82,24 @@ class StandIn:
             files.append(self.folder / f"{name}.json")
             files[-1].write_text(json.dumps({k: v for k, v in spec.items() if v is not ...}))
         self.report.unlink(missing_ok=True)
-        libraries = ":".join(str(LIBRARIES / each) for each in
-                             ("libcudart.so.13", "libcuda.so.1", "libnccl.so.2"))
-        words = ["env", f"LD_PRELOAD={libraries}", PROGRAM, "run", *map(str, files), "--output",
+        words = ["run", *map(str, files), "--output",
                  str(self.folder / ("o.h5" if len(files) == 1 else "out")),
                  "--resume" if resume else "--overwrite"]
         if len(files) > 1:
             (self.folder / "out").mkdir(exist_ok=True)
+        return self.call(*words, ranks=ranks, expect=expect, **environment).stderr
+
+    def call(self, *words, ranks=None, expect=0, program=PROGRAM, **environment):
+        """A program on the stand-in, on ranks if there are any."""
+        libraries = ":".join(str(LIBRARIES / each) for each in
+                             ("libcudart.so.13", "libcuda.so.1", "libnccl.so.2"))
         done = subprocess.run(
-            (mpirun(ranks) if ranks else []) + words, cwd=self.folder, capture_output=True,
-            text=True, timeout=280,
+            (mpirun(ranks) if ranks else []) + ["env", f"LD_PRELOAD={libraries}", program, *words],
+            cwd=self.folder, capture_output=True, text=True, timeout=280,
             env={**os.environ, "PMIX_MCA_psec": "native", "DBENCH_TIMEOUT": "60",
                  "DBENCH_STAND_IN_REPORT": str(self.report), **environment})
         assert done.returncode == expect, done.stdout + done.stderr
-        return done.stderr
+        return done
 
     def refusals(self):
         return self.lines("refused")
@@ -216,6 +220,33 @@ def test_a_run_goes_on_from_what_it_has_saved(card):
     assert card.output()[1] == 10
 
 
+@pytest.mark.parametrize("changes, reduction", [({}, "library"),
+                                                ({"message": "bfloat16"}, "reproducible"),
+                                                ({"reduction": "reproducible"}, "reproducible")])
+def test_a_result_says_which_cards_it_was_and_how_they_computed(card, changes, reduction):
+    card({"two": changes}, ranks=2, DBENCH_STAND_IN_CARDS="2")
+    facts, _ = card.output()
+    assert facts["reduction"] == reduction
+    assert facts["tf32"] == "off" and facts["cudnn_benchmark"] == "on"
+    with h5py.File(card.folder / "o.h5") as file:
+        assert [name.decode() for name in file["ranks/device"]] == [
+            "cuda:0 Stand-in for a card", "cuda:1 Stand-in for a card"]
+
+
+def test_doctor_and_check_know_cards(card):
+    said = card.call("doctor", DBENCH_STAND_IN_CARDS="2").stdout
+    for line in (r"CUDA +built \(CUDA 13.0\), 2 devices", r"NCCL +2\.", r"CUDA driver +for CUDA 13",
+                 r"card 1 +Stand-in for a card, 64.0 GiB, compute capability 9.0",
+                 r"peer access +between all cards"):
+        assert re.search(line, said), line
+    (card.folder / "spec.json").write_text(json.dumps(RUN))
+    said = card.call("check", "spec.json").stdout
+    assert re.search(r"device +cuda:0 Stand-in for a card, .* free of 64.0 GiB", said)
+    assert re.search(r"memory on a card +\S+ \S+ and activations", said)
+    said = card({"large": {"model": {"type": "mlp", "hidden": [100000, 100000]}}}, expect=2)
+    assert "not enough memory" in said and "64.0 GiB" in said
+
+
 def test_more_ranks_than_cards_are_refused(card):
     assert "find 2 cards" in card({"three": {}}, ranks=3, DBENCH_STAND_IN_CARDS="2", expect=2)
 
@@ -240,12 +271,8 @@ def test_a_card_that_fails_ends_the_run_on_all_ranks(card, kernel, ranks):
                                    ["time", "--rounds", "1", "--rows", "2", "--columns", "4096"]])
 def test_the_benchmark_of_kernels_gets_to_its_end(card, words):
     """Bits differ, since nothing was computed."""
-    benchmark = LIBRARIES.parent.parent / "bench" / "bench_gpu_kernels"
-    done = subprocess.run(
-        ["env", f"LD_PRELOAD={RUNTIME}:{LIBRARIES / 'libcuda.so.1'}", benchmark, *words],
-        capture_output=True, text=True, timeout=100,
-        env={**os.environ, "DBENCH_STAND_IN_REPORT": str(card.report)})
-    assert done.returncode == (1 if words[0] == "check" else 0), done.stderr
+    done = card.call(*words, program=LIBRARIES.parent.parent / "bench" / "bench_gpu_kernels",
+                     expect=1 if words[0] == "check" else 0)
     assert card.refusals() == [] and card.count("kernels of dbench") > 100
     assert done.stdout.strip().split("\n")[-1].split("\t")[0] in (
         "approach by residues of 4 bits", "plain copy")

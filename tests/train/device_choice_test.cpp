@@ -46,6 +46,12 @@ TEST_CASE("right answers are counted where the outputs are as on the host") {
         CHECK(model->correct_there(logits, random.batch, top).item<double>() ==
               model->correct(logits, random.batch, top));
     }
+    const torch::Tensor of_parts = model->correct_there(logits, random.batch, 1, 4);
+    for (int64_t part = 0; part < 4; ++part) {
+        CHECK(of_parts[part].item<double>() ==
+              model->correct(logits.slice(0, 10 * part, 10 * part + 10),
+                             data::part(random.batch, part, 4), 1));
+    }
     data::Batch real = random.batch;
     real.labels = nullptr;
     CHECK(std::isnan(model->correct_there(logits, real, 1).item<double>()));

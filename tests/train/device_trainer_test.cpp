@@ -108,16 +108,17 @@ uint64_t seeds() {
 
 /// Runs of ranks with a card each, some with several replicas.
 std::vector<Case> cases_over_nccl() {
-    const auto spec = [](const char* changes) {
-        Json all = spec_of(R"({"model": {"type": "softmax_regression", "hidden": null}})");
+    // Along the tree, for the host's bits: between cards a library would be asked.
+    const auto changed = [](Json all, const char* changes) {
+        all["reduction"] = "reproducible";
         all.merge_patch(Json::parse(changes));
         return all;
     };
-    const auto buckets = [](const char* changes) {
-        Json all = spec_of(kBuckets);
-        all.merge_patch(Json::parse(changes));
-        return all;
+    const auto spec = [&](const char* changes) {
+        return changed(spec_of(R"({"model": {"type": "softmax_regression", "hidden": null}})"),
+                       changes);
     };
+    const auto buckets = [&](const char* changes) { return changed(spec_of(kBuckets), changes); };
     return {
         {"AWC on a ring",
          spec(R"({"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}})"), 3, true},
@@ -158,6 +159,20 @@ TEST_CASE("on queues a run records, evaluates and saves what it does on the host
             CHECK(same);
         }
     }
+}
+
+TEST_CASE("a loss that is not finite stops a run, on a device some iterations later") {
+    const Folder folder;
+    const Json spec = spec_of(R"({"optimizer": {"lr": 1e30}, "nonfinite": "stop"})");
+    const auto stops = [&](const Pace* pace, const std::string& saved) {
+        const Played played = play(spec, 1, pace, 0, folder.path() / saved);
+        REQUIRE(played.conflicts.size() == 1);
+        return *played.conflicts.begin();
+    };
+    const Pace pace = Pace::late;
+    const std::string host = stops(nullptr, "host"), device = stops(&pace, "device");
+    CHECK(host.ends_with("/nonfinite says stop"));
+    CHECK(device == host + ", noticed up to 2 iterations later: the device's losses come behind");
 }
 
 TEST_CASE("a run goes on to the bit where another device has saved it") {

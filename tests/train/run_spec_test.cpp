@@ -44,7 +44,7 @@ TEST_CASE("defaults") {
     CHECK(spec.stacking == Stacking::off);
     CHECK(spec.capture == Capture::any);
     CHECK(spec.init == Init::same);
-    CHECK(spec.reduction == comm::Reduction::reproducible);
+    CHECK(spec.reduction == ReductionChoice::any);
     CHECK_FALSE(spec.stop_on_nonfinite);
     CHECK_FALSE(spec.allow_biased);
     CHECK(spec.evaluate.replicas == 8);
@@ -71,8 +71,8 @@ TEST_CASE("every word and form") {
     CHECK(read(R"({"capture": "off"})").capture == Capture::off);
     CHECK(read(R"({"init": "independent"})").init == Init::independent);
     CHECK(read(R"({"init": "zeros"})").init == Init::zeros);
-    CHECK(read(R"({"reduction": "library"})").reduction == comm::Reduction::library);
-    CHECK(read(R"({"reduction": "reproducible"})").reduction == comm::Reduction::reproducible);
+    CHECK(read(R"({"reduction": "library"})").reduction == ReductionChoice::library);
+    CHECK(read(R"({"reduction": "reproducible"})").reduction == ReductionChoice::reproducible);
     CHECK(read(R"({"nonfinite": "stop"})").stop_on_nonfinite);
     CHECK(read(R"({"evaluate": {"batchnorm": "recalibrate"}})").evaluate.recalibrate);
     CHECK(read(R"({"evaluate": {"replicas": "all"}})").evaluate.replicas > int64_t{1} << 40);

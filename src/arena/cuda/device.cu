@@ -168,6 +168,7 @@ public:
                "cudaEventRecord");
     }
     bool passed(void* event) override {
+        use();  // or a thread that only asks would make itself at home on the first card
         const cudaError_t result = cudaEventQuery(static_cast<cudaEvent_t>(event));
         if (result == cudaErrorNotReady) {
             cudaGetLastError();  // or others would take it for theirs

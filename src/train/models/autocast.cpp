@@ -45,6 +45,10 @@ public:
                        double smoothing) const override {
         return model_->loss(output, batch, smoothing);
     }
+    torch::Tensor term_losses(const torch::Tensor& output, const data::Batch& batch,
+                              double smoothing) const override {
+        return model_->term_losses(output, batch, smoothing);
+    }
     torch::Tensor distance(const torch::Tensor& output, const torch::Tensor& teacher,
                            double temperature) const override {
         return model_->distance(output, teacher, temperature);

@@ -26,6 +26,12 @@ public:
         return 0.5 * torch::mse_loss(output, target_tensor(batch, output.device()));
     }
 
+    torch::Tensor term_losses(const torch::Tensor& output, const data::Batch& batch,
+                              double) const override {
+        return 0.5 *
+               torch::mse_loss(output, target_tensor(batch, output.device()), at::Reduction::None);
+    }
+
     torch::Tensor distance(const torch::Tensor& output, const torch::Tensor& teacher,
                            double) const override {
         return 0.5 * torch::mse_loss(output, teacher);

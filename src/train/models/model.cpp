@@ -65,6 +65,13 @@ torch::Tensor Model::loss(const torch::Tensor& output, const data::Batch& batch,
                                   /*ignore_index=*/-100, smoothing);
 }
 
+torch::Tensor Model::term_losses(const torch::Tensor& output, const data::Batch& batch,
+                                 double smoothing) const {
+    return at::cross_entropy_loss(output, label_tensor(batch, output.device()), {},
+                                  at::Reduction::None,
+                                  /*ignore_index=*/-100, smoothing);
+}
+
 torch::Tensor Model::distance(const torch::Tensor& output, const torch::Tensor& teacher,
                               double temperature) const {
     const torch::Tensor student = torch::log_softmax(output / temperature, 1);
@@ -82,11 +89,11 @@ double Model::correct(const torch::Tensor& output, const data::Batch& batch, int
 }
 
 torch::Tensor Model::correct_there(const torch::Tensor& output, const data::Batch& batch,
-                                   int64_t top) const {
+                                   int64_t top, int64_t parts) const {
     const torch::Tensor logits = output.detach();
     const auto number = logits.options().dtype(torch::kFloat64);
     if (batch.labels == nullptr) {
-        return torch::full({}, std::numeric_limits<double>::quiet_NaN(), number);
+        return torch::full({parts}, std::numeric_limits<double>::quiet_NaN(), number);
     }
     const torch::Tensor labels = label_tensor(batch, logits.device()).unsqueeze(1);
     const torch::Tensor classes = torch::arange(logits.size(1), labels.options()).unsqueeze(0);
@@ -94,7 +101,8 @@ torch::Tensor Model::correct_there(const torch::Tensor& output, const data::Batc
     // Those that go before the label's, as count_correct says.
     const torch::Tensor before = torch::where(classes < labels, logits.lt(own).logical_not(),
                                               (classes > labels) & logits.le(own).logical_not());
-    return ((before.sum(1) < top) & own.eq(own).squeeze(1)).sum().to(torch::kFloat64);
+    const torch::Tensor right = (before.sum(1) < top) & own.eq(own).squeeze(1);
+    return right.view({parts, -1}).sum(1).to(torch::kFloat64);
 }
 
 std::vector<std::vector<int64_t>> Model::translate(const Weights&, const torch::Tensor&) const {

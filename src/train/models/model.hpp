@@ -76,6 +76,9 @@ public:
     /// with all classes alike; real targets override it, without.
     virtual torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch,
                                double smoothing = 0) const;
+    /// The same of each term, [terms].
+    virtual torch::Tensor term_losses(const torch::Tensor& output, const data::Batch& batch,
+                                      double smoothing = 0) const;
     /// Mean over the rows of how far `output` is from a teacher's, see algorithms::Distillation:
     /// T^2 KL(softmax teacher / T || softmax output / T); real targets override it, without T.
     virtual torch::Tensor distance(const torch::Tensor& output, const torch::Tensor& teacher,
@@ -84,9 +87,10 @@ public:
     /// for real targets.
     virtual double correct(const torch::Tensor& output, const data::Batch& batch,
                            int64_t top) const;
-    /// The same as a float64 tensor without dimensions where the output is; waits for no card.
-    torch::Tensor correct_there(const torch::Tensor& output, const data::Batch& batch,
-                                int64_t top) const;
+    /// The same of each of so many equal parts of the batch, as float64 [parts] where the output
+    /// is; waits for no card.
+    torch::Tensor correct_there(const torch::Tensor& output, const data::Batch& batch, int64_t top,
+                                int64_t parts = 1) const;
     /// The most likely token, one after another, for each source of tokens (B, 2, T), up to
     /// kEndToken or, where that does not come, twice the source and ten; only of models for pairs
     /// of sentences.

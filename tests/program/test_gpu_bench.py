@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import h5py
 import pytest
 from conftest import PROGRAM, ROOT, SMALL, mpirun
 
@@ -93,6 +94,16 @@ def test_distances_of_results(a, b, apart):
     assert correctness.distance(a, b)[0] == apart
 
 
+@pytest.mark.parametrize("tolerance, status", [(1e-10, "differs"), (1e-2, OK)])
+def test_one_sample_that_is_classed_otherwise_is_no_difference_in_float32(
+        tmp_path, tolerance, status):
+    for name, right in ("a", 0.5), ("b", 0.625):
+        with h5py.File(tmp_path / name, "w") as file:
+            file["iterations/train_accuracy"] = [right]
+            file["iterations/train_loss"] = [1.0]
+    assert correctness.compared(tmp_path / "a", tmp_path / "b", tolerance)["status"] == status
+
+
 def test_versions_as_libraries_number_them():
     assert (libraries.cuda_text(13010), libraries.nccl_text(22809)) == ("13.1", "2.28.9")
     assert (libraries.cudnn_text(91900), libraries.cudnn_text(8907)) == ("9.19.0", "8.9.7")
@@ -163,9 +174,14 @@ def test_without_a_card_only_libraries_are_looked_at(gpu, tmp_path):
     assert gpu("--build", tmp_path).returncode == 2
 
 
-def test_a_kit_starts_where_it_was_unpacked(tmp_path):
+@pytest.mark.parametrize("program", [PROGRAM, os.environ.get("DBENCH_CUDA_PROGRAM")],
+                         ids=["here", "with CUDA"])
+def test_a_kit_starts_where_it_was_unpacked(tmp_path, program):
+    if not program or not Path(program).exists():
+        pytest.skip("no CUDA build (scripts/test makes one where nvcc is present)")
     packed = tmp_path / "kit.tar.xz"
-    build = Path(PROGRAM).parent
+    build = Path(program).parent
+    python = os.environ.get("DBENCH_TORCH_PYTHON") if program != PROGRAM else None
     done = subprocess.run([ROOT / "scripts" / "gpu-kit", "--build", build, "--output", packed],
                           capture_output=True, text=True,
                           env={**os.environ, "DBENCH_KIT_LEVEL": "-0"})
@@ -173,7 +189,7 @@ def test_a_kit_starts_where_it_was_unpacked(tmp_path):
     assert packed.stat().st_size < 40 << 20
     subprocess.run(["tar", "-C", tmp_path, "-xf", packed], check=True)
     kit = tmp_path / "dbench-gpu-kit"
-    bare = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "DBENCH_TORCH_PYTHON": sys.executable}
+    bare = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "DBENCH_TORCH_PYTHON": python or sys.executable}
 
     def run(*words):
         return subprocess.run([kit / "run", *words], cwd=tmp_path, env=bare, text=True,

@@ -189,7 +189,8 @@ def test_a_kit_starts_where_it_was_unpacked(tmp_path, program):
     assert packed.stat().st_size < 40 << 20
     subprocess.run(["tar", "-C", tmp_path, "-xf", packed], check=True)
     kit = tmp_path / "dbench-gpu-kit"
-    bare = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "DBENCH_TORCH_PYTHON": python or sys.executable}
+    bare = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path),
+            "DBENCH_TORCH_PYTHON": python or sys.executable}
 
     def run(*words):
         return subprocess.run([kit / "run", *words], cwd=tmp_path, env=bare, text=True,

@@ -135,6 +135,7 @@ public:
         : number_(number),
           device_(number),
           aside_(device_.queue_on(stream_from_pool().stream())),
+          uploads_(device_.queue_on(stream_from_pool().stream())),
           step_(*device_.queues().compute, *aside_),
           queues_{&step_, device_.queues().exchange},
           stream_(
@@ -184,6 +185,7 @@ public:
         for (const auto& side : sides_) all.push_back(side.get());
         return all;
     }
+    arena::Queue* upload_queue() override { return uploads_.get(); }
     arena::StepQueue* step_queue() override { return &step_; }
     std::unique_ptr<Captured> capture(const char* name, std::vector<std::vector<arena::Access>>,
                                       std::function<void(const PartEnds&)> work) override {
@@ -226,7 +228,7 @@ private:
 
     int number_;
     mutable arena::CudaDevice device_;
-    std::unique_ptr<arena::Queue> aside_;
+    std::unique_ptr<arena::Queue> aside_, uploads_;
     arena::StepQueue step_;
     arena::Queues queues_;
     std::vector<std::unique_ptr<arena::Queue>> sides_;

@@ -56,6 +56,8 @@ public:
     /// Queues beside that of the step, which passes of replicas may share among them; none where
     /// they would only come one after another.
     virtual std::vector<arena::Queue*> side_queues() { return {}; }
+    /// A queue for what comes to the device beside what is computed; null where nothing has to.
+    virtual arena::Queue* upload_queue() { return nullptr; }
     /// The compute queue, where some of a step may run beside the rest; else null.
     virtual arena::StepQueue* step_queue() { return nullptr; }
 

@@ -21,6 +21,7 @@
 #include "train/resident_images.hpp"
 #include "train/stacked_pass.hpp"
 #include "train/tensors.hpp"
+#include "train/uploads.hpp"
 
 namespace dbench::train {
 namespace {
@@ -53,6 +54,7 @@ struct Executor::Impl {
     std::map<const void*, Bound> bound;  // by the memory of x
     std::vector<bool> reached;           // tensors whose gradient this backward has written
     std::unique_ptr<StackedPass> stacked;
+    std::unique_ptr<Uploads> uploads;  // null: minibatches go with their passes
     std::vector<arena::Queue*> sides;  // that replicas take in turn; none: the compute queue
     std::unique_ptr<CapturedPasses> captures;               // null: nothing is captured
     arena::Values<double> turn = arena::Values<double>(2);  // sums of a single gradient
@@ -66,6 +68,7 @@ struct Executor::Impl {
           watch(r.layout(), r.x().type),
           reached(r.layout().tensors().size()) {
         DBENCH_EXPECT(p.stacking != Stacking::any);
+        uploads = Uploads::of(device, place);
         const Stacking way = r.x().count == 1 ? Stacking::off : p.stacking;
         if (way == Stacking::streams) sides = device.side_queues();
         if (way == Stacking::batched) {
@@ -259,7 +262,8 @@ struct Executor::Impl {
                       const Ready* ready, const Sums& sums, arena::Queue* queue,
                       bool may_capture = false) {
         Bound& b = bind(x);
-        const auto held = hold(batch, i, queue);
+        auto held = hold(batch, i, queue);
+        if (uploads) held = uploads->bring(std::move(held), *queue);
         Captured* const pass =
             may_capture ? put_captured(b, x, *held, t, i, ready != nullptr, sums) : nullptr;
         const Ready* const inside = pass || device.begins_later() ? nullptr : ready;
@@ -270,6 +274,7 @@ struct Executor::Impl {
                 queue);
         }
         arena::keep(queue, held);
+        if (uploads) uploads->used(*queue);
         if (!ready || inside) return;
         pass ? announce_beside(*pass, *ready) : announce(*ready);
     }
@@ -277,7 +282,9 @@ struct Executor::Impl {
     /// Puts those of all local replicas on the device, in one pass.
     void put_stacked(const arena::Rows& x, const BatchOf& batch, const Ready& ready,
                      const Sums& sums) {
-        const std::shared_ptr<const data::Batch> all = stacked->join(x.count, batch);
+        arena::Queue* const queue = device.queues().compute;
+        std::shared_ptr<const data::Batch> all = stacked->join(x.count, batch);
+        if (uploads) all = uploads->bring(std::move(all), *queue);
         const Ready* const inside = device.begins_later() ? nullptr : &ready;
         device.put(
             "gradients of all replicas", [&] { return scored(x, std::nullopt, *all, sums); },
@@ -286,7 +293,8 @@ struct Executor::Impl {
                 stacked->gradients(x, *all, sums.loss, sums.accuracy,
                                    [this](int tensor) { watch.complete(tensor); });
             });
-        arena::keep(device.queues().compute, all);
+        arena::keep(queue, all);
+        if (uploads) uploads->used(*queue);
         if (!inside) announce(ready);
     }
 

@@ -59,6 +59,8 @@ WAYS = {
     "few elements": {"algorithm": "choco", "message": {"type": "top_k", "ratio": 0.1}},
     "any elements": {"algorithm": "choco", "message": {"type": "random_k", "ratio": 0.1}},
     "low rank": {"algorithm": "beer", "message": "low_rank"},
+    "minibatches from the host": {
+        "data": {**RUN["data"], "batch_size": 32, "resident": "off"}},
     "parts": {"data": {**RUN["data"], "accumulate": 2}},
     "nothing recorded": {"profile": {"norms": False, "variance": {"kind": "off"}}},
     "exact variance": {"profile": {"variance": {"kind": "exact"}}},
@@ -170,7 +172,7 @@ def waits(card, way, iterations, **options):
 
 @pytest.mark.parametrize("way", ["momentum", "clipped", "qg_adam", "few bits", "few elements",
                                  "any elements", "exact variance", "a text", "pairs of sentences",
-                                 "streams", "not captured"])
+                                 "streams", "not captured", "minibatches from the host"])
 def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
     """It looks at events; a call that waits for the card, and memory, are for the start."""
     few = waits(card, way, 8)

@@ -86,6 +86,7 @@ public:
 struct Beside {
     std::vector<arena::Queue*> passes;
     arena::StepQueue* step = nullptr;
+    arena::Queue* uploads = nullptr;
 };
 
 /// It never does the work of LibTorch's that is called `left_out`.
@@ -97,6 +98,7 @@ public:
     arena::Space space() const override { return arena::Space::device; }
     arena::Queues queues() const override { return queues_; }
     std::vector<arena::Queue*> side_queues() override { return beside_.passes; }
+    arena::Queue* upload_queue() override { return beside_.uploads; }
     arena::StepQueue* step_queue() override { return beside_.step; }
     std::unique_ptr<Captured> capture(const char* name,
                                       std::vector<std::vector<arena::Access>> parts,
@@ -252,7 +254,8 @@ inline Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed,
             steps[rank] =
                 std::make_unique<arena::StepQueue>(*device.add_queue(), *device.add_queue());
             member.queues = {steps[rank].get(), device.add_queue()};
-            beside[rank] = {{device.add_queue(), device.add_queue()}, steps[rank].get()};
+            beside[rank] = {
+                {device.add_queue(), device.add_queue()}, steps[rank].get(), device.add_queue()};
         });
     for (const std::string& problem : problems) {
         if (!problem.empty()) played.conflicts.insert(problem);

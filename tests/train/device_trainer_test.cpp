@@ -70,6 +70,13 @@ std::vector<Case> cases(const Folder& files) {
                      "evaluate": {"batchnorm": "recalibrate"}, "data": {"augment": true},
                      "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}})")},
         {"dropout and carried state", text},
+        {"minibatches that come beside the pass before",
+         spec_of(R"({"model": {"type": "softmax_regression", "hidden": null},
+                     "data": {"batch_size": 24, "train": 96, "resident": "off"}})")},
+        {"the same of all replicas",
+         spec_of(R"({"stacking": "batched", "replicas": 2, "graph": "complete",
+                     "model": {"type": "softmax_regression", "hidden": null},
+                     "data": {"batch_size": 12, "train": 96, "resident": "off"}})")},
         {"profiled", spec_of(R"({"profile": {"norms": true, "variance": {"kind": "exact"}},
                                  "optimizer": {"momentum": 0}, "algorithm": "gradient_tracking"})")},
         {"distillation", spec_of(R"({"algorithm": {"type": "feddkd", "period": 2}})")},
@@ -317,7 +324,9 @@ TEST_CASE("each wait of the trainer is needed") {
                                          "a part of a captured pass",
                                          "what left beside a captured pass",
                                          "the step before passes side by side",
-                                         "passes side by side"};
+                                         "passes side by side",
+                                         "a minibatch on its way",
+                                         "a pass over the minibatch before"};
     const Folder files;
     const Pace pace = Pace::late;
     std::set<std::string> met, needed;

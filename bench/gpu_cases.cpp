@@ -136,6 +136,19 @@ void sent_in_part(Material& m, Queue* queue) {
     parts.add(m.at(2), heard, queue);
 }
 
+void of_low_rank(Material& m, Queue* queue) {
+    if (!m.sums()) return;
+    LowRankParts& parts = m.low_rank();
+    if (parts.bytes() > m.messages().stride * size_of(m.type())) return;  // it is sent as it is
+    parts.encode(m.at(0), m.numbers(parts), m.messages(), queue);
+    std::vector<std::vector<WeighedMessage>> heard;
+    for (int64_t i = 0; i < m.count(); ++i) {
+        heard.push_back(
+            {{m.messages().at(i, 0), 0.5}, {m.messages().at((i + 1) % m.count(), 0), 0.25}});
+    }
+    parts.add(m.at(2), heard, queue);
+}
+
 /// Row i goes towards the next one by residues of both.
 void by_residues(Material& m, Queue* queue) {
     if (!m.sums()) return;
@@ -307,6 +320,7 @@ const std::vector<Case>& cases() {
          }},
         {"messages of the largest hundredth", {}, sent_in_part<true>},
         {"messages of a known hundredth", {}, sent_in_part<false>},
+        {"messages of rank 4", {}, of_low_rank},
         {"approach by residues of 4 bits", {}, by_residues},
     };
     return all;

@@ -15,6 +15,7 @@
 #include "arena/codec.hpp"
 #include "arena/coded_sums.hpp"
 #include "arena/kernels.hpp"
+#include "arena/low_rank_parts.hpp"
 #include "arena/message_parts.hpp"
 #include "arena/qg_adam.hpp"
 #include "arena/row_factors.hpp"
@@ -110,6 +111,25 @@ public:
             kept = std::make_shared<ChosenParts>(layout(), type_, counts, sends_indices, false);
         }
         return *static_cast<ChosenParts*>(kept.get());
+    }
+    /// Matrices of rank 4, and the numbers that they begin from.
+    LowRankParts& low_rank() {
+        std::shared_ptr<void>& kept = kept_["low rank"];
+        if (!kept) kept = std::make_shared<LowRankParts>(layout(), type_, 4);
+        return *static_cast<LowRankParts*>(kept.get());
+    }
+    Rows numbers(const LowRankParts& parts) {
+        const int64_t stride = std::max<int64_t>(parts.numbers(), 1);
+        std::shared_ptr<void>& kept = kept_["numbers"];
+        if (!kept) {
+            base::Random random(1, base::Purpose::regression);
+            std::vector<double> values(static_cast<size_t>(count() * stride));
+            for (double& value : values) value = random.normal();
+            const auto bytes = static_cast<int64_t>(8 * values.size());
+            kept = place_.memory(bytes);
+            place_.copy(kept.get(), values.data(), bytes);
+        }
+        return {kept.get(), DType::float64, Space::host, 0, count(), stride};
     }
     /// Of each row the same: every hundredth element of each tensor.
     std::vector<const uint32_t*> indices(const ChosenParts& parts) {

@@ -121,15 +121,18 @@ Layout ragged() {
     layout.add("a", {7}, TensorKind::bias);
     layout.add("b", {3, 43}, TensorKind::weight);
     layout.add("c", {}, TensorKind::norm);
-    layout.add("d", {2 * kBlock + 1000}, TensorKind::weight);
-    layout.add("e", {kBlock}, TensorKind::weight);
+    layout.add("d", {383, 24}, TensorKind::weight);
+    layout.add("e", {64, kBlock / 64}, TensorKind::weight);
     layout.add("f", {10}, TensorKind::bias);
     return layout;
 }
 
+/// A matrix, as square as powers of two divide.
 Layout one_tensor(int64_t columns) {
+    int64_t height = 1;
+    while (columns % (2 * height) == 0 && 4 * height * height <= columns) height *= 2;
     Layout layout;
-    layout.add("x", {columns}, TensorKind::weight);
+    layout.add("x", {height, columns / height}, TensorKind::weight);
     return layout;
 }
 

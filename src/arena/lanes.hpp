@@ -23,6 +23,10 @@ struct Magnitude {
     static DBENCH_INLINE double of(double x) { return x < 0 ? -x : x; }  // a NaN stays one
 };
 
+struct Itself {
+    static DBENCH_INLINE double of(double x) { return x; }
+};
+
 /// Adds Summand::of(value(c)) for c in [0, count).
 template <class Summand, class Value>
 DBENCH_INLINE void add_up(Lanes& lanes, int64_t count, const Value& value) {

@@ -10,6 +10,7 @@
 #include "arena/codec.hpp"
 #include "arena/coded_sums.hpp"
 #include "arena/kernels.hpp"
+#include "arena/low_rank_parts.hpp"
 #include "arena/memory.hpp"
 #include "arena/message_parts.hpp"
 #include "arena/qg_adam.hpp"
@@ -186,6 +187,32 @@ void chosen(Material& m, Queue* queue) {
     }
 }
 
+/// Rows 0 as matrices of low rank near them, to rows 1.
+template <int kRank>
+void low_rank(Material& m, Queue* queue) {
+    if (!m.sums()) return;
+    const DType type = m.at(0).type;
+    const auto parts = std::make_shared<LowRankParts>(m.layout, type, kRank);
+    const auto message =
+        std::make_shared<Buffer>(type, 2, kRows, parts->bytes() / size_of(type) + 1);
+    const auto z = std::make_shared<Buffer>(DType::float64, 2, kRows, parts->numbers());
+    base::Random random(3, base::Purpose::regression);
+    for (int64_t c = 0; c < kRows * parts->numbers(); ++c) {
+        z->rows().row<double>(0)[c] = random.normal();
+    }
+    parts->encode(m.at(0), z->rows(), message->rows(), queue);
+    std::vector<std::vector<WeighedMessage>> heard(kRows);
+    for (int64_t i = 0; i < kRows; ++i) {
+        heard[static_cast<size_t>(i)] = {{message->rows().at(i, 0), 0.5},
+                                         {message->rows().at((i + 1) % kRows, 0), -0.3}};
+    }
+    parts->add(m.at(1), heard, queue);
+    for (const std::shared_ptr<void>& kept :
+         {std::shared_ptr<void>(parts), std::shared_ptr<void>(message), std::shared_ptr<void>(z)}) {
+        keep(queue, kept);
+    }
+}
+
 /// Rows 0 go towards those of the next two, by residues of each.
 template <int kBits>
 void residues(Material& m, Queue* queue) {
@@ -352,6 +379,9 @@ inline const Case kKernels[] = {
      }},
     {"the largest elements", chosen<true>},
     {"elements that both sides know", chosen<false>},
+    {"matrices of rank 1", low_rank<1>},
+    {"matrices of rank 2", low_rank<2>},
+    {"matrices of rank 3", low_rank<3>},
     {"residues in 4 bits", residues<4>},
     {"residues in 11 bits", residues<11>},
     {"gather_windows", gather<Planes::first>},

@@ -171,7 +171,8 @@ def waits(card, way, iterations, **options):
 
 
 @pytest.mark.parametrize("way", ["momentum", "clipped", "qg_adam", "few bits", "few elements",
-                                 "any elements", "exact variance", "a text", "pairs of sentences",
+                                 "any elements", "low rank", "exact variance", "a text",
+                                 "pairs of sentences",
                                  "streams", "not captured", "minibatches from the host"])
 def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
     """It looks at events; a call that waits for the card, and memory, are for the start."""
@@ -182,7 +183,7 @@ def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
 
 
 @pytest.mark.parametrize("way", ["momentum", "awc", "cta", "few bits", "signs", "moniqua",
-                                 "few elements", "any elements", "exact variance"])
+                                 "few elements", "any elements", "low rank", "exact variance"])
 def test_no_iteration_makes_a_host_of_two_cards_wait(card, way):
     """Rows between cards, and what is recorded of all, are ordered by events."""
     two = {"ranks": 2, "DBENCH_STAND_IN_CARDS": "2"}
@@ -195,8 +196,8 @@ def test_ranks_with_a_card_each(card, over, environment):
     """What MPI sends and receives is where the host reaches it, or it would die."""
     everywhere = {"algorithm": "centralized", "graph": ..., "profile": {"variance": "exact"}}
     ways = {**{name: WAYS[name] for name in ("momentum", "awc", "16-bit messages", "few bits",
-                                             "few elements", "any elements", "moniqua",
-                                             "exact variance")},
+                                             "few elements", "any elements", "low rank",
+                                             "moniqua", "exact variance")},
             "all-reduce": everywhere,
             "all-reduce by library": {**everywhere, "reduction": "library"},
             "all-reduce in 16 bits": {**everywhere, "message": "float16"},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "arena/layout.hpp"
+#include "arena/message_parts.hpp"
 #include "arena/queue.hpp"
 #include "arena/rows.hpp"
 #include "base/family.hpp"
@@ -48,14 +49,22 @@ struct Incoming {
     const char* message;
 };
 
+/// The same without senders, row by row.
+inline std::vector<std::vector<arena::WeighedMessage>> weighed(
+    std::span<const std::vector<Incoming>> messages) {
+    std::vector<std::vector<arena::WeighedMessage>> all(messages.size());
+    for (size_t i = 0; i < messages.size(); ++i) {
+        for (const Incoming& one : messages[i]) all[i].push_back({one.message, one.factor});
+    }
+    return all;
+}
+
 /// A codec for the rows of one layout.
 class Coder {
 public:
     virtual ~Coder() = default;
     /// Of a message, whatever its values.
     virtual int64_t bytes() const = 0;
-    /// Whether it computes on a queue; else the host does, and messages lie where it reaches them.
-    virtual bool on_queue() const = 0;
     /// Row i's message to the beginning of row i of `messages`; a tensor of zeros becomes one of
     /// zeros.
     virtual void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,

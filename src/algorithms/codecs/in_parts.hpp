@@ -16,7 +16,6 @@ public:
     PartsCoder(Form form, const arena::Layout& layout, arena::DType type)
         : parts_(form, layout, type) {}
     int64_t bytes() const override { return parts_.bytes(); }
-    bool on_queue() const override { return true; }
     void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
                 arena::Queue* queue) override {
         constexpr auto kPurpose = base::Purpose::message;
@@ -26,13 +25,7 @@ public:
     }
     void add(arena::Rows out, std::span<const std::vector<Incoming>> messages, const MessageSet&,
              arena::Queue* queue) override {
-        std::vector<std::vector<arena::WeighedMessage>> weighed(messages.size());
-        for (size_t i = 0; i < messages.size(); ++i) {
-            for (const Incoming& one : messages[i]) {
-                weighed[i].push_back({one.message, one.factor});
-            }
-        }
-        parts_.add(out, weighed, queue);
+        parts_.add(out, weighed(messages), queue);
     }
 
 private:

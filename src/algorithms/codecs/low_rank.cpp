@@ -3,96 +3,65 @@
 // iteration of PowerSGD: Vogels et al. 2019, arXiv 1905.13727). r (rows + columns) values; tensors
 // of one dimension, and those that would not become smaller, travel as they are.
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "algorithms/codecs/on_host.hpp"
-#include "algorithms/codecs/wire.hpp"
+#include "algorithms/codecs/codec.hpp"
+#include "arena/kernels.hpp"
+#include "arena/low_rank_parts.hpp"
+#include "arena/memory.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-/// Columns of a row-major [rows, rank] matrix made orthonormal (modified Gram-Schmidt); one that
-/// is, to rounding, a combination of those before it becomes 0.
-void orthonormalise(std::vector<double>& p, int64_t rows, int64_t rank) {
-    const auto dot = [&](int64_t a, int64_t b) {
-        double sum = 0;
-        for (int64_t i = 0; i < rows; ++i) sum += p[i * rank + a] * p[i * rank + b];
-        return sum;
-    };
-    for (int64_t k = 0; k < rank; ++k) {
-        const double before = dot(k, k);
-        for (int64_t j = 0; j < k; ++j) {
-            const double share = dot(j, k);
-            for (int64_t i = 0; i < rows; ++i) p[i * rank + k] -= share * p[i * rank + j];
-        }
-        const double left = dot(k, k);
-        const double scale = left > 1e-24 * before ? 1 / std::sqrt(left) : 0;
-        for (int64_t i = 0; i < rows; ++i) p[i * rank + k] *= scale;
+class LowRank final : public Coder {
+public:
+    LowRank(int64_t rank, const arena::Layout& layout, arena::DType type)
+        : parts_(layout, type, rank) {}
+    int64_t bytes() const override { return parts_.bytes(); }
+    void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
+                arena::Queue* queue) override {
+        parts_.encode(v, drawn(v, set, queue), messages, queue);
     }
-}
-
-struct LowRank {
-    int64_t rank;
-
-    static int64_t rows(const arena::Tensor& tensor) { return tensor.shape[0]; }
-    static int64_t columns(const arena::Tensor& tensor) {
-        return tensor.numel / std::max<int64_t>(rows(tensor), 1);
-    }
-    bool whole(const arena::Tensor& tensor) const {
-        return tensor.shape.size() < 2 || rank * (rows(tensor) + columns(tensor)) >= tensor.numel;
+    void add(arena::Rows out, std::span<const std::vector<Incoming>> messages, const MessageSet&,
+             arena::Queue* queue) override {
+        parts_.add(out, weighed(messages), queue);
     }
 
-    template <class T>
-    int64_t bytes(const arena::Tensor& tensor) const {
-        const int64_t values =
-            whole(tensor) ? tensor.numel : rank * (rows(tensor) + columns(tensor));
-        return values * static_cast<int64_t>(sizeof(T));
+private:
+    /// Z for each row, drawn where the host writes it, and brought to where it is read.
+    arena::Rows drawn(const arena::Rows& v, const MessageSet& set, arena::Queue* queue) {
+        const auto stride = std::max<int64_t>(parts_.numbers(), 1);
+        if (queue || drawn_.rows().count != v.count) {
+            // What launches still copy is not drawn over.
+            arena::keep(queue, std::make_shared<arena::Buffer>(std::move(drawn_)));
+            drawn_ = arena::Buffer(arena::DType::float64, v.first, v.count, stride,
+                                   arena::reached_memory());
+        }
+        for (int64_t i = 0; i < v.count; ++i)
+            draw(set.of(v.first + i), drawn_.rows().row<double>(i));
+        if (!queue) return drawn_.rows();
+        if (read_.rows().count != v.count) {
+            arena::keep(queue, std::make_shared<arena::Buffer>(std::move(read_)));
+            read_ = arena::Buffer(arena::DType::float64, v.first, v.count, stride);
+        }
+        arena::copy(drawn_.rows(), read_.rows(), {0, stride}, queue);
+        return read_.rows();
     }
-    template <class T>
-    void encode(Coding coding, const T* m, char* to) const {
-        const int64_t a = rows(coding.tensor), b = columns(coding.tensor);
-        if (whole(coding.tensor)) {
-            std::memcpy(to, m, static_cast<size_t>(coding.numel()) * sizeof(T));
-            return;
-        }
-        std::vector<double> z(static_cast<size_t>(b * rank)), p(static_cast<size_t>(a * rank)),
-            q(z.size());
-        for (double& value : z) value = coding.random.normal();
-        for (int64_t i = 0; i < a; ++i) {
-            for (int64_t j = 0; j < b; ++j) {
-                const auto value = static_cast<double>(m[i * b + j]);
-                for (int64_t k = 0; k < rank; ++k) p[i * rank + k] += value * z[j * rank + k];
-            }
-        }
-        orthonormalise(p, a, rank);
-        for (int64_t i = 0; i < a; ++i) {
-            for (int64_t j = 0; j < b; ++j) {
-                const auto value = static_cast<double>(m[i * b + j]);
-                for (int64_t k = 0; k < rank; ++k) q[j * rank + k] += value * p[i * rank + k];
-            }
-        }
-        for (size_t c = 0; c < p.size(); ++c) write_at(to, int64_t(c), static_cast<T>(p[c]));
-        char* const after = to + p.size() * sizeof(T);
-        for (size_t c = 0; c < q.size(); ++c) write_at(after, int64_t(c), static_cast<T>(q[c]));
-    }
-    template <class T>
-    void add(const Coding& coding, const char* message, T factor, T* out) const {
-        const int64_t a = rows(coding.tensor), b = columns(coding.tensor);
-        if (whole(coding.tensor)) {
-            for (int64_t c = 0; c < coding.numel(); ++c) out[c] += factor * read_at<T>(message, c);
-            return;
-        }
-        const char* const q = message + a * rank * static_cast<int64_t>(sizeof(T));
-        for (int64_t i = 0; i < a; ++i) {
-            for (int64_t k = 0; k < rank; ++k) {
-                const T left = factor * read_at<T>(message, i * rank + k);
-                for (int64_t j = 0; j < b; ++j) {
-                    out[i * b + j] += left * read_at<T>(q, j * rank + k);
+    /// A tensor's numbers column after column, the vectors' k-th one after another.
+    void draw(const MessageKey& key, double* z) const {
+        int tensor = 0;
+        for (const arena::LowRankPart& part : parts_.parts()) {
+            base::Random random = key.random(tensor++);
+            for (int64_t j = 0; j < part.columns; ++j) {
+                for (int64_t k = 0; k < parts_.rank(); ++k) {
+                    z[part.z + k * part.columns + j] = random.normal();
                 }
             }
         }
     }
+
+    arena::LowRankParts parts_;
+    arena::Buffer drawn_, read_;
 };
 
 }  // namespace
@@ -101,7 +70,9 @@ CodecEntry low_rank_codec() {
     return {{"low_rank",
              "a matrix of low rank near each tensor",
              {base::Parameter::integer("rank", "1", "rank of the matrix").at_least(1)}},
-            [](const base::Json& spec) { return codec_on_host(LowRank{spec.at("rank")}); },
+            [](const base::Json& spec) -> std::unique_ptr<Codec> {
+                return std::make_unique<CodecOf<LowRank, int64_t>>(spec.at("rank"));
+            },
             true};
 }
 

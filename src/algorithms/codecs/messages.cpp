@@ -17,8 +17,8 @@ CompressedMessages::CompressedMessages(const AlgorithmContext& context, int part
 void CompressedMessages::send(Step& step, arena::Rows v) {
     const TimedScope scope(step.timers, Time::exchange);
     coder_->encode(v, set(step), messages_.rows(), step.queue);
-    const auto made = coder_->on_queue() ? comm::Made::on_queue : comm::Made::by_host;
-    token_ = step.exchange.start_messages(step.round, messages_.rows(), bytes(), made);
+    token_ =
+        step.exchange.start_messages(step.round, messages_.rows(), bytes(), comm::Made::on_queue);
 }
 
 void CompressedMessages::hear(Step& step, std::initializer_list<Heeding> into) {

@@ -21,9 +21,7 @@ class CompressedMessages {
 public:
     CompressedMessages(const AlgorithmContext& context, int part = 0);
 
-    void declare(arena::StateTable& state) {
-        messages_ = coder_->on_queue() ? state.scratch(stride_) : state.reached_scratch(stride_);
-    }
+    void declare(arena::StateTable& state) { messages_ = state.scratch(stride_); }
     /// Bytes of one replica's message.
     int64_t bytes() const { return coder_->bytes(); }
 

@@ -46,9 +46,24 @@ private:
     std::vector<Entry> entries_;
 };
 
+/// The same where many move: the list itself.
+class List {
+public:
+    explicit List(int64_t numel) : values_(static_cast<size_t>(numel)) {
+        std::iota(values_.begin(), values_.end(), 0u);
+    }
+    int64_t at(int64_t index) const { return values_[static_cast<size_t>(index)]; }
+    void move(int64_t index, int64_t value) {
+        values_[static_cast<size_t>(index)] = static_cast<uint32_t>(value);
+    }
+
+private:
+    std::vector<uint32_t> values_;
+};
+
 /// k different indices below numel, in order: the first k of a Fisher-Yates shuffle.
-void draw(int64_t k, int64_t numel, base::Random random, uint32_t* indices) {
-    Moved moved(k);
+template <class Moved>
+void draw(int64_t k, int64_t numel, base::Random random, Moved moved, uint32_t* indices) {
     std::vector<uint64_t> chosen(static_cast<size_t>((numel + 63) / 64));  // a bit each
     for (int64_t c = 0; c < k; ++c) {
         const auto other = c + static_cast<int64_t>(random.below(static_cast<uint64_t>(numel - c)));
@@ -61,6 +76,15 @@ void draw(int64_t k, int64_t numel, base::Random random, uint32_t* indices) {
             *indices++ =
                 static_cast<uint32_t>(64 * word) + static_cast<uint32_t>(std::countr_zero(left));
         }
+    }
+}
+
+void draw(int64_t k, int64_t numel, const base::Random& random, uint32_t* indices) {
+    constexpr int64_t kFew = 64;  // of so many one: a table of those is smaller than the list
+    if (k * kFew < numel) {
+        draw(k, numel, random, Moved(k), indices);
+    } else {
+        draw(k, numel, random, List(numel), indices);
     }
 }
 
@@ -144,7 +168,6 @@ public:
     RandomKCoder(const RandomK& form, const arena::Layout& layout, arena::DType type)
         : parts_(layout, type, kept(form.ratio, layout), false, form.unbiased) {}
     int64_t bytes() const override { return parts_.bytes(); }
-    bool on_queue() const override { return true; }
     void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
                 arena::Queue* queue) override {
         std::vector<int64_t> replicas(static_cast<size_t>(v.count));

@@ -14,7 +14,6 @@ public:
     TopK(double ratio, const arena::Layout& layout, arena::DType type)
         : parts_(layout, type, kept(ratio, layout), true, false) {}
     int64_t bytes() const override { return parts_.bytes(); }
-    bool on_queue() const override { return true; }
     void encode(arena::Rows v, const MessageSet&, arena::Rows messages,
                 arena::Queue* queue) override {
         parts_.send_largest(v, messages, queue);

@@ -7,6 +7,7 @@
 #include "arena/kernels/chosen_parts.hpp"
 #include "arena/kernels/coded_sums.hpp"
 #include "arena/kernels/convert.hpp"
+#include "arena/kernels/low_rank_parts.hpp"
 #include "arena/kernels/message_parts.hpp"
 #include "arena/kernels/plain.hpp"
 #include "arena/kernels/qg_adam.hpp"
@@ -96,6 +97,14 @@ template void on_device(const GatherChosen<float>&, cudaStream_t);
 template void on_device(const GatherChosen<double>&, cudaStream_t);
 template void on_device(const AddChosen<float>&, cudaStream_t);
 template void on_device(const AddChosen<double>&, cudaStream_t);
+template void on_device(const RowProducts<float>&, cudaStream_t);
+template void on_device(const RowProducts<double>&, cudaStream_t);
+template void on_device(const Orthonormalise<float>&, cudaStream_t);
+template void on_device(const Orthonormalise<double>&, cudaStream_t);
+template void on_device(const ColumnProducts<float>&, cudaStream_t);
+template void on_device(const ColumnProducts<double>&, cudaStream_t);
+template void on_device(const AddLowRank<float>&, cudaStream_t);
+template void on_device(const AddLowRank<double>&, cudaStream_t);
 template void on_device(const GatherWindows<float>&, cudaStream_t);
 template void on_device(const GatherWindows<double>&, cudaStream_t);
 template void on_device(const Zero<float>&, cudaStream_t);

@@ -16,6 +16,7 @@
 //     for_rows(rows, count, read, work) work(i)(c, read(i)(c)); some reads are ahead of the work
 //     add_squares(lanes, count, value)  value(c)^2 into its lane (lanes.hpp), each value taken once
 //     add_up_of<Summand>(lanes, count, x)   Summand::of of an array's elements into theirs
+//     add_products(lanes, count, x, y)  x[c] y[c], in float64
 //     scratch<V>(count)                 uninitialised memory of this block, 64-byte aligned
 //     prefetch(data, count)             data that the next block will read
 //     copy_past_caches(count, from, to)
@@ -88,6 +89,13 @@ public:
     template <class Summand, class T>
     DBENCH_INLINE void add_up_of(Lanes& lanes, int64_t count, const T* values) {
         add_up<Summand>(lanes, count, [=](int64_t c) { return values[c]; });
+    }
+
+    template <class A, class B>
+    DBENCH_INLINE void add_products(Lanes& lanes, int64_t count, const A* x, const B* y) {
+        add_up<Itself>(lanes, count, [=](int64_t c) {
+            return static_cast<double>(x[c]) * static_cast<double>(y[c]);
+        });
     }
 
     /// Threads sum up a part each, then go through it again, knowing what is before it.

@@ -12,29 +12,9 @@
 
 #include "arena/chosen_parts.hpp"
 #include "arena/kernels/block.hpp"
+#include "arena/kernels/words.hpp"
 
 namespace dbench::arena {
-
-// Numbers in messages begin at multiples of 4 bytes.
-
-template <class T>
-DBENCH_INLINE T load_word(const char* from) {
-    T value;
-    std::memcpy(&value, __builtin_assume_aligned(from, 4), sizeof(T));
-    return value;
-}
-template <class T>
-DBENCH_INLINE void store_word(char* to, T value) {
-    std::memcpy(__builtin_assume_aligned(to, 4), &value, sizeof(T));
-}
-template <class T>
-DBENCH_INLINE T nth_word(const char* from, int64_t n) {
-    return load_word<T>(from + n * static_cast<int64_t>(sizeof(T)));
-}
-template <class T>
-DBENCH_INLINE void set_nth_word(char* to, int64_t n, T value) {
-    store_word(to + n * static_cast<int64_t>(sizeof(T)), value);
-}
 
 /// What has the order of magnitudes, a NaN's like infinity's, in kMagnitudeBits.
 template <class T>

@@ -64,6 +64,13 @@ public:
         });
     }
 
+    template <class A, class B>
+    DBENCH_INLINE void add_products(Lanes& lanes, int64_t count, const A* x, const B* y) const {
+        arena::add_up<Itself>(lanes, count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+            return static_cast<double>(x[c]) * static_cast<double>(y[c]);
+        });
+    }
+
     template <class V>
     DBENCH_INLINE V* scratch(int64_t count) {
         char* const taken = reinterpret_cast<char*>(memory_.get()) + used_;

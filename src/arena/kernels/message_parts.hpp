@@ -250,11 +250,6 @@ private:
     }
 };
 
-/// As it is.
-struct Itself {
-    static DBENCH_INLINE double of(double x) { return x; }
-};
-
 template <class T>
 struct ApproachResidues {
     Residues form;

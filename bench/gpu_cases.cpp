@@ -149,6 +149,21 @@ void of_low_rank(Material& m, Queue* queue) {
     parts.add(m.at(2), heard, queue);
 }
 
+void over_links(Material& m, Queue* queue) {
+    if (!m.sums() || m.count() < 3) return;
+    Material::Links& all = m.links();
+    const Rows messages = all.messages.rows();
+    all.matrices.send(m.at(0), all.q.rows(), Found::p, all.ring,
+                      {.root = 1, .purpose = 2, .iteration = 3}, messages, queue);
+    std::vector<std::vector<HeardOver>> heard;
+    for (int64_t i = 0; i < m.count(); ++i) {  // what j sends over its link to i
+        const int64_t next = (i + 1) % m.count(), last = (i + m.count() - 1) % m.count();
+        heard.push_back({{messages.at(next, all.matrices.elements(Found::p)), 0.3, i < next},
+                         {messages.at(last, 0), 0.3, i < last}});
+    }
+    all.matrices.take(m.at(0), all.p.rows(), all.q.rows(), Found::p, heard, messages, queue);
+}
+
 /// Row i goes towards the next one by residues of both.
 void by_residues(Material& m, Queue* queue) {
     if (!m.sums()) return;
@@ -321,6 +336,7 @@ const std::vector<Case>& cases() {
         {"messages of the largest hundredth", {}, sent_in_part<true>},
         {"messages of a known hundredth", {}, sent_in_part<false>},
         {"messages of rank 4", {}, of_low_rank},
+        {"matrices of links", {}, over_links},
         {"approach by residues of 4 bits", {}, by_residues},
     };
     return all;

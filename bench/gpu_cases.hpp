@@ -15,6 +15,7 @@
 #include "arena/codec.hpp"
 #include "arena/coded_sums.hpp"
 #include "arena/kernels.hpp"
+#include "arena/link_matrices.hpp"
 #include "arena/low_rank_parts.hpp"
 #include "arena/message_parts.hpp"
 #include "arena/qg_adam.hpp"
@@ -130,6 +131,34 @@ public:
             place_.copy(kept.get(), values.data(), bytes);
         }
         return {kept.get(), DType::float64, Space::host, 0, count(), stride};
+    }
+    /// Those of links, two for each row: what they know, and messages, 0 at first.
+    struct Links {
+        LinkMatrices matrices;
+        Buffer p, q, messages;
+        std::vector<MatrixLink> ring;
+    };
+    Links& links() {
+        std::shared_ptr<void>& kept = kept_["links"];
+        if (!kept) {
+            LinkMatrices of(layout(), type_);
+            const auto rows = [&](int64_t each) {
+                return Buffer(type_, 0, count(), std::max<int64_t>(2 * each, 1), place_.memory);
+            };
+            auto made = std::make_shared<Links>(Links{of,
+                                                      rows(of.all(Found::p)),
+                                                      rows(of.all(Found::q)),
+                                                      rows(of.elements(Found::p)),
+                                                      {}});
+            for (int64_t i = 0; i < count(); ++i) {
+                for (const int64_t j : {(i + 1) % count(), (i + count() - 1) % count()}) {
+                    made->ring.push_back(
+                        {i, std::ssize(made->ring) % 2, std::min(i, j), std::max(i, j)});
+                }
+            }
+            kept = std::move(made);
+        }
+        return *static_cast<Links*>(kept.get());
     }
     /// Of each row the same: every hundredth element of each tensor.
     std::vector<const uint32_t*> indices(const ChosenParts& parts) {

@@ -32,10 +32,6 @@ Rows StateTable::rows(const std::string& name, int64_t stride) {
     return declare(name, Buffer(type_, first_, count_, stride == 0 ? stride_ : stride));
 }
 
-Rows StateTable::reached_rows(const std::string& name, int64_t stride) {
-    return declare(name, Buffer(type_, first_, count_, stride, reached_memory()));
-}
-
 Rows StateTable::numbers(const std::string& name) {
     return declare(name, Buffer(DType::float64, first_, count_, 1, reached_memory()));
 }

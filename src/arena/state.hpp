@@ -34,8 +34,6 @@ public:
     /// `name`.
     Rows rows(const std::string& name, int64_t stride = 0);
 
-    /// The same where the host reaches them, for those that it computes with itself.
-    Rows reached_rows(const std::string& name, int64_t stride);
     /// A float64 number for each local replica, zero at first, which the host reaches.
     Rows numbers(const std::string& name);
 

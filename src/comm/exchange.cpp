@@ -272,8 +272,9 @@ Token Exchange::start_messages(graphs::Round round, arena::Rows messages, int64_
     return impl_->deliver(round, messages, bytes, Addressed::to_all, made);
 }
 
-Token Exchange::start_link_messages(graphs::Round round, arena::Rows messages, int64_t bytes) {
-    return impl_->deliver(round, messages, bytes, Addressed::to_each, Made::by_host);
+Token Exchange::start_link_messages(graphs::Round round, arena::Rows messages, int64_t bytes,
+                                    Made made) {
+    return impl_->deliver(round, messages, bytes, Addressed::to_each, made);
 }
 
 std::vector<std::vector<Heard>> Exchange::finish_messages(const Token& token) {

@@ -127,7 +127,8 @@ public:
                          Made made = Made::by_host);
     /// The same with a message for each link: a row begins with one for each who uses the replica,
     /// itself left out, in the order of Schedule::out, `bytes` bytes each.
-    Token start_link_messages(graphs::Round round, arena::Rows messages, int64_t bytes);
+    Token start_link_messages(graphs::Round round, arena::Rows messages, int64_t bytes,
+                              Made made = Made::by_host);
     /// What each local replica has heard: by W's row, itself first where it has a weight (and not
     /// at all where links have messages), then by replica. What is pointed to stays until the token
     /// goes; it is there, or will be for what is launched on the compute queue, by whom it was

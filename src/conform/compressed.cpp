@@ -295,7 +295,7 @@ private:
             base::Random random(context_.seed, base::Purpose::message,
                                 {static_cast<uint64_t>(i), static_cast<uint64_t>(j),
                                  static_cast<uint64_t>(t), tensor});
-            for (double& value : known) value = random.normal();
+            for (double& value : known) value = 2 * random.uniform() - 1;
         }
         known.normalize();
         if (t % 2 == 1) {

@@ -10,6 +10,7 @@
 #include "arena/codec.hpp"
 #include "arena/coded_sums.hpp"
 #include "arena/kernels.hpp"
+#include "arena/link_matrices.hpp"
 #include "arena/low_rank_parts.hpp"
 #include "arena/memory.hpp"
 #include "arena/message_parts.hpp"
@@ -213,6 +214,43 @@ void low_rank(Material& m, Queue* queue) {
     }
 }
 
+/// Rows 0 as a ring, whose links know no vectors, as at first, and then those that were found.
+inline void links(Material& m, Queue* queue) {
+    if (!m.sums()) return;
+    const DType type = m.at(0).type;
+    const auto of = std::make_shared<LinkMatrices>(m.layout, type);
+    const auto rows = [&](int64_t each) {
+        return std::make_shared<Buffer>(type, 0, kRows, 2 * each);
+    };
+    const auto p = rows(of->all(Found::p)), q = rows(of->all(Found::q));
+    const auto messages = rows(std::max(of->elements(Found::p), of->elements(Found::q)));
+    std::vector<MatrixLink> ring;
+    for (int64_t i = 0; i < kRows; ++i) {
+        for (const int64_t step : {int64_t{1}, kRows - 1}) {
+            const int64_t j = (i + step) % kRows;
+            ring.push_back({i, step == 1 ? 0 : 1, std::min(i, j), std::max(i, j)});
+        }
+    }
+    for (const Found found : {Found::p, Found::q, Found::p}) {
+        const Rows known = (found == Found::p ? q : p)->rows();
+        of->send(m.at(0), known, found, ring, {.root = 7, .purpose = 2, .iteration = 3},
+                 messages->rows(), queue);
+        std::vector<std::vector<HeardOver>> heard(kRows);
+        for (int64_t i = 0; i < kRows; ++i) {  // what j sends over its link to i
+            const int64_t next = (i + 1) % kRows, last = (i + kRows - 1) % kRows;
+            heard[static_cast<size_t>(i)] = {
+                {messages->rows().at(next, of->elements(found)), 0.3, i < next},
+                {messages->rows().at(last, 0), 0.3, i < last}};
+        }
+        of->take(m.at(0), p->rows(), q->rows(), found, heard, messages->rows(), queue);
+    }
+    for (const std::shared_ptr<void>& kept :
+         {std::shared_ptr<void>(of), std::shared_ptr<void>(p), std::shared_ptr<void>(q),
+          std::shared_ptr<void>(messages)}) {
+        keep(queue, kept);
+    }
+}
+
 /// Rows 0 go towards those of the next two, by residues of each.
 template <int kBits>
 void residues(Material& m, Queue* queue) {
@@ -382,6 +420,7 @@ inline const Case kKernels[] = {
     {"matrices of rank 1", low_rank<1>},
     {"matrices of rank 2", low_rank<2>},
     {"matrices of rank 3", low_rank<3>},
+    {"matrices of links", links},
     {"residues in 4 bits", residues<4>},
     {"residues in 11 bits", residues<11>},
     {"gather_windows", gather<Planes::first>},

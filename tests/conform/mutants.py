@@ -66,7 +66,7 @@ MUTANTS = [
        ("push_back({messages.at(i, 0), 0})", "push_back({messages.at(0, 0), 0})")),
     of("powergossip_starts_at_once", "powergossip", ("if (step.t > 0 && degree_", "if (degree_")),
     of("powergossip_of_a_difference_from_oneself", "powergossip",
-       ("const bool first = rows.first + i < heard[k].replica;", "const bool first = true;")),
+       ("self < one.replica", "true")),
     # Asynchronous.
     of("ad_psgd_asks_both_ways", "ad_psgd", ("return j > turn.replica ? j : -1;", "return j;")),
     of("ad_psgd_counts_one_averaging_less", "ad_psgd",

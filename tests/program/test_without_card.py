@@ -58,6 +58,7 @@ WAYS = {
     "signs": {"algorithm": {"type": "choco", "order": "parallel"}, "message": "sign"},
     "few elements": {"algorithm": "choco", "message": {"type": "top_k", "ratio": 0.1}},
     "any elements": {"algorithm": "choco", "message": {"type": "random_k", "ratio": 0.1}},
+    "links": {"algorithm": "powergossip"},
     "low rank": {"algorithm": "beer", "message": "low_rank"},
     "minibatches from the host": {
         "data": {**RUN["data"], "batch_size": 32, "resident": "off"}},
@@ -171,7 +172,7 @@ def waits(card, way, iterations, **options):
 
 
 @pytest.mark.parametrize("way", ["momentum", "clipped", "qg_adam", "few bits", "few elements",
-                                 "any elements", "low rank", "exact variance", "a text",
+                                 "any elements", "low rank", "links", "exact variance", "a text",
                                  "pairs of sentences",
                                  "streams", "not captured", "minibatches from the host"])
 def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
@@ -183,7 +184,8 @@ def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
 
 
 @pytest.mark.parametrize("way", ["momentum", "awc", "cta", "few bits", "signs", "moniqua",
-                                 "few elements", "any elements", "low rank", "exact variance"])
+                                 "few elements", "any elements", "low rank", "links",
+                                 "exact variance"])
 def test_no_iteration_makes_a_host_of_two_cards_wait(card, way):
     """Rows between cards, and what is recorded of all, are ordered by events."""
     two = {"ranks": 2, "DBENCH_STAND_IN_CARDS": "2"}
@@ -197,7 +199,7 @@ def test_ranks_with_a_card_each(card, over, environment):
     everywhere = {"algorithm": "centralized", "graph": ..., "profile": {"variance": "exact"}}
     ways = {**{name: WAYS[name] for name in ("momentum", "awc", "16-bit messages", "few bits",
                                              "few elements", "any elements", "low rank",
-                                             "moniqua", "exact variance")},
+                                             "links", "moniqua", "exact variance")},
             "all-reduce": everywhere,
             "all-reduce by library": {**everywhere, "reduction": "library"},
             "all-reduce in 16 bits": {**everywhere, "message": "float16"},

@@ -7,6 +7,7 @@
 #include "arena/kernels/chosen_parts.hpp"
 #include "arena/kernels/coded_sums.hpp"
 #include "arena/kernels/convert.hpp"
+#include "arena/kernels/link_matrices.hpp"
 #include "arena/kernels/low_rank_parts.hpp"
 #include "arena/kernels/message_parts.hpp"
 #include "arena/kernels/plain.hpp"
@@ -105,6 +106,16 @@ template void on_device(const ColumnProducts<float>&, cudaStream_t);
 template void on_device(const ColumnProducts<double>&, cudaStream_t);
 template void on_device(const AddLowRank<float>&, cudaStream_t);
 template void on_device(const AddLowRank<double>&, cudaStream_t);
+template void on_device(const NormaliseVectors<float>&, cudaStream_t);
+template void on_device(const NormaliseVectors<double>&, cudaStream_t);
+template void on_device(const LinkRowProducts<float>&, cudaStream_t);
+template void on_device(const LinkRowProducts<double>&, cudaStream_t);
+template void on_device(const LinkColumnProducts<float>&, cudaStream_t);
+template void on_device(const LinkColumnProducts<double>&, cudaStream_t);
+template void on_device(const FindVectors<float>&, cudaStream_t);
+template void on_device(const FindVectors<double>&, cudaStream_t);
+template void on_device(const ApproachOverLinks<float>&, cudaStream_t);
+template void on_device(const ApproachOverLinks<double>&, cudaStream_t);
 template void on_device(const GatherWindows<float>&, cudaStream_t);
 template void on_device(const GatherWindows<double>&, cudaStream_t);
 template void on_device(const Zero<float>&, cudaStream_t);

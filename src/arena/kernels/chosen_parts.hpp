@@ -38,7 +38,16 @@ struct ChosenGrid {
     int64_t tensors, count;  ///< of a row: parts, and pieces
     int64_t rows;
 
+    struct Place {
+        int64_t row;
+        ChosenPiece piece;
+        ChosenPart part;
+    };
     constexpr int64_t blocks() const { return rows * count; }
+    constexpr Place at(int64_t index) const {
+        const ChosenPiece piece = pieces[index % count];
+        return {index / count, piece, parts[piece.part]};
+    }
 };
 
 /// A digit of magnitudes.
@@ -88,9 +97,8 @@ struct CountDigits {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        const int64_t row = index / grid.count;
-        const ChosenPiece piece = grid.pieces[index % grid.count];
-        const T* const x = rows.row<const T>(row) + grid.parts[piece.part].column + piece.begin;
+        const auto [row, piece, part] = grid.at(index);
+        const T* const x = rows.row<const T>(row) + part.column + piece.begin;
         MagnitudeOf<T> least = 0;
         if (!digit.first(kMagnitudeBits<T>)) {
             least = static_cast<MagnitudeOf<T>>(selection.least[row * grid.tensors + piece.part]);
@@ -163,9 +171,8 @@ struct CountChosen {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        const int64_t row = index / grid.count;
-        const ChosenPiece piece = grid.pieces[index % grid.count];
-        const T* const x = rows.row<const T>(row) + grid.parts[piece.part].column + piece.begin;
+        const auto [row, piece, part] = grid.at(index);
+        const T* const x = rows.row<const T>(row) + part.column + piece.begin;
         const auto least =
             static_cast<MagnitudeOf<T>>(selection.least[row * grid.tensors + piece.part]);
         uint64_t* const sum = block.template scratch<uint64_t>(1);
@@ -192,9 +199,7 @@ struct WriteChosen {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        const int64_t row = index / grid.count;
-        const ChosenPiece piece = grid.pieces[index % grid.count];
-        const ChosenPart part = grid.parts[piece.part];
+        const auto [row, piece, part] = grid.at(index);
         const T* const x = rows.row<const T>(row) + part.column + piece.begin;
         const int64_t tensor = row * grid.tensors + piece.part;
         const auto least = static_cast<MagnitudeOf<T>>(selection.least[tensor]);
@@ -256,9 +261,7 @@ struct GatherChosen {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        const int64_t row = index / grid.count;
-        const ChosenPiece piece = grid.pieces[index % grid.count];
-        const ChosenPart part = grid.parts[piece.part];
+        const auto [row, piece, part] = grid.at(index);
         const uint32_t* const chosen = indices[row] + part.before;
         const IndexRange range =
             indices_in(reinterpret_cast<const char*>(chosen), part.kept, piece);
@@ -283,9 +286,7 @@ struct AddChosen {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        const int64_t row = index / grid.count;
-        const ChosenPiece piece = grid.pieces[index % grid.count];
-        const ChosenPart part = grid.parts[piece.part];
+        const auto [row, piece, part] = grid.at(index);
         T* const to = out.row<T>(row) + part.column;
         for (int64_t k = first[row]; k < first[row + 1]; ++k) {
             const ChosenMessage one = messages[k];

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "arena/kernels/block.hpp"
 #include "arena/kernels/message_parts.hpp"
+#include "arena/kernels/products.hpp"
 #include "arena/link_matrices.hpp"
 
 namespace dbench::arena {
@@ -46,9 +46,9 @@ struct NormaliseVectors {
         T* const v = known.of<T>(link.row, link.number) + (found == Found::p ? m.q : m.p);
         Lanes* const drawn_or_not[2] = {block.template scratch<Lanes>(1),
                                         block.template scratch<Lanes>(1)};
-        double squares = sum_of_squares(block, drawn_or_not[0], v, numel);
+        double squares = dot(block, drawn_or_not[0], numel, v, v);
         if (squares == 0) {
-            const uint64_t key = key_of(link, number);
+            const uint64_t key = key_of(draws, {link.low, link.high, draws.iteration, number});
             block.for_each((numel + 1) / 2, [=](int64_t c) DBENCH_INLINE_LAMBDA {
                 const base::PhiloxBlock words = base::block_of(key, static_cast<uint64_t>(c));
                 const double a = base::uniform_of(words.word[0], words.word[1]);
@@ -56,31 +56,12 @@ struct NormaliseVectors {
                 v[2 * c] = static_cast<T>(2 * a - 1);
                 if (2 * c + 1 < numel) v[2 * c + 1] = static_cast<T>(2 * b - 1);
             });
-            squares = sum_of_squares(block, drawn_or_not[1], v, numel);
+            squares = dot(block, drawn_or_not[1], numel, v, v);
         }
         const double scale = 1 / std::sqrt(squares);
         block.for_each(numel, [=](int64_t c) DBENCH_INLINE_LAMBDA {
             v[c] = static_cast<T>(static_cast<double>(v[c]) * scale);
         });
-    }
-
-private:
-    template <class Block>
-    static DBENCH_INLINE double sum_of_squares(Block& block, Lanes* lanes, const T* v,
-                                               int64_t numel) {
-        block.for_each(kLanes, [=](int64_t j) DBENCH_INLINE_LAMBDA { lanes->sum[j] = 0; });
-        block.add_products(*lanes, numel, v, v);
-        return total(*lanes);
-    }
-    DBENCH_INLINE uint64_t key_of(const MatrixLink& link, int64_t number) const {
-        const uint64_t words[] = {static_cast<uint64_t>(link.low), static_cast<uint64_t>(link.high),
-                                  static_cast<uint64_t>(draws.iteration),
-                                  static_cast<uint64_t>(number)};
-        uint64_t key = draws.root;
-        for (int k = 0; k < 4; ++k) {
-            key = base::child_key(key, words[k], draws.purpose, static_cast<uint32_t>(k + 1));
-        }
-        return key;
     }
 };
 
@@ -124,13 +105,11 @@ struct LinkRowProducts {
         const LinkMatrix m = s.matrices[piece.matrix];
         if (s.send_whole<T>(block, link, piece, m)) return;
         Lanes* const lanes = block.template scratch<Lanes>(1);
-        block.for_each(kLanes, [=](int64_t j) DBENCH_INLINE_LAMBDA { lanes->sum[j] = 0; });
-        block.add_products(*lanes, m.columns,
-                           s.x.row<const T>(link.row) + m.column + piece.begin * m.columns,
-                           s.known.of<const T>(link.row, link.number) + m.q);
+        const double sum = dot(block, lanes, m.columns,
+                               s.x.row<const T>(link.row) + m.column + piece.begin * m.columns,
+                               s.known.of<const T>(link.row, link.number) + m.q);
         T* const to = s.messages.of<T>(link.row, link.number) + m.p + piece.begin;
-        block.for_each(1,
-                       [=](int64_t) DBENCH_INLINE_LAMBDA { *to = static_cast<T>(total(*lanes)); });
+        block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA { *to = static_cast<T>(sum); });
     }
 };
 
@@ -138,7 +117,6 @@ struct LinkRowProducts {
 template <class T>
 struct LinkColumnProducts {
     static constexpr int64_t kWidth = 256;
-    static constexpr int kTogether = 8;  // rows
 
     SendingLinks s;
 
@@ -155,32 +133,9 @@ struct LinkColumnProducts {
         const T* const p = s.known.of<const T>(link.row, link.number) + m.p;
         T* const to = s.messages.of<T>(link.row, link.number) + m.q + piece.begin;
         double* const sums = block.template scratch<double>(kWidth);
-        block.for_each(piece.count, [=](int64_t c) DBENCH_INLINE_LAMBDA { sums[c] = 0; });
-        int64_t r = 0;
-        for (; r + kTogether <= m.rows; r += kTogether) {
-            add<kTogether>(block, h + r * m.columns, m.columns, p + r, sums, piece.count);
-        }
-        for (; r < m.rows; ++r) {
-            add<1>(block, h + r * m.columns, m.columns, p + r, sums, piece.count);
-        }
+        sum_rows(block, h, m.rows, m.columns, p, piece.count, sums);
         block.for_each(piece.count,
                        [=](int64_t c) DBENCH_INLINE_LAMBDA { to[c] = static_cast<T>(sums[c]); });
-    }
-
-private:
-    template <int kRows, class Block>
-    static DBENCH_INLINE void add(Block& block, const T* h, int64_t columns, const T* p,
-                                  double* sums, int64_t count) {
-        double share[kRows];
-        for (int j = 0; j < kRows; ++j) share[j] = static_cast<double>(p[j]);
-        block.for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
-            double sum = sums[c];
-            DBENCH_UNROLL
-            for (int j = 0; j < kRows; ++j) {
-                sum += share[j] * static_cast<double>(h[j * columns + c]);
-            }
-            sums[c] = sum;
-        });
     }
 };
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "arena/kernels/block.hpp"
+#include "arena/kernels/products.hpp"
 #include "arena/kernels/words.hpp"
 #include "arena/low_rank_parts.hpp"
 
@@ -19,7 +19,16 @@ struct LowRankGrid {
     int64_t rows, rank;
     Rows products;  ///< P of each row
 
+    struct Place {
+        int64_t row;
+        LowRankPiece piece;
+        LowRankPart part;
+    };
     constexpr int64_t blocks() const { return rows * count; }
+    constexpr Place at(int64_t index) const {
+        const LowRankPiece piece = pieces[index % count];
+        return {index / count, piece, parts[piece.part]};
+    }
 };
 
 /// A vector of P: M z; a tensor that goes as it is, into its message.
@@ -35,9 +44,7 @@ struct RowProducts {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        const int64_t row = index / grid.count;
-        const LowRankPiece piece = grid.pieces[index % grid.count];
-        const LowRankPart part = grid.parts[piece.part];
+        const auto [row, piece, part] = grid.at(index);
         const T* const x = rows.row<const T>(row) + part.column;
         if (part.whole()) {
             char* const to = messages + row * stride + part.at;
@@ -49,11 +56,9 @@ struct RowProducts {
         Lanes* const lanes = block.template scratch<Lanes>(1);
         double* const out = grid.products.row<double>(row) + part.p + piece.begin;
         for (int64_t k = 0; k < grid.rank; ++k) {
-            block.for_each(kLanes, [=](int64_t j) DBENCH_INLINE_LAMBDA { lanes->sum[j] = 0; });
-            block.add_products(*lanes, part.columns, x + piece.begin * part.columns,
-                               z.row<const double>(row) + part.z + k * part.columns);
-            block.for_each(
-                1, [=](int64_t) DBENCH_INLINE_LAMBDA { out[k * part.rows] = total(*lanes); });
+            const double sum = dot(block, lanes, part.columns, x + piece.begin * part.columns,
+                                   z.row<const double>(row) + part.z + k * part.columns);
+            block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA { out[k * part.rows] = sum; });
         }
     }
 };
@@ -79,24 +84,21 @@ struct Orthonormalise {
         Lanes* const lanes[2] = {block.template scratch<Lanes>(1),
                                  block.template scratch<Lanes>(1)};
         int turn = 0;
-        const auto dot = [&](const double* a, const double* b) DBENCH_INLINE_LAMBDA {
-            Lanes* const sums = lanes[turn];
+        const auto product = [&](const double* a, const double* b) DBENCH_INLINE_LAMBDA {
             turn = 1 - turn;
-            block.for_each(kLanes, [=](int64_t j) DBENCH_INLINE_LAMBDA { sums->sum[j] = 0; });
-            block.add_products(*sums, part.rows, a, b);
-            return total(*sums);
+            return dot(block, lanes[turn], part.rows, a, b);
         };
         for (int64_t k = 0; k < rank; ++k) {
             double* const mine = p + k * part.rows;
-            const double before = dot(mine, mine);
+            const double before = product(mine, mine);
             for (int64_t j = 0; j < k; ++j) {
                 const double* const other = p + j * part.rows;
-                const double share = dot(other, mine);
+                const double share = product(other, mine);
                 block.for_each(part.rows, [=](int64_t i) DBENCH_INLINE_LAMBDA {
                     mine[i] -= share * other[i];
                 });
             }
-            const double left = dot(mine, mine);
+            const double left = product(mine, mine);
             const double scale = left > 1e-24 * before ? 1 / std::sqrt(left) : 0;
             block.for_each(part.rows, [=](int64_t i) DBENCH_INLINE_LAMBDA { mine[i] *= scale; });
         }
@@ -113,7 +115,6 @@ struct Orthonormalise {
 template <class T>
 struct ColumnProducts {
     static constexpr int64_t kWidth = 256;
-    static constexpr int kTogether = 8;  // rows
 
     LowRankGrid grid;
     Rows rows;
@@ -125,45 +126,19 @@ struct ColumnProducts {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        const int64_t row = index / grid.count, rank = grid.rank;
-        const LowRankPiece piece = grid.pieces[index % grid.count];
-        const LowRankPart part = grid.parts[piece.part];
+        const auto [row, piece, part] = grid.at(index);
+        const int64_t rank = grid.rank;
         const T* const x = rows.row<const T>(row) + part.column + piece.begin;
         const double* const p = grid.products.row<const double>(row) + part.p;
         char* const to =
             messages + row * stride + part.at + part.rows * rank * static_cast<int64_t>(sizeof(T));
         double* const sums = block.template scratch<double>(kWidth);
         for (int64_t k = 0; k < rank; ++k) {
-            const double* const vector = p + k * part.rows;
-            block.for_each(piece.count, [=](int64_t c) DBENCH_INLINE_LAMBDA { sums[c] = 0; });
-            int64_t i = 0;
-            for (; i + kTogether <= part.rows; i += kTogether) {
-                add<kTogether>(block, x + i * part.columns, part.columns, vector + i, sums,
-                               piece.count);
-            }
-            for (; i < part.rows; ++i) {
-                add<1>(block, x + i * part.columns, part.columns, vector + i, sums, piece.count);
-            }
+            sum_rows(block, x, part.rows, part.columns, p + k * part.rows, piece.count, sums);
             block.for_each(piece.count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
                 set_nth_word(to, (piece.begin + c) * rank + k, static_cast<T>(sums[c]));
             });
         }
-    }
-
-private:
-    template <int kRows, class Block>
-    static DBENCH_INLINE void add(Block& block, const T* x, int64_t columns, const double* vector,
-                                  double* sums, int64_t count) {
-        double share[kRows];
-        for (int j = 0; j < kRows; ++j) share[j] = vector[j];
-        block.for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
-            double sum = sums[c];
-            DBENCH_UNROLL
-            for (int j = 0; j < kRows; ++j) {
-                sum += static_cast<double>(x[j * columns + c]) * share[j];
-            }
-            sums[c] = sum;
-        });
     }
 };
 
@@ -179,9 +154,8 @@ struct AddLowRank {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        const int64_t row = index / grid.count, rank = grid.rank;
-        const LowRankPiece piece = grid.pieces[index % grid.count];
-        const LowRankPart part = grid.parts[piece.part];
+        const auto [row, piece, part] = grid.at(index);
+        const int64_t rank = grid.rank;
         T* const tensor = out.row<T>(row) + part.column;
         for (int64_t m = first[row]; m < first[row + 1]; ++m) {
             const char* const from = messages[m].message + part.at;

@@ -56,16 +56,19 @@ constexpr int64_t kCodesAt = Form::kNumber == PartNumber::none ? 0 : int64_t{siz
 inline constexpr int64_t kCodeTile = 1024;  ///< elements whose codes wait together
 inline constexpr int kCodeGroup = 8;        ///< elements whose codes end with a byte
 
-/// The stream of a row's tensor.
-DBENCH_INLINE uint64_t key_of(const Draws& draws, int64_t row, int tensor) {
-    const uint64_t words[] = {static_cast<uint64_t>(draws.first + (draws.shared ? 0 : row)),
-                              static_cast<uint64_t>(draws.iteration),
-                              static_cast<uint64_t>(draws.part), static_cast<uint64_t>(tensor)};
+/// The child of the root by four words.
+DBENCH_INLINE uint64_t key_of(const Draws& draws, const int64_t (&words)[4]) {
     uint64_t key = draws.root;
     for (int k = 0; k < 4; ++k) {
-        key = base::child_key(key, words[k], draws.purpose, static_cast<uint32_t>(k + 1));
+        key = base::child_key(key, static_cast<uint64_t>(words[k]), draws.purpose,
+                              static_cast<uint32_t>(k + 1));
     }
     return key;
+}
+/// The stream of a row's tensor.
+DBENCH_INLINE uint64_t key_of(const Draws& draws, int64_t row, int tensor) {
+    const int64_t replica = draws.first + (draws.shared ? 0 : row);
+    return key_of(draws, {replica, draws.iteration, draws.part, tensor});
 }
 
 /// Numbers [0, 1) of elements [begin, begin + count) of a tensor, begin even; room for one more.

@@ -26,7 +26,7 @@
 //     add(to, value)                          inside loops: a whole number to one of the block's
 //     running_sums(before, count, value, work)    work(c, before + values of those before c)
 //
-// kThreads says which it is: many threads, for which few long loops are better than many short
+// kManyThreads says which it is: many threads, for which few long loops are better than many short
 // ones, or one. Memory is written inside loops only; between them stands what all threads compute
 // alike.
 
@@ -63,7 +63,7 @@ inline constexpr int64_t kMostScratch = 152 * 1024;
 template <class Derived>
 class ThreadedBlock {
 public:
-    static constexpr bool kThreads = true;
+    static constexpr bool kManyThreads = true;
     static constexpr int64_t kStage = 1024;  ///< values that wait for their lanes at a time
     using Stage = double[kStage];
 

@@ -10,7 +10,7 @@ namespace dbench::arena {
 
 class HostBlock {
 public:
-    static constexpr bool kThreads = false;
+    static constexpr bool kManyThreads = false;
 
     explicit HostBlock(int64_t scratch_bytes)
         : memory_(scratch_bytes == 0

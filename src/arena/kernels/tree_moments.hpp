@@ -55,7 +55,7 @@ struct TreeMoments {
             block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA { *to = of; });
             return;
         }
-        if constexpr (Block::kThreads) {
+        if constexpr (Block::kManyThreads) {
             together(block, p, to);
         } else {
             step_by_step(block, p, to);

@@ -27,7 +27,7 @@ struct TreeSum {
         const int64_t begin = columns.begin + index * width;
         const int64_t here = std::min(width, columns.end - begin);
         T* const kept = block.template scratch<T>(slots * width);
-        if constexpr (Block::kThreads) {
+        if constexpr (Block::kManyThreads) {
             together(block, begin, here, kept);
         } else {
             step_by_step(block, begin, here, kept);

@@ -48,7 +48,7 @@ struct WeightedSums {
         const int64_t begin = columns.begin + index * width;
         const int64_t here = std::min(width, columns.end - begin);
         T* const kept = block.template scratch<T>(scratch_bytes() / sizeof(T));
-        if constexpr (Block::kThreads) {
+        if constexpr (Block::kManyThreads) {
             together(block, begin, here, kept);
         } else {
             one_by_one(block, begin, here, kept);

@@ -1,0 +1,81 @@
+// The loops of a block on a card, with threads that go through them one after another: each
+// iteration is some thread's, and no other's.
+
+#include <vector>
+
+#include "arena/kernels/block.hpp"
+#include "catch.hpp"
+
+// What nvcc declares for a kernel.
+#define __CUDA_ARCH__ 900
+namespace {
+struct {
+    unsigned x;
+} threadIdx;
+inline void __syncthreads() {}
+template <class T, class V>
+void atomicAdd(T* to, V value) {
+    *to += value;
+}
+}  // namespace
+#include "arena/cuda/device_block.hpp"
+#undef __CUDA_ARCH__
+
+namespace dbench::arena {
+namespace {
+
+/// How often each of `count` iterations is done by all threads of a block that do what `loop` does.
+template <class Loop>
+std::vector<int> times(int64_t count, const Loop& loop) {
+    std::vector<int> done(static_cast<size_t>(count));
+    for (threadIdx.x = 0; threadIdx.x < kThreads; ++threadIdx.x) {
+        loop(DeviceBlock(nullptr, nullptr), done);
+    }
+    return done;
+}
+
+std::vector<int> once(int64_t count) { return std::vector<int>(static_cast<size_t>(count), 1); }
+
+TEST_CASE("threads of a card share the iterations of a loop") {
+    STATIC_REQUIRE(kThreads == 256);
+    STATIC_REQUIRE(DeviceBlock::kManyThreads);
+    for (const int64_t count : {0, 1, 31, 255, 256, 257, 4096, 5000}) {
+        CHECK(once(count) == times(count, [&](DeviceBlock block, auto& done) {
+                  block.for_each(count, [&](int64_t c) { ++done[static_cast<size_t>(c)]; });
+              }));
+    }
+    CHECK(once(21) == times(21, [](DeviceBlock block, auto& done) {
+              block.for_groups<3>(
+                  7, [&](int64_t g, int j) { ++done[static_cast<size_t>(3 * g + j)]; });
+          }));
+}
+
+TEST_CASE("threads of a card share rows and columns") {
+    for (const int64_t rows : {1, 2, 7, 300}) {
+        for (const int64_t count : {1, 5, 64, 255, 256, 257, 1000}) {
+            INFO(rows << " rows of " << count);
+            const auto at = [count](auto& done, int64_t i, int64_t c) -> int& {
+                return done[static_cast<size_t>(i * count + c)];
+            };
+            CHECK(once(rows * count) == times(rows * count, [&](DeviceBlock block, auto& done) {
+                      block.for_rows(rows, count, [&](int64_t i) {
+                          return [&, i](int64_t c) { ++at(done, i, c); };
+                      });
+                  }));
+            CHECK(once(rows * count) == times(rows * count, [&](DeviceBlock block, auto& done) {
+                      const auto read = [&](int64_t i) {
+                          return [&, i](int64_t c) { return i * count + c; };
+                      };
+                      const auto work = [&](int64_t i) {
+                          return [&, i](int64_t c, int64_t value) {
+                              done[static_cast<size_t>(value)] += value == i * count + c;
+                          };
+                      };
+                      block.for_rows(rows, count, read, work);
+                  }));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace dbench::arena

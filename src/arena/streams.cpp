@@ -248,6 +248,11 @@ std::unique_ptr<Queue> StreamDevice::queue_on(void* stream) {
     return queue;
 }
 
+void StreamDevice::capturing(bool now) {
+    const std::lock_guard lock(mutex_);
+    capturing_ = now;
+}
+
 int64_t StreamDevice::events() const {
     const std::lock_guard lock(mutex_);
     return events_made_;
@@ -305,6 +310,7 @@ void StreamDevice::own(Copy& copy, const std::shared_ptr<const void>& owner,
 
 /// Those that nobody owns, nor has asked for since the last time.
 void StreamDevice::retire_unowned() {
+    if (capturing_) return;  // it marks all queues
     std::vector<Event> now;
     for (StreamQueue* const queue : queues_) {
         if (queue) now.push_back(queue->mark_locked());

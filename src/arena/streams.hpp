@@ -62,6 +62,10 @@ public:
     /// Over a stream that outlives it.
     std::unique_ptr<Queue> queue_on(void* stream);
 
+    /// Whether one of the queues is being captured: an event that another thread recorded there
+    /// would be part of that.
+    void capturing(bool now);
+
     int64_t events() const;  ///< made so far
     int64_t copies() const;  ///< made so far
 
@@ -110,6 +114,7 @@ private:
     int64_t events_made_ = 0, copies_made_ = 0;
     std::unordered_multimap<size_t, Copy> copies_;  // by hash
     std::unordered_map<const void*, Known> known_;
+    bool capturing_ = false;
     size_t look_at_ = 256;  // so many copies: which are still owned?
     std::vector<Retired> retired_;
 };

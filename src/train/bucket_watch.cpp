@@ -2,19 +2,20 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace dbench::train {
 namespace {
 
-constexpr int64_t kLeastBucketBytes = 64 << 10, kMostBucketBytes = 25 << 20, kBuckets = 8;
+constexpr int64_t kMostBucketBytes = 25 << 20, kBuckets = 8;
 
 }  // namespace
 
-std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena::DType type) {
+std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena::DType type,
+                                             int64_t least_bytes) {
     const int64_t element = arena::size_of(type);
     const int64_t wanted =
-        std::clamp(layout.columns() * element / kBuckets, kLeastBucketBytes, kMostBucketBytes) /
-        element;
+        std::clamp(layout.columns() * element / kBuckets, least_bytes, kMostBucketBytes) / element;
     std::vector<arena::Columns> buckets;
     int64_t end = layout.columns();
     const auto& tensors = layout.tensors();
@@ -27,8 +28,8 @@ std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena:
     return buckets;
 }
 
-BucketWatch::BucketWatch(const arena::Layout& layout, arena::DType type)
-    : buckets_(gradient_buckets(layout, type)), missing_(buckets_.size()) {
+BucketWatch::BucketWatch(const arena::Layout& layout, std::vector<arena::Columns> buckets)
+    : buckets_(std::move(buckets)), missing_(buckets_.size()) {
     for (const auto& tensor : layout.tensors()) {
         const auto holds = [&](const arena::Columns& c) {
             return tensor.offset >= c.begin && tensor.offset < c.end;

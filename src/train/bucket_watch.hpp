@@ -2,6 +2,7 @@
 // Buckets of a gradient, which leave as soon as backward has completed them.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -11,13 +12,14 @@
 namespace dbench::train {
 
 /// Ranges of whole tensors in the order in which backward completes them (last tensors first):
-/// about eight, of at least 64 KiB and at most 25 MiB.
-std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena::DType type);
+/// about eight, of at least `least_bytes` and at most 25 MiB.
+std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena::DType type,
+                                             int64_t least_bytes);
 
 /// Watches the last local replica's tensors during backward and announces buckets in order.
 class BucketWatch {
 public:
-    BucketWatch(const arena::Layout& layout, arena::DType type);
+    BucketWatch(const arena::Layout& layout, std::vector<arena::Columns> buckets);
 
     /// Begins a backward pass whose buckets are announced to `ready`, which lives until `finish`.
     void start(const std::function<void(arena::Columns)>* ready);

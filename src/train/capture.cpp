@@ -22,12 +22,14 @@ std::string capture_obstacle(const Device& device, const Model& model, const dat
     return "";
 }
 
-CaptureChoice choose_capture(Capture wanted, Stacking stacking, std::string obstacle) {
+// What a graph draws from, one generator has for all of them.
+std::string capture_obstacle_beside(const Model& model) {
+    if (!model.declaration().draws) return "";
+    return "the model drops out, and replicas side by side would share a seed";
+}
+
+CaptureChoice choose_capture(Capture wanted, std::string obstacle) {
     if (wanted == Capture::off) return {false, ""};
-    const bool settled = stacking == Stacking::batched || stacking == Stacking::streams;
-    if (obstacle.empty() && (settled || (stacking == Stacking::any && wanted == Capture::on))) {
-        obstacle = "with /stacking replicas may pass the model together or side by side";
-    }
     if (wanted == Capture::on && !obstacle.empty()) {
         throw base::UserError("/capture: passes cannot be captured (" + obstacle +
                               "): leave it out");

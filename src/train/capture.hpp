@@ -21,12 +21,15 @@ std::string capture_obstacle(const Device& device, const Model& model, const dat
                              const data::BatchPlan& batches, int64_t parts,
                              const algorithms::AlgorithmEntry& row);
 
+/// The same of passes side by side on queues of their own.
+std::string capture_obstacle_beside(const Model& model);
+
 struct CaptureChoice {
     bool captured;
     std::string reason;  ///< where it is not just what the spec says; else ""
 };
-/// What the spec asks for, of replicas that pass the model as `stacking` says; "auto": where it can
-/// be. Throws UserError where an obstacle, "" for none, forbids what is asked for.
-CaptureChoice choose_capture(Capture wanted, Stacking stacking, std::string obstacle);
+/// What the spec asks for; "auto": where it can be. Throws UserError where an obstacle, "" for
+/// none, forbids what is asked for.
+CaptureChoice choose_capture(Capture wanted, std::string obstacle);
 
 }  // namespace dbench::train

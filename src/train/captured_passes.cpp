@@ -7,10 +7,12 @@
 
 namespace dbench::train {
 
-CapturedPasses::CapturedPasses(Device& device, torch::Device place, int64_t replicas, int64_t most)
+CapturedPasses::CapturedPasses(Device& device, torch::Device place, int64_t replicas, bool together,
+                               int64_t most)
     : device_(device),
       place_(place),
       replicas_(replicas),
+      in_place_(together ? 1 : replicas),
       most_(most),
       scores_(static_cast<size_t>(2 * replicas)) {}
 
@@ -27,18 +29,19 @@ bool CapturedPasses::begin(const void* x) {
         return true;
     }
     const auto places = static_cast<int64_t>(passes_.size()) + 1;
-    if (places * replicas_ > most_) {
+    if (places * in_place_ > most_) {
         obstacle_ = std::to_string(replicas_) + " replicas of a rank with parameters in " +
                     std::to_string(places) + (places == 1 ? " place" : " places") +
                     " are more than " + std::to_string(most_) + " captured passes";
         return false;
     }
     here_ = &passes_[x];
-    here_->resize(static_cast<size_t>(replicas_));
+    here_->resize(static_cast<size_t>(in_place_));
     return true;
 }
 
-Captured* CapturedPasses::put(int64_t i, const data::Batch& batch, const Capture& capture) {
+Captured* CapturedPasses::put(int64_t i, const data::Batch& batch, arena::Queue* queue,
+                              const Capture& capture) {
     if (failed_) return nullptr;
     Pass& pass = here_->at(static_cast<size_t>(i));
     if (!pass.work) {
@@ -55,7 +58,7 @@ Captured* CapturedPasses::put(int64_t i, const data::Batch& batch, const Capture
     const FixedBatch* const fixed = pass.batch.get();
     device_.put(
         "minibatch", [&] { return fixed->filled_from(batch); },
-        [fixed, from = batch] { fixed->fill(from); });
+        [fixed, from = batch] { fixed->fill(from); }, queue);
     pass.work->put();
     return pass.work.get();
 }

@@ -4,6 +4,8 @@
 
 #if DBENCH_CUDA
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAContextLight.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/AutogradState.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -13,6 +15,8 @@
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/Exception.h>
 #include <cuda_runtime_api.h>
+
+#include <algorithm>
 
 #include "arena/cuda/device.hpp"
 #include "base/text.hpp"
@@ -65,8 +69,8 @@ private:
     c10::WarningHandler* before_;
 };
 
-/// A CUDA graph of LibTorch's work. All that a card has at a time have their memory from one pool:
-/// they run one after another, and leave nothing there.
+/// A CUDA graph of LibTorch's work. All of a stream have their memory from one pool: they run one
+/// after another, and leave nothing there.
 class CudaGraph final : public Captured {
 public:
     using Pool = std::shared_ptr<const c10::MempoolId_t>;
@@ -81,14 +85,18 @@ public:
     void capture(const std::function<void(const Device::PartEnds&)>& work) {
         const c10::cuda::CUDAStreamGuard guard(stream_);
         const OneThread thread;
-        graph_.capture_begin(*pool_, cudaStreamCaptureModeThreadLocal);
+        bool begun = false;
         try {
+            graph_.capture_begin(*pool_, cudaStreamCaptureModeThreadLocal);
+            begun = true;
             work([this] { end_part(); });
+            begun = false;
+            graph_.capture_end();
         } catch (...) {
-            end_failed();
+            if (begun) end_failed();
+            forget();
             throw;
         }
-        graph_.capture_end();
     }
     void put() override {
         queue_.launch({name_, {}, 1, nullptr, [this](void*) {
@@ -120,6 +128,19 @@ private:
             cudaGetLastError();
         }
     }
+    /// LibTorch's allocator and its generator would go on as if this were captured: it tells them
+    /// of an end only where CUDA has let it begin and end.
+    void forget() {
+        const c10::DeviceIndex card = stream_.device_index();
+        try {
+            c10::cuda::CUDACachingAllocator::endAllocateToPool(card, *pool_);
+        } catch (const c10::Error&) {  // it has been told
+        }
+        at::Generator own = at::cuda::detail::getDefaultCUDAGenerator(card);
+        at::Generator fresh = at::cuda::detail::createCUDAGenerator(card);
+        fresh.set_current_seed(own.current_seed());
+        own.graphsafe_set_state(fresh);
+    }
 
     arena::Queue& queue_;
     c10::cuda::CUDAStream stream_;
@@ -127,6 +148,18 @@ private:
     Pool pool_;
     std::vector<cudaEvent_t> ends_;
     at::cuda::CUDAGraph graph_;
+};
+
+/// While it lives, a stream of the device is captured.
+class Capturing {
+public:
+    explicit Capturing(arena::CudaDevice& device) : device_(device) { device_.capturing(true); }
+    ~Capturing() { device_.capturing(false); }
+    Capturing(const Capturing&) = delete;
+    Capturing& operator=(const Capturing&) = delete;
+
+private:
+    arena::CudaDevice& device_;
 };
 
 class Card : public Device {
@@ -138,9 +171,7 @@ public:
           uploads_(device_.queue_on(stream_from_pool().stream())),
           step_(*device_.queues().compute, *aside_),
           queues_{&step_, device_.queues().exchange},
-          stream_(
-              c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(device_.compute_stream()),
-                                               static_cast<c10::DeviceIndex>(number))) {
+          stream_(known(device_.compute_stream())) {
         c10::cuda::set_device(static_cast<c10::DeviceIndex>(number));
         c10::cuda::setCurrentCUDAStream(stream_);
         at::globalContext().setBenchmarkCuDNN(true);
@@ -150,7 +181,7 @@ public:
     ~Card() override {
         c10::cuda::setCurrentCUDAStream(
             c10::cuda::getDefaultCUDAStream(static_cast<c10::DeviceIndex>(number_)));
-        c10::cuda::CUDACachingAllocator::emptyCache();
+        give_back();
     }
 
     std::string name() const override {
@@ -166,6 +197,10 @@ public:
         if (cudaMemGetInfo(&free, &all) != cudaSuccess) return std::nullopt;
         return Room{static_cast<int64_t>(all), static_cast<int64_t>(free)};
     }
+    void give_back() override {
+        at::cuda::clearCublasWorkspaces();
+        c10::cuda::CUDACachingAllocator::emptyCache();
+    }
     std::vector<std::pair<std::string, std::string>> settings() const override {
         const at::Context& torch = at::globalContext();
         const auto word = [](bool on) { return on ? "on" : "off"; };
@@ -180,17 +215,27 @@ public:
         constexpr size_t kQueues = 4;  // LibTorch keeps memory for each
         std::vector<arena::Queue*> all;
         while (sides_.size() < kQueues) {
-            sides_.push_back(device_.queue_on(stream_from_pool().stream()));
+            cudaStream_t const stream = stream_from_pool().stream();
+            sides_.push_back({device_.queue_on(stream), known(stream), {}});
         }
-        for (const auto& side : sides_) all.push_back(side.get());
+        for (const Side& side : sides_) all.push_back(side.queue.get());
         return all;
     }
     arena::Queue* upload_queue() override { return uploads_.get(); }
+    int64_t least_bucket_bytes() const override { return 1 << 20; }
     arena::StepQueue* step_queue() override { return &step_; }
     std::unique_ptr<Captured> capture(const char* name, std::vector<std::vector<arena::Access>>,
-                                      std::function<void(const PartEnds&)> work) override {
+                                      std::function<void(const PartEnds&)> work,
+                                      arena::Queue* queue) override {
+        const auto side = std::find_if(sides_.begin(), sides_.end(), [queue](const Side& each) {
+            return queue && each.queue.get() == queue;
+        });
         try {
-            auto graph = std::make_unique<CudaGraph>(*queues_.compute, stream_, name, pool());
+            const Capturing capturing(device_);
+            auto graph =
+                side == sides_.end()
+                    ? std::make_unique<CudaGraph>(*queues_.compute, stream_, name, pool(pool_))
+                    : std::make_unique<CudaGraph>(*queue, side->stream, name, pool(side->pool));
             graph->capture(work);
             return graph;
         } catch (const c10::Error& error) {
@@ -205,25 +250,35 @@ private:
         return c10::cuda::getStreamFromPool(/*isHighPriority=*/false,
                                             static_cast<c10::DeviceIndex>(number_));
     }
+    using WeakPool = CudaGraph::Pool::weak_type;
+    struct Side {
+        std::unique_ptr<arena::Queue> queue;
+        c10::cuda::CUDAStream stream;
+        WeakPool pool;
+    };
+
+    // By one name always: LibTorch has streams apart whose names differ.
+    c10::cuda::CUDAStream known(void* stream) const {
+        return c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(stream),
+                                                static_cast<c10::DeviceIndex>(number_));
+    }
     // LibTorch lets nobody into a pool again that all graphs have left.
-    CudaGraph::Pool pool() {
-        CudaGraph::Pool shared = pool_.lock();
+    static CudaGraph::Pool pool(WeakPool& known) {
+        CudaGraph::Pool shared = known.lock();
         if (!shared) {
             shared = std::make_shared<const c10::MempoolId_t>(at::cuda::graph_pool_handle());
-            pool_ = shared;
+            known = shared;
         }
         return shared;
     }
     // Before the launch returns: what is launched inside comes behind what was done before it.
     void launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,
                 std::function<void()> work) override {
-        queue.launch(
-            {name, std::move(accesses), 1, nullptr, [&](void* stream) {
-                 const c10::cuda::CUDAStreamGuard guard(c10::cuda::getStreamFromExternal(
-                     static_cast<cudaStream_t>(stream), static_cast<c10::DeviceIndex>(number_)));
-                 const OneThread thread;
-                 work();
-             }});
+        queue.launch({name, std::move(accesses), 1, nullptr, [&](void* stream) {
+                          const c10::cuda::CUDAStreamGuard guard(known(stream));
+                          const OneThread thread;
+                          work();
+                      }});
     }
 
     int number_;
@@ -231,9 +286,9 @@ private:
     std::unique_ptr<arena::Queue> aside_, uploads_;
     arena::StepQueue step_;
     arena::Queues queues_;
-    std::vector<std::unique_ptr<arena::Queue>> sides_;
+    std::vector<Side> sides_;
     c10::cuda::CUDAStream stream_;
-    std::weak_ptr<const c10::MempoolId_t> pool_;
+    WeakPool pool_;
     Warnings warnings_;
 };
 

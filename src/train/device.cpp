@@ -51,20 +51,25 @@ void Device::launch(arena::Queue& queue, const char* name, std::vector<arena::Ac
 // those of its other parts, behind it, do nothing but touch what these do.
 std::unique_ptr<Captured> Device::capture(const char* name,
                                           std::vector<std::vector<arena::Access>> parts,
-                                          std::function<void(const PartEnds&)> work) {
+                                          std::function<void(const PartEnds&)> work,
+                                          arena::Queue* queue) {
     class Again final : public Captured {
     public:
-        Again(Device& device, const char* name, std::vector<std::vector<arena::Access>> parts,
+        Again(Device& device, arena::Queue& queue, const char* name,
+              std::vector<std::vector<arena::Access>> parts,
               std::function<void(const PartEnds&)> work)
-            : device_(device), name_(name), parts_(std::move(parts)), work_(std::move(work)) {}
+            : device_(device),
+              queue_(queue),
+              name_(name),
+              parts_(std::move(parts)),
+              work_(std::move(work)) {}
         void put() override {
-            arena::Queue& queue = *device_.queues().compute;
             ends_.clear();
             for (const auto& accesses : parts_) {
                 const bool first = ends_.empty();
-                device_.launch(queue, name_, accesses,
+                device_.launch(queue_, name_, accesses,
                                first ? Work([work = work_] { work(nullptr); }) : Work([] {}));
-                ends_.push_back(queue.record());
+                ends_.push_back(queue_.record());
             }
         }
         void order(int64_t part, arena::Queue& queue) override {
@@ -75,12 +80,14 @@ std::unique_ptr<Captured> Device::capture(const char* name,
         using Work = std::function<void()>;
 
         Device& device_;
+        arena::Queue& queue_;
         const char* name_;
         std::vector<std::vector<arena::Access>> parts_;
         std::function<void(const PartEnds&)> work_;
         std::vector<arena::Event> ends_;
     };
-    return std::make_unique<Again>(*this, name, std::move(parts), std::move(work));
+    return std::make_unique<Again>(*this, queue ? *queue : *queues().compute, name,
+                                   std::move(parts), std::move(work));
 }
 
 Device& host_device() {

@@ -23,7 +23,7 @@ namespace dbench::train {
 class Captured {
 public:
     virtual ~Captured() = default;
-    /// Does it once more, behind what is on the compute queue.
+    /// Does it once more, behind what is on its queue.
     virtual void put() = 0;
     /// What is launched on `queue` from now on begins after part `part`, counted from 0, of what
     /// was put last.
@@ -51,6 +51,8 @@ public:
         int64_t all, free;
     };
     virtual std::optional<Room> room() const { return std::nullopt; }
+    /// Memory that LibTorch keeps for later, and nothing uses now, is free again for others.
+    virtual void give_back() {}
     /// How it computes where that is not all the same, as names and values for the result file.
     virtual std::vector<std::pair<std::string, std::string>> settings() const { return {}; }
     /// Queues beside that of the step, which passes of replicas may share among them; none where
@@ -58,6 +60,9 @@ public:
     virtual std::vector<arena::Queue*> side_queues() { return {}; }
     /// A queue for what comes to the device beside what is computed; null where nothing has to.
     virtual arena::Queue* upload_queue() { return nullptr; }
+    /// What is not worth launches and messages of its own, while the rest of a gradient is on its
+    /// way.
+    virtual int64_t least_bucket_bytes() const { return 64 << 10; }
     /// The compute queue, where some of a step may run beside the rest; else null.
     virtual arena::StepQueue* step_queue() { return nullptr; }
 
@@ -80,13 +85,15 @@ public:
 
     /// What captured work calls at the end of each of its parts; null where nobody asks.
     using PartEnds = std::function<void()>;
-    /// Takes down LibTorch's `work`, for a device with queues, which touches what parts[k] lists in
-    /// its part k and later; it is not done by that. Memory that it takes for itself is kept for
-    /// the next times. Random numbers follow the seed that the generator has when the work is put.
-    /// Throws RunError where the device cannot; then nothing has changed.
+    /// Takes down LibTorch's `work`, for a queue of a device that has them, the compute queue where
+    /// it is null. It touches what parts[k] lists in its part k and later; it is not done by that.
+    /// Memory that it takes for itself is kept for the next times. Random numbers follow the seed
+    /// that the generator has when the work is put. Throws RunError where the device cannot; then
+    /// nothing has changed.
     virtual std::unique_ptr<Captured> capture(const char* name,
                                               std::vector<std::vector<arena::Access>> parts,
-                                              std::function<void(const PartEnds& ends)> work);
+                                              std::function<void(const PartEnds& ends)> work,
+                                              arena::Queue* queue = nullptr);
 
 private:
     virtual void launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "train/bucket_watch.hpp"
+#include "train/capture.hpp"
 #include "train/captured_passes.hpp"
 #include "train/held_batch.hpp"
 #include "train/linearised_pass.hpp"
@@ -66,7 +67,8 @@ struct Executor::Impl {
           passes(p),
           device(r.device()),
           place(place_of(r.device())),
-          watch(r.layout(), r.x().type),
+          watch(r.layout(),
+                gradient_buckets(r.layout(), r.x().type, r.device().least_bucket_bytes())),
           reached(r.layout().tensors().size()) {
         DBENCH_EXPECT(p.stacking != Stacking::any);
         uploads = Uploads::of(device, place);
@@ -75,8 +77,10 @@ struct Executor::Impl {
         if (way == Stacking::batched) {
             stacked = std::make_unique<StackedPass>(m, r, p.smoothing, p.resident);
         }
-        if (p.captured > 0 && way == Stacking::off && device.queues().compute) {
-            captures = std::make_unique<CapturedPasses>(device, place, r.x().count, p.captured);
+        const bool apart = sides.empty() || capture_obstacle_beside(m).empty();
+        if (p.captured > 0 && device.queues().compute && apart) {
+            captures = std::make_unique<CapturedPasses>(device, place, r.x().count,
+                                                        stacked != nullptr, p.captured);
         }
     }
 
@@ -90,9 +94,11 @@ struct Executor::Impl {
             arena::order(device.queues().compute, side, "the step before passes side by side");
         }
     }
-    // What the step launches from now on comes after what is on the side queues so far.
-    void join() const {
+    // What the step launches from now on comes after what is on the side queues so far, but for
+    // one of them.
+    void join(const arena::Queue* but = nullptr) const {
         for (arena::Queue* const side : sides) {
+            if (side == but) continue;
             arena::order(side, device.queues().compute, "passes side by side");
         }
     }
@@ -266,8 +272,12 @@ struct Executor::Impl {
         auto held = hold(batch, i, queue);
         if (uploads) held = uploads->bring(std::move(held), *queue);
         Captured* const pass =
-            may_capture ? put_captured(b, x, *held, t, i, ready != nullptr, sums) : nullptr;
-        const Ready* const inside = pass || device.begins_later() ? nullptr : ready;
+            may_capture ? put_captured(b, x, *held, t, i, ready != nullptr, sums, queue) : nullptr;
+        const Ready joined = [&](arena::Columns bucket) {
+            join();
+            (*ready)(bucket);
+        };
+        const Ready* const inside = pass || device.begins_later() || !ready ? nullptr : &joined;
         if (!pass) {
             device.put(
                 "gradient", [&] { return scored(x, i, *held, sums); },
@@ -277,64 +287,106 @@ struct Executor::Impl {
         arena::keep(queue, held);
         if (uploads) uploads->used(*queue);
         if (!ready || inside) return;
-        pass ? announce_beside(*pass, *ready) : announce(*ready);
+        pass ? announce_beside(*pass, queue, *ready) : announce(joined);
     }
 
     /// Puts those of all local replicas on the device, in one pass.
     void put_stacked(const arena::Rows& x, const BatchOf& batch, const Ready& ready,
-                     const Sums& sums) {
+                     const Sums& sums, bool may_capture) {
         arena::Queue* const queue = device.queues().compute;
         std::shared_ptr<const data::Batch> all = stacked->join(x.count, batch);
         if (uploads) all = uploads->bring(std::move(all), *queue);
-        const Ready* const inside = device.begins_later() ? nullptr : &ready;
-        device.put(
-            "gradients of all replicas", [&] { return scored(x, std::nullopt, *all, sums); },
-            [this, x, all, inside, sums] {
-                if (inside) watch.start(inside);
-                stacked->gradients(x, *all, sums.loss, sums.accuracy,
-                                   [this](int tensor) { watch.complete(tensor); });
-            });
+        Captured* const pass = may_capture ? put_stacked_captured(x, *all, sums) : nullptr;
+        const Ready* const inside = pass || device.begins_later() ? nullptr : &ready;
+        if (!pass) {
+            device.put(
+                "gradients of all replicas", [&] { return scored(x, std::nullopt, *all, sums); },
+                [this, x, all, inside, sums] { stacked_gradients(x, *all, inside, sums); });
+        }
         arena::keep(queue, all);
         if (uploads) uploads->used(*queue);
-        if (!inside) announce(ready);
+        if (inside) return;
+        pass ? announce_beside(*pass, queue, ready) : announce(ready);
+    }
+
+    void stacked_gradients(const arena::Rows& x, const data::Batch& all, const Ready* ready,
+                           const Sums& sums) {
+        if (ready) watch.start(ready);
+        stacked->gradients(x, all, sums.loss, sums.accuracy,
+                           [this](int tensor) { watch.complete(tensor); });
     }
 
     void announce(const Ready& ready) const {
         for (const arena::Columns bucket : watch.buckets()) ready(bucket);
     }
 
-    /// What is launched for a bucket begins where the pass has completed it, beside the rest of it.
-    void announce_beside(Captured& pass, const Ready& ready) const {
+    /// What is launched for a bucket begins where the pass, on `queue`, has completed it, beside
+    /// the rest of it, and behind passes that are on other queues.
+    void announce_beside(Captured& pass, const arena::Queue* queue, const Ready& ready) const {
         arena::StepQueue* const step = device.step_queue();
-        if (!step) return announce(ready);
+        if (!step) {
+            join();
+            return announce(ready);
+        }
         pass.order(0, step->side());  // and so after all that comes before the pass
+        if (!sides.empty()) {         // and after what has come to the step's queue meanwhile
+            arena::order(device.queues().compute, &step->side(), "passes side by side");
+        }
         const arena::StepQueue::Aside aside(*step);
+        join(queue);
         for (size_t k = 0; k < watch.buckets().size(); ++k) {
             if (k > 0) pass.order(static_cast<int64_t>(k), step->side());
             ready(watch.buckets()[k]);
         }
     }
 
+    /// A pass of the local replica i, or of all together, as the device captures it; parts of the
+    /// minibatch's place, and one for each bucket where they are told.
+    std::unique_ptr<Captured> captured(
+        const arena::Rows& x, std::optional<int64_t> i, const FixedBatch& fixed, bool told,
+        const Sums& sums, arena::Queue* queue,
+        const std::function<void(const data::Batch&, const Ready*)>& pass) {
+        const auto of = [i](const arena::Rows& rows) { return i ? rows.only(*i) : rows; };
+        std::vector<std::vector<arena::Access>> parts = {scored(x, i, fixed.batch(), sums)};
+        for (const arena::Access& each : fixed.reads()) parts[0].push_back(each);
+        for (size_t k = 1; told && k < watch.buckets().size(); ++k) {
+            const arena::Columns left{0, watch.buckets()[k].end};  // the last ones come first
+            parts.push_back({arena::reads(of(x), left), arena::writes(of(replicas.g()), left)});
+        }
+        const auto work = [this, &fixed, told, pass](const Device::PartEnds& ends) {
+            const Ready complete = [&](arena::Columns) { ends(); };
+            const bool tells = told && ends;
+            pass(fixed.batch(), tells ? &complete : nullptr);
+            if (tells) watch.finish();
+        };
+        return device.capture("captured gradient", std::move(parts), work, queue);
+    }
+
+    /// The pass of all replicas as the device repeats it; null where it cannot be captured.
+    Captured* put_stacked_captured(const arena::Rows& x, const data::Batch& all, const Sums& sums) {
+        arena::Queue* const queue = device.queues().compute;
+        Captured* const pass = captures->put(0, all, queue, [&](const FixedBatch& fixed) {
+            return captured(x, std::nullopt, fixed, true, sums, queue,
+                            [this, x, sums](const data::Batch& batch, const Ready* ready) {
+                                stacked_gradients(x, batch, ready, sums);
+                            });
+        });
+        if (pass) return pass;
+        watch.stop();
+        stacked->stop();
+        return nullptr;
+    }
+
     /// The pass as the device repeats it, in a part for each bucket where they are `told`; null
     /// where it cannot be captured.
     Captured* put_captured(Bound& b, const arena::Rows& x, const data::Batch& held, int64_t t,
-                           int64_t i, bool told, const Sums& sums) {
+                           int64_t i, bool told, const Sums& sums, arena::Queue* queue) {
         const Weights& weights = b.weights[static_cast<size_t>(i)];
         const auto capture = [&](const FixedBatch& fixed) {
-            std::vector<std::vector<arena::Access>> parts = {scored(x, i, fixed.batch(), sums)};
-            for (const arena::Access& each : fixed.reads()) parts[0].push_back(each);
-            for (size_t k = 1; told && k < watch.buckets().size(); ++k) {
-                const arena::Columns left{0, watch.buckets()[k].end};  // the last ones come first
-                parts.push_back(
-                    {arena::reads(x.only(i), left), arena::writes(replicas.g().only(i), left)});
-            }
-            const auto work = [this, &b, &fixed, i, told, sums](const Device::PartEnds& ends) {
-                const Ready complete = [&](arena::Columns) { ends(); };
-                const bool tells = told && ends;
-                gradient(b, fixed.batch(), std::nullopt, i, tells ? &complete : nullptr, sums);
-                if (tells) watch.finish();
-            };
-            return device.capture("captured gradient", std::move(parts), work);
+            return captured(x, i, fixed, told, sums, queue,
+                            [this, &b, i, sums](const data::Batch& batch, const Ready* ready) {
+                                gradient(b, batch, std::nullopt, i, ready, sums);
+                            });
         };
         if (begins()) {
             const auto writes = [&] {
@@ -346,10 +398,11 @@ struct Executor::Impl {
                 }
                 return all;
             };
-            device.put("beginning of a pass", writes,
-                       [this, &weights, held, t, i] { begin(weights, held, t, i); });
+            device.put(
+                "beginning of a pass", writes,
+                [this, &weights, held, t, i] { begin(weights, held, t, i); }, queue);
         }
-        Captured* const pass = captures->put(i, held, capture);
+        Captured* const pass = captures->put(i, held, queue, capture);
         if (pass) return pass;
         watch.stop();
         for (torch::Tensor each : weights.parameters) each.mutable_grad().reset();
@@ -407,23 +460,19 @@ void Executor::gradients(int64_t t, arena::Rows x, const BatchOf& batch, algorit
                          double* accuracy) {
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     Impl& s = *impl_;
-    if (s.stacked) {
-        s.put_stacked(x, batch, ready, {loss, accuracy});
-        s.watch.finish();
-        return;
-    }
     CapturedPasses* const captures = s.captures.get();
     const bool captured = captures && captures->begin(x.data);
     double* const losses = captured ? captures->loss() : loss;
     double* const accuracies = captured ? captures->accuracy() : accuracy;
-    const Impl::Ready joined = [&](arena::Columns bucket) {
+    if (s.stacked) {
+        s.put_stacked(x, batch, ready, {losses, accuracies}, captured);
+    } else {
+        s.fork();
+        for (int64_t i = 0; i < x.count; ++i) {
+            s.put_gradient(x, batch(i), t, i, i + 1 == x.count ? &ready : nullptr,
+                           {losses + i, accuracies + i}, s.queue_of(i), captured);
+        }
         s.join();
-        ready(bucket);
-    };
-    s.fork();
-    for (int64_t i = 0; i < x.count; ++i) {
-        s.put_gradient(x, batch(i), t, i, i + 1 == x.count ? &joined : nullptr,
-                       {losses + i, accuracies + i}, s.queue_of(i), captured);
     }
     if (captured) captures->tell(loss, accuracy);
     s.watch.finish();

@@ -100,9 +100,12 @@ struct Session::Impl {
                                        data_keys.accumulate, row);
         check_stacking(spec, obstacles);
         residence = find_residence();
-        capture = choose_capture(spec.capture, stacks() ? spec.stacking : Stacking::off,
-                                 capture_obstacle(options.device, *model, *data.train, batches,
-                                                  data_keys.accumulate, row));
+        std::string obstacle = capture_obstacle(options.device, *model, *data.train, batches,
+                                                data_keys.accumulate, row);
+        if (obstacle.empty() && spec.stacking == Stacking::streams) {
+            obstacle = capture_obstacle_beside(*model);
+        }
+        capture = choose_capture(spec.capture, std::move(obstacle));
         if (spec.evaluate.carried) check_carried(*model);
         if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
         if (row.accepts.linearises) check_linearised(*model, *data.train, batches, row.name);
@@ -134,9 +137,6 @@ struct Session::Impl {
             check_asynchronous(world, placement.replicas, spec, stepper->staged(), row.name);
         }
     }
-
-    /// Whether a rank has replicas to stack: all have as many as the first one, or fewer.
-    bool stacks() const { return placement.count(0) > 1; }
 
     algorithms::Minibatch minibatch() const {
         const int64_t classes = data.train->classes();
@@ -312,8 +312,9 @@ std::string Session::resident() const { return to_text(impl_->residence); }
 
 std::string Session::capture() const {
     const CaptureChoice& chosen = impl_->capture;
-    if (chosen.captured && impl_->stacks() && impl_->stacking.way != Stacking::off) {
-        return "off (replicas pass the model together or side by side)";
+    const std::string beside = capture_obstacle_beside(*impl_->model);
+    if (chosen.captured && impl_->stacking.way == Stacking::streams && !beside.empty()) {
+        return "off (" + beside + ")";
     }
     return (chosen.captured ? "on" : "off") +
            (chosen.reason.empty() ? "" : " (" + chosen.reason + ")");

@@ -233,4 +233,10 @@ void StackedPass::gradients(arena::Rows x, const data::Batch& all, double* loss,
     }
 }
 
+void StackedPass::stop() {
+    for (auto& [memory, leaves] : impl_->leaves) {
+        for (torch::Tensor& each : leaves.parameters) each.mutable_grad().reset();
+    }
+}
+
 }  // namespace dbench::train

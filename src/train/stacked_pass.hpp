@@ -39,6 +39,8 @@ public:
     /// all rows; of one that no gradient reaches, never. On a card the host waits for none of it.
     void gradients(arena::Rows x, const data::Batch& all, double* loss, double* accuracy,
                    const std::function<void(int tensor)>& complete);
+    /// After gradients that have failed.
+    void stop();
 
 private:
     struct Impl;

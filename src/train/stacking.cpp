@@ -9,6 +9,7 @@
 #include "arena/memory.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "train/captured_passes.hpp"
 #include "train/device.hpp"
 #include "train/replicas.hpp"
 #include "train/stacked_pass.hpp"
@@ -53,8 +54,10 @@ std::vector<double> measure(const std::vector<Stacking>& ways, const Model& mode
     timers.start();
     arena::Values<double> scores(static_cast<size_t>(2 * x.count));
     std::vector<double> least(ways.size(), std::numeric_limits<double>::infinity());
+    // The first ones warm up; so does the one that captures.
+    const int64_t rounds = passes.captured > 0 ? CapturedPasses::kWarm + 3 : 2;
     const base::Stopwatch since;
-    for (int round = 0; round < 2 || since.seconds() < kLong; ++round) {  // the first warms up
+    for (int64_t round = 0; round < rounds || since.seconds() < kLong; ++round) {
         for (size_t k = 0; k < ways.size(); ++k) {
             const base::Stopwatch watch;
             executors[k]->gradients(
@@ -67,6 +70,8 @@ std::vector<double> measure(const std::vector<Stacking>& ways, const Model& mode
     statistics.restore();
     carried.restore();
     arena::finish(queue, "what timing has changed, set back");
+    executors.clear();
+    replicas.device().give_back();
     return least;
 }
 

@@ -18,12 +18,17 @@ std::shared_ptr<const data::Batch> Uploads::bring(std::shared_ptr<const data::Ba
     if (held->on_device || data::numel(held->shape) * element < kLeast) return held;
     Place& place = places_[next_];
     next_ = (next_ + 1) % places_.size();
-    if (!place.batch || !place.batch->fits(*held)) {
-        arena::keep(&queue, std::move(place.batch));
-        place.batch = std::make_shared<const FixedBatch>(*held, place_);
-        arena::order(device_.queues().compute, &queue_, "room for minibatches");
-    }
     if (place.used) queue_.wait(*place.used, "a pass over the minibatch before");
+    if (!place.batch || !place.batch->fits(*held)) {
+        arena::keep(&queue_, std::move(place.batch));
+        const auto make = [&] { place.batch = std::make_shared<const FixedBatch>(*held, place_); };
+        if (device_.begins_later()) {
+            make();
+        } else {  // LibTorch's memory is of the stream that asks for it
+            device_.put(
+                "room for minibatches", [] { return std::vector<arena::Access>(); }, make, &queue_);
+        }
+    }
     device_.put(
         "upload", [&] { return place.batch->filled_from(*held); },
         [fixed = place.batch, held] { fixed->fill(*held); }, &queue_);

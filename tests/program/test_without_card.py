@@ -47,6 +47,10 @@ WAYS = {
         "model": {"type": "transformer", "layers": 1, "heads": 2, "width": 8, "hidden": 8},
         "data": {"type": "pairs", "source": str(ROOT / "README.md"), "vocabulary": 300,
                  "target": str(ROOT / "README.md"), "batch_size": 2}},
+    "convolutions together": {"model": "resnet20", "stacking": "batched"},
+    "dropout": {"model": {"type": "gpt", "layers": 1, "heads": 2, "width": 8, "dropout": 0.1},
+                "data": {"type": "text", "path": str(ROOT / "README.md"), "sequence": 6,
+                         "batch_size": 2, "limit": {"train": 200, "test": 8}}},
     "batched": {"stacking": "batched"},
     "streams": {"stacking": "streams"},
     "auto": {"stacking": "auto"},
@@ -259,11 +263,27 @@ def test_more_ranks_than_cards_are_refused(card):
     assert "find 2 cards" in card({"three": {}}, ranks=3, DBENCH_STAND_IN_CARDS="2", expect=2)
 
 
-@pytest.mark.parametrize("call", ["cudaStreamBeginCapture", "cudaGraphInstantiateWithFlags"])
-def test_a_run_goes_on_where_cuda_captures_nothing(card, call):
-    said = card({"run": {}}, DBENCH_STAND_IN_REFUSE=call)
+@pytest.mark.parametrize("call", ["cudaStreamBeginCapture", "cudaStreamEndCapture",
+                                  "cudaGraphInstantiateWithFlags"])
+@pytest.mark.parametrize("way", ["sgd", "batched", "streams", "dropout"])
+def test_a_run_goes_on_where_cuda_captures_nothing(card, call, way):
+    said = card({"run": WAYS[way]}, DBENCH_STAND_IN_REFUSE=call)
     assert said.count("go on without being captured") == 1
     assert card.output()[1] == 10
+
+
+def launches(card, way, iterations):
+    card({"way": {**WAYS[way], "length": {"iterations": iterations}}})
+    return card.count("cudaLaunchKernel"), card.count("cudaGraphLaunch")
+
+
+@pytest.mark.parametrize("way, graphs", [("convolutions", 2), ("batched", 1), ("streams", 4),
+                                         ("convolutions together", 1)])
+def test_an_iteration_launches_graphs_and_a_few_kernels(card, way, graphs):
+    kernels, passes = launches(card, way, 40)
+    more_kernels, more_passes = launches(card, way, 60)
+    assert more_passes - passes == 20 * graphs
+    assert more_kernels - kernels <= 20 * (8 + 4 * graphs)
 
 
 @pytest.mark.parametrize("kernel", [5, 60])

@@ -53,13 +53,14 @@ public:
     arena::StepQueue* step_queue() override { return &step_; }
     std::unique_ptr<Captured> capture(const char* name,
                                       std::vector<std::vector<arena::Access>> accesses,
-                                      std::function<void(const PartEnds&)> work) override {
+                                      std::function<void(const PartEnds&)> work,
+                                      arena::Queue* queue) override {
         parts.push_back(0);
         work([this] {
             at_end(parts.back()++);
             if (fails) throw base::RunError("an operation that is not allowed");
         });
-        return Device::capture(name, std::move(accesses), std::move(work));
+        return Device::capture(name, std::move(accesses), std::move(work), queue);
     }
 
 private:
@@ -75,7 +76,8 @@ struct ThoroughRun {
                       1,      nullptr, device};
     Executor executor{*model, replicas, {.captured = 8}};
     RandomBatch data{4, context, model->order(), torch::kFloat32, 7};
-    std::vector<arena::Columns> buckets = gradient_buckets(replicas.layout(), replicas.x().type);
+    std::vector<arena::Columns> buckets = gradient_buckets(replicas.layout(), replicas.x().type,
+                                                           replicas.device().least_bucket_bytes());
     std::vector<double> loss = std::vector<double>(2), accuracy = loss;
     algorithms::Timers timers;
 

@@ -47,11 +47,11 @@ struct CapturedPair {
     CapturedPasses passes;
     int captures = 0;
 
-    explicit CapturedPair(int64_t most) : passes(device, torch::kCPU, 2, most) {
+    explicit CapturedPair(int64_t most) : passes(device, torch::kCPU, 2, false, most) {
         for (int64_t k = 0; k < CapturedPasses::kWarm; ++k) CHECK_FALSE(passes.begin(this));
     }
     Captured* put(int64_t i, const data::Batch& batch) {
-        return passes.put(i, batch, [&](const FixedBatch& fixed) {
+        return passes.put(i, batch, nullptr, [&](const FixedBatch& fixed) {
             ++captures;
             double* const loss = passes.loss() + i;
             double* const accuracy = passes.accuracy() + i;
@@ -121,7 +121,7 @@ TEST_CASE("where the device cannot capture a pass, none is asked for any more") 
     const auto fails = [](const FixedBatch&) -> std::unique_ptr<Captured> {
         throw base::RunError("an operation that is not allowed");
     };
-    CHECK_FALSE(p.passes.put(0, one.batch, fails));
+    CHECK_FALSE(p.passes.put(0, one.batch, nullptr, fails));
     CHECK(p.passes.obstacle() == "an operation that is not allowed");
     CHECK_FALSE(p.put(1, one.batch));
     CHECK_FALSE(p.passes.begin(&here));
@@ -130,16 +130,12 @@ TEST_CASE("where the device cannot capture a pass, none is asked for any more") 
 }
 
 TEST_CASE("what the spec says is done, or refused with the reason") {
-    constexpr Stacking off = Stacking::off;
-    CHECK(choose_capture(Capture::any, off, "").captured);
-    CHECK(choose_capture(Capture::on, off, "").captured);
-    CHECK_FALSE(choose_capture(Capture::off, off, "").captured);
-    CHECK(choose_capture(Capture::any, Stacking::any, "").captured);
-    CHECK_FALSE(choose_capture(Capture::any, Stacking::streams, "").captured);
-    CHECK_THROWS_AS(choose_capture(Capture::on, Stacking::any, ""), base::UserError);
-    CHECK_FALSE(choose_capture(Capture::any, off, "of this").captured);
-    CHECK(choose_capture(Capture::any, off, "of this").reason == "of this");
-    CHECK_THROWS_WITH(choose_capture(Capture::on, off, "of this"),
+    CHECK(choose_capture(Capture::any, "").captured);
+    CHECK(choose_capture(Capture::on, "").captured);
+    CHECK_FALSE(choose_capture(Capture::off, "").captured);
+    CHECK_FALSE(choose_capture(Capture::any, "of this").captured);
+    CHECK(choose_capture(Capture::any, "of this").reason == "of this");
+    CHECK_THROWS_WITH(choose_capture(Capture::on, "of this"),
                       ContainsSubstring("/capture") && ContainsSubstring("(of this)") &&
                           ContainsSubstring("leave it out"));
 }

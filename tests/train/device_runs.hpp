@@ -102,9 +102,10 @@ public:
     arena::StepQueue* step_queue() override { return beside_.step; }
     std::unique_ptr<Captured> capture(const char* name,
                                       std::vector<std::vector<arena::Access>> parts,
-                                      std::function<void(const PartEnds&)> work) override {
+                                      std::function<void(const PartEnds&)> work,
+                                      arena::Queue* queue) override {
         ++captures_;
-        return Device::capture(name, std::move(parts), std::move(work));
+        return Device::capture(name, std::move(parts), std::move(work), queue);
     }
     int64_t captures() const { return captures_; }
 

@@ -2,6 +2,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -257,7 +258,12 @@ public:
 CudaDevice::CudaDevice(int number) : runtime_(std::make_unique<Runtime>(number)) {}
 CudaDevice::~CudaDevice() = default;
 
+void CudaDevice::capturing(bool now) { runtime_->device.capturing(now); }
+
 int CudaDevice::count() {
+    // More streams than there are connections to the card wait for each other.
+    static const int once = setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
+    static_cast<void>(once);
     int count = 0;
     if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
     cudaGetLastError();

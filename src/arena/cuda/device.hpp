@@ -31,6 +31,9 @@ public:
     /// Launches on a stream that somebody else has made; goes before this does.
     std::unique_ptr<Queue> queue_on(void* stream);
 
+    /// Before and after one of the streams is captured, by one thread at a time.
+    void capturing(bool now);
+
     /// For rows (use_memory), in Space::device: the device's own. Blocks may outlive this. It
     /// throws UserError where more is asked for than is free.
     Memory memory();

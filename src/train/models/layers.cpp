@@ -156,9 +156,14 @@ torch::Tensor BatchNorm2d::relu(const Weights& weights, const torch::Tensor& x, 
                           weights.buffers[mean_], weights.buffers[variance_]},
                          added, kNormMomentum, kEps);
     }
-    torch::Tensor y = (*this)(weights, x, training);
-    if (added.defined()) y.add_(added);
-    return y.relu_();
+    const torch::Tensor y = (*this)(weights, x, training);
+    if (!added.defined()) return relu_of(y);
+    return relu_of(at::functorch::isBatchedTensor(y) ? y + added : y.add_(added));
+}
+
+// Of what vmap sees as a view, backward of a change in place copies all of it three times.
+torch::Tensor relu_of(torch::Tensor x) {
+    return at::functorch::isBatchedTensor(x) ? torch::relu(x) : x.relu_();
 }
 
 torch::Tensor global_average(const torch::Tensor& x) { return x.mean({2, 3}); }

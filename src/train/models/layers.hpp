@@ -73,6 +73,9 @@ private:
     int weight_, bias_, mean_, variance_;
 };
 
+/// max(0, x), in the place of x, which nobody else needs, where that is cheaper.
+torch::Tensor relu_of(torch::Tensor x);
+
 /// Mean over height and width: (B, C, H, W) to (B, C).
 torch::Tensor global_average(const torch::Tensor& x);
 

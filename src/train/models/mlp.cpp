@@ -19,7 +19,7 @@ public:
 
     torch::Tensor forward(const Weights& weights, const torch::Tensor& input, bool) const override {
         torch::Tensor x = layers_.front()(weights, input.flatten(1));
-        for (size_t i = 1; i < layers_.size(); ++i) x = layers_[i](weights, x.relu_());
+        for (size_t i = 1; i < layers_.size(); ++i) x = layers_[i](weights, relu_of(x));
         return x;
     }
 

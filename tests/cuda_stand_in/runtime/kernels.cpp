@@ -50,6 +50,8 @@ cudaError_t launch(const char* call, const void* function, const Shape& shape) {
         const bool ours = kernel.name.find("6dbench") != std::string::npos;
         int64_t& count = runtime().counts[ours ? "kernels of dbench" : "other kernels"];
         ++count;
+        static const char* const names = std::getenv("DBENCH_STAND_IN_NAMES");
+        if (names) ++runtime().counts["kernel " + kernel.name];
         if (breaks && runtime().counts["kernels of dbench"] >= std::atoll(breaks)) {
             runtime().stuck = cudaErrorIllegalAddress;  // noticed by what comes next
         }

@@ -16,9 +16,12 @@
 #include "train/bucket_watch.hpp"
 #include "train/capture.hpp"
 #include "train/captured_passes.hpp"
+#include "train/device_scores.hpp"
+#include "train/gradient_parts.hpp"
 #include "train/held_batch.hpp"
 #include "train/linearised_pass.hpp"
 #include "train/models/model.hpp"
+#include "train/ordered_weights.hpp"
 #include "train/replicas.hpp"
 #include "train/resident_images.hpp"
 #include "train/stacked_pass.hpp"
@@ -26,26 +29,15 @@
 #include "train/uploads.hpp"
 
 namespace dbench::train {
-namespace {
-
-/// Where a minibatch's loss and accuracy go.
-struct Sums {
-    double* loss;
-    double* accuracy;
-};
-
-}  // namespace
 
 struct Executor::Impl {
     struct Bound {
+        arena::Rows x;
         std::vector<Weights> weights;  // per local replica
         // Of each, which keep the hooks alive; made by its first pass, whose stream they belong to.
         std::vector<std::vector<std::shared_ptr<torch::autograd::Node>>> accumulators;
     };
     using Ready = std::function<void(arena::Columns)>;
-    struct OnCard {
-        torch::Tensor loss, accuracy;  // a number each
-    };
 
     const Model& model;
     Replicas& replicas;
@@ -55,10 +47,14 @@ struct Executor::Impl {
     BucketWatch watch;
     std::map<const void*, Bound> bound;  // by the memory of x
     std::vector<bool> reached;           // tensors whose gradient this backward has written
+    std::vector<arena::Queue*> sides;    // that replicas take in turn; none: the compute queue
+    // Of a device with queues: else gradients are copied while they are in the caches.
+    std::unique_ptr<GradientParts> parts;
+    OrderedWeights ordered;
+    Ready collecting;  // what is told of a bucket once its gradients are in their row
     std::unique_ptr<StackedPass> stacked;
-    std::unique_ptr<Uploads> uploads;  // null: minibatches go with their passes
-    std::vector<arena::Queue*> sides;  // that replicas take in turn; none: the compute queue
-    std::unique_ptr<CapturedPasses> captures;               // null: nothing is captured
+    std::unique_ptr<Uploads> uploads;          // null: minibatches go with their passes
+    std::unique_ptr<CapturedPasses> captures;  // null: nothing is captured
     arena::Values<double> turn = arena::Values<double>(2);  // sums of a single gradient
 
     Impl(const Model& m, Replicas& r, const Passes& p)
@@ -69,11 +65,16 @@ struct Executor::Impl {
           place(place_of(r.device())),
           watch(r.layout(),
                 gradient_buckets(r.layout(), r.x().type, r.device().least_bucket_bytes())),
-          reached(r.layout().tensors().size()) {
+          reached(r.layout().tensors().size()),
+          sides(way_of(r, p) == Stacking::streams ? r.device().side_queues()
+                                                  : std::vector<arena::Queue*>()),
+          ordered(r.layout(), r.x().type, sides.empty() ? 1 : std::ssize(sides),
+                  device.queues().compute && way_of(r, p) != Stacking::batched &&
+                      m.order() == data::Order::channels_last) {
         DBENCH_EXPECT(p.stacking != Stacking::any);
         uploads = Uploads::of(device, place);
-        const Stacking way = r.x().count == 1 ? Stacking::off : p.stacking;
-        if (way == Stacking::streams) sides = device.side_queues();
+        const Stacking way = way_of(r, p);
+        if (device.queues().compute) parts = std::make_unique<GradientParts>(r.layout());
         if (way == Stacking::batched) {
             stacked = std::make_unique<StackedPass>(m, r, p.smoothing, p.resident);
         }
@@ -84,9 +85,20 @@ struct Executor::Impl {
         }
     }
 
+    static Stacking way_of(const Replicas& r, const Passes& p) {
+        return r.x().count == 1 ? Stacking::off : p.stacking;
+    }
+
+    /// The pass of those under way at a time that the local replica i has.
+    int64_t turn_of(int64_t i) const { return sides.empty() ? 0 : i % std::ssize(sides); }
     arena::Queue* queue_of(int64_t i) const {
         if (sides.empty()) return device.queues().compute;
-        return sides[static_cast<size_t>(i) % sides.size()];
+        return sides[static_cast<size_t>(turn_of(i))];
+    }
+    /// Where kernels are launched between LibTorch's, by work that is on a queue: at once where
+    /// that itself begins later.
+    arena::Queue* inside(arena::Queue* queue) const {
+        return device.begins_later() ? nullptr : queue;
     }
     // What is put on the side queues comes after all that the step has launched so far.
     void fork() const {
@@ -120,9 +132,14 @@ struct Executor::Impl {
                       views_of(replicas.buffer_layout(), replicas.buffers(), i),
                       views_of(replicas.layout(), replicas.g(), i),
                       views_of(replicas.carried_layout(), replicas.carried(), i)};
-            for (torch::Tensor& parameter : w.parameters) parameter.requires_grad_(true);
+            for (size_t k = 0; k < w.parameters.size(); ++k) {
+                const torch::Tensor leaf = ordered.leaf(k, turn_of(i), place);
+                if (leaf.defined()) w.parameters[k] = leaf;
+                w.parameters[k].requires_grad_(true);
+            }
             b.weights.push_back(std::move(w));
         }
+        b.x = x;
         b.accumulators.resize(b.weights.size());
         return b;
     }
@@ -145,6 +162,10 @@ struct Executor::Impl {
         const auto of = [i](const arena::Rows& rows) { return i ? rows.only(*i) : rows; };
         std::vector<arena::Access> all = {arena::reads(of(x), replicas.layout().all()),
                                           arena::writes(of(replicas.g()), replicas.layout().all())};
+        if (i && !ordered.empty()) {
+            const arena::Rows memory = ordered.memory(turn_of(*i));
+            all.push_back(arena::writes(memory, {0, memory.stride}));
+        }
         for (const auto& [rows, layout] :
              {std::pair(replicas.buffers(), &replicas.buffer_layout()),
               std::pair(replicas.carried(), &replicas.carried_layout())}) {
@@ -173,6 +194,7 @@ struct Executor::Impl {
     }
 
     // A first gradient is copied, where adding it to a row of zeros would pass twice over the row.
+    // A device takes it from where it is, with others.
     void hook(Bound& b, size_t i, size_t k) {
         using torch::autograd::utils::LambdaPostHook;
         auto node = torch::autograd::impl::grad_accumulator(b.weights[i].parameters[k]);
@@ -180,7 +202,9 @@ struct Executor::Impl {
             std::make_unique<LambdaPostHook>([this, &b, i, k](const auto& outputs, const auto&) {
                 torch::Tensor& gradient = b.weights[i].parameters[k].mutable_grad();
                 torch::Tensor& row = b.weights[i].gradients[k];
-                if (reached[k]) {
+                if (parts) {
+                    if (gradient.data_ptr() != row.data_ptr()) parts->take(k, gradient);
+                } else if (reached[k]) {
                     row.add_(gradient);
                 } else if (gradient.data_ptr() != row.data_ptr()) {
                     row.copy_(gradient);
@@ -218,49 +242,59 @@ struct Executor::Impl {
         return model.forward_terms(weights, input_tensor(batch, place), batch.terms, true);
     }
 
-    /// Adds what a part of a batch came to; on a card without waiting for it, where `so_far` is
-    /// what the parts before it did.
+    /// Adds what a part of a batch came to, or begins with it.
     void tally(const torch::Tensor& output, const torch::Tensor& loss, const data::Batch& part,
-               double terms, const Sums& sums, std::optional<OnCard>& so_far) const {
+               double terms, bool further, const Sums& sums, arena::Queue* queue) const {
         const double share = static_cast<double>(part.terms) / terms;
-        if (place.is_cpu()) {
-            *sums.loss += share * loss.item<double>();
-            *sums.accuracy += model.correct(output.detach(), part, 1) / terms;
+        if (parts) {
+            tell_scores(model, output, loss, part, share, terms, further, sums, queue);
             return;
         }
-        const torch::NoGradGuard no_grad;
-        OnCard now{loss.to(torch::kFloat64) * share, model.correct_there(output, part, 1) / terms};
-        if (so_far) now = {so_far->loss + now.loss, so_far->accuracy + now.accuracy};
-        store(now.loss, sums.loss);
-        store(now.accuracy, sums.accuracy);
-        so_far = now;
+        *sums.loss += share * loss.item<double>();
+        *sums.accuracy += model.correct(output.detach(), part, 1) / terms;
     }
 
     /// The gradient of the mean minibatch loss in iteration t into the gradient row i; without t
     /// of passes that have begun. `ready`: told of buckets by the last part's backward; null:
-    /// nobody is.
+    /// nobody is. `queue`: where LibTorch computes.
     void gradient(Bound& b, const data::Batch& batch, std::optional<int64_t> t, int64_t i,
-                  const Ready* ready, const Sums& sums) {
-        const int64_t parts = passes.parts;
+                  const Ready* ready, const Sums& sums, arena::Queue* queue) {
         hook(b, static_cast<size_t>(i));
+        ordered.bring(b.x, i, turn_of(i), queue);
         Weights weights = b.weights[static_cast<size_t>(i)];
-        std::optional<OnCard> so_far;
-        if (place.is_cpu()) *sums.loss = *sums.accuracy = 0;
+        if (!parts) *sums.loss = *sums.accuracy = 0;
         std::fill(reached.begin(), reached.end(), false);
-        for (int64_t k = 0; k < parts; ++k) {
-            const data::Batch part = parts == 1 ? batch : data::part(batch, k, parts);
+        bool further = false;
+        for (int64_t k = 0; k < passes.parts; ++k) {
+            const data::Batch part = passes.parts == 1 ? batch : data::part(batch, k, passes.parts);
             if (part.count == 0) continue;
             const double share = static_cast<double>(part.terms) / static_cast<double>(batch.terms);
             if (t) begin(weights, part, *t, i, k);
             const torch::Tensor output = forward(weights, part);
             torch::Tensor loss = model.loss(output, part, passes.smoothing);
-            tally(output, loss, part, static_cast<double>(batch.terms), sums, so_far);
-            if (ready && k + 1 == parts) watch.start(ready);
-            if (parts > 1) loss = share * loss;
+            tally(output, loss, part, static_cast<double>(batch.terms), further, sums, queue);
+            if (ready && k + 1 == passes.parts) watch.start(collected(i, further, *ready, queue));
+            if (passes.parts > 1) loss = share * loss;
             loss.backward();
+            collect(i, replicas.layout().all(), further, queue);
             weights.gradients.clear();  // from now on they are added to
+            further = true;
         }
-        zero_unreached(b, static_cast<size_t>(i));
+        zero_unreached(b, i, queue);
+    }
+
+    /// Brings gradients that backward has left elsewhere into the gradient row i.
+    void collect(int64_t i, arena::Columns columns, bool adds, arena::Queue* queue) {
+        if (parts) parts->put(replicas.g().only(i), columns, adds, queue);
+    }
+    /// `ready`, told of a bucket when its gradients are there.
+    const Ready* collected(int64_t i, bool adds, const Ready& ready, arena::Queue* queue) {
+        if (!parts) return &ready;
+        collecting = [this, i, adds, &ready, queue](arena::Columns bucket) {
+            collect(i, bucket, adds, queue);
+            ready(bucket);
+        };
+        return &collecting;
     }
 
     /// Puts it on the device, as that has captured it where it may. Where it begins later, buckets
@@ -277,16 +311,18 @@ struct Executor::Impl {
             join();
             (*ready)(bucket);
         };
-        const Ready* const inside = pass || device.begins_later() || !ready ? nullptr : &joined;
+        const Ready* const told = pass || device.begins_later() || !ready ? nullptr : &joined;
         if (!pass) {
             device.put(
                 "gradient", [&] { return scored(x, i, *held, sums); },
-                [this, &b, held, t, i, inside, sums] { gradient(b, *held, t, i, inside, sums); },
+                [this, &b, held, t, i, told, sums, queue] {
+                    gradient(b, *held, t, i, told, sums, inside(queue));
+                },
                 queue);
         }
         arena::keep(queue, held);
         if (uploads) uploads->used(*queue);
-        if (!ready || inside) return;
+        if (!ready || told) return;
         pass ? announce_beside(*pass, queue, *ready) : announce(joined);
     }
 
@@ -297,23 +333,30 @@ struct Executor::Impl {
         std::shared_ptr<const data::Batch> all = stacked->join(x.count, batch);
         if (uploads) all = uploads->bring(std::move(all), *queue);
         Captured* const pass = may_capture ? put_stacked_captured(x, *all, sums) : nullptr;
-        const Ready* const inside = pass || device.begins_later() ? nullptr : &ready;
+        const Ready* const told = pass || device.begins_later() ? nullptr : &ready;
         if (!pass) {
             device.put(
                 "gradients of all replicas", [&] { return scored(x, std::nullopt, *all, sums); },
-                [this, x, all, inside, sums] { stacked_gradients(x, *all, inside, sums); });
+                [this, x, all, told, sums] { stacked_gradients(x, *all, told, sums); });
         }
         arena::keep(queue, all);
         if (uploads) uploads->used(*queue);
-        if (inside) return;
+        if (told) return;
         pass ? announce_beside(*pass, queue, ready) : announce(ready);
     }
 
     void stacked_gradients(const arena::Rows& x, const data::Batch& all, const Ready* ready,
                            const Sums& sums) {
-        if (ready) watch.start(ready);
-        stacked->gradients(x, all, sums.loss, sums.accuracy,
-                           [this](int tensor) { watch.complete(tensor); });
+        arena::Queue* const queue = inside(device.queues().compute);
+        if (ready) {
+            collecting = [this, ready, queue](arena::Columns bucket) {
+                stacked->collect(bucket, queue);
+                (*ready)(bucket);
+            };
+            watch.start(&collecting);
+        }
+        stacked->gradients(
+            x, all, sums, [this](int tensor) { watch.complete(tensor); }, queue);
     }
 
     void announce(const Ready& ready) const {
@@ -383,10 +426,11 @@ struct Executor::Impl {
                            int64_t i, bool told, const Sums& sums, arena::Queue* queue) {
         const Weights& weights = b.weights[static_cast<size_t>(i)];
         const auto capture = [&](const FixedBatch& fixed) {
-            return captured(x, i, fixed, told, sums, queue,
-                            [this, &b, i, sums](const data::Batch& batch, const Ready* ready) {
-                                gradient(b, batch, std::nullopt, i, ready, sums);
-                            });
+            return captured(
+                x, i, fixed, told, sums, queue,
+                [this, &b, i, sums, queue](const data::Batch& batch, const Ready* told) {
+                    gradient(b, batch, std::nullopt, i, told, sums, inside(queue));
+                });
         };
         if (begins()) {
             const auto writes = [&] {
@@ -405,14 +449,16 @@ struct Executor::Impl {
         Captured* const pass = captures->put(i, held, queue, capture);
         if (pass) return pass;
         watch.stop();
+        parts->drop();
         for (torch::Tensor each : weights.parameters) each.mutable_grad().reset();
         return nullptr;
     }
 
     /// The gradient of the distance from the teacher into the gradient row i.
     void distil(Bound& b, const arena::Rows& teacher, const data::Batch& batch, int64_t t,
-                int64_t i, double temperature) {
+                int64_t i, double temperature, arena::Queue* queue) {
         hook(b, static_cast<size_t>(i));
+        ordered.bring(b.x, i, turn_of(i), queue);
         Weights student = b.weights[static_cast<size_t>(i)];
         for (torch::Tensor& buffer : student.buffers) buffer = buffer.clone();
         student.carried.clear();
@@ -425,18 +471,16 @@ struct Executor::Impl {
         }
         begin(student, batch, t, i);
         const torch::Tensor output = forward(student, batch);
-        backward(b, static_cast<size_t>(i), model.distance(output, wanted, temperature));
-    }
-
-    void backward(Bound& b, size_t i, const torch::Tensor& loss) {
         std::fill(reached.begin(), reached.end(), false);
-        loss.backward();
-        zero_unreached(b, i);
+        model.distance(output, wanted, temperature).backward();
+        collect(i, replicas.layout().all(), false, queue);
+        zero_unreached(b, i, queue);
     }
 
-    void zero_unreached(Bound& b, size_t i) {
+    void zero_unreached(Bound& b, int64_t i, arena::Queue* queue) {
+        if (parts) return parts->zero(replicas.g().only(i), reached, queue);
         for (size_t k = 0; k < reached.size(); ++k) {
-            if (!reached[k]) b.weights[i].gradients[k].zero_();
+            if (!reached[k]) b.weights[static_cast<size_t>(i)].gradients[k].zero_();
         }
     }
 };
@@ -511,7 +555,8 @@ void Executor::distil(int64_t t, arena::Rows x, arena::Rows teacher, const Batch
                 return all;
             },
             [&s, &bound, teacher, held, t, i, temperature] {
-                s.distil(bound, teacher, *held, t, i, temperature);
+                arena::Queue* const queue = s.device.queues().compute;
+                s.distil(bound, teacher, *held, t, i, temperature, s.inside(queue));
             });
         arena::keep(s.device.queues().compute, held);
     }
@@ -542,8 +587,9 @@ double Executor::loss(const char* weights, int64_t i, const data::Batch& batch,
 
 double Executor::estimate_seconds(const data::Batch& batch) {
     const torch::NoGradGuard no_grad;
-    Weights weights = impl_->bind(impl_->replicas.x()).weights[0];
-    weights.carried.clear();
+    const Weights weights{
+        impl_->views_of(impl_->replicas.layout(), impl_->replicas.x(), 0),
+        impl_->views_of(impl_->replicas.buffer_layout(), impl_->replicas.buffers(), 0)};
     double best = std::numeric_limits<double>::infinity();
     for (int trial = 0; trial < 3; ++trial) {  // the first one warms up
         const base::Stopwatch watch;

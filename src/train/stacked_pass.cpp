@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "train/device.hpp"
+#include "train/gradient_parts.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
 #include "train/resident_images.hpp"
@@ -142,7 +143,8 @@ struct StackedPass::Impl {
     std::vector<torch::Tensor> gradients;  // (R, shape...)
     std::map<const void*, Leaves> leaves;  // by the memory of x
     std::shared_ptr<JoinedBatch> joined;
-    std::vector<bool> reached;  // tensors whose gradient this backward has written
+    std::unique_ptr<GradientParts> parts;  // null: gradients are copied, one by one
+    std::vector<bool> reached;             // tensors whose gradient this backward has written
     const std::function<void(int)>* complete = nullptr;
 
     Leaves& bind(const arena::Rows& x) {
@@ -155,7 +157,7 @@ struct StackedPass::Impl {
             node->add_post_hook(
                 std::make_unique<LambdaPostHook>([this, &l, k](const auto& outputs, const auto&) {
                     torch::Tensor& gradient = l.parameters[k].mutable_grad();
-                    gradients[k].copy_(gradient);
+                    parts ? parts->take(k, gradient) : void(gradients[k].copy_(gradient));
                     gradient.reset();
                     reached[k] = true;
                     (*complete)(static_cast<int>(k));
@@ -188,6 +190,9 @@ StackedPass::StackedPass(const Model& model, Replicas& replicas, double smoothin
     : impl_(std::make_unique<Impl>(model, replicas, smoothing, resident, replicas.device(),
                                    place_of(replicas.device()))) {
     DBENCH_EXPECT(cannot_stack(model).empty());
+    if (impl_->device.queues().compute) {
+        impl_->parts = std::make_unique<GradientParts>(replicas.layout());
+    }
     impl_->gradients = stacked_views(replicas.layout(), replicas.g(), impl_->place);
     impl_->reached.resize(impl_->gradients.size());
 }
@@ -207,8 +212,8 @@ std::shared_ptr<const data::Batch> StackedPass::join(int64_t replicas, const Bat
     return {s.joined, &s.joined->batch()};
 }
 
-void StackedPass::gradients(arena::Rows x, const data::Batch& all, double* loss, double* accuracy,
-                            const std::function<void(int)>& complete) {
+void StackedPass::gradients(arena::Rows x, const data::Batch& all, const Sums& sums,
+                            const std::function<void(int)>& complete, arena::Queue* queue) {
     Impl& s = *impl_;
     const torch::Tensor output =
         s.forward(s.bind(x), input_tensor(all, s.place).unflatten(0, {x.count, -1}));
@@ -216,24 +221,24 @@ void StackedPass::gradients(arena::Rows x, const data::Batch& all, double* loss,
     // Of each replica, which alone depends on its parameters.
     const torch::Tensor means =
         s.model.term_losses(terms, all, s.smoothing).view({x.count, -1}).mean(1);
-    store(means.detach().to(torch::kFloat64), loss);
     const double of_each = static_cast<double>(all.terms) / static_cast<double>(x.count);
-    if (s.place.is_cpu()) {
-        for (int64_t i = 0; i < x.count; ++i) {
-            accuracy[i] = s.model.correct(output[i], data::part(all, i, x.count), 1) / of_each;
-        }
-    } else {
-        store(s.model.correct_there(terms, all, 1, x.count) / of_each, accuracy);
-    }
+    tell_scores(s.model, output, means, all, 1, of_each, false, sums, queue);
     std::fill(s.reached.begin(), s.reached.end(), false);
     s.complete = &complete;
     means.sum().backward();
+    collect(s.replicas.layout().all(), queue);
+    if (s.parts) return s.parts->zero(s.replicas.g(), s.reached, queue);
     for (size_t k = 0; k < s.reached.size(); ++k) {
         if (!s.reached[k]) s.gradients[k].zero_();
     }
 }
 
+void StackedPass::collect(arena::Columns columns, arena::Queue* queue) {
+    if (impl_->parts) impl_->parts->put(impl_->replicas.g(), columns, false, queue);
+}
+
 void StackedPass::stop() {
+    if (impl_->parts) impl_->parts->drop();
     for (auto& [memory, leaves] : impl_->leaves) {
         for (torch::Tensor& each : leaves.parameters) each.mutable_grad().reset();
     }

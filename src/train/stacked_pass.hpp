@@ -8,6 +8,7 @@
 
 #include "arena/rows.hpp"
 #include "data/loader.hpp"
+#include "train/device_scores.hpp"
 
 namespace dbench::train {
 
@@ -35,10 +36,14 @@ public:
     /// Gradients of each local replica's mean loss at its row of x on its part of `all`, the
     /// joined minibatches, into its gradient row; its loss and accuracy into loss[R], accuracy[R].
     /// Running statistics of BatchNorm move, each replica's by its own minibatch. Tells `complete`
-    /// of each tensor, by its number in the layout, inside backward, when its gradient stands in
-    /// all rows; of one that no gradient reaches, never. On a card the host waits for none of it.
-    void gradients(arena::Rows x, const data::Batch& all, double* loss, double* accuracy,
-                   const std::function<void(int tensor)>& complete);
+    /// of each tensor, by its number in the layout, inside backward, when its gradient is there, in
+    /// the rows or to be collected; of one that no gradient reaches, never. LibTorch computes on
+    /// `queue`, null: at once. On a card the host waits for none of it.
+    void gradients(arena::Rows x, const data::Batch& all, const Sums& sums,
+                   const std::function<void(int tensor)>& complete, arena::Queue* queue);
+    /// Brings what is there of some columns' gradients into the rows, inside backward; all are
+    /// there after it.
+    void collect(arena::Columns columns, arena::Queue* queue);
     /// After gradients that have failed.
     void stop();
 

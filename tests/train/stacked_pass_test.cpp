@@ -60,9 +60,9 @@ Outcome pass(const Model& model, const ModelContext& context, int64_t count, are
         };
         out.told.clear();
         if (stacked) {
-            together->gradients(replicas.x(), *together->join(count, batch), out.loss.data(),
-                                out.accuracy.data(),
-                                [&](int tensor) { out.told.push_back(tensor); });
+            together->gradients(
+                replicas.x(), *together->join(count, batch), {out.loss.data(), out.accuracy.data()},
+                [&](int tensor) { out.told.push_back(tensor); }, nullptr);
             continue;
         }
         for (int64_t i = 0; i < count; ++i) {

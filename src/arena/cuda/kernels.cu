@@ -13,6 +13,8 @@
 #include "arena/kernels/plain.hpp"
 #include "arena/kernels/qg_adam.hpp"
 #include "arena/kernels/row_factors.hpp"
+#include "arena/kernels/row_parts.hpp"
+#include "arena/kernels/scores.hpp"
 #include "arena/kernels/sgd.hpp"
 #include "arena/kernels/squares.hpp"
 #include "arena/kernels/tree_moments.hpp"
@@ -116,6 +118,10 @@ template void on_device(const FindVectors<float>&, cudaStream_t);
 template void on_device(const FindVectors<double>&, cudaStream_t);
 template void on_device(const ApproachOverLinks<float>&, cudaStream_t);
 template void on_device(const ApproachOverLinks<double>&, cudaStream_t);
+template void on_device(const FillParts<float>&, cudaStream_t);
+template void on_device(const FillParts<double>&, cudaStream_t);
+template void on_device(const Score<float>&, cudaStream_t);
+template void on_device(const Score<double>&, cudaStream_t);
 template void on_device(const GatherWindows<float>&, cudaStream_t);
 template void on_device(const GatherWindows<double>&, cudaStream_t);
 template void on_device(const Zero<float>&, cudaStream_t);

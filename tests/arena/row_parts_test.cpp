@@ -1,0 +1,88 @@
+// Arrays that come into columns of rows, against loops.
+
+#include "arena/row_parts.hpp"
+
+#include <numeric>
+
+#include "arena/emulated_device.hpp"
+#include "catch.hpp"
+
+namespace dbench::arena {
+namespace {
+
+constexpr int64_t kColumns = 20000, kRows = 3;
+
+template <class T>
+struct Filled {
+    std::vector<T> values = std::vector<T>(3 * kColumns);
+    Buffer to{sizeof(T) == 4 ? DType::float32 : DType::float64, 0, kRows, kColumns};
+
+    Filled() {
+        std::iota(values.begin(), values.end(), T{1});
+        for (int64_t i = 0; i < kRows; ++i) std::fill_n(to.rows().template row<T>(i), kColumns, 7);
+    }
+    /// More parts than a launch takes; one of matrices, one of nothing, zeros.
+    std::vector<RowPart> parts() const {
+        const T* const from = values.data();
+        std::vector<RowPart> all = {{from, 100, 0, 50},
+                                    {from, 6000, 64, 6000, 4, 5},
+                                    {from + 3, 0, 7000, 0},
+                                    {nullptr, 0, 7008, 5000}};
+        for (int64_t k = 0; k < 90; ++k) all.push_back({from + k, 2, 13000 + 16 * k, 1 + k % 16});
+        return all;
+    }
+};
+
+TEMPLATE_TEST_CASE("parts of rows are what they were, in the order that is wanted", "", float,
+                   double) {
+    using T = TestType;
+    const bool adds = GENERATE(false, true), device = GENERATE(false, true);
+    Filled<T> f;
+    std::vector<T> wanted(kRows * kColumns, T{7});
+    for (const RowPart& part : f.parts()) {
+        for (int64_t i = 0; i < kRows; ++i) {
+            for (int64_t k = 0; k < part.count; ++k) {
+                int64_t at = k;
+                if (part.lines > 0) {
+                    const int64_t all = part.lines * part.columns, in = k % all;
+                    at = k / all * all + in % part.columns * part.lines + in / part.columns;
+                }
+                const T value =
+                    part.from ? static_cast<const T*>(part.from)[i * part.stride + at] : T{0};
+                T& to = wanted[static_cast<size_t>(i * kColumns + part.begin + k)];
+                to = adds ? to + value : value;
+            }
+        }
+    }
+    EmulatedDevice emulated(3, -1, EmulatedDevice::Pace::random);
+    Queue* const queue = device ? emulated.add_queue() : nullptr;
+    fill_parts(f.to.rows(), f.parts(), adds, queue);
+    emulated.finish();
+    for (int64_t i = 0; i < kRows; ++i) {
+        const T* const row = f.to.rows().template row<T>(i);
+        CHECK(std::equal(row, row + kColumns, wanted.begin() + i * kColumns));
+    }
+}
+
+TEST_CASE("what became channels last becomes channels first again") {
+    constexpr int64_t kOut = 5, kIn = 3, kPixels = 9, kAll = kOut * kIn * kPixels;
+    std::vector<float> first(kAll), last(kAll), again(kAll);
+    std::iota(first.begin(), first.end(), 0.0f);
+    const auto rows = [](std::vector<float>& of) {
+        return Rows{of.data(), DType::float32, Space::host, 0, 1, kAll};
+    };
+    fill_parts(rows(last), std::vector<RowPart>{{first.data(), 0, 0, kAll, kPixels, kIn}}, false);
+    for (int64_t o = 0; o < kOut; ++o) {
+        for (int64_t i = 0; i < kIn; ++i) {
+            for (int64_t p = 0; p < kPixels; ++p) {
+                REQUIRE(last[static_cast<size_t>((o * kPixels + p) * kIn + i)] ==
+                        first[static_cast<size_t>((o * kIn + i) * kPixels + p)]);
+            }
+        }
+    }
+    fill_parts(rows(again), std::vector<RowPart>{{last.data(), 0, 0, kAll, kIn, kPixels}}, false);
+    CHECK(again == first);
+}
+
+}  // namespace
+}  // namespace dbench::arena

@@ -23,11 +23,12 @@ T* start(const torch::Tensor& bytes) {
 
 FixedBatch::FixedBatch(const data::Batch& like, torch::Device place) : place_(place), batch_(like) {
     const int64_t element = arena::size_of(like.type);
-    inputs_ =
-        room_for(like.inputs, data::numel(like.shape) * (like.tokens ? kWord : element), place);
+    const bool gathered = !like.windows.empty();
+    inputs_ = room_for(gathered ? nullptr : like.inputs,
+                       data::numel(like.shape) * (like.tokens ? kWord : element), place);
     labels_ = room_for(like.labels, like.terms * kWord, place);
     targets_ = room_for(like.targets, like.count * element, place);
-    batch_.inputs = start<void>(inputs_);
+    if (!gathered) batch_.inputs = start<void>(inputs_);
     batch_.labels = start<const int64_t>(labels_);
     batch_.targets = start<const void>(targets_);
     batch_.windows.clear();
@@ -38,8 +39,9 @@ bool FixedBatch::fits(const data::Batch& batch) const {
     return batch.count == batch_.count && batch.shape == batch_.shape &&
            batch.order == batch_.order && batch.type == batch_.type &&
            batch.tokens == batch_.tokens && batch.terms == batch_.terms &&
-           batch.row_terms == batch_.row_terms && !batch.labels == !batch_.labels &&
-           !batch.targets == !batch_.targets;
+           batch.row_terms == batch_.row_terms &&
+           (inputs_.defined() || batch.inputs == batch_.inputs) &&
+           !batch.labels == !batch_.labels && !batch.targets == !batch_.targets;
 }
 
 void FixedBatch::fill(const data::Batch& batch) const {
@@ -67,7 +69,9 @@ std::vector<arena::Access> FixedBatch::reads() const {
 std::vector<arena::Access> FixedBatch::filled_from(const data::Batch& batch) const {
     std::vector<arena::Access> all = reads();
     for (arena::Access& each : all) each.writes = true;
-    if (batch.on_device) all.push_back(arena::reads(batch.inputs, inputs_.numel()));
+    if (batch.on_device && inputs_.defined()) {
+        all.push_back(arena::reads(batch.inputs, inputs_.numel()));
+    }
     return all;
 }
 

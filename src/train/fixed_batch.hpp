@@ -13,10 +13,12 @@ namespace dbench::train {
 
 class FixedBatch {
 public:
-    /// Room at `place` for minibatches like this one; nothing stands there yet.
+    /// Room at `place` for minibatches like this one; nothing stands there yet. Inputs that were
+    /// gathered from windows are read where they are: all others have to come to the same memory.
     FixedBatch(const data::Batch& like, torch::Device place);
 
-    /// Whether the minibatch differs from the first one in nothing but its numbers.
+    /// Whether the minibatch differs from the first one in nothing but its numbers, and lies there
+    /// if that is where it is read.
     bool fits(const data::Batch& batch) const;
     /// LibTorch's work: copies one that fits, from memory that stays until that is done.
     void fill(const data::Batch& batch) const;

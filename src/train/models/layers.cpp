@@ -63,6 +63,37 @@ torch::Tensor linear(const Weights& weights, int w, const torch::Tensor& x,
     return WrittenLinear::apply(x, weight, bias, weights.gradients[w].flatten(1));
 }
 
+/// What vmap has of all replicas, as layers take it that keep channels apart: replicas are groups
+/// of channels. LibTorch's vmap would scale and shift in passes of their own.
+class Grouped {
+public:
+    /// (R, B, C, H, W), R anywhere, to (B, R C, H, W).
+    explicit Grouped(const torch::Tensor& x) {
+        const auto* const batched = at::functorch::maybeGetBatchedImpl(x);
+        level_ = batched->level();
+        replicas_ = batched->value().size(batched->bdim());
+        images_ = batched->value().movedim(batched->bdim(), 1).flatten(1, 2);
+    }
+    const torch::Tensor& images() const { return images_; }
+    int64_t replicas() const { return replicas_; }
+    /// (R, n, ...), R first, to (R n, ...).
+    static torch::Tensor weights(const torch::Tensor& each) {
+        const auto* const batched = at::functorch::maybeGetBatchedImpl(each);
+        return batched->value().movedim(batched->bdim(), 0).flatten(0, 1);
+    }
+    torch::Tensor back(const torch::Tensor& images) const {
+        return at::functorch::makeBatched(images.unflatten(1, {replicas_, -1}), 1, level_);
+    }
+
+private:
+    int64_t level_, replicas_;
+    torch::Tensor images_;
+};
+
+bool all_replicas(const torch::Tensor& weight, const torch::Tensor& x) {
+    return at::functorch::isBatchedTensor(weight) && at::functorch::isBatchedTensor(x);
+}
+
 }  // namespace
 
 Linear::Linear(Declaration& d, const std::string& name, int64_t in, int64_t out)
@@ -95,6 +126,11 @@ Conv2d::Conv2d(Declaration& d, const std::string& name, const Options& o)
 
 torch::Tensor Conv2d::operator()(const Weights& weights, const torch::Tensor& x) const {
     if (is_product(weights, x)) return product(weights, x);
+    if (all_replicas(weights.parameters[weight_], x)) {
+        const Grouped all(x);
+        return all.back(torch::conv2d(all.images(), Grouped::weights(weights.parameters[weight_]),
+                                      {}, stride_, padding_, 1, groups_ * all.replicas()));
+    }
     return torch::conv2d(x, weights.parameters[weight_], {}, stride_, padding_, 1, groups_);
 }
 
@@ -143,6 +179,14 @@ BatchNorm2d::BatchNorm2d(Declaration& d, const std::string& name, int64_t channe
 
 torch::Tensor BatchNorm2d::operator()(const Weights& weights, const torch::Tensor& x,
                                       bool training) const {
+    if (all_replicas(weights.parameters[weight_], x)) {
+        const Grouped all(x);
+        return all.back(torch::batch_norm(
+            all.images(), Grouped::weights(weights.parameters[weight_]),
+            Grouped::weights(weights.parameters[bias_]), Grouped::weights(weights.buffers[mean_]),
+            Grouped::weights(weights.buffers[variance_]), training, kNormMomentum, kEps,
+            /*cudnn_enabled=*/true));
+    }
     return torch::batch_norm(x, weights.parameters[weight_], weights.parameters[bias_],
                              weights.buffers[mean_], weights.buffers[variance_], training,
                              kNormMomentum, kEps, /*cudnn_enabled=*/true);

@@ -4,7 +4,7 @@
   {"do": "eager", "seconds": 2}    ->  {"ms": 3.21}, of an iteration; or {"failed": "why"}
   {"do": "ceilings"}               ->  {"copy_gb_s": ..., "gemm_float32_tflop_s": ..., ...}
 
-What is done: eager (channels_last), graph (the step in a torch.cuda.graph), compile
+What is done: eager (channels_last), graph (the step and its batch in a torch.cuda.graph), compile
 (torch.compile, mode="reduce-overhead"), ddp (DistributedDataParallel over NCCL, `ranks` of them),
 ensemble (`replicas` models by torch.func), profile. All are float32 without TF32, SGD with momentum
 0.9, fused; images lie on the card, and every iteration takes a random batch of them.
@@ -72,9 +72,9 @@ def ddp(given, data):
 def graph(given, data):
     model = new_model(given, data.device)
     optimizer = new_optimizer(model.parameters())
-    images, labels = data.batch(given["batch"])
 
     def whole():
+        images, labels = data.batch(given["batch"])
         F.cross_entropy(model(images), labels).backward()
         optimizer.step()
 
@@ -90,10 +90,7 @@ def graph(given, data):
     with torch.cuda.graph(captured):
         whole()
 
-    def step():
-        new_images, new_labels = data.batch(given["batch"])
-        images.copy_(new_images)
-        labels.copy_(new_labels)
+    def step(kept=(model, optimizer)):  # the graph reads and writes their memory
         captured.replay()
     return step
 
@@ -203,8 +200,10 @@ def profile(step, device, iterations=20):
             step()
         wait(device)
     spent = time.perf_counter() - start
-    rows = [(event.key, event.self_device_time_total * 1e-3 / iterations, event.count // iterations)
-            for event in seen.key_averages()]
+    on = "device" if device.type == "cuda" else "cpu"
+    rows = [(event.key, getattr(event, f"self_{on}_time_total") * 1e-3 / iterations,
+             event.count // iterations) for event in seen.key_averages()
+            if on == "cpu" or event.device_type == torch.autograd.DeviceType.CUDA]
     rows.sort(key=lambda row: -row[1])
     return {"kernel_ms": sum(row[1] for row in rows), "ms": spent / iterations * 1e3,
             "kernels": [{"name": name[:80], "ms": ms, "launches": count}
@@ -219,6 +218,8 @@ def versions(device):
 
 def main():
     given = json.loads(sys.argv[1])
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is no answer
     device = torch.device(given.get("device", "cuda"), given.get("rank", 0))
     if device.type == "cuda":
         torch.cuda.set_device(device)
@@ -226,7 +227,7 @@ def main():
     torch.backends.cudnn.benchmark = True
     image_format = torch.contiguous_format if given.get("model") == "mlp" else torch.channels_last
     data, made = None, {}
-    print(json.dumps(versions(device)), flush=True)
+    print(json.dumps(versions(device)), file=answers, flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
         try:
@@ -243,7 +244,7 @@ def main():
                     answer = {"ms": milliseconds(made[name], asked["seconds"], device)}
         except Exception as error:  # whatever PyTorch cannot do here is an answer, too
             answer = {"failed": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
-        print(json.dumps(answer), flush=True)
+        print(json.dumps(answer), file=answers, flush=True)
     os._exit(0)  # NCCL's threads may still hold what ends with the others
 
 

@@ -117,6 +117,14 @@ def of_torch(torch, expected):
     return rows
 
 
+def attribute(driver, which, device):
+    """A number of a card, by that of the attribute: 20 is the compute mode, 75 and 76 the
+    capability."""
+    number = ctypes.c_int(0)
+    driver.cuDeviceGetAttribute(ctypes.byref(number), which, device)
+    return number.value
+
+
 def of_driver(torch):
     """The driver and the card, as CUDA sees them."""
     try:
@@ -136,11 +144,10 @@ def of_driver(torch):
     name = ctypes.create_string_buffer(100)
     for device in range(count.value):
         driver.cuDeviceGetName(name, 100, device)
-        major, minor = ctypes.c_int(0), ctypes.c_int(0)
-        driver.cuDeviceGetAttribute(ctypes.byref(major), 75, device)
-        driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, device)
+        mode, major, minor = [attribute(driver, which, device) for which in (20, 75, 76)]
         rows.append((f"card {device}", "ok",
-                     f"{name.value.decode()}, capability {major.value}.{minor.value}"))
+                     f"{name.value.decode()}, capability {major}.{minor}" + (
+                         f", for one process only (compute mode {mode})" if mode else "")))
     return rows
 
 

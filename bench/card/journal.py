@@ -2,9 +2,12 @@
 after every step, so that a call that ends early loses nothing."""
 
 import json
+import shutil
+import statistics
 from pathlib import Path
 
 OK, DIFFERS, REFUSED, FAILED, MISSING = "ok", "differs", "refused", "failed", "missing"
+IN_PART = "in part"  # all that was looked at is well, but not all was
 
 
 class Stop(Exception):
@@ -18,36 +21,79 @@ class Stop(Exception):
         return {"status": self.status, "reason": self.reason}
 
 
+def to_try_again(result):
+    """What failed is tried in one later call."""
+    return result.get("status") == FAILED and result.get("tries", 1) < 2
+
+
+def sides_of(result):
+    """Results within a result, by name."""
+    return {name: one for name, one in result.items() if isinstance(one, dict)}
+
+
 class Journal:
-    def __init__(self, folder, about):
-        """Goes on with what the folder holds. ValueError where that is no journal."""
-        self.path = Path(folder) / "gpu.json"
-        self.begun = False  # a step, in this call
-        self.data = {"about": about, "sections": {}}
+    def __init__(self, folder, about=None, copy=None):
+        """Goes on with what the folder holds: `about` says what there is of this call, and on which
+        machine. ValueError where the folder's is no journal."""
+        self.path, self.copy = Path(folder) / "gpu.json", copy
+        self.data = {"calls": [], "sections": {}}
         if self.path.exists():
             held = json.loads(self.path.read_text())
-            if not isinstance(held, dict) or not isinstance(held.get("sections"), dict):
+            if not isinstance(held, dict) or not self.data.keys() <= held.keys():
                 raise ValueError(f"{self.path} holds no results of this benchmark")
-            self.data["sections"] = held["sections"]
-            self.data["earlier"] = [*held.get("earlier", []), held.get("about")]
+            self.data = held
+        if about is not None:
+            self.data["calls"].append(about)
 
     def save(self):
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_suffix(".part")
         part.write_text(json.dumps(self.data, indent=1) + "\n")
         part.replace(self.path)
+        if self.copy:
+            shutil.copyfile(self.path, self.copy)
 
     def steps(self, section):
         return self.data["sections"].get(section, {}).get("steps", {})
+
+    def machine(self, result):
+        """Cards, driver and program that a result is of."""
+        return self.data["calls"][result["call"]].get("machine")
+
+    def alike(self, section):
+        """The steps that this call's machine gave."""
+        here = self.data["calls"][-1].get("machine")
+        return {name: result for name, result in self.steps(section).items()
+                if self.machine(result) == here}
 
     def complete(self, section):
         return self.data["sections"].get(section, {}).get("complete", False)
 
     def has(self, section, step):
-        return step in self.steps(section)
+        """A result, of all of the step."""
+        return not self.steps(section).get(step, {"partial": True}).get("partial")
 
-    def put(self, section, step, result):
-        held = self.data["sections"].setdefault(section, {"steps": {}, "complete": False})
+    def finished(self, section, step):
+        """Whether a step is not to be run again."""
+        result = self.steps(section).get(step, {})
+        return self.has(section, step) and not any(
+            map(to_try_again, [result, *sides_of(result).values()]))
+
+    def expected(self, step):
+        """Seconds, by what steps like it took."""
+        took = [self.steps(step.section)[name]["took"] for name in step.like
+                if self.has(step.section, name)]
+        return 1.3 * statistics.median(took) if took else step.seconds
+
+    def put(self, section, step, result, took=0.0):
+        """Keeps a result, which takes the place of one in part or of a failed one."""
+        held = self.data["sections"].setdefault(section, {"steps": {}})
+        held["complete"] = False
+        before = held["steps"].get(step, {})
+        result = {**result, "call": len(self.data["calls"]) - 1,
+                  "took": round(before.get("took", 0) * before.get("partial", False) + took, 1)}
+        if result["status"] == FAILED:
+            result["tries"] = before.get("tries", 0) + 1
         held["steps"][step] = result
         self.save()
 
@@ -70,4 +116,4 @@ class Journal:
                 return worst
         if not self.complete(section):
             return "not complete"
-        return OK if found == {OK} else "in part"
+        return OK if found == {OK} else IN_PART

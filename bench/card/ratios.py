@@ -2,30 +2,31 @@
 
 import contextlib
 import json
-import select
-import subprocess
-import tempfile
-import time
+import statistics
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import steps
 
-from .journal import FAILED, MISSING, OK, Stop
-from .setting import Setting, Step, last_line, progress
+from .busy import Busy
+from .journal import OK, Stop, sides_of
+from .setting import OutOfTime, Step, progress
+from .torch_process import compilation
 
-WORKER = Path(__file__).with_name("worker.py")
 LEARNING = {"lr": 0.01, "momentum": 0.9}
 SMALL = {"type": "mlp", "hidden": [32, 64]}  # as in bench/scale: 101,098 parameters
-FIRST, MOST = 20, 4000  # iterations of a first run, and at most
+LEAST, MOST = 3, 4000  # iterations that are timed in a run
+OF_32, OF_128, OF_512, SCALE = CASES = (
+    "ResNet-20, batch 32", "ResNet-20, batch 128", "ResNet-20, 512 samples", "scale MLP")
 
 
 @dataclass
 class Contender:
-    """One side of a case: PyTorch's by its name in worker.py, or a run of DBench."""
+    """One side of a case: PyTorch's by its name in worker.py, or a run of DBench. `first` guesses
+    how many iterations a card does in a second or so."""
     name: str
     spec: dict | None = None
     settings: dict = field(default_factory=dict)
+    first: int = 0
 
 
 def spec(setting, model, replicas, batch, recorded=False, precision="float32"):
@@ -39,10 +40,10 @@ def spec(setting, model, replicas, batch, recorded=False, precision="float32"):
             "evaluate": {"every": None, "replicas": 1}}
 
 
-def cases(setting):
-    """By name; of each the sides, which take turns."""
-    def dbench(name, *words, **more):
-        return Contender(name, spec(setting, *words, **more))
+def sides_of_cases(setting):
+    """By a case's name; its sides take turns, those that are compared closely as neighbours."""
+    def dbench(name, first, *words, **more):
+        return Contender(name, spec(setting, *words, **more), first=first)
 
     def torch(name, batch, **more):
         return Contender(name, None, {"model": "resnet20", "batch": batch, **more})
@@ -51,150 +52,145 @@ def cases(setting):
         return [torch(name, batch) for name in ("eager", "graph", "compile")]
 
     return {
-        "ResNet-20, batch 32": [dbench("dbench", "resnet20", 1, 32), *others(32)],
-        "ResNet-20, batch 128": [dbench("dbench", "resnet20", 1, 128), torch("ddp", 128)],
-        "ResNet-20, batch 512": [dbench("dbench", "resnet20", 1, 512), *others(512),
-                                 dbench("dbench, 16 replicas of 32", "resnet20", 16, 32),
-                                 torch("ensemble", 32, replicas=16)],
-        "scale MLP": [dbench("dbench, 16 replicas", SMALL, 16, 8),
-                      dbench("dbench, 1008 replicas", SMALL, 1008, 8)],
-        "recording, 16 replicas": [
-            dbench("dbench, nothing", "resnet20", 16, 32),
-            dbench("dbench, everything", "resnet20", 16, 32, recorded=True)],
+        OF_32: [dbench("dbench", 800, "resnet20", 1, 32), *others(32)],
+        OF_128: [dbench("dbench", 400, "resnet20", 1, 128), torch("ddp", 128)],
+        OF_512: [dbench("dbench", 150, "resnet20", 1, 512), *others(512),
+                 dbench("dbench, 16 replicas of 32", 60, "resnet20", 16, 32),
+                 dbench("dbench, 16 replicas, all recorded", 60, "resnet20", 16, 32,
+                        recorded=True),
+                 torch("ensemble", 32, replicas=16)],
+        SCALE: [dbench("dbench, 16 replicas", 1200, SMALL, 16, 8),
+                dbench("dbench, 1008 replicas", 150, SMALL, 1008, 8)],
     }
 
 
-class Worker:
-    """PyTorch's process of a case. Stop where it cannot start, or ends."""
-
-    def __init__(self, setting, settings):
-        self.setting = setting
-        self.folder = tempfile.TemporaryDirectory()
-        self.errors = Path(self.folder.name) / "errors"
-        given = {**settings, "device": setting.device, "store": f"{self.folder.name}/store"}
-        environment = {**setting.environment, "OMP_NUM_THREADS": "1",
-                       "TORCHINDUCTOR_CACHE_DIR": str(setting.folder / "compiled")}
-        try:
-            with open(self.errors, "w") as errors:
-                self.process = subprocess.Popen(
-                    [setting.python, str(WORKER), json.dumps(given)], env=environment, text=True,
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
-        except OSError as error:
-            raise Stop(MISSING, f"{setting.python}: {error.strerror}") from error
-        self.versions = self.answer()
-
-    def answer(self):
-        seconds = self.setting.seconds(300)
-        if not select.select([self.process.stdout], [], [], seconds)[0]:
-            self.process.kill()
-            raise Stop(FAILED, f"no answer of PyTorch's process after {seconds:.0f} s")
-        line = self.process.stdout.readline()
-        if not line:
-            status = self.process.wait()
-            said = last_line(self.errors.read_text())
-            raise Stop(MISSING if "No module named" in said else FAILED,
-                       f"PyTorch's process ended ({said}, status {status})")
-        return json.loads(line)
-
-    def ask(self, **words):
-        with contextlib.suppress(BrokenPipeError):  # its last words are read below
-            self.process.stdin.write(json.dumps(words) + "\n")
-            self.process.stdin.flush()
-        found = self.answer()
-        if "failed" in found:
-            raise Stop(FAILED, found["failed"])
-        return found
-
-    def close(self):
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.close()
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.process.stdout.close()
-        self.folder.cleanup()
+def how(file):
+    """What a run says of how its replicas pass the model, and of what kept it from doing better."""
+    told = json.loads(file["provenance"][()])["environment"]
+    events = zip(file["events/kind"].asstr()[:], file["events/text"].asstr()[:])
+    return {"stacking": told["stacking"], "capture": told["capture"],
+            "resident": told["resident"],
+            "uncaptured": [text for kind, text in events if kind == "capture"]}
 
 
-def milliseconds(setting, name, given, iterations, ranks=1):
+def milliseconds(setting, name, given, iterations, ranks=1, watch=None):
     """Of an iteration of DBench: seconds between the ends of two evaluations, of ten samples each,
-    over the iterations between. The first half of the run warms it up."""
-    half = max(3, iterations)
+    over the iterations between. The first half of the run warms it up. `watch` has seen the card
+    meanwhile: the file is written last when the second half ends."""
+    half = max(LEAST, min(iterations, MOST))
     run = {**given, "length": {"iterations": 2 * half},
            "evaluate": {"every": {"iterations": half}, "replicas": 1}}
-    path = setting.run(name, run, "--overwrite", ranks=ranks)
+    done = setting.end(setting.start(name, run, "--overwrite", ranks=ranks))
+    path = setting.output(name)
     with steps.h5py.File(path) as file:
         elapsed = file["evaluations/elapsed"][:]
-    return float(elapsed[2] - elapsed[1]) / half * 1e3
+        seconds = float(elapsed[2] - elapsed[1])
+        found = {"ms": seconds / half * 1e3, "iterations": half, **how(file)}
+    if done.stderr.strip():
+        found["warnings"] = done.stderr.strip().splitlines()[-3:]
+    if watch:
+        end = path.stat().st_mtime
+        found["busy"] = watch.between(end - seconds, end)
+    return found
+
+
+def alike(side):
+    """Sides with the same key pass their replicas through the model in the same way."""
+    return json.dumps([side.spec[key] for key in ("model", "replicas", "data")])
 
 
 class Case:
-    """A case's rounds: round 0 tells how many iterations are as long as wanted, and is not
-    counted."""
+    def __init__(self, bench, name, sides):
+        self.bench, self.name, self.sides = bench, name, sides
+        self.given_up = {}  # sides that failed in this call, and why
+        # How replicas pass the model: as DBench chose when it first ran so many of it. Sides and
+        # rounds differ in nothing else.
+        self.ways = {alike(side): one["stacking"].split()[0] for side in sides
+                     for one in self.held(side) if side.spec}
 
-    def __init__(self, setting: Setting, name, sides, held):
-        self.setting, self.name, self.sides, self.held = setting, name, sides, held
-        self.workers = {}
+    def held(self, side):
+        """Results of the rounds so far."""
+        rounds = [self.bench.journal.steps("ratios").get(f"{self.name} / {k}", {})
+                  for k in range(1, self.bench.setting.rounds + 1)]
+        return [one[side.name] for one in rounds if "ms" in one.get(side.name, {})]
 
-    def seen(self, side):
-        """Milliseconds of the rounds so far, the first one's last of all."""
-        found = [self.held(k).get(side.name) for k in range(1, self.setting.rounds + 1)]
-        return [one["ms"] for one in [*found, self.held(0).get(side.name)] if one and "ms" in one]
+    def of_dbench(self, side, number):
+        setting, seconds = self.bench.setting, self.bench.setting.seconds_of_a_side
+        given = {**side.spec, "stacking": self.ways.get(alike(side), side.spec["stacking"])}
+        before = [one["ms"] for one in self.held(side)]
+        count = side.first if setting.device == "cuda" else LEAST
+        if before:
+            count = int(seconds * 1e3 / statistics.median(before))
+        with contextlib.ExitStack() as stack:
+            watch = None
+            if self.name == OF_32 and number <= 2:
+                with contextlib.suppress(Stop):  # the step of the profile says what is missing
+                    watch = stack.enter_context(Busy())
+            found = milliseconds(setting, "timed", given, count, watch=watch)
+            if found["ms"] * found["iterations"] < seconds / 3 * 1e3 and count < MOST:  # too short
+                found = milliseconds(setting, "timed", given, int(seconds * 1e3 / found["ms"]),
+                                     watch=watch)
+        self.ways.setdefault(alike(side), found["stacking"].split()[0])
+        return {**found, "asked": given["stacking"]}
 
-    def measure(self, side):
-        before = self.seen(side)
-        seconds = self.setting.seconds_of_a_side
+    def measure(self, side, number):
         if side.spec is not None:
-            count = FIRST if not before else int(seconds * 1e3 / before[0])
-            return milliseconds(self.setting, "timed", side.spec,
-                                max(5, min(count, MOST)))
-        key = json.dumps(side.settings)
-        if key not in self.workers:
-            self.workers[key] = Worker(self.setting, side.settings)
-        try:
-            return self.workers[key].ask(do=side.name, seconds=seconds if before else 0.2)["ms"]
-        except Stop:
-            if self.workers[key].process.poll() is not None:
-                del self.workers[key]
-            raise
+            return self.of_dbench(side, number)
+        worker = self.bench.workers.of(side.settings)
+        return worker.milliseconds(side.name, self.bench.setting.seconds_of_a_side)
 
     def round(self, number):
-        """Of every side {"ms"} or why there is none; who had none before is not tried again."""
-        result = {"status": OK}
-        first = self.held(0)
+        """Of every side {"ms"} or why there is none; in part where time was up. A side that fails
+        is not tried again in this call."""
+        held = sides_of(self.bench.journal.steps("ratios").get(f"{self.name} / {number}", {}))
+        result = {name: one for name, one in held.items() if "ms" in one}
         for side in self.sides:
-            if number and "ms" not in first.get(side.name, {}):
-                result[side.name] = first.get(side.name, {})
+            if side.name in result:
                 continue
-            progress(f"{self.name}, {'first run' if number == 0 else f'round {number}'}: "
-                     f"{side.name}")
             try:
-                result[side.name] = {"ms": self.measure(side)}
+                if side.name not in self.given_up:
+                    progress(f"{self.name}, round {number}: {side.name}")
+                    result[side.name] = self.measure(side, number)
+                    continue
+            except OutOfTime:
+                if not result:
+                    raise
+                return {"status": OK, **result, "partial": True}
             except Stop as stop:
-                if time.monotonic() > self.setting.deadline - 1:
-                    raise  # cut short: the round is run again
-                result[side.name] = stop.result()
-        if not any("ms" in result[side.name] for side in self.sides):
-            result["status"] = first.get("status", FAILED) if number else next(
-                (found["status"] for found in result.values()
-                 if isinstance(found, dict)), FAILED)
-        return result
+                self.given_up[side.name] = stop.result()
+            tries = held.get(side.name, {}).get("tries", 0) + 1
+            result[side.name] = {**self.given_up[side.name], "tries": tries}
+        known = any("ms" in one for one in result.values())
+        return {"status": OK if known else result[self.sides[0].name]["status"], **result}
 
-    def close(self):
-        for worker in self.workers.values():
-            worker.close()
-        self.workers = {}
+    def before(self):
+        """Has PyTorch compile what the first round will find compiled, beside steps that are not
+        timed."""
+        if self.bench.setting.device != "cuda":
+            return
+        for side in self.sides:
+            if side.name == "compile":
+                self.bench.beside.start(
+                    f"compile {self.name}",
+                    lambda side=side: compilation(self.bench.setting, side.settings))
 
 
-def ratio_steps(setting, journal):
-    for name, sides in cases(setting).items():
-        def held(number, name=name):
-            return journal.steps("ratios").get(f"{name} / {number}", {})
-        case = Case(setting, name, sides, held)
-        try:
-            for number in range(setting.rounds + 1):
-                yield Step(f"{name} / {number}", 12 * len(sides) + (60 if number == 0 else 0),
-                           lambda case=case, number=number: case.round(number))
-        finally:
-            case.close()
+# Seconds of a round, and more of a first one: PyTorch starts, and compiles or finds it compiled.
+TAKES = {OF_32: (16, 34), OF_128: (11, 11), OF_512: (38, 47), SCALE: (20, 0)}
+
+
+def rounds(bench, case):
+    """Steps of a case."""
+    made = Case(bench, case, sides_of_cases(bench.setting)[case])
+    usual, more = TAKES[case]
+    for number in range(1, bench.setting.rounds + 1):
+        yield Step("ratios", f"{case} / {number}", usual + (more if number == 1 else 0),
+                   lambda number=number: made.round(number), timed=True,
+                   like=tuple(f"{case} / {k}" for k in range(2, number)),
+                   before=made.before)
+
+
+def in_turn(bench, *cases):
+    """Steps of several cases, a round of each at a time."""
+    return [step for steps_of_a_round in zip(*(rounds(bench, case) for case in cases))
+            for step in steps_of_a_round]

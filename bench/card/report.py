@@ -4,44 +4,73 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import sections
+from . import profiles, ratios, sections
+from .journal import DIFFERS, sides_of
 
 
 class Unknown(Exception):
     """No figure: why, in a few words."""
 
 
-def medians(journal, case, rounds):
-    """Median milliseconds of a case's sides; of one without, what it said."""
+@dataclass
+class Figure:
+    """A value of each round, or one that has no rounds, and what is to be known of it."""
+    values: list
+    of_rounds: bool = False
+    notes: tuple = ()
+
+    def text(self):
+        middle = f"{statistics.median(self.values):.2f}"
+        if not self.of_rounds:
+            return middle
+        count = len(self.values)
+        return (f"{middle} ({min(self.values):.2f} to {max(self.values):.2f}, {count} "
+                f"round{'s' if count > 1 else ''})")
+
+    def against(self, target, at_most, rounds):
+        """Whether it is as wanted, as far as one can tell."""
+        if self.of_rounds and len(self.values) < rounds:
+            return f"{len(self.values)} of {rounds} rounds only"
+        if min(self.values) < target < max(self.values):
+            return "undecided"
+        value = statistics.median(self.values)
+        return "met" if (value <= target if at_most else value >= target) else "missed"
+
+
+def why_not(rounds, names):
+    """Of sides that no round has together: what the first one without a time said."""
+    without = next((name for name in names
+                    if not any("ms" in one.get(name, {}) for one in rounds)), None)
+    if without is None:
+        return "no round has all sides"
+    said = [one[without] for one in rounds if "reason" in one.get(without, {})]
+    text = f"{said[-1]['status']}: {said[-1]['reason']}" if said else "not run"
+    alone = len(names) > 2 and any("ms" in result for one in rounds
+                                   for result in sides_of(one).values())
+    return f"not complete: {without}: {text}" if alone else text
+
+
+def not_captured(rounds, names):
+    """Of DBench's sides, on a card."""
+    said = {}
+    for one in rounds:
+        for name in names:
+            found = one.get(name, {})
+            if "capture" in found and (found["uncaptured"]
+                                       or not found["capture"].startswith("on")):
+                said[name] = " ".join([found["capture"], *found["uncaptured"]])
+    return tuple(f"{name} not captured: {text}" for name, text in said.items())
+
+
+def of_each_round(journal, case, value, *names):
+    """A figure of `value` of a round's milliseconds, of the rounds that have all of those sides."""
     held = journal.steps("ratios")
-    found = [held[f"{case} / {k}"] for k in range(1, rounds + 1) if f"{case} / {k}" in held]
-    first = held.get(f"{case} / 0", {})
-    names = [name for name in first if name != "status"]
-    seen = {}
-    for name in names:
-        ms = [one[name]["ms"] for one in found if "ms" in one.get(name, {})]
-        seen[name] = statistics.median(ms) if ms else first[name]
-    return seen
-
-
-def of(seen, name):
-    if name not in seen:
-        raise Unknown("not run")
-    if isinstance(seen[name], float):
-        return seen[name]
-    if "reason" in seen[name]:
-        raise Unknown(f"{seen[name]['status']}: {seen[name]['reason']}")
-    raise Unknown("not run")
-
-
-def best(seen, names):
-    """The least of those; no figure unless all were measured."""
-    known = [seen[name] for name in names if isinstance(seen.get(name), float)]
-    if 0 < len(known) < len(names):
-        without = next(name for name in names if not isinstance(seen.get(name), float))
-        reason = seen.get(without, {}).get("reason", "not run")
-        raise Unknown(f"not complete: {without}: {reason}")
-    return min(of(seen, name) for name in names)
+    rounds = [result for step, result in held.items() if step.startswith(f"{case} / ")]
+    whole = [one for one in rounds if all("ms" in one.get(name, {}) for name in names)]
+    if not whole:
+        raise Unknown(why_not(rounds, names))
+    return Figure([value(*(one[name]["ms"] for name in names)) for one in whole], True,
+                  not_captured(whole, names))
 
 
 @dataclass
@@ -49,13 +78,10 @@ class Wanted:
     title: str
     target: float
     at_most: bool
-    value: Callable
+    figure: Callable
 
 
-def wanted(journal, rounds):
-    def sides(case):
-        return medians(journal, case, rounds)
-
+def wanted(journal):
     def step(section, name):
         result = journal.steps(section).get(name)
         if result is None:
@@ -69,55 +95,50 @@ def wanted(journal, rounds):
         shares = [row["share"] for name, row in kernels.items() if name.startswith("fused")]
         if not shares:
             raise Unknown("not run: no fused kernel among those timed")
-        return min(shares)
+        return Figure([min(shares)])
 
     def over(case, ours, *others):
-        def ratio():
-            seen = sides(case)
-            return best(seen, others) / of(seen, ours)
-        return ratio
-
-    def recorded():
-        seen = sides("recording, 16 replicas")
-        return of(seen, "dbench, everything") / of(seen, "dbench, nothing")
-
-    def scale():
-        seen = sides("scale MLP")
-        return of(seen, "dbench, 1008 replicas") / 1008 / (of(seen, "dbench, 16 replicas") / 16)
+        """The quickest of the others over ours."""
+        return lambda: of_each_round(journal, case, lambda own, *rest: min(rest) / own, ours,
+                                     *others)
 
     everything = ("eager", "graph", "compile")
-    of_32, of_512 = "ResNet-20, batch 32", "ResNet-20, batch 512"
-    sixteen = "dbench, 16 replicas of 32"
+    sixteen, recorded = "dbench, 16 replicas of 32", "dbench, 16 replicas, all recorded"
     return [
         Wanted("fused update, mixing and norms over a copy's bandwidth", 0.90, False, fused),
         Wanted("ResNet-20, batch 32: over PyTorch eager", 3.0, False,
-               over(of_32, "dbench", "eager")),
+               over(ratios.OF_32, "dbench", "eager")),
         Wanted("ResNet-20, batch 32: over PyTorch's best", 1.1, False,
-               over(of_32, "dbench", *everything)),
+               over(ratios.OF_32, "dbench", *everything)),
         Wanted("ResNet-20, batch 128: over DDP eager", 3.0, False,
-               over("ResNet-20, batch 128", "dbench", "ddp")),
+               over(ratios.OF_128, "dbench", "ddp")),
         Wanted("ResNet-20, batch 512: over PyTorch's best", 1.0, False,
-               over(of_512, "dbench", *everything)),
-        Wanted("device busy, ResNet-20, batch 32", 0.90, False,
-               lambda: step("profile", "device busy, ResNet-20, batch 32")["share"]),
+               over(ratios.OF_512, "dbench", *everything)),
+        Wanted(profiles.BUSY, 0.90, False,
+               lambda: Figure([step("profile", profiles.BUSY)["share"]])),
         Wanted("16 replicas of batch 32 over one model at batch 512", 0.70, False,
-               over(of_512, sixteen, "dbench")),
+               over(ratios.OF_512, sixteen, "dbench")),
         Wanted("16 replicas of batch 32 over a torch.func ensemble", 1.5, False,
-               over(of_512, sixteen, "ensemble")),
-        Wanted("cost per replica, scale MLP, 1008 over 16 replicas", 1.1, True, scale),
-        Wanted("recording everything, 16 replicas", 1.03, True, recorded),
+               over(ratios.OF_512, sixteen, "ensemble")),
+        Wanted("cost per replica, scale MLP, 1008 over 16 replicas", 1.1, True,
+               lambda: of_each_round(journal, ratios.SCALE,
+                                     lambda many, few: many / 1008 / (few / 16),
+                                     "dbench, 1008 replicas", "dbench, 16 replicas")),
+        Wanted("recording everything, 16 replicas", 1.03, True,
+               lambda: of_each_round(journal, ratios.OF_512, lambda all_, none: all_ / none,
+                                     recorded, sixteen)),
     ]
 
 
 def against_targets(journal, rounds):
     """Rows (case, wanted, measured, whether it is met or why that is not known)."""
     rows = []
-    for row in wanted(journal, rounds):
+    for row in wanted(journal):
         bound = f"{'at most ' if row.at_most else ''}{row.target:g}"
         try:
-            value = row.value()
-            met = value <= row.target if row.at_most else value >= row.target
-            rows.append((row.title, bound, f"{value:.2f}", "met" if met else "missed"))
+            figure = row.figure()
+            state = figure.against(row.target, row.at_most, rounds)
+            rows.append((row.title, bound, figure.text(), "; ".join([state, *figure.notes])))
         except Unknown as unknown:
             rows.append((row.title, bound, "", str(unknown)))
     return rows
@@ -133,9 +154,9 @@ def words_of(result):
     if "compared" in result:
         return f"{result['compared']} compared, {len(result['differs'])} differ"
     numbers = {key: value for key, value in result.items() if isinstance(value, (int, float, str))
-               and key not in ("status", "took")}
-    sides = {key: value for key, value in result.items() if isinstance(value, dict)
-             and ("ms" in value or "reason" in value)}
+               and key not in ("status", "took", "call", "tries", "partial")}
+    sides = {key: value for key, value in sides_of(result).items()
+             if "ms" in value or "reason" in value}
     texts = [f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
              for key, value in numbers.items()]
     texts += [f"{key} " + (f"{value['ms']:.3f} ms" if "ms" in value else value["status"])
@@ -149,19 +170,59 @@ def columns(rows):
             for row in rows]
 
 
+def details_of(result):
+    """Lines below a step's own."""
+    lines = [" | ".join(row) for row in result.get("rows", [])]
+    kernels = result.get("kernels", {})
+    if isinstance(kernels, dict):
+        lines += [f"{kernel:<32} {row['gb_s']:8.1f} GB/s, {row['share']:.2f} of a copy"
+                  for kernel, row in kernels.items()]
+    else:
+        lines += [f"{row['ms']:9.3f} ms  {row['name']}" for row in kernels]
+    for name, side in sides_of(result).items():
+        lines += [f"{name}: {line}" for line in side.get("warnings", [])]
+    return [f"    {line}" for line in lines]
+
+
+def ways(journal):
+    """How DBench's sides passed their replicas, of the first round that has each: it chose."""
+    found = {}
+    for step, result in journal.steps("ratios").items():
+        for name, side in sides_of(result).items():
+            if "stacking" in side:
+                found.setdefault(f"  {step.split(' / ')[0]}: {name}", (
+                    f"asked {side['asked']}", side["stacking"], f"capture {side['capture']}",
+                    f"resident {side['resident']}"))
+    return columns([(name, *words) for name, words in found.items()]) if found else []
+
+
+def machines(journal):
+    """On what the sections were measured."""
+    found = {}
+    for section in sections.SECTIONS:
+        for result in journal.steps(section).values():
+            machine = journal.machine(result) or {}
+            text = ", ".join([*(machine.get("cards") or ["no card"]), *machine.get("program", [])])
+            found.setdefault(text, {})[section] = None
+    return [f"{', '.join(names)}: {text}" for text, names in found.items()]
+
+
+def wrong(journal):
+    """What is to be known before any figure."""
+    return [f"DIFFERS: {section}, {name}" for section in sections.SECTIONS
+            for name, result in journal.steps(section).items() if result["status"] == DIFFERS]
+
+
 def table(journal, rounds):
     """Lines: the state of each section, its steps, and the wanted ratios."""
-    lines = []
+    lines = [*wrong(journal), *machines(journal), ""]
     for name in sections.SECTIONS:
         lines.append(f"{name}: {journal.state(name)}")
-        rows = [(f"  {step}", result["status"], words_of(result))
-                for step, result in journal.steps(name).items()]
+        held = journal.steps(name)
+        rows = [(f"  {step}", "in part" if result.get("partial") else result["status"],
+                 words_of(result)) for step, result in held.items()]
         lines += columns(rows) if rows else []
-        for found in journal.steps(name).values():
-            lines += [f"    {' | '.join(row)}" for row in found.get("rows", [])]
-            lines += [f"    {kernel:<32} {row['gb_s']:8.1f} GB/s, {row['share']:.2f} of a copy"
-                      for kernel, row in found.get("kernels", {}).items()] if isinstance(
-                          found.get("kernels"), dict) else []
-    lines += ["", *columns([("case", "wanted", "measured", ""),
-                            *against_targets(journal, rounds)])]
+        lines += [line for result in held.values() for line in details_of(result)]
+    lines += ["", *ways(journal), "", *columns([("case", "wanted", "measured", ""),
+                                                *against_targets(journal, rounds)])]
     return lines

@@ -36,7 +36,9 @@ void fill_parts(Rows to, std::span<const RowPart> parts, bool adds, Queue* queue
                 std::vector<Access> all;
                 for (int k = 0; k < body.all; ++k) {
                     const RowPart& part = body.parts[k];
-                    all.push_back(writes(to, {part.begin, part.begin + part.count}));
+                    const int64_t apart = part.apart ? part.apart : to.stride;
+                    all.push_back({to.at(0, part.begin), to.count, apart * size_of(to.type),
+                                   part.count * size_of(to.type), true});
                 }
                 return all;
             });

@@ -17,6 +17,7 @@ struct RowPart {
     int64_t begin, count;
     /// Matrices [columns, lines] one after another that become [lines, columns]; 0: as they are.
     int32_t lines = 0, columns = 0;
+    int64_t apart = 0;  ///< how far rows are from each other in `to`; 0: as they are
 };
 
 /// What stands in `to` is replaced, or added to; all is of its type. Launched on `queue` it reads

@@ -166,6 +166,9 @@ struct Executor::Impl {
             const arena::Rows memory = ordered.memory(turn_of(*i));
             all.push_back(arena::writes(memory, {0, memory.stride}));
         }
+        if (!i && stacked) {
+            for (const arena::Access& each : stacked->memory()) all.push_back(each);
+        }
         for (const auto& [rows, layout] :
              {std::pair(replicas.buffers(), &replicas.buffer_layout()),
               std::pair(replicas.carried(), &replicas.carried_layout())}) {

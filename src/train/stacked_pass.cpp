@@ -18,6 +18,7 @@
 #include "train/replicas.hpp"
 #include "train/resident_images.hpp"
 #include "train/tensors.hpp"
+#include "train/tensors_side_by_side.hpp"
 
 namespace dbench::train {
 namespace {
@@ -143,8 +144,10 @@ struct StackedPass::Impl {
     std::vector<torch::Tensor> gradients;  // (R, shape...)
     std::map<const void*, Leaves> leaves;  // by the memory of x
     std::shared_ptr<JoinedBatch> joined;
-    std::unique_ptr<GradientParts> parts;  // null: gradients are copied, one by one
-    std::vector<bool> reached;             // tensors whose gradient this backward has written
+    // Of a device with queues, where tensors are brought and taken away together; else null.
+    std::unique_ptr<GradientParts> parts;
+    std::unique_ptr<TensorsSideBySide> weights, statistics;
+    std::vector<bool> reached;  // tensors whose gradient this backward has written
     const std::function<void(int)>* complete = nullptr;
 
     Leaves& bind(const arena::Rows& x) {
@@ -152,6 +155,8 @@ struct StackedPass::Impl {
         if (!l.parameters.empty()) return l;
         l.parameters = stacked_views(replicas.layout(), x, place);
         for (size_t k = 0; k < l.parameters.size(); ++k) {
+            const torch::Tensor beside = weights ? weights->tensor(k, place) : torch::Tensor();
+            if (beside.defined()) l.parameters[k] = beside;
             l.parameters[k].requires_grad_(true);
             auto node = torch::autograd::impl::grad_accumulator(l.parameters[k]);
             node->add_post_hook(
@@ -169,18 +174,27 @@ struct StackedPass::Impl {
     }
 
     /// (R, samples, ...)
-    torch::Tensor forward(const Leaves& at, const torch::Tensor& inputs) {
+    torch::Tensor forward(const arena::Rows& x, const Leaves& at, const torch::Tensor& inputs,
+                          arena::Queue* queue) {
+        if (weights) weights->bring(x, queue);
         const std::vector<torch::Tensor> rows =
             stacked_views(replicas.buffer_layout(), replicas.buffers(), place);
-        std::vector<torch::Tensor> buffers;  // vmap moves statistics where they lie side by side
-        for (const torch::Tensor& each : rows) buffers.push_back(each.contiguous());
+        std::vector<torch::Tensor> buffers;  // layers move statistics where they lie side by side
+        if (statistics) statistics->bring(replicas.buffers(), queue);
+        for (size_t k = 0; k < rows.size(); ++k) {
+            buffers.push_back(statistics ? statistics->tensor(k, place) : rows[k].contiguous());
+        }
         torch::Tensor output;
         {
             const Mapped mapped(replicas.x().count);
-            const Weights weights{mapped.each(at.parameters), mapped.each(buffers)};
-            output = Mapped::all(model.forward(weights, mapped.each(inputs), true));
+            const Weights all{mapped.each(at.parameters), mapped.each(buffers)};
+            output = Mapped::all(model.forward(all, mapped.each(inputs), true));
         }
-        for (size_t k = 0; k < rows.size(); ++k) rows[k].detach().copy_(buffers[k]);
+        if (statistics) {
+            statistics->take_back(replicas.buffers(), queue);
+        } else {
+            for (size_t k = 0; k < rows.size(); ++k) rows[k].detach().copy_(buffers[k]);
+        }
         return output;
     }
 };
@@ -191,7 +205,14 @@ StackedPass::StackedPass(const Model& model, Replicas& replicas, double smoothin
                                    place_of(replicas.device()))) {
     DBENCH_EXPECT(cannot_stack(model).empty());
     if (impl_->device.queues().compute) {
+        const auto grouped = [](const arena::Tensor& tensor) {
+            return tensor.kind == arena::TensorKind::norm || tensor.shape.size() == 4;
+        };
         impl_->parts = std::make_unique<GradientParts>(replicas.layout());
+        impl_->weights =
+            std::make_unique<TensorsSideBySide>(replicas.layout(), replicas.x(), grouped);
+        impl_->statistics = std::make_unique<TensorsSideBySide>(replicas.buffer_layout(),
+                                                                replicas.buffers(), grouped);
     }
     impl_->gradients = stacked_views(replicas.layout(), replicas.g(), impl_->place);
     impl_->reached.resize(impl_->gradients.size());
@@ -216,7 +237,7 @@ void StackedPass::gradients(arena::Rows x, const data::Batch& all, const Sums& s
                             const std::function<void(int)>& complete, arena::Queue* queue) {
     Impl& s = *impl_;
     const torch::Tensor output =
-        s.forward(s.bind(x), input_tensor(all, s.place).unflatten(0, {x.count, -1}));
+        s.forward(x, s.bind(x), input_tensor(all, s.place).unflatten(0, {x.count, -1}), queue);
     const torch::Tensor terms = output.flatten(0, 1);
     // Of each replica, which alone depends on its parameters.
     const torch::Tensor means =
@@ -235,6 +256,14 @@ void StackedPass::gradients(arena::Rows x, const data::Batch& all, const Sums& s
 
 void StackedPass::collect(arena::Columns columns, arena::Queue* queue) {
     if (impl_->parts) impl_->parts->put(impl_->replicas.g(), columns, false, queue);
+}
+
+std::vector<arena::Access> StackedPass::memory() const {
+    std::vector<arena::Access> all;
+    for (const auto& each : {&impl_->weights, &impl_->statistics}) {
+        if (*each) all.push_back((*each)->memory());
+    }
+    return all;
 }
 
 void StackedPass::stop() {

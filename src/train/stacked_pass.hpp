@@ -5,7 +5,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "arena/queue.hpp"
 #include "arena/rows.hpp"
 #include "data/loader.hpp"
 #include "train/device_scores.hpp"
@@ -44,6 +46,8 @@ public:
     /// Brings what is there of some columns' gradients into the rows, inside backward; all are
     /// there after it.
     void collect(arena::Columns columns, arena::Queue* queue);
+    /// What a pass writes that is its own.
+    std::vector<arena::Access> memory() const;
     /// After gradients that have failed.
     void stop();
 

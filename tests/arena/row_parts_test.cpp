@@ -64,6 +64,14 @@ TEMPLATE_TEST_CASE("parts of rows are what they were, in the order that is wante
     }
 }
 
+TEST_CASE("parts of rows may come side by side") {
+    const std::vector<double> from = {1, 2, 3, 4, 5, 6};  // three rows of two
+    std::vector<double> out(8);
+    const Rows to{out.data(), DType::float64, Space::host, 0, 3, 100};
+    fill_parts(to, std::vector<RowPart>{{from.data(), 2, 1, 2, 0, 0, 2}}, false);
+    CHECK(out == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 0});
+}
+
 TEST_CASE("what became channels last becomes channels first again") {
     constexpr int64_t kOut = 5, kIn = 3, kPixels = 9, kAll = kOut * kIn * kPixels;
     std::vector<float> first(kAll), last(kAll), again(kAll);

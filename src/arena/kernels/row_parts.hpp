@@ -29,7 +29,8 @@ struct FillParts {
         const RowPart part = parts[k];
         const int64_t first = (here - (k == 0 ? 0 : ends[k - 1])) * kWidth;
         const int64_t left = part.count - first, count = left < kWidth ? left : kWidth;
-        T* const out = to.row<T>(row) + part.begin + first;
+        T* const out = static_cast<T*>(to.data) + row * (part.apart ? part.apart : to.stride) +
+                       part.begin + first;
         const T* const from =
             part.from ? static_cast<const T*>(part.from) + row * part.stride : nullptr;
         with_flag(adds, [&](auto add) DBENCH_INLINE_LAMBDA {

@@ -22,8 +22,9 @@ class Stop(Exception):
 
 
 def to_try_again(result):
-    """What failed is tried in one later call."""
-    return result.get("status") == FAILED and result.get("tries", 1) < 2
+    """What failed is tried in one later call; what was missing in each, which costs little."""
+    status = result.get("status")
+    return status == MISSING or (status == FAILED and result.get("tries", 1) < 2)
 
 
 def sides_of(result):

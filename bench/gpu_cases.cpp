@@ -187,6 +187,37 @@ void gathered(Material& m, Queue* queue) {
     gather_windows(m.pictures(), m.windows(), m.at(0).data, m.type(), kPlanes, m.at(1).data, queue);
 }
 
+/// Each tensor from the same rows, where it can be turned as matrices of 3 and 2.
+template <bool kAdds>
+void filled(Material& m, Queue* queue) {
+    std::vector<RowPart> parts;
+    for (const Tensor& tensor : m.layout().tensors()) {
+        RowPart part{m.at(0).at(0, tensor.offset), m.at(0).stride, tensor.offset, tensor.numel};
+        if (tensor.numel % 6 == 0) std::tie(part.lines, part.columns) = std::pair(2, 3);
+        parts.push_back(part);
+    }
+    fill_parts(m.at(1), parts, kAdds, queue);
+}
+
+/// Rows are logits of ten classes, losses the first elements of a set.
+void scored(Material& m, Queue* queue) {
+    constexpr int64_t kClasses = 10;
+    Outputs all{m.at(0).data,
+                m.count(),
+                m.layout().columns() / kClasses,
+                kClasses,
+                m.at(0).stride,
+                kClasses,
+                1,
+                nullptr,
+                m.at(1).data,
+                m.type()};
+    if (!m.sums() || all.terms == 0 || m.count() > m.layout().columns()) return;
+    all.labels = m.labels(all.parts * all.terms, kClasses);
+    score(all, 0.5, static_cast<double>(all.terms), false, m.squared(), m.squared() + m.count(),
+          queue);
+}
+
 /// Sums over whole segments, where the columns are that.
 template <class Work>
 void over_segments(Material& m, const Work& work) {
@@ -310,6 +341,9 @@ const std::vector<Case>& cases() {
                  combine_moments(m.layout(), m.count(), parts, m.columns(), m.mean(), m.m2(), q);
              });
          }},
+        {"parts of rows", {}, filled<false>},
+        {"parts of rows, added", {}, filled<true>},
+        {"scores", {}, scored},
         {"windows, planes first", {1}, gathered<Planes::first>},
         {"windows, planes last", {1}, gathered<Planes::last>},
         {"bfloat16, encode", {}, encoded<Codec::bfloat16>},

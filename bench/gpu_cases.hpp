@@ -20,6 +20,8 @@
 #include "arena/message_parts.hpp"
 #include "arena/qg_adam.hpp"
 #include "arena/row_factors.hpp"
+#include "arena/row_parts.hpp"
+#include "arena/scores.hpp"
 #include "arena/tree.hpp"
 #include "arena/update_and_mix.hpp"
 #include "arena/windows.hpp"
@@ -175,6 +177,18 @@ public:
             place_.copy(kept.get(), values.data(), bytes);
         }
         return {static_cast<size_t>(count()), static_cast<const uint32_t*>(kept.get())};
+    }
+    /// In turn, and the same for each number of them.
+    const int64_t* labels(int64_t number, int64_t classes) {
+        std::shared_ptr<void>& kept = kept_["labels"];
+        if (!kept) {
+            std::vector<int64_t> values;
+            for (int64_t k = 0; k < number; ++k) values.push_back(k * k % classes);
+            const auto bytes = static_cast<int64_t>(8 * values.size());
+            kept = place_.memory(bytes);
+            place_.copy(kept.get(), values.data(), bytes);
+        }
+        return static_cast<const int64_t*>(kept.get());
     }
     /// Squares of three planes in the bytes of words, one for each row, as large as fit there.
     Pictures pictures() const {

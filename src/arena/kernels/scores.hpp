@@ -51,7 +51,7 @@ struct Score {
             for (int64_t j = 0; j < kSums; ++j) count += sums[j];
             const double now = weight * of_loss;
             const double correct = labels ? static_cast<double>(count) / whole
-                                              : std::numeric_limits<double>::quiet_NaN();
+                                          : std::numeric_limits<double>::quiet_NaN();
             *told = further ? *told + now : now;
             *counted = further ? *counted + correct : correct;
         });

@@ -1,5 +1,7 @@
 #include "train/stacking.hpp"
 
+#include <c10/util/Exception.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -37,7 +39,10 @@ private:
     arena::Buffer kept_;
 };
 
-/// Seconds of all local replicas' gradients, each way, the shortest of several times.
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// Seconds of all local replicas' gradients, each way, the shortest of several times; kNever where
+/// a device has too little memory for a way.
 std::vector<double> measure(const std::vector<Stacking>& ways, const Model& model,
                             Replicas& replicas, Passes passes, const data::Batch& batch) {
     constexpr double kLong = 1;  // seconds
@@ -53,16 +58,24 @@ std::vector<double> measure(const std::vector<Stacking>& ways, const Model& mode
     algorithms::Timers timers;
     timers.start();
     arena::Values<double> scores(static_cast<size_t>(2 * x.count));
-    std::vector<double> least(ways.size(), std::numeric_limits<double>::infinity());
+    std::vector<double> least(ways.size(), kNever);
     // The first ones warm up; so does the one that captures.
     const int64_t rounds = passes.captured > 0 ? CapturedPasses::kWarm + 3 : 2;
     const base::Stopwatch since;
     for (int64_t round = 0; round < rounds || since.seconds() < kLong; ++round) {
         for (size_t k = 0; k < ways.size(); ++k) {
+            if (!executors[k]) continue;
             const base::Stopwatch watch;
-            executors[k]->gradients(
-                0, x, [&](int64_t) -> const data::Batch& { return batch; }, timers,
-                [](arena::Columns) {}, scores.data(), scores.data() + x.count);
+            try {
+                executors[k]->gradients(
+                    0, x, [&](int64_t) -> const data::Batch& { return batch; }, timers,
+                    [](arena::Columns) {}, scores.data(), scores.data() + x.count);
+            } catch (const c10::OutOfMemoryError&) {
+                least[k] = kNever;
+                executors[k].reset();
+                replicas.device().give_back();
+                continue;
+            }
             arena::finish(queue, "gradients that are timed");
             least[k] = std::min(least[k], watch.seconds());
         }
@@ -76,6 +89,7 @@ std::vector<double> measure(const std::vector<Stacking>& ways, const Model& mode
 }
 
 std::string milliseconds(double seconds) {
+    if (seconds == kNever) return "more memory than there is";
     char text[32];
     std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
     return text;

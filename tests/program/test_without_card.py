@@ -165,6 +165,15 @@ def test_1008_replicas_fit_on_a_card(card, changes):
     assert card.refusals() == []
 
 
+def test_auto_goes_without_a_way_that_there_is_no_memory_for(card):
+    """All activations of 32 times 64 images are more than the card has; those of 64 are not."""
+    said = card({"many": {"model": "resnet20", "stacking": "auto", "replicas": 32,
+                          "data": {**RUN["data"], "batch_size": 64, "train": 2048},
+                          "length": {"iterations": 2}}}, DBENCH_STAND_IN_MEMORY="2000")
+    assert card.refusals() == []
+    assert re.search("more memory than there is batched, .* ms on streams, .* ms one by one", said)
+
+
 def test_more_replicas_than_a_block_has_room_for_are_refused(card):
     said = card({"many": {**MANY, "replicas": 3000}}, expect=2)
     assert "shared memory" in said and "fewer replicas" in said

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "runtime.hpp"
@@ -22,7 +23,14 @@ std::map<char*, Block>& blocks() {
     return *all;
 }
 
-constexpr size_t kCard = size_t{64} << 30;  // bytes of a card's memory
+/// Bytes of a card's memory.
+size_t all_memory() {
+    static const size_t all = [] {
+        const char* const mib = std::getenv("DBENCH_STAND_IN_MEMORY");
+        return (mib ? std::strtoull(mib, nullptr, 10) : 65536) << 20;
+    }();
+    return all;
+}
 size_t used = 0;
 
 size_t whole_pages(size_t bytes) { return (std::max<size_t>(bytes, 1) + 4095) / 4096 * 4096; }
@@ -32,7 +40,7 @@ cudaError_t take(void** address, size_t bytes, cudaMemoryType type) {
     const std::lock_guard lock(runtime().mutex);
     const size_t size = whole_pages(bytes);
     const bool on_card = type == cudaMemoryTypeDevice;
-    if (on_card && used + size > kCard) {
+    if (on_card && used + size > all_memory()) {
         *address = nullptr;
         return result(cudaErrorMemoryAllocation);
     }
@@ -180,8 +188,8 @@ cudaError_t cudaHostUnregister(void*) { return result(cudaSuccess); }
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
     const std::lock_guard lock(runtime().mutex);
-    *total = kCard;
-    *free = kCard - used;
+    *total = all_memory();
+    *free = all_memory() - used;
     return result(cudaSuccess);
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {

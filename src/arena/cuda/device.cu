@@ -54,19 +54,19 @@ public:
     std::shared_ptr<void> take(int64_t bytes) {
         size_t size = 4096;
         while (size < static_cast<size_t>(bytes)) size *= 2;
-        return {found(size), [size, all = shared_from_this()](void* block) {
+        return {found(size, static_cast<size_t>(bytes)), [size, all = shared_from_this()](void* block) {
                     const std::lock_guard lock(all->mutex_);
                     all->free_.emplace(size, block);
                 }};
     }
 
 private:
-    void* found(size_t size) {
+    void* found(size_t size, size_t zeroed) {
         const std::lock_guard lock(mutex_);
         if (const auto entry = free_.find(size); entry != free_.end()) {
             void* const block = entry->second;
             free_.erase(entry);
-            std::memset(block, 0, size);
+            std::memset(block, 0, zeroed);
             return block;
         }
         expect(cudaSetDevice(device_), "cudaSetDevice");
@@ -146,6 +146,12 @@ public:
         compute = make_stream(least);
         exchange = make_stream(greatest);
         copies_ = make_stream(greatest);
+        // Memory of copies stays at hand when the host waits for the device.
+        cudaMemPool_t pool = nullptr;
+        expect(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
+        uint64_t kept = 64 << 20;
+        expect(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept),
+               "cudaMemPoolSetAttribute");
     }
     ~CudaStreams() override {
         for (cudaStream_t const stream : {compute, exchange, copies_}) cudaStreamDestroy(stream);

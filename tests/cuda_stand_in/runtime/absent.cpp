@@ -9,7 +9,6 @@
         std::abort();                                                     \
     }
 
-ABSENT(cudaDeviceGetDefaultMemPool)
 ABSENT(cudaGraphDebugDotPrint)
 ABSENT(cudaGraphNodeGetDependencies)
 ABSENT(cudaIpcCloseMemHandle)
@@ -21,7 +20,6 @@ ABSENT(cudaLaunchCooperativeKernel)
 ABSENT(cudaLaunchHostFunc)
 ABSENT(cudaMemPoolGetAttribute)
 ABSENT(cudaMemPoolSetAccess)
-ABSENT(cudaMemPoolSetAttribute)
 ABSENT(cudaMemPoolTrimTo)
 ABSENT(cudaMemcpy2DAsync)
 ABSENT(cudaOccupancyMaxActiveBlocksPerMultiprocessor)

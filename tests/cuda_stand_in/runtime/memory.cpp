@@ -152,6 +152,13 @@ cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned) {
     if (!safe(__func__)) return result(cudaErrorStreamCaptureUnsupported);
     return take(address, bytes, cudaMemoryTypeHost);
 }
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+    *pool = nullptr;
+    return result(device < cards() ? cudaSuccess : cudaErrorInvalidDevice);
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
+    return result(cudaSuccess);
+}
 cudaError_t cudaMallocAsync(void** address, size_t bytes, cudaStream_t stream) {
     if (const cudaError_t error = entry(__func__)) return error;
     {

@@ -96,6 +96,11 @@ int current_device();
 cudaError_t result(cudaError_t error);
 /// The same, with a line in the report.
 cudaError_t refuse(cudaError_t error, const char* call, const std::string& why);
+/// The same of a call that breaks a capture.
+cudaError_t broken(Capture& capture, cudaError_t error, const char* call, const std::string& why);
+/// Where the program is, if the environment asks for that.
+void trace(const char* what);
+void sleep_until(double time);
 /// For calls that are unsafe while a stream is captured: refused, and the capture broken, where the
 /// thread's mode and others' captures say so.
 bool safe(const char* call);

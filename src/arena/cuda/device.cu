@@ -54,7 +54,8 @@ public:
     std::shared_ptr<void> take(int64_t bytes) {
         size_t size = 4096;
         while (size < static_cast<size_t>(bytes)) size *= 2;
-        return {found(size, static_cast<size_t>(bytes)), [size, all = shared_from_this()](void* block) {
+        return {found(size, static_cast<size_t>(bytes)),
+                [size, all = shared_from_this()](void* block) {
                     const std::lock_guard lock(all->mutex_);
                     all->free_.emplace(size, block);
                 }};

@@ -1,6 +1,6 @@
 #pragma once
-// What Adam and AccumAdam do with one element. Both use it, so that a window of 1 is Adam to the
-// bit.
+// What Adam and AccumAdam do with one element, or with each of some (pack.hpp). Both use it, so
+// that a window of 1 is Adam to the bit.
 
 #include <cmath>
 
@@ -52,14 +52,20 @@ struct AdamRule {
 
     /// The first moment after g. Interpolation starts from the nearer end, so that beta1 = 0 gives
     /// the gradient itself.
-    DBENCH_INLINE T first(T old, T g) const {
+    template <class V>
+    DBENCH_INLINE V first(V old, V g) const {
         const T share = near ? toward : toward - 1;
         return (near ? old : g) + share * (g - old);
     }
-    DBENCH_INLINE T second(T old, T g) const { return beta2 * old + rest2 * g * g; }
+    template <class V>
+    DBENCH_INLINE V second(V old, V g) const {
+        return beta2 * old + rest2 * g * g;
+    }
     /// lr d without decay.
-    DBENCH_INLINE T step(T m, T v) const {
-        return step_size * m / (std::sqrt(v) / root_correction + eps);
+    template <class V>
+    DBENCH_INLINE V step(V m, V v) const {
+        using std::sqrt;
+        return step_size * m / (sqrt(v) / root_correction + eps);
     }
 };
 

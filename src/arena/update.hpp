@@ -108,7 +108,7 @@ void launch_and_mix(Queue* queue, const char* name, const Layout& layout, const 
     const UpdateAndMix<T, Update> body{
         .update = update,
         .order = mixing.order,
-        .terms = mixing.means.terms.on(queue),
+        .terms = mixing.means.template terms<typename UpdateAndMix<T, Update>::Weight>().on(queue),
         .first = mixing.means.first.on(queue),
         .blends = mixing.means.blends.on(queue),
         .all_blends = static_cast<int64_t>(mixing.means.blends.size()),

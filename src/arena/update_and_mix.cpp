@@ -43,19 +43,25 @@ LocalMeans::LocalMeans(std::vector<std::vector<LocalTerm>> rows,
         const int64_t mean = add_blends(group, steps);
         for (const int64_t row : group) rows[static_cast<size_t>(row)] = {{mean, 1.0}};
     }
-    std::vector<LocalTerm> all;
+    std::vector<WeighedRow<float>> singles;
+    std::vector<WeighedRow<double>> doubles;
     std::vector<int64_t> begins;
     for (const std::vector<LocalTerm>& row : rows) {
         DBENCH_EXPECT(!row.empty());
         double total = 0;
         for (const LocalTerm& term : row) total += term.weight;
-        begins.push_back(static_cast<int64_t>(all.size()));
-        all.insert(all.end(), row.begin(), row.end());
-        all[static_cast<size_t>(begins.back())].weight = meant(total);
+        begins.push_back(static_cast<int64_t>(doubles.size()));
+        for (const LocalTerm& term : row) {
+            const double weight = &term == &row.front() ? meant(total) : term.weight;
+            const auto number = static_cast<int32_t>(term.row);
+            singles.push_back({number, static_cast<float>(weight)});
+            doubles.push_back({number, weight});
+        }
     }
-    begins.push_back(static_cast<int64_t>(all.size()));
+    begins.push_back(static_cast<int64_t>(doubles.size()));
     blends = std::move(steps);
-    terms = std::move(all);
+    singles_ = std::move(singles);
+    doubles_ = std::move(doubles);
     first = std::move(begins);
 }
 

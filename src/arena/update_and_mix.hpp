@@ -5,6 +5,7 @@
 // copies; squares).
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "arena/kernels.hpp"
@@ -16,6 +17,12 @@ namespace dbench::arena {
 struct LocalTerm {
     int64_t row;
     double weight;
+};
+/// The same as kernels read it, in the type of the elements.
+template <class Weight>
+struct WeighedRow {
+    int32_t row;
+    Weight weight;
 };
 /// left <- left + share (right - left), as the means of two nodes of the tree are combined.
 struct Blend {
@@ -34,9 +41,22 @@ public:
 
     int64_t rows() const { return static_cast<int64_t>(first.size()) - 1; }
 
-    Placed<Blend> blends;     ///< those of groups come first and leave each mean in one row
-    Placed<LocalTerm> terms;  ///< of all rows; a row's first has the sum of its weights
-    Placed<int64_t> first;    ///< of row i's terms; one more at the end
+    /// The terms of all rows; a row's first has the sum of its weights.
+    template <class Weight>
+    const Placed<WeighedRow<Weight>>& terms() const {
+        if constexpr (std::is_same_v<Weight, float>) {
+            return singles_;
+        } else {
+            return doubles_;
+        }
+    }
+
+    Placed<Blend> blends;   ///< those of groups come first and leave each mean in one row
+    Placed<int64_t> first;  ///< of row i's terms; one more at the end
+
+private:
+    Placed<WeighedRow<float>> singles_;
+    Placed<WeighedRow<double>> doubles_;
 };
 
 /// out = W (x - lr d), or W x - lr d; d is the optimizer's direction at x.

@@ -1,6 +1,7 @@
 // The loops of a block on a card, with threads that go through them one after another: each
 // iteration is some thread's, and no other's.
 
+#include <utility>
 #include <vector>
 
 #include "arena/kernels/block.hpp"
@@ -72,6 +73,51 @@ TEST_CASE("threads of a card share rows and columns") {
                           };
                       };
                       block.for_rows(rows, count, read, work);
+                  }));
+        }
+    }
+}
+
+/// An element, or several side by side.
+template <class Use>
+void each(int64_t c, const Use& use) {
+    use(c);
+}
+template <int kCount, class Use>
+void each(PlaceOf<kCount> c, const Use& use) {
+    REQUIRE(c.first % kCount == 0);
+    for (int k = 0; k < kCount; ++k) use(c.first + k);
+}
+
+TEST_CASE("threads of a card share packs and what is left of a row") {
+    for (const int64_t rows : {1, 3, 8, 16, 40}) {
+        for (const int64_t count : {1, 3, 4, 16, 130, 512, 1000, 1027, 4096}) {
+            INFO(rows << " rows of " << count);
+            CHECK(once(rows * count) == times(rows * count, [&](DeviceBlock block, auto& done) {
+                      block.for_packs<float>(rows, count, [&](int64_t i) {
+                          return [&, i](auto c) {
+                              each(c,
+                                   [&](int64_t k) { ++done[static_cast<size_t>(i * count + k)]; });
+                          };
+                      });
+                  }));
+            CHECK(once(rows * count) == times(rows * count, [&](DeviceBlock block, auto& done) {
+                      const auto read = [&](int64_t i) {
+                          return [&, i](auto c) { return std::pair{i, c}; };
+                      };
+                      const auto work = [&](int64_t i) {
+                          return [&, i](auto c, const auto& taken) {
+                              each(c, [&](int64_t k) {
+                                  int64_t first = -1;
+                                  each(taken.second, [&](int64_t of) {
+                                      if (of == k) first = of;
+                                  });
+                                  done[static_cast<size_t>(i * count + k)] +=
+                                      taken.first == i && first == k;
+                              });
+                          };
+                      };
+                      block.for_packs<double>(rows, count, read, work);
                   }));
         }
     }

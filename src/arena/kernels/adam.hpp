@@ -11,28 +11,32 @@ namespace dbench::arena {
 /// As SgdRow.
 template <class T, bool kRemembers, bool kDecays>
 struct AdamRow {
-    const T* slope;
-    T *first, *second, *largest;
+    Elements<const T> slope;
+    Elements<T> first, second, largest;
     AdamRule<T> rule;
 
+    template <class V>
     struct Read {
-        T gradient, first, second, largest;
+        V gradient, first, second, largest;
     };
-    DBENCH_INLINE Read read(int64_t c) const {
-        return {slope[c], first[c], second[c], kRemembers ? largest[c] : T{}};
+    template <class Place>
+    DBENCH_INLINE auto read(Place c) const {
+        using V = Value<T, Place>;
+        return Read<V>{slope[c], first[c], second[c], kRemembers ? largest[c] : V{}};
     }
-    DBENCH_INLINE T step(int64_t c, const Read& from, T point) const {
-        T g = from.gradient;
+    template <class Place, class V>
+    DBENCH_INLINE V step(Place c, const Read<V>& from, V point) const {
+        V g = from.gradient;
         if constexpr (kDecays) g += rule.coupled * point;
-        const T m = rule.first(from.first, g);
-        T v = rule.second(from.second, g);
+        const V m = rule.first(from.first, g);
+        V v = rule.second(from.second, g);
         first[c] = m;
         second[c] = v;
         if constexpr (kRemembers) {
-            v = from.largest > v ? from.largest : v;
+            v = larger(from.largest, v);
             largest[c] = v;
         }
-        T d = rule.step(m, v);
+        V d = rule.step(m, v);
         if constexpr (kDecays) d += rule.decoupled * point;
         return d;
     }
@@ -40,6 +44,8 @@ struct AdamRow {
 
 template <class T>
 struct Adam {
+    static constexpr int kBlocksAtOnce = kBlocksOfPacks<T>;
+
     SegmentGrid grid;
     Rows out, base, at, gradient, first, second;
     Rows largest;  // no rows: the second moments themselves
@@ -52,12 +58,9 @@ struct Adam {
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const Piece p = grid.piece(index);
-        const T* const point = at.row<T>(p.row) + p.begin;
         with_rows(p, [&](const auto& row_of) DBENCH_INLINE_LAMBDA {
-            const auto row = row_of(p.row);
             grid.subtract(block, p, out.row<T>(p.row) + p.begin, base.row<T>(p.row) + p.begin,
-                          [=](int64_t c)
-                              DBENCH_INLINE_LAMBDA { return row.step(c, row.read(c), point[c]); });
+                          at.row<T>(p.row) + p.begin, row_of(p.row));
         });
     }
 

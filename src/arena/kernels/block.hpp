@@ -13,8 +13,11 @@
 //     for_each(count, work)             work(c) for c in [0, count), in any order
 //     for_groups<k>(groups, work)       work(g, j) for g in [0, groups), j in [0, k), too
 //     for_rows(rows, count, work)       work(i)(c) for i in [0, rows), too
-//     for_rows(rows, count, read, work) work(i)(c, read(i)(c)); some reads are ahead of the work
+//     for_packs<T>(rows, count, work)   the same where c may be several elements T (pack.hpp)
+//     for_packs<T>(rows, count, read, work)   work(i)(c, read(i)(c)); some reads, which may come
+//                                       twice, are ahead of the work
 //     add_squares(lanes, count, value)  value(c)^2 into its lane (lanes.hpp), each value taken once
+//     add_squares<T>(lanes, count, read, work)    work(c, read(c))^2 likewise, c as of for_packs
 //     add_up_of<Summand>(lanes, count, x)   Summand::of of an array's elements into theirs
 //     add_products(lanes, count, x, y)  x[c] y[c], in float64
 //     scratch<V>(count)                 uninitialised memory of this block, 64-byte aligned
@@ -33,8 +36,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "arena/kernels/pack.hpp"
 #include "arena/lanes.hpp"
-#include "arena/loops.hpp"
 
 namespace dbench::arena {
 
@@ -59,12 +62,13 @@ DBENCH_INLINE void with_flag(bool flag, const Work& work) {
 /// capability 8.0 gives 163 KiB, less the stage below).
 inline constexpr int64_t kMostScratch = 152 * 1024;
 
-/// What blocks of many threads have in common. Derived has for_each.
+/// What blocks of many threads have in common. Derived has for_each and both for_rows, of which
+/// the second is to for_packs(rows, count, read, work) as the first is to the other.
 template <class Derived>
 class ThreadedBlock {
 public:
     static constexpr bool kManyThreads = true;
-    static constexpr int64_t kStage = 1024;  ///< values that wait for their lanes at a time
+    static constexpr int64_t kStage = 1024;  ///< float64 values that wait for their lanes
     using Stage = double[kStage];
 
     DBENCH_INLINE ThreadedBlock(char* scratch, void* stage) : scratch_(scratch), stage_(stage) {}
@@ -82,19 +86,78 @@ public:
                            [&](int64_t c) { work(c / kGroup, static_cast<int>(c % kGroup)); });
     }
 
+    /// In packs as far as they go, then element by element.
+    template <class T, class Work>
+    DBENCH_INLINE void for_packs(int64_t rows, int64_t count, const Work& work) {
+        constexpr int kPack = pack_of<T>();
+        const int64_t packs = count / kPack, rest = count % kPack, first = count - rest;
+        derived().for_rows(rows, packs, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            const auto row = work(i);
+            return [=](int64_t p) DBENCH_INLINE_LAMBDA { row(place<kPack>(p)); };
+        });
+        if (rest == 0) return;
+        derived().for_rows(rows, rest, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            const auto row = work(i);
+            return [=](int64_t c) DBENCH_INLINE_LAMBDA { row(first + c); };
+        });
+    }
+    template <class T, class Read, class Work>
+    DBENCH_INLINE void for_packs(int64_t rows, int64_t count, const Read& read, const Work& work) {
+        constexpr int kPack = pack_of<T>();
+        const int64_t packs = count / kPack, rest = count % kPack, first = count - rest;
+        const auto at = [=](const auto& row) DBENCH_INLINE_LAMBDA {
+            return [=](int64_t p, const auto&... taken)
+                       DBENCH_INLINE_LAMBDA { return row(place<kPack>(p), taken...); };
+        };
+        derived().for_rows(
+            rows, packs, [=](int64_t i) DBENCH_INLINE_LAMBDA { return at(read(i)); },
+            [=](int64_t i) DBENCH_INLINE_LAMBDA { return at(work(i)); });
+        if (rest == 0) return;
+        const auto after = [=](const auto& row) DBENCH_INLINE_LAMBDA {
+            return [=](int64_t c, const auto&... taken)
+                       DBENCH_INLINE_LAMBDA { return row(first + c, taken...); };
+        };
+        derived().for_rows(
+            rows, rest, [=](int64_t i) DBENCH_INLINE_LAMBDA { return after(read(i)); },
+            [=](int64_t i) DBENCH_INLINE_LAMBDA { return after(work(i)); });
+    }
+
     template <class Value>
     DBENCH_INLINE void add_squares(Lanes& lanes, int64_t count, const Value& value) {
-        add_up<Square>(lanes, count, value);
+        using V = decltype(value(int64_t{}));
+        add_up<Square, V>(lanes, count, [&](int64_t begin, int64_t here, V* stage) {
+            derived().for_each(here, [&](int64_t c) { stage[c] = value(begin + c); });
+        });
+    }
+    template <class T, class Read, class Work>
+    DBENCH_INLINE void add_squares(Lanes& lanes, int64_t count, const Read& read,
+                                   const Work& work) {
+        add_up<Square, T>(lanes, count, [&](int64_t begin, int64_t here, T* values) {
+            const Elements<T> stage(values);
+            for_packs<T>(
+                1, here,
+                [=](int64_t) DBENCH_INLINE_LAMBDA {
+                    return [=](auto c) DBENCH_INLINE_LAMBDA { return read(begin + c); };
+                },
+                [=](int64_t) DBENCH_INLINE_LAMBDA {
+                    return [=](auto c, const auto& taken)
+                               DBENCH_INLINE_LAMBDA { stage[c] = work(begin + c, taken); };
+                });
+        });
     }
     template <class Summand, class T>
     DBENCH_INLINE void add_up_of(Lanes& lanes, int64_t count, const T* values) {
-        add_up<Summand>(lanes, count, [=](int64_t c) { return values[c]; });
+        add_up<Summand, T>(lanes, count, [&](int64_t begin, int64_t here, T* stage) {
+            derived().for_each(here, [&](int64_t c) { stage[c] = values[begin + c]; });
+        });
     }
 
     template <class A, class B>
     DBENCH_INLINE void add_products(Lanes& lanes, int64_t count, const A* x, const B* y) {
-        add_up<Itself>(lanes, count, [=](int64_t c) {
-            return static_cast<double>(x[c]) * static_cast<double>(y[c]);
+        add_up<Itself, double>(lanes, count, [&](int64_t begin, int64_t here, double* stage) {
+            derived().for_each(here, [&](int64_t c) {
+                stage[c] = static_cast<double>(x[begin + c]) * static_cast<double>(y[begin + c]);
+            });
         });
     }
 
@@ -144,15 +207,27 @@ public:
 private:
     DBENCH_INLINE Derived& derived() { return static_cast<Derived&>(*this); }
 
-    /// Threads compute the values, and a thread for each lane adds them in their order.
-    template <class Summand, class Value>
-    DBENCH_INLINE void add_up(Lanes& lanes, int64_t count, const Value& value) {
-        using V = decltype(value(int64_t{}));
+    /// Elements that a thread reads at once.
+    template <class T>
+    static constexpr int pack_of() {
+        return sizeof(T) < 16 ? 16 / sizeof(T) : 1;
+    }
+
+    template <int kPack>
+    static DBENCH_INLINE PlaceOf<kPack> place(int64_t pack) {
+        return {static_cast<int>(pack) * kPack};
+    }
+
+    /// fill(begin, count, values) has the threads compute values; a thread for each lane adds them
+    /// in their order.
+    template <class Summand, class V, class Fill>
+    DBENCH_INLINE void add_up(Lanes& lanes, int64_t count, const Fill& fill) {
         static_assert(sizeof(V) <= sizeof(double));
         V* const stage = static_cast<V*>(stage_);
-        for (int64_t begin = 0; begin < count; begin += kStage) {
-            const int64_t left = count - begin, here = left < kStage ? left : kStage;
-            derived().for_each(here, [&](int64_t c) { stage[c] = value(begin + c); });
+        constexpr int64_t kMost = kStage * int64_t{sizeof(double)} / int64_t{sizeof(V)};
+        for (int64_t begin = 0; begin < count; begin += kMost) {
+            const int64_t left = count - begin, here = left < kMost ? left : kMost;
+            fill(begin, here, stage);
             derived().for_each(kLanes, [&](int64_t lane) {
                 double sum = lanes.sum[lane];
                 for (int64_t c = lane; c < here; c += kLanes) sum += Summand::of(stage[c]);

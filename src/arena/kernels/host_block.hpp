@@ -37,9 +37,13 @@ public:
     DBENCH_INLINE void for_rows(int64_t rows, int64_t count, const Work& work) const {
         for (int64_t i = 0; i < rows; ++i) for_each(count, work(i));
     }
-    template <class Read, class Work>
-    DBENCH_INLINE void for_rows(int64_t rows, int64_t count, const Read& read,
-                                const Work& work) const {
+    template <class T, class Work>
+    DBENCH_INLINE void for_packs(int64_t rows, int64_t count, const Work& work) const {
+        for_rows(rows, count, work);
+    }
+    template <class T, class Read, class Work>
+    DBENCH_INLINE void for_packs(int64_t rows, int64_t count, const Read& read,
+                                 const Work& work) const {
         for (int64_t i = 0; i < rows; ++i) {
             const auto from = read(i);
             const auto to = work(i);
@@ -56,6 +60,11 @@ public:
             for (int64_t c = 0; c < here; ++c) values[c] = value(begin + c);
             add_up_of<Square>(lanes, here, values);
         }
+    }
+    template <class T, class Read, class Work>
+    DBENCH_INLINE void add_squares(Lanes& lanes, int64_t count, const Read& read,
+                                   const Work& work) const {
+        add_squares(lanes, count, [=](int64_t c) DBENCH_INLINE_LAMBDA { return work(c, read(c)); });
     }
     template <class Summand, class T>
     DBENCH_INLINE void add_up_of(Lanes& lanes, int64_t count, const T* values) const {

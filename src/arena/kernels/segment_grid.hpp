@@ -57,6 +57,14 @@ struct SegmentGrid {
         subtract(block, piece.count, sums, out, base, step);
         if (sums) store(block, piece.row, piece.segment, sums);
     }
+    /// The same of the steps of a row's rule (SgdRow) at `at`.
+    template <class Block, class T, class Row>
+    DBENCH_INLINE void subtract(Block& block, const Piece& piece, T* out, const T* base,
+                                const T* at, const Row& row) const {
+        Lanes* const sums = squared ? lanes(block) : nullptr;
+        subtract(block, piece.count, sums, out, base, at, row);
+        if (sums) store(block, piece.row, piece.segment, sums);
+    }
     /// The same of `count` elements; the squares come to `sums`, if there are any.
     template <class Block, class T, class Step>
     static DBENCH_INLINE void subtract(Block& block, int64_t count, Lanes* sums, T* out,
@@ -72,6 +80,31 @@ struct SegmentGrid {
             return d;
         });
     }
+    template <class Block, class T, class Row>
+    static DBENCH_INLINE void subtract(Block& block, int64_t count, Lanes* sums, T* out,
+                                       const T* base, const T* at, const Row& row) {
+        const Elements<const T> from(base), point(at);
+        const Elements<T> to(out);
+        const auto read = [=](auto c) DBENCH_INLINE_LAMBDA {
+            return Taken<T, decltype(c), decltype(row.read(c))>{from[c], point[c], row.read(c)};
+        };
+        const auto work = [=](auto c, const auto& taken) DBENCH_INLINE_LAMBDA {
+            const auto d = row.step(c, taken.rest, taken.point);
+            to[c] = taken.base - d;
+            return d;
+        };
+        if (sums) return block.template add_squares<T>(*sums, count, read, work);
+        block.template for_packs<T>(
+            1, count, [=](int64_t) DBENCH_INLINE_LAMBDA { return read; },
+            [=](int64_t) DBENCH_INLINE_LAMBDA { return work; });
+    }
+
+private:
+    template <class T, class Place, class Rest>
+    struct Taken {
+        Value<T, Place> base, point;
+        Rest rest;  // what the rule reads beside them
+    };
 };
 
 }  // namespace dbench::arena

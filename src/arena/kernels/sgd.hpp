@@ -9,20 +9,26 @@ namespace dbench::arena {
 /// it keeps.
 template <class T, bool kMoves, bool kAhead, bool kDecays>
 struct SgdRow {
-    const T* slope;
-    T* velocity;
+    Elements<const T> slope;
+    Elements<T> velocity;
     T rate, mu, shrink;
 
+    template <class V>
     struct Read {
-        T gradient, velocity;
+        V gradient, velocity;
     };
-    DBENCH_INLINE Read read(int64_t c) const { return {slope[c], kMoves ? velocity[c] : T{}}; }
+    template <class Place>
+    DBENCH_INLINE auto read(Place c) const {
+        using V = Value<T, Place>;
+        return Read<V>{slope[c], kMoves ? velocity[c] : V{}};
+    }
     /// The gradient was taken at `point`.
-    DBENCH_INLINE T step(int64_t c, const Read& from, T point) const {
-        T g = from.gradient;
+    template <class Place, class V>
+    DBENCH_INLINE V step(Place c, const Read<V>& from, V point) const {
+        V g = from.gradient;
         if constexpr (kDecays) g += shrink * point;
         if constexpr (kMoves) {
-            const T now = mu * from.velocity + g;
+            const V now = mu * from.velocity + g;
             velocity[c] = now;
             g = kAhead ? g + mu * now : now;
         }
@@ -45,12 +51,9 @@ struct Sgd {
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const Piece p = grid.piece(index);
-        const T* const point = at.row<T>(p.row) + p.begin;
         with_rows(p, [&](const auto& row_of) DBENCH_INLINE_LAMBDA {
-            const auto row = row_of(p.row);
             grid.subtract(block, p, out.row<T>(p.row) + p.begin, base.row<T>(p.row) + p.begin,
-                          [=](int64_t c)
-                              DBENCH_INLINE_LAMBDA { return row.step(c, row.read(c), point[c]); });
+                          at.row<T>(p.row) + p.begin, row_of(p.row));
         });
     }
 

@@ -9,12 +9,14 @@ namespace dbench::arena {
 
 template <class T, class Update>
 struct UpdateAndMix {
-    static constexpr int kTogether = 8;                          // terms that wait in registers
-    static constexpr int kBlocksAtOnce = sizeof(T) > 4 ? 1 : 2;  // of a device: doubles take two
+    static constexpr int kTogether = 8;  // terms that wait in registers
+    static constexpr int kBlocksAtOnce = kBlocksOfPacks<T>;
+
+    using Weight = std::conditional_t<std::is_same_v<T, float>, float, double>;
 
     Update update;  // of all rows, from x to `out`
     MixOrder order;
-    const LocalTerm* terms;
+    const WeighedRow<Weight>* terms;
     const int64_t* first;
     const Blend* blends;
     int64_t all_blends;
@@ -57,9 +59,9 @@ struct UpdateAndMix {
     }
 
 private:
-    template <class Rest>
+    template <class V, class Rest>
     struct Taken {
-        T x;
+        V x;
         Rest rest;  // what the update reads beside it
     };
 
@@ -71,22 +73,23 @@ private:
         const int64_t stride = width;
         update.with_rows(tile, [&](const auto& row_of) DBENCH_INLINE_LAMBDA {
             const auto read = [=](int64_t i) DBENCH_INLINE_LAMBDA {
-                const T* const from = x.row<T>(i) + tile.begin;
+                const Elements<const T> from(x.row<T>(i) + tile.begin);
                 const auto row = row_of(i);
-                return [=](int64_t c) DBENCH_INLINE_LAMBDA {
-                    return Taken<decltype(row.read(c))>{from[c], row.read(c)};
+                return [=](auto c) DBENCH_INLINE_LAMBDA {
+                    return Taken<Value<T, decltype(c)>, decltype(row.read(c))>{from[c],
+                                                                               row.read(c)};
                 };
             };
-            block.for_rows(rows(), tile.count, read, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            const auto work = [=](int64_t i) DBENCH_INLINE_LAMBDA {
                 const auto row = row_of(i);
-                T* const to = kept + i * stride;
-                T* const aside = steps ? steps + i * stride : nullptr;
-                return [=](int64_t c, const auto& taken) DBENCH_INLINE_LAMBDA {
-                    const T d = row.step(c, taken.rest, taken.x);
-                    if (aside) aside[c] = d;
+                const Elements<T> to(kept + i * stride), aside(steps + i * stride);
+                return [=](auto c, const auto& taken) DBENCH_INLINE_LAMBDA {
+                    const auto d = row.step(c, taken.rest, taken.x);
+                    if (steps) aside[c] = d;
                     to[c] = adapts ? taken.x - d : taken.x;
                 };
-            });
+            };
+            block.template for_packs<T>(rows(), tile.count, read, work);
         });
     }
 
@@ -95,12 +98,14 @@ private:
         if (all_blends == 0) return;
         const Blend* const all = blends;
         const int64_t last = all_blends, stride = width;
-        block.for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
-            for (int64_t k = 0; k < last; ++k) {
-                T* const left = kept + all[k].left * stride;
-                const T* const right = kept + all[k].right * stride;
-                left[c] = left[c] + static_cast<T>(all[k].share) * (right[c] - left[c]);
-            }
+        block.template for_packs<T>(1, count, [=](int64_t) DBENCH_INLINE_LAMBDA {
+            return [=](auto c) DBENCH_INLINE_LAMBDA {
+                for (int64_t k = 0; k < last; ++k) {
+                    const Elements<T> left(kept + all[k].left * stride);
+                    const Elements<const T> right(kept + all[k].right * stride);
+                    left[c] = left[c] + static_cast<T>(all[k].share) * (right[c] - left[c]);
+                }
+            };
         });
     }
 
@@ -109,42 +114,43 @@ private:
     DBENCH_INLINE void combine(Block& block, const Piece& tile, const T* kept,
                                const T* steps) const {
         const Rows out = update.out;
-        const LocalTerm* const all = terms;
+        const WeighedRow<Weight>* const all = terms;
         const int64_t* const begins = first;
         const int64_t stride = width;
-        block.for_rows(rows(), tile.count, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+        const Elements<const T> from(kept);
+        block.template for_packs<T>(rows(), tile.count, [=](int64_t i) DBENCH_INLINE_LAMBDA {
             struct {
                 int row[kTogether];  // where it begins
                 T weight[kTogether];
             } near;
-            const LocalTerm* const of_row = all + begins[i];
-            const int64_t others = begins[i + 1] - begins[i] - 1;
+            const WeighedRow<Weight>* const of_row = all + begins[i];
+            const int others = static_cast<int>(begins[i + 1] - begins[i]) - 1;
             DBENCH_UNROLL
             for (int k = 0; k < kTogether; ++k) {
-                const LocalTerm& term = of_row[k < others ? k + 1 : 0];
+                const WeighedRow<Weight>& term = of_row[k < others ? k + 1 : 0];
                 near.row[k] = static_cast<int>(term.row * stride);
                 near.weight[k] = static_cast<T>(term.weight);
             }
-            const T* const base = kept + of_row->row * stride;
+            const Elements<const T> base(kept + of_row->row * stride), aside(steps + i * stride);
             const T total = static_cast<T>(of_row->weight);
-            const T* const aside = steps ? steps + i * stride : nullptr;
-            T* const to = out.row<T>(i) + tile.begin;
-            return [=](int64_t c) DBENCH_INLINE_LAMBDA {
-                const T origin = base[c];
-                T value = total * origin;
+            const Elements<T> to(out.row<T>(i) + tile.begin);
+            return [=](auto c) DBENCH_INLINE_LAMBDA {
+                const auto origin = base[c];
+                auto value = total * origin;
                 if (others > 0) {
-                    T sum = near.weight[0] * (kept[near.row[0] + c] - origin);
+                    auto sum = near.weight[0] * (from[near.row[0] + c] - origin);
                     DBENCH_UNROLL
                     for (int k = 1; k < kTogether; ++k) {
-                        if (k < others) sum += near.weight[k] * (kept[near.row[k] + c] - origin);
+                        if (k >= others) break;
+                        sum += near.weight[k] * (from[near.row[k] + c] - origin);
                     }
-                    for (int64_t k = kTogether; k < others; ++k) {
-                        const LocalTerm& term = of_row[k + 1];
-                        sum += static_cast<T>(term.weight) * (kept[term.row * stride + c] - origin);
+                    for (int k = kTogether; k < others; ++k) {
+                        const WeighedRow<Weight>& term = of_row[k + 1];
+                        sum += static_cast<T>(term.weight) * (from[term.row * stride + c] - origin);
                     }
                     value += sum;
                 }
-                to[c] = aside ? value - aside[c] : value;
+                to[c] = steps ? value - aside[c] : value;
             };
         });
     }

@@ -52,10 +52,8 @@ private:
                                 T* result) const {
         const T* const point = update.at.template row<T>(i) + tile.begin;
         update.with_rows(tile, [&](const auto& row_of) DBENCH_INLINE_LAMBDA {
-            const auto row = row_of(i);
-            SegmentGrid::subtract(
-                block, tile.count, sums ? sums + i : nullptr, result, result,
-                [=](int64_t c) DBENCH_INLINE_LAMBDA { return row.step(c, row.read(c), point[c]); });
+            SegmentGrid::subtract(block, tile.count, sums ? sums + i : nullptr, result,
+                                  static_cast<const T*>(result), point, row_of(i));
         });
     }
 };

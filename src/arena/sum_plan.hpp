@@ -1,6 +1,7 @@
 #pragma once
 // Weighted sums as kernels read them.
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <unordered_set>
@@ -39,6 +40,15 @@ struct SumPlan {
         for (int64_t i = 0; i < out.count; ++i) in_place |= seen.contains(out.row<T>(i));
     }
 
+    /// Whether column `column` of each row lies at a multiple of so many bytes.
+    bool aligned(const Rows& out, int64_t column, int64_t bytes) const {
+        const auto off = [&](const T* row) {
+            return reinterpret_cast<uintptr_t>(row + column) % static_cast<uintptr_t>(bytes) != 0;
+        };
+        bool aligned = std::none_of(distinct.begin(), distinct.end(), off);
+        for (int64_t i = 0; i < out.count; ++i) aligned &= !off(out.row<T>(i));
+        return aligned;
+    }
     int64_t sources() const { return static_cast<int64_t>(distinct.size()); }
 };
 

@@ -75,6 +75,7 @@ void update_means(const Update& update, std::span<const std::vector<Term>> base)
         .out = out,
         .columns = columns,
         .width = update_width(plan.sources(), sizeof(T)),
+        .in_packs = false,
     };
     on_host(UpdateOfMeans<T, Update>{update, means});
     if (means.store == SumStore::past_caches) finish_past_caches();

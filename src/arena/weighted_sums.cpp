@@ -28,16 +28,21 @@ namespace {
 int64_t device_width(const Rows& out, bool in_place) {
     const int64_t column = out.count * size_of(out.type), width = device_tile_width(out.count);
     if (!in_place) return width;
-    return std::max<int64_t>(std::min(width, (kMostScratch - 64) / std::max<int64_t>(column, 1)),
-                             1);
+    const int64_t fits = (kMostScratch - 64) / std::max<int64_t>(column, 1);
+    if (fits >= width) return width;
+    return fits < kColumnAlignment ? std::max<int64_t>(fits, 1)
+                                   : fits / kColumnAlignment * kColumnAlignment;
 }
 
 template <class T>
 void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, SumForm form,
           Queue* queue) {
+    constexpr int64_t kPack = 16;  // bytes
     const auto plan = std::make_shared<const SumPlan<T>>(terms, out, form);
     const int64_t sources = plan->sources();
     count_passes(out.type, columns, sources, out.count, Kernel::mixing);
+    const int64_t width =
+        queue ? device_width(out, plan->in_place) : tile_width(sources, sizeof(T));
     const WeightedSums<T> body{
         .form = form,
         .store = plan->in_place ? SumStore::in_place
@@ -50,7 +55,9 @@ void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, S
         .sources = sources,
         .out = out,
         .columns = columns,
-        .width = queue ? device_width(out, plan->in_place) : tile_width(sources, sizeof(T)),
+        .width = width,
+        .in_packs =
+            queue && width % kColumnAlignment == 0 && plan->aligned(out, columns.begin, kPack),
     };
     const auto accesses = [&] {
         std::vector<Access> all = {writes(out, columns)};

@@ -23,6 +23,7 @@ enum class SumStore : uint8_t { direct, in_place, past_caches };
 template <class T>
 struct WeightedSums {
     static constexpr int kTogether = 8;  // terms in one loop; more go in turns, in the same order
+    static constexpr int kBlocksAtOnce = kBlocksOfPacks<T>;
 
     SumForm form;
     SumStore store;
@@ -34,6 +35,7 @@ struct WeightedSums {
     Rows out;
     Columns columns;
     int64_t width;  // of a tile
+    bool in_packs;  // a tile of any row begins at a multiple of 16 bytes
 
     constexpr int64_t blocks() const { return (columns.count() + width - 1) / width; }
     constexpr int64_t scratch_bytes() const {
@@ -85,38 +87,73 @@ struct WeightedSums {
         }
     }
 
-    /// All sums at once. A thread makes an element of one.
+    /// All sums at once. A thread makes an element of one, or some side by side, and reads a few
+    /// terms ahead of the additions, which go in their order; a term may be read twice.
     template <class Block>
     DBENCH_INLINE void together(Block& block, int64_t begin, int64_t here, T* kept) const {
+        constexpr int kAhead = 4;
+        struct Terms {
+            Elements<const T> row[kAhead];
+            T weight[kAhead];
+        };
         const WeightedSums s = *this;
-        block.for_rows(out.count, here, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+        const auto make = [=](int64_t i) DBENCH_INLINE_LAMBDA {
             const bool around = s.form != SumForm::sum;
-            const int64_t at = s.first[i] + around, end = s.first[i + 1];
-            const T* const base = around ? s.rows[at - 1] + begin : nullptr;
-            const T total = s.form == SumForm::mean ? s.weights[at - 1] : T{0};
-            T* const result = s.store == SumStore::in_place ? kept + i * s.width
-                                                            : s.out.template row<T>(i) + begin;
-            return [=](int64_t c) DBENCH_INLINE_LAMBDA {
-                const T origin = base ? base[c] : T{0};
-                const auto term = [&](int64_t k) DBENCH_INLINE_LAMBDA {
-                    const T x = s.rows[k][begin + c];
-                    return s.weights[k] * (base ? x - origin : x);
-                };
-                if (at == end) {
-                    result[c] = s.form == SumForm::mean ? total * origin : T{0};
-                    return;
+            const int at = static_cast<int>(s.first[i]) + around;
+            const int end = static_cast<int>(s.first[i + 1]);
+            const auto take = [=](int next) DBENCH_INLINE_LAMBDA {
+                Terms terms;
+                DBENCH_UNROLL
+                for (int j = 0; j < kAhead; ++j) {
+                    const int k = next + j < end ? next + j : next;
+                    terms.row[j] = s.rows[k] + begin;
+                    terms.weight[j] = s.weights[k];
                 }
-                T sum = term(at);
-                for (int64_t k = at + 1; k < end; ++k) sum += term(k);
-                result[c] = s.form == SumForm::mean ? total * origin + sum : sum;
+                return terms;
             };
-        });
+            const Elements<const T> base = around ? s.rows[at - 1] + begin : nullptr;
+            const T total = s.form == SumForm::mean ? s.weights[at - 1] : T{0};
+            const Terms near = at < end ? take(at) : Terms{};
+            const Elements<T> result = s.store == SumStore::in_place
+                                           ? kept + i * s.width
+                                           : s.out.template row<T>(i) + begin;
+            return [=](auto c) DBENCH_INLINE_LAMBDA {
+                using V = Value<T, decltype(c)>;
+                const V origin = around ? base[c] : V(T{0});
+                V sum = T{0};
+                const auto add = [&](const Terms& terms, int next) DBENCH_INLINE_LAMBDA {
+                    V x[kAhead];
+                    DBENCH_UNROLL
+                    for (int j = 0; j < kAhead; ++j) x[j] = terms.row[j][c];
+                    DBENCH_UNROLL
+                    for (int j = 0; j < kAhead; ++j) {
+                        if (next + j >= end) break;
+                        const V term = terms.weight[j] * (around ? x[j] - origin : x[j]);
+                        sum = next + j == at ? term : sum + term;
+                    }
+                };
+                if (at < end) add(near, at);
+                for (int next = at + kAhead; next < end; next += kAhead) add(take(next), next);
+                result[c] = s.form != SumForm::mean ? sum
+                            : at == end             ? total * origin
+                                                    : total * origin + sum;
+            };
+        };
+        for_all(block, here, make);
         if (store != SumStore::in_place) return;
-        block.for_rows(out.count, here, [=](int64_t i) DBENCH_INLINE_LAMBDA {
-            const T* const result = kept + i * s.width;
-            T* const target = s.out.template row<T>(i) + begin;
-            return [=](int64_t c) DBENCH_INLINE_LAMBDA { target[c] = result[c]; };
+        for_all(block, here, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            const Elements<const T> result(kept + i * s.width);
+            const Elements<T> target(s.out.template row<T>(i) + begin);
+            return [=](auto c) DBENCH_INLINE_LAMBDA { target[c] = result[c]; };
         });
+    }
+    template <class Block, class Work>
+    DBENCH_INLINE void for_all(Block& block, int64_t here, const Work& work) const {
+        if (in_packs) {
+            block.template for_packs<T>(out.count, here, work);
+        } else {
+            block.for_rows(out.count, here, work);
+        }
     }
 
     /// Sum i, of that form, in `count` columns from `begin` on, to `result`.

@@ -46,7 +46,7 @@ Captured* CapturedPasses::put(int64_t i, const data::Batch& batch, arena::Queue*
     Pass& pass = here_->at(static_cast<size_t>(i));
     if (!pass.work) {
         try {
-            pass.batch = std::make_unique<FixedBatch>(batch, place_);
+            pass.batch = FixedBatch::made_on(queue, device_, batch, place_);
             pass.work = capture(*pass.batch);
         } catch (const base::RunError& error) {
             failed_ = true;

@@ -47,7 +47,7 @@ public:
 
 private:
     struct Pass {
-        std::unique_ptr<FixedBatch> batch;
+        std::shared_ptr<const FixedBatch> batch;
         std::unique_ptr<Captured> work;
     };
 

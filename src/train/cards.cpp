@@ -85,15 +85,12 @@ public:
     void capture(const std::function<void(const Device::PartEnds&)>& work) {
         const c10::cuda::CUDAStreamGuard guard(stream_);
         const OneThread thread;
-        bool begun = false;
         try {
             graph_.capture_begin(*pool_, cudaStreamCaptureModeThreadLocal);
-            begun = true;
             work([this] { end_part(); });
-            begun = false;
             graph_.capture_end();
         } catch (...) {
-            if (begun) end_failed();
+            if (is_captured()) end_failed();
             forget();
             throw;
         }
@@ -119,6 +116,11 @@ private:
         C10_CUDA_CHECK(cudaEventCreateWithFlags(&end, cudaEventDisableTiming));
         ends_.push_back(end);
         C10_CUDA_CHECK(cudaEventRecordWithFlags(end, stream_.stream(), cudaEventRecordExternal));
+    }
+    bool is_captured() const {
+        cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+        return cudaStreamIsCapturing(stream_.stream(), &status) == cudaSuccess &&
+               status != cudaStreamCaptureStatusNone;
     }
     /// The stream launches again; why it failed is known.
     void end_failed() {
@@ -181,6 +183,7 @@ public:
     ~Card() override {
         c10::cuda::setCurrentCUDAStream(
             c10::cuda::getDefaultCUDAStream(static_cast<c10::DeviceIndex>(number_)));
+        at::cuda::clearCublasWorkspaces();  // that captured passes have used, too
         give_back();
     }
 
@@ -197,10 +200,7 @@ public:
         if (cudaMemGetInfo(&free, &all) != cudaSuccess) return std::nullopt;
         return Room{static_cast<int64_t>(all), static_cast<int64_t>(free)};
     }
-    void give_back() override {
-        at::cuda::clearCublasWorkspaces();
-        c10::cuda::CUDACachingAllocator::emptyCache();
-    }
+    void give_back() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
     std::vector<std::pair<std::string, std::string>> settings() const override {
         const at::Context& torch = at::globalContext();
         const auto word = [](bool on) { return on ? "on" : "off"; };

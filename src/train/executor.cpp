@@ -206,7 +206,7 @@ struct Executor::Impl {
                 torch::Tensor& gradient = b.weights[i].parameters[k].mutable_grad();
                 torch::Tensor& row = b.weights[i].gradients[k];
                 if (parts) {
-                    if (gradient.data_ptr() != row.data_ptr()) parts->take(k, gradient);
+                    if (gradient.data_ptr() != row.data_ptr()) parts->take(k, gradient, reached[k]);
                 } else if (reached[k]) {
                     row.add_(gradient);
                 } else if (gradient.data_ptr() != row.data_ptr()) {
@@ -276,10 +276,10 @@ struct Executor::Impl {
             const torch::Tensor output = forward(weights, part);
             torch::Tensor loss = model.loss(output, part, passes.smoothing);
             tally(output, loss, part, static_cast<double>(batch.terms), further, sums, queue);
-            if (ready && k + 1 == passes.parts) watch.start(collected(i, further, *ready, queue));
+            if (ready && k + 1 == passes.parts) watch.start(collected(i, *ready, queue));
             if (passes.parts > 1) loss = share * loss;
             loss.backward();
-            collect(i, replicas.layout().all(), further, queue);
+            collect(i, replicas.layout().all(), queue);
             weights.gradients.clear();  // from now on they are added to
             further = true;
         }
@@ -287,14 +287,14 @@ struct Executor::Impl {
     }
 
     /// Brings gradients that backward has left elsewhere into the gradient row i.
-    void collect(int64_t i, arena::Columns columns, bool adds, arena::Queue* queue) {
-        if (parts) parts->put(replicas.g().only(i), columns, adds, queue);
+    void collect(int64_t i, arena::Columns columns, arena::Queue* queue) {
+        if (parts) parts->put(replicas.g().only(i), columns, queue);
     }
     /// `ready`, told of a bucket when its gradients are there.
-    const Ready* collected(int64_t i, bool adds, const Ready& ready, arena::Queue* queue) {
+    const Ready* collected(int64_t i, const Ready& ready, arena::Queue* queue) {
         if (!parts) return &ready;
-        collecting = [this, i, adds, &ready, queue](arena::Columns bucket) {
-            collect(i, bucket, adds, queue);
+        collecting = [this, i, &ready, queue](arena::Columns bucket) {
+            collect(i, bucket, queue);
             ready(bucket);
         };
         return &collecting;
@@ -323,6 +323,7 @@ struct Executor::Impl {
                 },
                 queue);
         }
+        if (told) watch.finish();
         arena::keep(queue, held);
         if (uploads) uploads->used(*queue);
         if (!ready || told) return;
@@ -476,7 +477,7 @@ struct Executor::Impl {
         const torch::Tensor output = forward(student, batch);
         std::fill(reached.begin(), reached.end(), false);
         model.distance(output, wanted, temperature).backward();
-        collect(i, replicas.layout().all(), false, queue);
+        collect(i, replicas.layout().all(), queue);
         zero_unreached(b, i, queue);
     }
 

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "data/dataset.hpp"
+#include "train/device.hpp"
 
 namespace dbench::train {
 namespace {
@@ -33,6 +34,20 @@ FixedBatch::FixedBatch(const data::Batch& like, torch::Device place) : place_(pl
     batch_.targets = start<const void>(targets_);
     batch_.windows.clear();
     batch_.on_device = batch_.labels_on_device = true;
+}
+
+std::shared_ptr<const FixedBatch> FixedBatch::made_on(arena::Queue* queue, Device& device,
+                                                      const data::Batch& like,
+                                                      torch::Device place) {
+    std::shared_ptr<const FixedBatch> made;
+    const auto make = [&] { made = std::make_shared<const FixedBatch>(like, place); };
+    if (device.begins_later()) {
+        make();
+    } else {
+        const auto nothing = [] { return std::vector<arena::Access>(); };
+        device.put("room for minibatches", nothing, make, queue);
+    }
+    return made;
 }
 
 bool FixedBatch::fits(const data::Batch& batch) const {

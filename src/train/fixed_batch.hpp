@@ -4,12 +4,15 @@
 
 #include <torch/torch.h>
 
+#include <memory>
 #include <vector>
 
 #include "arena/queue.hpp"
 #include "data/loader.hpp"
 
 namespace dbench::train {
+
+class Device;
 
 class FixedBatch {
 public:
@@ -27,6 +30,11 @@ public:
     /// What work over it reads, and what `fill` touches.
     std::vector<arena::Access> reads() const;
     std::vector<arena::Access> filled_from(const data::Batch& batch) const;
+
+    /// One that is made on the queue that is going to fill it: LibTorch's memory, which it zeroes,
+    /// belongs to the stream that asks for it.
+    static std::shared_ptr<const FixedBatch> made_on(arena::Queue* queue, Device& device,
+                                                     const data::Batch& like, torch::Device place);
 
 private:
     torch::Device place_;

@@ -23,23 +23,23 @@ arena::RowPart part_of(const arena::Tensor& tensor, const torch::Tensor& gradien
 GradientParts::GradientParts(const arena::Layout& layout)
     : layout_(layout), taken_(layout.tensors().size()) {}
 
-void GradientParts::take(size_t k, torch::Tensor gradient) {
+void GradientParts::take(size_t k, torch::Tensor gradient, bool adds) {
     const bool last = gradient.dim() == 4 && gradient.is_contiguous(at::MemoryFormat::ChannelsLast);
-    taken_[k] = last ? std::move(gradient) : gradient.contiguous();
+    taken_[k] = {last ? std::move(gradient) : gradient.contiguous(), adds};
 }
 
-void GradientParts::put(const arena::Rows& to, arena::Columns columns, bool adds,
-                        arena::Queue* queue) {
-    std::vector<arena::RowPart> parts;
+void GradientParts::put(const arena::Rows& to, arena::Columns columns, arena::Queue* queue) {
+    std::vector<arena::RowPart> replacing, adding;
     std::vector<torch::Tensor> used;  // until they are launched upon
     for (size_t k = 0; k < taken_.size(); ++k) {
         const arena::Tensor& tensor = layout_.tensors()[k];
         const bool here = tensor.offset >= columns.begin && tensor.offset < columns.end;
-        if (!here || !taken_[k].defined()) continue;
-        used.push_back(std::exchange(taken_[k], {}));
-        parts.push_back(part_of(tensor, used.back()));
+        if (!here || !taken_[k].gradient.defined()) continue;
+        used.push_back(std::exchange(taken_[k].gradient, {}));
+        (taken_[k].adds ? adding : replacing).push_back(part_of(tensor, used.back()));
     }
-    arena::fill_parts(to, parts, adds, queue);
+    arena::fill_parts(to, replacing, false, queue);
+    arena::fill_parts(to, adding, true, queue);
 }
 
 void GradientParts::zero(const arena::Rows& to, const std::vector<bool>& reached,
@@ -52,6 +52,6 @@ void GradientParts::zero(const arena::Rows& to, const std::vector<bool>& reached
     arena::fill_parts(to, parts, false, queue);
 }
 
-void GradientParts::drop() { std::fill(taken_.begin(), taken_.end(), torch::Tensor()); }
+void GradientParts::drop() { std::fill(taken_.begin(), taken_.end(), Taken()); }
 
 }  // namespace dbench::train

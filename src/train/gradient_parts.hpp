@@ -17,11 +17,12 @@ public:
     /// Of a layout that lives on.
     explicit GradientParts(const arena::Layout& layout);
 
-    /// The gradient of tensor k, of one row or [rows, shape...] of several.
-    void take(size_t k, torch::Tensor gradient);
-    /// Those taken since into the rows, of the tensors in `columns`; added to what stands there
-    /// where `adds`. LibTorch computes on `queue`; null: at once.
-    void put(const arena::Rows& to, arena::Columns columns, bool adds, arena::Queue* queue);
+    /// The gradient of tensor k, of one row or [rows, shape...] of several, which is to be added to
+    /// what stands there or to replace it.
+    void take(size_t k, torch::Tensor gradient, bool adds);
+    /// Those taken since into the rows, of the tensors in `columns`. LibTorch computes on `queue`;
+    /// null: at once.
+    void put(const arena::Rows& to, arena::Columns columns, arena::Queue* queue);
     /// Zeros for the tensors that have not been `reached`.
     void zero(const arena::Rows& to, const std::vector<bool>& reached, arena::Queue* queue) const;
     /// Those taken are not wanted.
@@ -29,7 +30,11 @@ public:
 
 private:
     const arena::Layout& layout_;
-    std::vector<torch::Tensor> taken_;  // undefined: none, or it is where it should be
+    struct Taken {
+        torch::Tensor gradient;  // undefined: none, or it is where it should be
+        bool adds = false;
+    };
+    std::vector<Taken> taken_;
 };
 
 }  // namespace dbench::train

@@ -162,7 +162,7 @@ struct StackedPass::Impl {
             node->add_post_hook(
                 std::make_unique<LambdaPostHook>([this, &l, k](const auto& outputs, const auto&) {
                     torch::Tensor& gradient = l.parameters[k].mutable_grad();
-                    parts ? parts->take(k, gradient) : void(gradients[k].copy_(gradient));
+                    parts ? parts->take(k, gradient, false) : void(gradients[k].copy_(gradient));
                     gradient.reset();
                     reached[k] = true;
                     (*complete)(static_cast<int>(k));
@@ -255,7 +255,7 @@ void StackedPass::gradients(arena::Rows x, const data::Batch& all, const Sums& s
 }
 
 void StackedPass::collect(arena::Columns columns, arena::Queue* queue) {
-    if (impl_->parts) impl_->parts->put(impl_->replicas.g(), columns, false, queue);
+    if (impl_->parts) impl_->parts->put(impl_->replicas.g(), columns, queue);
 }
 
 std::vector<arena::Access> StackedPass::memory() const {

@@ -41,50 +41,60 @@ private:
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Seconds of all local replicas' gradients, each way, the shortest of several times; kNever where
-/// a device has too little memory for a way.
-std::vector<double> measure(const std::vector<Stacking>& ways, const Model& model,
-                            Replicas& replicas, Passes passes, const data::Batch& batch) {
-    constexpr double kLong = 1;  // seconds
+/// Seconds of all local replicas' gradients as `passes` says, the shortest of several times; kNever
+/// where a device has too little memory for that.
+double measure(const Model& model, Replicas& replicas, const Passes& passes,
+               const data::Batch& batch, double seconds) {
     const arena::Rows x = replicas.x();
-    arena::Queue* const queue = replicas.device().queues().compute;
-    const Kept statistics(replicas.buffers(), replicas.buffer_layout(), queue);
-    const Kept carried(replicas.carried(), replicas.carried_layout(), queue);
-    std::vector<std::unique_ptr<Executor>> executors;
-    for (const Stacking way : ways) {
-        passes.stacking = way;
-        executors.push_back(std::make_unique<Executor>(model, replicas, passes));
-    }
+    Device& device = replicas.device();
+    arena::Queue* const queue = device.queues().compute;
     algorithms::Timers timers;
     timers.start();
     arena::Values<double> scores(static_cast<size_t>(2 * x.count));
-    std::vector<double> least(ways.size(), kNever);
-    // The first ones warm up; so does the one that captures.
-    const int64_t rounds = passes.captured > 0 ? CapturedPasses::kWarm + 3 : 2;
-    const base::Stopwatch since;
-    for (int64_t round = 0; round < rounds || since.seconds() < kLong; ++round) {
-        for (size_t k = 0; k < ways.size(); ++k) {
-            if (!executors[k]) continue;
+    std::unique_ptr<Executor> executor;
+    double least = kNever;
+    try {
+        executor = std::make_unique<Executor>(model, replicas, passes);
+        // The first ones warm up; so does the one that captures.
+        const int64_t warm = passes.captured > 0 ? CapturedPasses::kWarm + 1 : 1;
+        const base::Stopwatch since;
+        for (int64_t round = 0; round < warm + 2 || since.seconds() < seconds; ++round) {
             const base::Stopwatch watch;
-            try {
-                executors[k]->gradients(
-                    0, x, [&](int64_t) -> const data::Batch& { return batch; }, timers,
-                    [](arena::Columns) {}, scores.data(), scores.data() + x.count);
-            } catch (const c10::OutOfMemoryError&) {
-                least[k] = kNever;
-                executors[k].reset();
-                replicas.device().give_back();
-                continue;
-            }
+            executor->gradients(
+                0, x, [&](int64_t) -> const data::Batch& { return batch; }, timers,
+                [](arena::Columns) {}, scores.data(), scores.data() + x.count);
             arena::finish(queue, "gradients that are timed");
-            least[k] = std::min(least[k], watch.seconds());
+            if (round >= warm) least = std::min(least, watch.seconds());
         }
+    } catch (const c10::OutOfMemoryError&) {
+        least = kNever;
+        for (arena::Queue* const other : device.side_queues()) {
+            arena::finish(other, "passes that are given up");
+        }
+        arena::finish(device.upload_queue(), "minibatches that are given up");
+        arena::finish(queue, "gradients that are given up");
+    }
+    executor.reset();
+    device.give_back();
+    return least;
+}
+
+/// The same of each way, one after another: each has the memory that there is.
+std::vector<double> measure(const std::vector<Stacking>& ways, const Model& model,
+                            Replicas& replicas, Passes passes, const data::Batch& batch) {
+    constexpr double kLong = 1;  // seconds
+    arena::Queue* const queue = replicas.device().queues().compute;
+    const Kept statistics(replicas.buffers(), replicas.buffer_layout(), queue);
+    const Kept carried(replicas.carried(), replicas.carried_layout(), queue);
+    std::vector<double> least;
+    for (const Stacking way : ways) {
+        passes.stacking = way;
+        least.push_back(
+            measure(model, replicas, passes, batch, kLong / static_cast<double>(ways.size())));
     }
     statistics.restore();
     carried.restore();
     arena::finish(queue, "what timing has changed, set back");
-    executors.clear();
-    replicas.device().give_back();
     return least;
 }
 

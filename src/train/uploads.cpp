@@ -21,13 +21,7 @@ std::shared_ptr<const data::Batch> Uploads::bring(std::shared_ptr<const data::Ba
     if (place.used) queue_.wait(*place.used, "a pass over the minibatch before");
     if (!place.batch || !place.batch->fits(*held)) {
         arena::keep(&queue_, std::move(place.batch));
-        const auto make = [&] { place.batch = std::make_shared<const FixedBatch>(*held, place_); };
-        if (device_.begins_later()) {
-            make();
-        } else {  // LibTorch's memory is of the stream that asks for it
-            device_.put(
-                "room for minibatches", [] { return std::vector<arena::Access>(); }, make, &queue_);
-        }
+        place.batch = FixedBatch::made_on(&queue_, device_, *held, place_);
     }
     device_.put(
         "upload", [&] { return place.batch->filled_from(*held); },

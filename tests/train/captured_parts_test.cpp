@@ -161,5 +161,53 @@ TEST_CASE("what fails beside a captured pass leaves the step its own queue") {
     CHECK(run.device.own.launches == own + 1);
 }
 
+/// A matrix, and a vector that no output depends on.
+class HalfIdle final : public Model {
+public:
+    explicit HalfIdle(const ModelContext& context) {
+        const int64_t in = data::numel(context.input_shape);
+        const auto draw = [](torch::Tensor& t) { t.uniform_(-1, 1); };
+        declaration_.parameter({"used", {context.classes, in}, arena::TensorKind::weight, draw});
+        declaration_.parameter({"idle", {50000}, arena::TensorKind::bias, draw});
+    }
+    torch::Tensor forward(const Weights& weights, const torch::Tensor& input, bool) const override {
+        return input.flatten(1).mm(weights.parameters[0].t());
+    }
+};
+
+TEST_CASE("a parameter that no gradient reaches has a gradient of zeros, and its bucket leaves") {
+    const bool thorough = GENERATE(false, true);
+    const ModelContext context{{3, 8, 8}, 5};
+    const HalfIdle model(context);
+    ThoroughDevice capturing;
+    Device host;
+    Device& device = thorough ? capturing : host;
+    capturing.at_end = [](int) {};
+    Replicas replicas(model, {2, 1}, 0, arena::DType::float32, Init::independent, 1, nullptr,
+                      device);
+    Executor executor(model, replicas, {.captured = 8});
+    RandomBatch data(4, context, model.order(), torch::kFloat32, 7);
+    algorithms::Timers timers;
+    timers.start();
+    std::vector<double> loss(2), accuracy(2);
+    for (int64_t t = 0; t < 5; ++t) {
+        for (int64_t i = 0; i < 2; ++i) {
+            for (torch::Tensor each : views(replicas.layout(), replicas.g(), i)) each.fill_(NAN);
+        }
+        std::vector<arena::Columns> told;
+        executor.gradients(
+            t, replicas.x(), [&](int64_t) -> const data::Batch& { return data.batch; }, timers,
+            [&](arena::Columns bucket) { told.push_back(bucket); }, loss.data(), accuracy.data());
+        CHECK((told == gradient_buckets(replicas.layout(), replicas.x().type,
+                                        device.least_bucket_bytes())));
+        for (int64_t i = 0; i < 2; ++i) {
+            const auto gradients = views(replicas.layout(), replicas.g(), i);
+            CHECK(gradients[0].isfinite().all().item<bool>());
+            CHECK(gradients[0].abs().sum().item<double>() > 0);
+            CHECK(gradients[1].eq(0).all().item<bool>());
+        }
+    }
+}
+
 }  // namespace
 }  // namespace dbench::train

@@ -23,7 +23,7 @@ constexpr int blocks_at_once() {
 template <class Body>
 __global__ void __launch_bounds__(kThreads, blocks_at_once<Body>()) run_on_device(const Body body) {
     extern __shared__ __align__(64) char scratch[];
-    __shared__ DeviceBlock::Stage stage;
+    __shared__ __align__(64) DeviceBlock::Stage stage;
     DeviceBlock block(scratch, stage);
     body(block, blockIdx.x);
 }

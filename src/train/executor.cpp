@@ -1,27 +1,19 @@
 #include "train/executor.hpp"
 
-#include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/utils/lambda_post_hook.h>
-#include <torch/csrc/autograd/variable.h>
-
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <optional>
 
 #include "arena/kernels.hpp"
 #include "arena/memory.hpp"
 #include "base/error.hpp"
-#include "base/random.hpp"
 #include "train/bucket_watch.hpp"
 #include "train/capture.hpp"
 #include "train/captured_passes.hpp"
-#include "train/device_scores.hpp"
-#include "train/gradient_parts.hpp"
 #include "train/held_batch.hpp"
 #include "train/linearised_pass.hpp"
 #include "train/models/model.hpp"
-#include "train/ordered_weights.hpp"
+#include "train/replica_pass.hpp"
 #include "train/replicas.hpp"
 #include "train/resident_images.hpp"
 #include "train/stacked_pass.hpp"
@@ -31,13 +23,7 @@
 namespace dbench::train {
 
 struct Executor::Impl {
-    struct Bound {
-        arena::Rows x;
-        std::vector<Weights> weights;  // per local replica
-        // Of each, which keep the hooks alive; made by its first pass, whose stream they belong to.
-        std::vector<std::vector<std::shared_ptr<torch::autograd::Node>>> accumulators;
-    };
-    using Ready = std::function<void(arena::Columns)>;
+    using Ready = ReplicaPass::Ready;
 
     const Model& model;
     Replicas& replicas;
@@ -45,13 +31,9 @@ struct Executor::Impl {
     Device& device;
     torch::Device place;
     BucketWatch watch;
-    std::map<const void*, Bound> bound;  // by the memory of x
-    std::vector<bool> reached;           // tensors whose gradient this backward has written
-    std::vector<arena::Queue*> sides;    // that replicas take in turn; none: the compute queue
-    // Of a device with queues: else gradients are copied while they are in the caches.
-    std::unique_ptr<GradientParts> parts;
-    OrderedWeights ordered;
-    Ready collecting;  // what is told of a bucket once its gradients are in their row
+    std::vector<arena::Queue*> sides;  // that replicas take in turn; none: the compute queue
+    ReplicaPass alone;
+    Ready collecting;  // what is told of a bucket once its gradients are in their rows
     std::unique_ptr<StackedPass> stacked;
     std::unique_ptr<Uploads> uploads;          // null: minibatches go with their passes
     std::unique_ptr<CapturedPasses> captures;  // null: nothing is captured
@@ -65,16 +47,12 @@ struct Executor::Impl {
           place(place_of(r.device())),
           watch(r.layout(),
                 gradient_buckets(r.layout(), r.x().type, r.device().least_bucket_bytes())),
-          reached(r.layout().tensors().size()),
           sides(way_of(r, p) == Stacking::streams ? r.device().side_queues()
                                                   : std::vector<arena::Queue*>()),
-          ordered(r.layout(), r.x().type, sides.empty() ? 1 : std::ssize(sides),
-                  device.queues().compute && way_of(r, p) != Stacking::batched &&
-                      m.order() == data::Order::channels_last) {
+          alone(m, r, p, sides.empty() ? 1 : std::ssize(sides), watch) {
         DBENCH_EXPECT(p.stacking != Stacking::any);
         uploads = Uploads::of(device, place);
         const Stacking way = way_of(r, p);
-        if (device.queues().compute) parts = std::make_unique<GradientParts>(r.layout());
         if (way == Stacking::batched) {
             stacked = std::make_unique<StackedPass>(m, r, p.smoothing, p.resident);
         }
@@ -89,11 +67,9 @@ struct Executor::Impl {
         return r.x().count == 1 ? Stacking::off : p.stacking;
     }
 
-    /// The pass of those under way at a time that the local replica i has.
-    int64_t turn_of(int64_t i) const { return sides.empty() ? 0 : i % std::ssize(sides); }
     arena::Queue* queue_of(int64_t i) const {
         if (sides.empty()) return device.queues().compute;
-        return sides[static_cast<size_t>(turn_of(i))];
+        return sides[static_cast<size_t>(i) % sides.size()];
     }
     /// Where kernels are launched between LibTorch's, by work that is on a queue: at once where
     /// that itself begins later.
@@ -123,27 +99,6 @@ struct Executor::Impl {
     // A row of parameters that is anyone's, and the running statistics of the local replica i.
     Weights around(const char* weights, int64_t i) const;
 
-    // Leaf tensors over the rows of x whose gradients come into the arena's gradient rows.
-    Bound& bind(const arena::Rows& x) {
-        Bound& b = bound[x.data];
-        if (!b.weights.empty()) return b;
-        for (int64_t i = 0; i < x.count; ++i) {
-            Weights w{views_of(replicas.layout(), x, i),
-                      views_of(replicas.buffer_layout(), replicas.buffers(), i),
-                      views_of(replicas.layout(), replicas.g(), i),
-                      views_of(replicas.carried_layout(), replicas.carried(), i)};
-            for (size_t k = 0; k < w.parameters.size(); ++k) {
-                const torch::Tensor leaf = ordered.leaf(k, turn_of(i), place);
-                if (leaf.defined()) w.parameters[k] = leaf;
-                w.parameters[k].requires_grad_(true);
-            }
-            b.weights.push_back(std::move(w));
-        }
-        b.x = x;
-        b.accumulators.resize(b.weights.size());
-        return b;
-    }
-
     // The batch as work of the local replica i that is put on the queue finds it: the loader's own
     // where that is done at once.
     std::shared_ptr<const data::Batch> hold(const data::Batch& batch, int64_t i,
@@ -162,12 +117,8 @@ struct Executor::Impl {
         const auto of = [i](const arena::Rows& rows) { return i ? rows.only(*i) : rows; };
         std::vector<arena::Access> all = {arena::reads(of(x), replicas.layout().all()),
                                           arena::writes(of(replicas.g()), replicas.layout().all())};
-        if (i && !ordered.empty()) {
-            const arena::Rows memory = ordered.memory(turn_of(*i));
-            all.push_back(arena::writes(memory, {0, memory.stride}));
-        }
-        if (!i && stacked) {
-            for (const arena::Access& each : stacked->memory()) all.push_back(each);
+        for (const arena::Access& each : i ? alone.memory(*i) : stacked->memory()) {
+            all.push_back(each);
         }
         for (const auto& [rows, layout] :
              {std::pair(replicas.buffers(), &replicas.buffer_layout()),
@@ -191,125 +142,15 @@ struct Executor::Impl {
         return all;
     }
 
-    void hook(Bound& b, size_t i) {
-        if (!b.accumulators[i].empty()) return;
-        for (size_t k = 0; k < b.weights[i].parameters.size(); ++k) hook(b, i, k);
-    }
-
-    // A first gradient is copied, where adding it to a row of zeros would pass twice over the row.
-    // A device takes it from where it is, with others.
-    void hook(Bound& b, size_t i, size_t k) {
-        using torch::autograd::utils::LambdaPostHook;
-        auto node = torch::autograd::impl::grad_accumulator(b.weights[i].parameters[k]);
-        node->add_post_hook(
-            std::make_unique<LambdaPostHook>([this, &b, i, k](const auto& outputs, const auto&) {
-                torch::Tensor& gradient = b.weights[i].parameters[k].mutable_grad();
-                torch::Tensor& row = b.weights[i].gradients[k];
-                if (parts) {
-                    if (gradient.data_ptr() != row.data_ptr()) parts->take(k, gradient, reached[k]);
-                } else if (reached[k]) {
-                    row.add_(gradient);
-                } else if (gradient.data_ptr() != row.data_ptr()) {
-                    row.copy_(gradient);
-                }
-                gradient.reset();
-                reached[k] = true;
-                watch.complete(static_cast<int>(k));
-                return outputs;
-            }));
-        b.accumulators[i].push_back(std::move(node));
-    }
-
-    bool begins() const {
-        return model.declaration().draws || !model.declaration().carried.empty();
-    }
-    /// What comes before the forward pass in training iteration t of the local replica i, whichever
-    /// rank holds it.
-    void begin(const Weights& weights, const data::Batch& batch, int64_t t, int64_t i,
-               int64_t part = 0) {
-        if (model.declaration().draws) {
-            const auto replica = static_cast<uint64_t>(replicas.x().first + i);
-            const auto iteration = static_cast<uint64_t>(t);
-            base::Random key(passes.dropout_seed, base::Purpose::dropout, {replica, iteration});
-            if (part > 0) {
-                key = base::Random(passes.dropout_seed, base::Purpose::dropout,
-                                   {replica, iteration, static_cast<uint64_t>(part)});
-            }
-            torch::manual_seed(key.bits64() >> 1);
-        }
-        if (!batch.continues) {
-            for (torch::Tensor each : weights.carried) each.zero_();
-        }
-    }
-    torch::Tensor forward(const Weights& weights, const data::Batch& batch) const {
-        return model.forward_terms(weights, input_tensor(batch, place), batch.terms, true);
-    }
-
-    /// Adds what a part of a batch came to, or begins with it.
-    void tally(const torch::Tensor& output, const torch::Tensor& loss, const data::Batch& part,
-               double terms, bool further, const Sums& sums, arena::Queue* queue) const {
-        const double share = static_cast<double>(part.terms) / terms;
-        if (parts) {
-            tell_scores(model, output, loss, part, share, terms, further, sums, queue);
-            return;
-        }
-        *sums.loss += share * loss.item<double>();
-        *sums.accuracy += model.correct(output.detach(), part, 1) / terms;
-    }
-
-    /// The gradient of the mean minibatch loss in iteration t into the gradient row i; without t
-    /// of passes that have begun. `ready`: told of buckets by the last part's backward; null:
-    /// nobody is. `queue`: where LibTorch computes.
-    void gradient(Bound& b, const data::Batch& batch, std::optional<int64_t> t, int64_t i,
-                  const Ready* ready, const Sums& sums, arena::Queue* queue) {
-        hook(b, static_cast<size_t>(i));
-        ordered.bring(b.x, i, turn_of(i), queue);
-        Weights weights = b.weights[static_cast<size_t>(i)];
-        if (!parts) *sums.loss = *sums.accuracy = 0;
-        std::fill(reached.begin(), reached.end(), false);
-        bool further = false;
-        for (int64_t k = 0; k < passes.parts; ++k) {
-            const data::Batch part = passes.parts == 1 ? batch : data::part(batch, k, passes.parts);
-            if (part.count == 0) continue;
-            const double share = static_cast<double>(part.terms) / static_cast<double>(batch.terms);
-            if (t) begin(weights, part, *t, i, k);
-            const torch::Tensor output = forward(weights, part);
-            torch::Tensor loss = model.loss(output, part, passes.smoothing);
-            tally(output, loss, part, static_cast<double>(batch.terms), further, sums, queue);
-            if (ready && k + 1 == passes.parts) watch.start(collected(i, *ready, queue));
-            if (passes.parts > 1) loss = share * loss;
-            loss.backward();
-            collect(i, replicas.layout().all(), queue);
-            weights.gradients.clear();  // from now on they are added to
-            further = true;
-        }
-        zero_unreached(b, i, queue);
-    }
-
-    /// Brings gradients that backward has left elsewhere into the gradient row i.
-    void collect(int64_t i, arena::Columns columns, arena::Queue* queue) {
-        if (parts) parts->put(replicas.g().only(i), columns, queue);
-    }
-    /// `ready`, told of a bucket when its gradients are there.
-    const Ready* collected(int64_t i, const Ready& ready, arena::Queue* queue) {
-        if (!parts) return &ready;
-        collecting = [this, i, &ready, queue](arena::Columns bucket) {
-            collect(i, bucket, queue);
-            ready(bucket);
-        };
-        return &collecting;
-    }
-
     /// Puts it on the device, as that has captured it where it may. Where it begins later, buckets
     /// are announced when all of it is there.
     void put_gradient(const arena::Rows& x, const data::Batch& batch, int64_t t, int64_t i,
                       const Ready* ready, const Sums& sums, arena::Queue* queue,
                       bool may_capture = false) {
-        Bound& b = bind(x);
         auto held = hold(batch, i, queue);
         if (uploads) held = uploads->bring(std::move(held), *queue);
         Captured* const pass =
-            may_capture ? put_captured(b, x, *held, t, i, ready != nullptr, sums, queue) : nullptr;
+            may_capture ? put_captured(x, *held, t, i, ready != nullptr, sums, queue) : nullptr;
         const Ready joined = [&](arena::Columns bucket) {
             join();
             (*ready)(bucket);
@@ -318,8 +159,8 @@ struct Executor::Impl {
         if (!pass) {
             device.put(
                 "gradient", [&] { return scored(x, i, *held, sums); },
-                [this, &b, held, t, i, told, sums, queue] {
-                    gradient(b, *held, t, i, told, sums, inside(queue));
+                [this, x, held, t, i, told, sums, queue] {
+                    alone.gradient(x, i, *held, t, told, sums, inside(queue));
                 },
                 queue);
         }
@@ -426,66 +267,25 @@ struct Executor::Impl {
 
     /// The pass as the device repeats it, in a part for each bucket where they are `told`; null
     /// where it cannot be captured.
-    Captured* put_captured(Bound& b, const arena::Rows& x, const data::Batch& held, int64_t t,
-                           int64_t i, bool told, const Sums& sums, arena::Queue* queue) {
-        const Weights& weights = b.weights[static_cast<size_t>(i)];
+    Captured* put_captured(const arena::Rows& x, const data::Batch& held, int64_t t, int64_t i,
+                           bool told, const Sums& sums, arena::Queue* queue) {
         const auto capture = [&](const FixedBatch& fixed) {
             return captured(
                 x, i, fixed, told, sums, queue,
-                [this, &b, i, sums, queue](const data::Batch& batch, const Ready* told) {
-                    gradient(b, batch, std::nullopt, i, told, sums, inside(queue));
+                [this, x, i, sums, queue](const data::Batch& batch, const Ready* ready) {
+                    alone.gradient(x, i, batch, std::nullopt, ready, sums, inside(queue));
                 });
         };
-        if (begins()) {
-            const auto writes = [&] {
-                const arena::Rows carried = replicas.carried();
-                const arena::Layout& layout = replicas.carried_layout();
-                std::vector<arena::Access> all;
-                if (layout.columns() > 0) {
-                    all.push_back(arena::writes(carried.only(i), layout.all()));
-                }
-                return all;
-            };
+        if (alone.begins()) {
             device.put(
-                "beginning of a pass", writes,
-                [this, &weights, held, t, i] { begin(weights, held, t, i); }, queue);
+                "beginning of a pass", [&] { return alone.beginning(i); },
+                [this, x, held, t, i] { alone.begin(x, i, held, t); }, queue);
         }
         Captured* const pass = captures->put(i, held, queue, capture);
         if (pass) return pass;
         watch.stop();
-        parts->drop();
-        for (torch::Tensor each : weights.parameters) each.mutable_grad().reset();
+        alone.stop(x, i);
         return nullptr;
-    }
-
-    /// The gradient of the distance from the teacher into the gradient row i.
-    void distil(Bound& b, const arena::Rows& teacher, const data::Batch& batch, int64_t t,
-                int64_t i, double temperature, arena::Queue* queue) {
-        hook(b, static_cast<size_t>(i));
-        ordered.bring(b.x, i, turn_of(i), queue);
-        Weights student = b.weights[static_cast<size_t>(i)];
-        for (torch::Tensor& buffer : student.buffers) buffer = buffer.clone();
-        student.carried.clear();
-        torch::Tensor wanted;
-        {
-            const torch::NoGradGuard no_grad;
-            const Weights weights{views_of(replicas.layout(), teacher, i), student.buffers};
-            begin(weights, batch, t, i);
-            wanted = forward(weights, batch);
-        }
-        begin(student, batch, t, i);
-        const torch::Tensor output = forward(student, batch);
-        std::fill(reached.begin(), reached.end(), false);
-        model.distance(output, wanted, temperature).backward();
-        collect(i, replicas.layout().all(), queue);
-        zero_unreached(b, i, queue);
-    }
-
-    void zero_unreached(Bound& b, int64_t i, arena::Queue* queue) {
-        if (parts) return parts->zero(replicas.g().only(i), reached, queue);
-        for (size_t k = 0; k < reached.size(); ++k) {
-            if (!reached[k]) b.weights[static_cast<size_t>(i)].gradients[k].zero_();
-        }
     }
 };
 
@@ -542,7 +342,6 @@ Executor::Scores Executor::gradient(int64_t t, arena::Rows x, int64_t i, const d
 void Executor::distil(int64_t t, arena::Rows x, arena::Rows teacher, const BatchOf& batch,
                       double temperature, algorithms::Timers& timers) {
     Impl& s = *impl_;
-    Impl::Bound& bound = s.bind(x);
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     for (int64_t i = 0; i < x.count; ++i) {
         const data::Batch* data;
@@ -558,9 +357,9 @@ void Executor::distil(int64_t t, arena::Rows x, arena::Rows teacher, const Batch
                 all.push_back(arena::reads(teacher.only(i), s.replicas.layout().all()));
                 return all;
             },
-            [&s, &bound, teacher, held, t, i, temperature] {
-                arena::Queue* const queue = s.device.queues().compute;
-                s.distil(bound, teacher, *held, t, i, temperature, s.inside(queue));
+            [&s, x, teacher, held, t, i, temperature] {
+                arena::Queue* const queue = s.inside(s.device.queues().compute);
+                s.alone.distil(x, teacher, i, *held, t, temperature, queue);
             });
         arena::keep(s.device.queues().compute, held);
     }

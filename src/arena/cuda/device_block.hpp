@@ -73,12 +73,12 @@ public:
 #endif
     }
 
-    static DBENCH_INLINE void add(uint32_t* to, uint32_t value) {
+    static DBENCH_INLINE void add([[maybe_unused]] uint32_t* to, [[maybe_unused]] uint32_t value) {
 #if defined(__CUDA_ARCH__)
         atomicAdd(to, value);
 #endif
     }
-    static DBENCH_INLINE void add(uint64_t* to, uint64_t value) {
+    static DBENCH_INLINE void add([[maybe_unused]] uint64_t* to, [[maybe_unused]] uint64_t value) {
 #if defined(__CUDA_ARCH__)
         static_assert(sizeof(unsigned long long) == sizeof(uint64_t));
         atomicAdd(reinterpret_cast<unsigned long long*>(to), value);

@@ -39,8 +39,9 @@ BucketWatch::BucketWatch(const arena::Layout& layout, std::vector<arena::Columns
     }
 }
 
-void BucketWatch::start(const std::function<void(arena::Columns)>* ready) {
+void BucketWatch::start(const Ready* ready, Ready collect) {
     ready_ = ready;
+    collect_ = std::move(collect);
     next_ = 0;
     std::fill(missing_.begin(), missing_.end(), 0);
     for (const int bucket : bucket_of_) ++missing_[bucket];
@@ -49,12 +50,18 @@ void BucketWatch::start(const std::function<void(arena::Columns)>* ready) {
 void BucketWatch::complete(int tensor) {
     if (!ready_) return;
     --missing_[bucket_of_[tensor]];
-    while (next_ < buckets_.size() && missing_[next_] <= 0) (*ready_)(buckets_[next_++]);
+    while (next_ < buckets_.size() && missing_[next_] <= 0) announce_next();
+}
+
+void BucketWatch::announce_next() {
+    const arena::Columns bucket = buckets_[next_++];
+    if (collect_) collect_(bucket);
+    (*ready_)(bucket);
 }
 
 void BucketWatch::finish() {
     if (!ready_) return;
-    while (next_ < buckets_.size()) (*ready_)(buckets_[next_++]);
+    while (next_ < buckets_.size()) announce_next();
     ready_ = nullptr;
 }
 

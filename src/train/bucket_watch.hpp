@@ -21,8 +21,10 @@ class BucketWatch {
 public:
     BucketWatch(const arena::Layout& layout, std::vector<arena::Columns> buckets);
 
-    /// Begins a backward pass whose buckets are announced to `ready`, which lives until `finish`.
-    void start(const std::function<void(arena::Columns)>* ready);
+    /// Begins a backward pass whose buckets are announced to `ready`, which lives until `finish`,
+    /// each after `collect`, if there is one.
+    using Ready = std::function<void(arena::Columns)>;
+    void start(const Ready* ready, Ready collect = nullptr);
     /// The gradient of a tensor is complete.
     void complete(int tensor);
     /// After backward: whatever no gradient reached is complete too (its gradient is zero).
@@ -33,10 +35,13 @@ public:
     const std::vector<arena::Columns>& buckets() const { return buckets_; }
 
 private:
+    void announce_next();
+
     std::vector<arena::Columns> buckets_;
     std::vector<int> bucket_of_, missing_;
     size_t next_ = 0;
-    const std::function<void(arena::Columns)>* ready_ = nullptr;
+    const Ready* ready_ = nullptr;
+    Ready collect_;
 };
 
 }  // namespace dbench::train

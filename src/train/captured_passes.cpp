@@ -58,7 +58,7 @@ Captured* CapturedPasses::put(int64_t i, const data::Batch& batch, arena::Queue*
     const FixedBatch* const fixed = pass.batch.get();
     device_.put(
         "minibatch", [&] { return fixed->filled_from(batch); },
-        [fixed, from = batch] { fixed->fill(from); }, queue);
+        [fixed, from = &batch] { fixed->fill(*from); }, queue);
     pass.work->put();
     return pass.work.get();
 }

@@ -33,7 +33,6 @@ struct Executor::Impl {
     BucketWatch watch;
     std::vector<arena::Queue*> sides;  // that replicas take in turn; none: the compute queue
     ReplicaPass alone;
-    Ready collecting;  // what is told of a bucket once its gradients are in their rows
     std::unique_ptr<StackedPass> stacked;
     std::unique_ptr<Uploads> uploads;          // null: minibatches go with their passes
     std::unique_ptr<CapturedPasses> captures;  // null: nothing is captured
@@ -194,11 +193,8 @@ struct Executor::Impl {
                            const Sums& sums) {
         arena::Queue* const queue = inside(device.queues().compute);
         if (ready) {
-            collecting = [this, ready, queue](arena::Columns bucket) {
-                stacked->collect(bucket, queue);
-                (*ready)(bucket);
-            };
-            watch.start(&collecting);
+            watch.start(ready,
+                        [this, queue](arena::Columns bucket) { stacked->collect(bucket, queue); });
         }
         stacked->gradients(
             x, all, sums, [this](int tensor) { watch.complete(tensor); }, queue);
@@ -279,7 +275,7 @@ struct Executor::Impl {
         if (alone.begins()) {
             device.put(
                 "beginning of a pass", [&] { return alone.beginning(i); },
-                [this, x, held, t, i] { alone.begin(x, i, held, t); }, queue);
+                [this, x, of = &held, t, i] { alone.begin(x, i, *of, t); }, queue);
         }
         Captured* const pass = captures->put(i, held, queue, capture);
         if (pass) return pass;

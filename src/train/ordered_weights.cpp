@@ -21,15 +21,13 @@ bool has_two_orders(const arena::Tensor& tensor) {
 OrderedWeights::OrderedWeights(const arena::Layout& layout, arena::DType type, int64_t passes,
                                bool wanted)
     : layout_(layout) {
-    int64_t end = 0;
     for (size_t k = 0; wanted && k < layout.tensors().size(); ++k) {
         const arena::Tensor& tensor = layout.tensors()[k];
         if (!has_two_orders(tensor)) continue;
-        at_[k] = end;
-        end += (tensor.numel + arena::kColumnAlignment - 1) / arena::kColumnAlignment *
-               arena::kColumnAlignment;
+        own_.add(tensor.name, tensor.shape, tensor.kind);
+        at_[k] = own_.tensors().back().offset;
     }
-    if (!empty()) memory_ = arena::Buffer(type, 0, passes, end);
+    if (!empty()) memory_ = arena::Buffer(type, 0, passes, own_.columns());
 }
 
 torch::Tensor OrderedWeights::leaf(size_t k, int64_t pass, torch::Device place) const {

@@ -29,6 +29,7 @@ public:
 
 private:
     const arena::Layout& layout_;
+    arena::Layout own_;
     std::map<size_t, int64_t> at_;  // where tensors begin, by their numbers
     arena::Buffer memory_;
 };

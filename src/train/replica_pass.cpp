@@ -39,7 +39,6 @@ struct ReplicaPass::Impl {
     // Of a device with queues: else gradients are copied while they are in the caches.
     std::unique_ptr<GradientParts> parts;
     OrderedWeights ordered;
-    Ready collecting;  // what is told of a bucket once its gradients are in their row
 
     Impl(const Model& m, Replicas& r, const Passes& p, int64_t n, BucketWatch& w)
         : model(m),
@@ -151,15 +150,6 @@ struct ReplicaPass::Impl {
     void collect(int64_t i, arena::Columns columns, arena::Queue* queue) {
         if (parts) parts->put(replicas.g().only(i), columns, queue);
     }
-    /// `ready`, told of a bucket when its gradients are there.
-    const Ready* collected(int64_t i, const Ready& ready, arena::Queue* queue) {
-        if (!parts) return &ready;
-        collecting = [this, i, &ready, queue](arena::Columns bucket) {
-            collect(i, bucket, queue);
-            ready(bucket);
-        };
-        return &collecting;
-    }
 
     /// The rest of the gradient row i, after all of backward.
     void finish(const Bound& b, int64_t i, arena::Queue* queue) {
@@ -193,7 +183,10 @@ void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& b
         const torch::Tensor output = s.forward(weights, part);
         torch::Tensor loss = s.model.loss(output, part, s.passes.smoothing);
         s.tally(output, loss, part, static_cast<double>(batch.terms), further, sums, queue);
-        if (ready && k + 1 == parts) s.watch.start(s.collected(i, *ready, queue));
+        if (ready && k + 1 == parts) {
+            s.watch.start(ready,
+                          [&s, i, queue](arena::Columns bucket) { s.collect(i, bucket, queue); });
+        }
         if (parts > 1) loss = share * loss;
         loss.backward();
         s.collect(i, s.replicas.layout().all(), queue);

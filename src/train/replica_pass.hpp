@@ -27,7 +27,7 @@ public:
                 BucketWatch& watch);
     ~ReplicaPass();
 
-    using Ready = std::function<void(arena::Columns)>;
+    using Ready = BucketWatch::Ready;
 
     /// The gradient of the mean minibatch loss at row i of x into the gradient row i, loss and
     /// accuracy to `sums`; in iteration t, or of a pass that has begun. `ready`: told of buckets by

@@ -31,7 +31,8 @@ public:
 private:
     const arena::Layout& layout_;
     int64_t replicas_;
-    std::map<size_t, int64_t> at_;  // where tensors begin, by their numbers
+    arena::Layout own_;
+    std::map<size_t, size_t> at_;  // numbers of tensors here, by theirs in the layout
     arena::Buffer memory_;
 };
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "arena/kernels/block.hpp"
-#include "base/error.hpp"
+#include "arena/kernels/poisoned_memory.hpp"
 
 namespace dbench::arena {
 
@@ -56,16 +56,8 @@ private:
 
 template <class Body>
 void run_emulated(const Body& body, int64_t index, uint64_t order) {
-    struct alignas(64) Line {
-        unsigned char bytes[64];
-    };
-    DBENCH_EXPECT(body.scratch_bytes() <= kMostScratch);
-    // What nobody has written is not a number.
-    Line poison;
-    std::fill_n(poison.bytes, 64, static_cast<unsigned char>(0xff));
-    std::vector<Line> scratch(static_cast<size_t>((body.scratch_bytes() + 63) / 64), poison);
-    std::vector<Line> stage(sizeof(EmulatedBlock::Stage) / 64, poison);
-    EmulatedBlock block(reinterpret_cast<char*>(scratch.data()), stage.data(), order);
+    PoisonedMemory memory(body.scratch_bytes(), sizeof(EmulatedBlock::Stage));
+    EmulatedBlock block(memory.scratch(), memory.stage(), order);
     body(block, index);
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "arena/kernels/block.hpp"
+#include "arena/kernels/poisoned_memory.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena::card {
@@ -105,19 +106,11 @@ namespace dbench::arena {
 template <class Body>
 void run_emulated(const Body& body, int64_t index, uint64_t order) {
     static_assert(card::Threads::kAll == kThreads);
-    struct alignas(64) Line {
-        unsigned char bytes[64];
-    };
-    DBENCH_EXPECT(body.scratch_bytes() <= kMostScratch);
-    // What nobody has written is not a number.
-    Line poison;
-    std::fill_n(poison.bytes, 64, static_cast<unsigned char>(0xff));
-    std::vector<Line> scratch(static_cast<size_t>((body.scratch_bytes() + 63) / 64), poison);
-    std::vector<Line> stage(sizeof(DeviceBlock::Stage) / 64, poison);
+    PoisonedMemory memory(body.scratch_bytes(), sizeof(DeviceBlock::Stage));
     static thread_local card::Threads threads;
     threads.run(
         [&] {
-            DeviceBlock block(reinterpret_cast<char*>(scratch.data()), stage.data());
+            DeviceBlock block(memory.scratch(), memory.stage());
             body(block, index);
         },
         order);

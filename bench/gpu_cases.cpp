@@ -218,6 +218,23 @@ void scored(Material& m, Queue* queue) {
           queue);
 }
 
+/// Sets are images of sixteen channels; the first numbers of one are weights and all else that
+/// there is for each channel.
+template <bool kAdds>
+void normalised(Material& m, Queue* queue) {
+    constexpr int64_t kChannels = 16;
+    const Images images{m.type(), elements(m) / kChannels, kChannels};
+    if (!m.sums() || elements(m) < 6 * kChannels || m.layout().columns() < kChannels) return;
+    const auto of_channels = [&m](int64_t k) { return m.at(5).at(0, k * kChannels); };
+    const Norm norm{of_channels(0), of_channels(1), 0.1, 1e-5};
+    double* const sums = m.scratch(norm_sums(images));
+    norm_relu(images, m.at(0).data, kAdds ? m.at(2).data : nullptr, norm, of_channels(2),
+              of_channels(3), m.at(1).data, m.mean(), sums, queue);
+    norm_relu_gradients(images, {m.at(0).data, kAdds ? m.at(1).data : nullptr, norm, m.mean()},
+                        m.at(6).data, kAdds ? m.at(3).data : nullptr, m.at(4).data, of_channels(4),
+                        of_channels(5), sums, queue);
+}
+
 /// Sums over whole segments, where the columns are that.
 template <class Work>
 void over_segments(Material& m, const Work& work) {
@@ -344,6 +361,8 @@ const std::vector<Case>& cases() {
         {"parts of rows", {}, filled<false>},
         {"parts of rows, added", {}, filled<true>},
         {"scores", {}, scored},
+        {"norm and ReLU", {}, normalised<false>},
+        {"norm, sum and ReLU", {}, normalised<true>},
         {"windows, planes first", {1}, gathered<Planes::first>},
         {"windows, planes last", {1}, gathered<Planes::last>},
         {"bfloat16, encode", {}, encoded<Codec::bfloat16>},

@@ -18,6 +18,7 @@
 #include "arena/link_matrices.hpp"
 #include "arena/low_rank_parts.hpp"
 #include "arena/message_parts.hpp"
+#include "arena/norm_relu.hpp"
 #include "arena/qg_adam.hpp"
 #include "arena/row_factors.hpp"
 #include "arena/row_parts.hpp"
@@ -189,6 +190,12 @@ public:
             place_.copy(kept.get(), values.data(), bytes);
         }
         return static_cast<const int64_t*>(kept.get());
+    }
+    /// Numbers that a case leaves to nobody.
+    double* scratch(int64_t number) {
+        std::shared_ptr<void>& kept = kept_["scratch"];
+        if (!kept) kept = place_.memory(8 * number);
+        return static_cast<double*>(kept.get());
     }
     /// Squares of three planes in the bytes of words, one for each row, as large as fit there.
     Pictures pictures() const {

@@ -173,6 +173,7 @@ void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& b
     const int64_t parts = s.passes.parts;
     Impl::Bound& b = s.start(x, i, queue);
     Weights weights = b.weights;
+    weights.queue = queue;
     if (!s.parts) *sums.loss = *sums.accuracy = 0;
     bool further = false;
     for (int64_t k = 0; k < parts; ++k) {
@@ -202,12 +203,14 @@ void ReplicaPass::distil(const arena::Rows& x, const arena::Rows& teacher, int64
     Impl& s = *impl_;
     Impl::Bound& b = s.start(x, i, queue);
     Weights student = b.weights;
+    student.queue = queue;
     for (torch::Tensor& buffer : student.buffers) buffer = buffer.clone();
     student.carried.clear();
     torch::Tensor wanted;
     {
         const torch::NoGradGuard no_grad;
-        const Weights weights{s.views_of(s.replicas.layout(), teacher, i), student.buffers};
+        const Weights weights{
+            s.views_of(s.replicas.layout(), teacher, i), student.buffers, {}, {}, queue};
         s.begin(weights, batch, t, i);
         wanted = s.forward(weights, batch);
     }

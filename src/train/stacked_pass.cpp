@@ -187,7 +187,7 @@ struct StackedPass::Impl {
         torch::Tensor output;
         {
             const Mapped mapped(replicas.x().count);
-            const Weights all{mapped.each(at.parameters), mapped.each(buffers)};
+            const Weights all{mapped.each(at.parameters), mapped.each(buffers), {}, {}, queue};
             output = Mapped::all(model.forward(all, mapped.each(inputs), true));
         }
         if (statistics) {

@@ -53,3 +53,22 @@ def test_every_kernel_is_compiled_without_contraction_and_spills():
     assert "--Werror=cross-execution-space-call" in flags
     # ptxas made an error of every spill, or there would be no library.
     assert "--fmad=false" in flags and "--warn-on-spills,--warning-as-error" in flags
+
+
+def test_no_kernel_is_empty():
+    """What a device cannot compute, nvcc may leave out without a word, and all behind it."""
+    build = Path(PROGRAM).parent
+    tools = sorted(build.glob(".venv*/lib/python*/site-packages/triton/backends/nvidia/bin")) + \
+        sorted(build.parent.glob(".venv*/lib/python*/site-packages/triton/backends/nvidia/bin"))
+    cuobjdump = shutil.which("cuobjdump") or next(
+        (str(each / "cuobjdump") for each in tools if (each / "cuobjdump").exists()), None)
+    if not cuobjdump:
+        pytest.skip("no cuobjdump")
+    objects = list(build.glob("**/arena/cuda/kernels.cu.o"))
+    assert len(objects) == 1
+    told = subprocess.run([cuobjdump, "-res-usage", objects[0]], check=True, capture_output=True,
+                          text=True).stdout
+    registers = re.findall(r"Function (\S*run_on_device\S*):\s+REG:(\d+)", told)
+    assert len(registers) > 60
+    # One that does nothing has 4; the least that does something, 20.
+    assert not [kernel for kernel, number in registers if int(number) < 10]

@@ -1,11 +1,11 @@
 // A captured pass tells of its buckets where backward has completed them, and what is launched for
 // them goes beside it.
 
-#include <deque>
 #include <string>
 #include <vector>
 
 #include "algorithms/step/timers.hpp"
+#include "at_once.hpp"
 #include "catch.hpp"
 #include "model_fixture.hpp"
 #include "train/bucket_watch.hpp"
@@ -16,30 +16,6 @@
 
 namespace dbench::train {
 namespace {
-
-/// Does what is launched at once.
-class AtOnce final : public arena::Queue {
-public:
-    int64_t launches = 0;
-
-    void launch(arena::Launch launch) override {
-        ++launches;
-        for (int64_t k = 0; k < launch.blocks; ++k) launch.run(k, 0);
-    }
-    arena::Event record() override { return {0, launches}; }
-    void wait(arena::Event, const char*) override {}
-    void finish(arena::Event, const char*) override {}
-    void keep(std::shared_ptr<const void>) override {}
-    const void* place(const std::shared_ptr<const void>&, const void* data,
-                      int64_t bytes) override {
-        const char* const from = static_cast<const char*>(data);
-        copies_.emplace_back(from, from + bytes);
-        return copies_.back().data();
-    }
-
-private:
-    std::deque<std::vector<char>> copies_;
-};
 
 /// Goes through what it captures, as CUDA does, and asks `at_end` at the end of each part.
 class ThoroughDevice final : public Device {

@@ -1,6 +1,7 @@
 // norm_relu against batch_norm, add and relu of LibTorch: values, gradients, running statistics.
 #include "train/models/norm_relu.hpp"
 
+#include "at_once.hpp"
 #include "catch.hpp"
 
 using dbench::train::norm_relu;
@@ -40,13 +41,14 @@ bool near(const torch::Tensor& a, const torch::Tensor& b, double tolerance) {
     return torch::allclose(a, b, tolerance, tolerance);
 }
 
-void compare(at::IntArrayRef shape, torch::ScalarType type, bool with_added, double tolerance) {
+void compare(at::IntArrayRef shape, torch::ScalarType type, bool with_added, double tolerance,
+             dbench::arena::Queue* queue = nullptr) {
     const Case origin = random_case(shape, type, with_added);
     Case ours = leaves(origin), theirs = leaves(origin);
-    REQUIRE(takes_norm_relu(ours.x));
+    REQUIRE(takes_norm_relu(ours.x, queue));
 
     const torch::Tensor y = norm_relu(ours.x, {ours.weight, ours.bias, ours.mean, ours.variance},
-                                      ours.added, 0.1, 1e-5);
+                                      ours.added, 0.1, 1e-5, queue);
     torch::Tensor z = torch::batch_norm(theirs.x, theirs.weight, theirs.bias, theirs.mean,
                                         theirs.variance, true, 0.1, 1e-5, true);
     if (with_added) z = z + theirs.added;
@@ -76,9 +78,25 @@ TEST_CASE("norm_relu is batch_norm, sum and relu") {
     }
 }
 
+TEST_CASE("norm_relu is that on a queue, too, in four launches") {
+    torch::manual_seed(1);
+    for (const bool with_added : {false, true}) {
+        dbench::train::AtOnce queue;
+        compare({4, 16, 8, 8}, torch::kFloat64, with_added, 1e-10, &queue);
+        CHECK(queue.launches == 4);
+        compare({3, 34, 7, 3}, torch::kFloat64, with_added, 1e-10, &queue);
+        compare({8, 16, 16, 16}, torch::kFloat32, with_added, 1e-4, &queue);
+    }
+}
+
 TEST_CASE("norm_relu leaves other tensors to LibTorch") {
     CHECK_FALSE(takes_norm_relu(torch::randn({2, 3, 4, 4})));
     CHECK_FALSE(takes_norm_relu(torch::randn({2, 3})));
+    dbench::train::AtOnce queue;
+    const auto channels_last =
+        torch::randn({2, 3, 4, 4}).contiguous(at::MemoryFormat::ChannelsLast);
+    CHECK(takes_norm_relu(channels_last));
+    CHECK_FALSE(takes_norm_relu(channels_last, &queue));  // three channels
 }
 
 TEST_CASE("norm_relu keeps NaN visible") {

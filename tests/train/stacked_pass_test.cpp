@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "algorithms/step/timers.hpp"
+#include "at_once.hpp"
 #include "catch.hpp"
 #include "model_fixture.hpp"
 #include "train/executor.hpp"
@@ -41,7 +42,7 @@ torch::Tensor elements(const arena::Layout& layout, const arena::Rows& rows) {
 
 /// Two steps from the same start, so that the second begins with what the first has left.
 Outcome pass(const Model& model, const ModelContext& context, int64_t count, arena::DType type,
-             bool stacked) {
+             bool stacked, arena::Queue* queue = nullptr) {
     Replicas replicas(model, {count, 1}, 0, type, Init::independent, 1);
     Executor executor(model, replicas, {.smoothing = context.classes > 0 ? 0.1 : 0.0});
     std::optional<StackedPass> together;
@@ -62,7 +63,7 @@ Outcome pass(const Model& model, const ModelContext& context, int64_t count, are
         if (stacked) {
             together->gradients(
                 replicas.x(), *together->join(count, batch), {out.loss.data(), out.accuracy.data()},
-                [&](int tensor) { out.told.push_back(tensor); }, nullptr);
+                [&](int tensor) { out.told.push_back(tensor); }, queue);
             continue;
         }
         for (int64_t i = 0; i < count; ++i) {
@@ -115,6 +116,21 @@ TEST_CASE("one pass gives every replica what its own pass gives") {
     CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
     CHECK(sorted.size() == model->declaration().parameters.size());
     CHECK(all.told.back() < 2);  // last tensors first, as buckets leave
+}
+
+TEST_CASE("replicas are groups of channels to kernels that are launched, too") {
+    const char* const spec =
+        GENERATE(R"("resnet20")", R"({"type": "wide_resnet", "depth": 10, "widen": 1})",
+                 R"({"type": "resnet50", "width": 4})");
+    CAPTURE(spec);
+    const ModelContext context{{3, 32, 32}, 10};
+    const auto model = make_model(spec, context);
+    const Outcome one = pass(*model, context, 2, arena::DType::float64, false);
+    AtOnce queue;
+    const Outcome all = pass(*model, context, 2, arena::DType::float64, true, &queue);
+    CHECK(queue.launches > 50);  // four for each BatchNorm with a ReLU, in two passes
+    CHECK(near(all.gradients, one.gradients, 1e-10));
+    CHECK(near(all.buffers, one.buffers, 1e-10));
 }
 
 TEST_CASE("one pass under autocast rounds as passes one by one do") {

@@ -12,8 +12,6 @@
 
 namespace dbench::arena {
 
-inline constexpr int kThreads = 256;  ///< of a block
-
 class DeviceBlock : public ThreadedBlock<DeviceBlock> {
 public:
     using ThreadedBlock::ThreadedBlock;
@@ -23,6 +21,13 @@ public:
 #if defined(__CUDA_ARCH__)
         DBENCH_FOR_NVCC("unroll 4")
         for (int64_t c = threadIdx.x; c < count; c += kThreads) work(c);
+        __syncthreads();
+#endif
+    }
+    template <class Work>
+    DBENCH_INLINE void for_threads(int64_t count, const Work& work) const {
+#if defined(__CUDA_ARCH__)
+        if (threadIdx.x < count) work(static_cast<int64_t>(threadIdx.x));
         __syncthreads();
 #endif
     }

@@ -10,6 +10,7 @@
 #include "arena/kernels/link_matrices.hpp"
 #include "arena/kernels/low_rank_parts.hpp"
 #include "arena/kernels/message_parts.hpp"
+#include "arena/kernels/norm_relu.hpp"
 #include "arena/kernels/plain.hpp"
 #include "arena/kernels/qg_adam.hpp"
 #include "arena/kernels/row_factors.hpp"
@@ -122,6 +123,14 @@ template void on_device(const FillParts<float>&, cudaStream_t);
 template void on_device(const FillParts<double>&, cudaStream_t);
 template void on_device(const Score<float>&, cudaStream_t);
 template void on_device(const Score<double>&, cudaStream_t);
+template void on_device(const NormMoments<float>&, cudaStream_t);
+template void on_device(const NormMoments<double>&, cudaStream_t);
+template void on_device(const ScaleRelu<float>&, cudaStream_t);
+template void on_device(const ScaleRelu<double>&, cudaStream_t);
+template void on_device(const NormGradientSums<float>&, cudaStream_t);
+template void on_device(const NormGradientSums<double>&, cudaStream_t);
+template void on_device(const NormInputGradient<float>&, cudaStream_t);
+template void on_device(const NormInputGradient<double>&, cudaStream_t);
 template void on_device(const GatherWindows<float>&, cudaStream_t);
 template void on_device(const GatherWindows<double>&, cudaStream_t);
 template void on_device(const Zero<float>&, cudaStream_t);

@@ -11,6 +11,7 @@
 // and a block, of whichever kind, has
 //
 //     for_each(count, work)             work(c) for c in [0, count), in any order
+//     for_threads(count, work)          the same of long work: a thread each, so kThreads at most
 //     for_groups<k>(groups, work)       work(g, j) for g in [0, groups), j in [0, k), too
 //     for_rows(rows, count, work)       work(i)(c) for i in [0, rows), too
 //     for_packs<T>(rows, count, work)   the same where c may be several elements T (pack.hpp)
@@ -58,6 +59,8 @@ DBENCH_INLINE void with_flag(bool flag, const Work& work) {
     }
 }
 
+inline constexpr int kThreads = 256;  ///< of a device's block
+
 /// Scratch that a block may have on every device that kernels are built for (a processor of compute
 /// capability 8.0 gives 163 KiB, less the stage below).
 inline constexpr int64_t kMostScratch = 152 * 1024;
@@ -80,6 +83,10 @@ public:
         return taken;
     }
 
+    template <class Work>
+    DBENCH_INLINE void for_threads(int64_t count, const Work& work) {
+        derived().for_each(count, work);
+    }
     template <int kGroup, class Work>
     DBENCH_INLINE void for_groups(int64_t groups, const Work& work) {
         derived().for_each(groups * kGroup,

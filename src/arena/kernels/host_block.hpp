@@ -25,6 +25,10 @@ public:
         DBENCH_INDEPENDENT
         for (int64_t c = 0; c < count; ++c) work(c);
     }
+    template <class Work>
+    DBENCH_INLINE void for_threads(int64_t count, const Work& work) const {
+        for_each(count, work);
+    }
     template <int kGroup, class Work>
     DBENCH_INLINE void for_groups(int64_t groups, const Work& work) const {
         DBENCH_INDEPENDENT

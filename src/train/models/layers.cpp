@@ -2,10 +2,12 @@
 
 #include <ATen/autocast_mode.h>
 #include <ATen/functorch/BatchedTensorImpl.h>
+#include <ATen/functorch/DynamicLayer.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "train/models/norm_relu.hpp"
 
@@ -64,7 +66,8 @@ torch::Tensor linear(const Weights& weights, int w, const torch::Tensor& x,
 }
 
 /// What vmap has of all replicas, as layers take it that keep channels apart: replicas are groups
-/// of channels. LibTorch's vmap would scale and shift in passes of their own.
+/// of channels. LibTorch's vmap would scale and shift in passes of their own. Channels are last
+/// where that is known to be quicker: on the host.
 class Grouped {
 public:
     /// (R, B, C, H, W), R anywhere, to (B, R C, H, W).
@@ -73,6 +76,7 @@ public:
         level_ = batched->level();
         replicas_ = batched->value().size(batched->bdim());
         images_ = batched->value().movedim(batched->bdim(), 1).flatten(1, 2);
+        if (images_.device().is_cpu()) images_ = images_.contiguous(at::MemoryFormat::ChannelsLast);
     }
     const torch::Tensor& images() const { return images_; }
     int64_t replicas() const { return replicas_; }
@@ -88,6 +92,19 @@ public:
 private:
     int64_t level_, replicas_;
     torch::Tensor images_;
+};
+
+/// LibTorch's vmap does not see what is done while it lives: it refuses autograd's functions in
+/// C++, whatever tensors they are given.
+class OutsideOfVmap {
+public:
+    OutsideOfVmap() : layer_(at::functorch::popDynamicLayer()) {}
+    ~OutsideOfVmap() { at::functorch::pushDynamicLayer(std::move(layer_)); }
+    OutsideOfVmap(const OutsideOfVmap&) = delete;
+    OutsideOfVmap& operator=(const OutsideOfVmap&) = delete;
+
+private:
+    at::functorch::DynamicLayer layer_;
 };
 
 bool all_replicas(const torch::Tensor& weight, const torch::Tensor& x) {
@@ -194,11 +211,28 @@ torch::Tensor BatchNorm2d::operator()(const Weights& weights, const torch::Tenso
 
 torch::Tensor BatchNorm2d::relu(const Weights& weights, const torch::Tensor& x, bool training,
                                 const torch::Tensor& added) const {
-    if (training && takes_norm_relu(x)) {
-        return norm_relu(x,
-                         {weights.parameters[weight_], weights.parameters[bias_],
-                          weights.buffers[mean_], weights.buffers[variance_]},
-                         added, kNormMomentum, kEps);
+    const torch::Tensor& weight = weights.parameters[weight_];
+    const torch::Tensor& bias = weights.parameters[bias_];
+    const torch::Tensor& mean = weights.buffers[mean_];
+    const torch::Tensor& variance = weights.buffers[variance_];
+    if (training && takes_norm_relu(x, weights.queue)) {
+        return norm_relu(x, {weight, bias, mean, variance}, added, kNormMomentum, kEps,
+                         weights.queue);
+    }
+    if (training && all_replicas(weight, x)) {
+        const Grouped all(x);
+        if (takes_norm_relu(all.images(), weights.queue)) {
+            const torch::Tensor more = added.defined() ? Grouped(added).images() : added;
+            const torch::Tensor of_all = Grouped::weights(weight), shift = Grouped::weights(bias);
+            const auto of_images = [&] {
+                const OutsideOfVmap outside;
+                return norm_relu(
+                    all.images(),
+                    {of_all, shift, Grouped::weights(mean), Grouped::weights(variance)}, more,
+                    kNormMomentum, kEps, weights.queue);
+            };
+            return all.back(of_images());
+        }
     }
     const torch::Tensor y = (*this)(weights, x, training);
     if (!added.defined()) return relu_of(y);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "arena/layout.hpp"
+#include "arena/queue.hpp"
 #include "base/family.hpp"
 #include "data/dataset.hpp"
 #include "data/loader.hpp"
@@ -26,6 +27,9 @@ struct Weights {
     /// What layers carry over from batch to batch of a text: read and written by `forward`. Empty
     /// where nothing is: each batch begins from zero then.
     std::vector<torch::Tensor> carried = {};
+    /// Where layers launch kernels of this program's between LibTorch's, forward and in backward;
+    /// null: they are done at once, or left to LibTorch.
+    arena::Queue* queue = nullptr;
 };
 
 /// What layers declare while a model is built.

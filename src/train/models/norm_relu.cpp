@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "arena/norm_relu.hpp"
 #include "train/models/norm_relu_kernels.hpp"
 
 namespace dbench::train {
@@ -105,6 +106,59 @@ Gradients gradients(const torch::Tensor& x, const torch::Tensor& y, const torch:
     return out;
 }
 
+arena::Images images(const torch::Tensor& x) {
+    const bool single = x.scalar_type() == torch::kFloat32;
+    return {single ? arena::DType::float32 : arena::DType::float64,
+            x.size(0) * x.size(2) * x.size(3), x.size(1)};
+}
+
+void* data_or_null(const torch::Tensor& x) { return x.defined() ? x.data_ptr() : nullptr; }
+
+/// Memory of a launch and the next.
+torch::Tensor sums(const torch::Tensor& x) {
+    return torch::empty({arena::norm_sums(images(x))}, x.options().dtype(torch::kFloat64));
+}
+
+struct Forward {
+    torch::Tensor y, both;
+};
+
+/// Of one replica, or of several as groups of channels.
+struct Constants {
+    double momentum, eps;
+    arena::Norm norm(const torch::Tensor& weight, const torch::Tensor& bias) const {
+        return {weight.const_data_ptr(), bias.const_data_ptr(), momentum, eps};
+    }
+};
+
+Forward launched(const torch::Tensor& x, const NormTensors& norm, const torch::Tensor& added,
+                 const Constants& constants, arena::Queue* queue) {
+    Forward out{torch::empty_like(x, kChannelsLast),
+                torch::empty({2, x.size(1)}, x.options().dtype(torch::kFloat64))};
+    arena::norm_relu(
+        images(x), x.const_data_ptr(), data_or_null(added), constants.norm(norm.weight, norm.bias),
+        norm.running_mean.data_ptr(), norm.running_variance.data_ptr(), out.y.data_ptr(),
+        out.both.mutable_data_ptr<double>(), sums(x).mutable_data_ptr<double>(), queue);
+    return out;
+}
+
+Gradients launched_backward(const torch::Tensor& x, const torch::Tensor& y,
+                            const torch::Tensor& weight, const torch::Tensor& bias,
+                            const torch::Tensor& both, const torch::Tensor& gradient,
+                            const Constants& constants, arena::Queue* queue) {
+    const bool added = y.defined();
+    Gradients out{torch::empty_like(x, kChannelsLast), torch::empty_like(weight),
+                  torch::empty_like(weight),
+                  added ? torch::empty_like(x, kChannelsLast) : torch::Tensor()};
+    arena::norm_relu_gradients(images(x),
+                               {x.const_data_ptr(), data_or_null(y), constants.norm(weight, bias),
+                                both.const_data_ptr<double>()},
+                               gradient.const_data_ptr(), data_or_null(out.added), out.x.data_ptr(),
+                               out.weight.data_ptr(), out.bias.data_ptr(),
+                               sums(x).mutable_data_ptr<double>(), queue);
+    return out;
+}
+
 class NormRelu : public torch::autograd::Function<NormRelu> {
 public:
     static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
@@ -112,44 +166,62 @@ public:
                                  const torch::Tensor& running_mean,
                                  const torch::Tensor& running_variance,
                                  const std::optional<torch::Tensor>& added, double momentum,
-                                 double eps) {
+                                 double eps, int64_t queue) {
         const NormTensors norm{weight, bias, running_mean, running_variance};
         const torch::Tensor sum = added ? added->contiguous(kChannelsLast) : torch::Tensor();
-        torch::Tensor both, y;
-        AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "norm_relu", [&] {
-            const auto in = pixels<scalar_t>(x);
-            both = statistics(in, norm, momentum, eps);
-            y = output(in, x, norm, sum, both);
-        });
-        context->save_for_backward({x, y, weight, both});
+        Forward out;
+        if (queue) {
+            out = launched(x, norm, sum, {momentum, eps}, reinterpret_cast<arena::Queue*>(queue));
+        } else {
+            AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "norm_relu", [&] {
+                const auto in = pixels<scalar_t>(x);
+                out.both = statistics(in, norm, momentum, eps);
+                out.y = output(in, x, norm, sum, out.both);
+            });
+        }
+        const bool needs_y = !queue || added;
+        context->save_for_backward({x, needs_y ? out.y : torch::Tensor(), weight, bias, out.both});
         context->saved_data["added"] = added.has_value();
-        return y;
+        context->saved_data["momentum"] = momentum;
+        context->saved_data["eps"] = eps;
+        context->saved_data["queue"] = queue;
+        return out.y;
     }
 
     static variable_list backward(AutogradContext* context, variable_list outputs) {
         const auto saved = context->get_saved_variables();
         const torch::Tensor gradient = outputs[0].contiguous(kChannelsLast);
+        const bool added = context->saved_data["added"].toBool();
+        const int64_t queue = context->saved_data["queue"].toInt();
         Gradients all;
-        AT_DISPATCH_FLOATING_TYPES(saved[0].scalar_type(), "norm_relu_backward", [&] {
-            all = gradients<scalar_t>(saved[0], saved[1], saved[2], saved[3], gradient,
-                                      context->saved_data["added"].toBool());
-        });
-        return {all.x, all.weight, all.bias, {}, {}, all.added, {}, {}};
+        if (queue) {
+            const Constants constants{context->saved_data["momentum"].toDouble(),
+                                      context->saved_data["eps"].toDouble()};
+            all = launched_backward(saved[0], saved[1], saved[2], saved[3], saved[4], gradient,
+                                    constants, reinterpret_cast<arena::Queue*>(queue));
+        } else {
+            AT_DISPATCH_FLOATING_TYPES(saved[0].scalar_type(), "norm_relu_backward", [&] {
+                all = gradients<scalar_t>(saved[0], saved[1], saved[2], saved[4], gradient, added);
+            });
+        }
+        return {all.x, all.weight, all.bias, {}, {}, all.added, {}, {}, {}};
     }
 };
 
 }  // namespace
 
-bool takes_norm_relu(const torch::Tensor& x) {
-    return !at::functorch::isBatchedTensor(x) && x.device().is_cpu() && x.dim() == 4 &&
+bool takes_norm_relu(const torch::Tensor& x, arena::Queue* queue) {
+    return !at::functorch::isBatchedTensor(x) && (queue || x.device().is_cpu()) && x.dim() == 4 &&
            x.is_contiguous(kChannelsLast) &&
-           (x.scalar_type() == torch::kFloat32 || x.scalar_type() == torch::kFloat64);
+           (x.scalar_type() == torch::kFloat32 || x.scalar_type() == torch::kFloat64) &&
+           (!queue || arena::takes(images(x)));
 }
 
 torch::Tensor norm_relu(const torch::Tensor& x, const NormTensors& norm, const torch::Tensor& added,
-                        double momentum, double eps) {
+                        double momentum, double eps, arena::Queue* queue) {
     return NormRelu::apply(x, norm.weight, norm.bias, norm.running_mean, norm.running_variance,
-                           added.defined() ? std::optional(added) : std::nullopt, momentum, eps);
+                           added.defined() ? std::optional(added) : std::nullopt, momentum, eps,
+                           reinterpret_cast<int64_t>(queue));
 }
 
 }  // namespace dbench::train

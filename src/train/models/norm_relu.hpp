@@ -4,6 +4,8 @@
 
 #include <torch/torch.h>
 
+#include "arena/queue.hpp"
+
 namespace dbench::train {
 
 /// What a BatchNorm is made of, per channel: (C).
@@ -14,14 +16,15 @@ struct NormTensors {
     torch::Tensor running_variance;
 };
 
-/// Whether norm_relu takes x: float32 or float64 on the CPU, (B, C, H, W) with channels last, of
-/// one replica.
-bool takes_norm_relu(const torch::Tensor& x);
+/// Whether norm_relu takes x: float32 or float64, (B, C, H, W) with channels last, no tensor of
+/// vmap. On a card there is a queue to launch on, and channels fill places of 16 bytes.
+bool takes_norm_relu(const torch::Tensor& x, arena::Queue* queue = nullptr);
 
 /// max(0, weight (x - mean) / sqrt(variance + eps) + bias + added) with mean and biased variance of
 /// x over (B, H, W); the running ones move by `momentum` to them, the variance made unbiased.
-/// `added` has the shape of x, or is undefined: nothing is added.
+/// `added` has the shape of x, or is undefined: nothing is added. Kernels of the arena, forward and
+/// backward, where there is a queue; it outlives backward.
 torch::Tensor norm_relu(const torch::Tensor& x, const NormTensors& norm, const torch::Tensor& added,
-                        double momentum, double eps);
+                        double momentum, double eps, arena::Queue* queue = nullptr);
 
 }  // namespace dbench::train

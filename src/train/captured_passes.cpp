@@ -18,7 +18,10 @@ CapturedPasses::CapturedPasses(Device& device, torch::Device place, int64_t repl
 
 bool CapturedPasses::begin(const void* x) {
     here_ = nullptr;
-    if (failed_) return false;
+    if (failed_) {
+        drop();
+        return false;
+    }
     if (warmed_ < kWarm) {
         ++warmed_;
         return false;
@@ -38,6 +41,13 @@ bool CapturedPasses::begin(const void* x) {
     here_ = &passes_[x];
     here_->resize(static_cast<size_t>(in_place_));
     return true;
+}
+
+void CapturedPasses::drop() {
+    if (passes_.empty()) return;
+    arena::finish(device_.queues().compute, "passes that were captured before one could not be");
+    passes_.clear();
+    device_.give_back();
 }
 
 Captured* CapturedPasses::put(int64_t i, const data::Batch& batch, arena::Queue* queue,

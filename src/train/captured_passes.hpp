@@ -51,6 +51,9 @@ private:
         std::unique_ptr<Captured> work;
     };
 
+    /// Gives back the memory of all; the host waits until they are done.
+    void drop();
+
     Device& device_;
     torch::Device place_;
     int64_t replicas_, in_place_, most_, warmed_ = 0;

@@ -4,6 +4,7 @@
 
 #if DBENCH_CUDA
 #include <ATen/Context.h>
+#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/cuda/CUDAContextLight.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
@@ -130,14 +131,25 @@ private:
             cudaGetLastError();
         }
     }
-    /// LibTorch's allocator and its generator would go on as if this were captured: it tells them
+    /// LibTorch's allocators and its generator would go on as if this were captured: it tells them
     /// of an end only where CUDA has let it begin and end.
     void forget() {
         const c10::DeviceIndex card = stream_.device_index();
-        try {
+        const auto unless_told = [](const auto& tell) {
+            try {
+                tell();
+            } catch (const c10::Error&) {  // they have been told
+            }
+        };
+        unless_told([&] {
             c10::cuda::CUDACachingAllocator::endAllocateToPool(card, *pool_);
-        } catch (const c10::Error&) {  // it has been told
-        }
+            c10::cuda::CUDACachingAllocator::releasePool(card, *pool_);
+        });
+        unless_told([&] {
+            at::HostAllocator* const pinned = at::getHostAllocator(at::kCUDA);
+            pinned->end_allocate_to_pool(*pool_);
+            pinned->release_pool(*pool_);
+        });
         at::Generator own = at::cuda::detail::getDefaultCUDAGenerator(card);
         at::Generator fresh = at::cuda::detail::createCUDAGenerator(card);
         fresh.set_current_seed(own.current_seed());
@@ -179,12 +191,23 @@ public:
         at::globalContext().setBenchmarkCuDNN(true);
         at::globalContext().setAllowTF32CuDNN(false);
         at::globalContext().setAllowTF32CuBLAS(false);
+        device_.when_short([] {
+            try {
+                c10::cuda::CUDACachingAllocator::emptyCache();
+            } catch (const c10::Error&) {  // what is short stays short
+                cudaGetLastError();
+            }
+        });
     }
     ~Card() override {
-        c10::cuda::setCurrentCUDAStream(
-            c10::cuda::getDefaultCUDAStream(static_cast<c10::DeviceIndex>(number_)));
-        at::cuda::clearCublasWorkspaces();  // that captured passes have used, too
-        give_back();
+        try {
+            c10::cuda::setCurrentCUDAStream(
+                c10::cuda::getDefaultCUDAStream(static_cast<c10::DeviceIndex>(number_)));
+            at::cuda::clearCublasWorkspaces();  // that captured passes have used, too
+            give_back();
+        } catch (const c10::Error&) {  // of a card that has failed, which is known
+            cudaGetLastError();
+        }
     }
 
     std::string name() const override {
@@ -231,11 +254,15 @@ public:
             return queue && each.queue.get() == queue;
         });
         try {
+            WeakPool& known = side == sides_.end() ? pool_ : side->pool;
+            // A graph has memory of its own, and LibTorch does not give back while it captures
+            // what passes before have left.
+            if (known.expired()) give_back();
             const Capturing capturing(device_);
             auto graph =
                 side == sides_.end()
-                    ? std::make_unique<CudaGraph>(*queues_.compute, stream_, name, pool(pool_))
-                    : std::make_unique<CudaGraph>(*queue, side->stream, name, pool(side->pool));
+                    ? std::make_unique<CudaGraph>(*queues_.compute, stream_, name, pool(known))
+                    : std::make_unique<CudaGraph>(*queue, side->stream, name, pool(known));
             graph->capture(work);
             return graph;
         } catch (const c10::Error& error) {

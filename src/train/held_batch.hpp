@@ -2,11 +2,8 @@
 // A minibatch that outlives the loader's: for work that begins, or is copied to a card, after the
 // loader has gone on.
 
-#include <torch/torch.h>
-
-#include <vector>
-
 #include "data/loader.hpp"
+#include "train/held_memory.hpp"
 
 namespace dbench::train {
 
@@ -14,9 +11,6 @@ class HeldBatch {
 public:
     /// Copies it; into pinned memory, from which a card reads without the host.
     HeldBatch(const data::Batch& batch, bool pinned);
-    /// Leaves the memory to the process while an error is on its way: LibTorch takes pinned memory
-    /// back by events, and ends the process where a card that has failed gives it none.
-    ~HeldBatch();
     HeldBatch(const HeldBatch&) = delete;
     HeldBatch& operator=(const HeldBatch&) = delete;
 
@@ -28,10 +22,8 @@ public:
     }
 
 private:
-    void* copy(const void* from, int64_t bytes, bool pinned);
-
     data::Batch batch_;
-    std::vector<torch::Tensor> memory_;
+    HeldMemory inputs_, labels_, targets_;
 };
 
 }  // namespace dbench::train

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "train/device.hpp"
 #include "train/gradient_parts.hpp"
+#include "train/held_memory.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
 #include "train/resident_images.hpp"
@@ -72,8 +73,7 @@ std::vector<torch::Tensor> stacked_views(const arena::Layout& layout, const aren
 class JoinedBatch {
 public:
     /// `pinned`: in memory from which a card reads without the host.
-    explicit JoinedBatch(bool pinned)
-        : options_(torch::TensorOptions(torch::kUInt8).pinned_memory(pinned)) {}
+    explicit JoinedBatch(bool pinned) : inputs_(pinned), labels_(pinned), targets_(pinned) {}
 
     void put(const data::Batch& batch, int64_t i, int64_t replicas) {
         const int64_t element = batch.tokens ? 8 : arena::size_of(batch.type);
@@ -106,19 +106,15 @@ public:
     const data::Batch& batch() const { return all_; }
 
 private:
-    void* copy(torch::Tensor& to, const void* from, int64_t bytes, int64_t i,
-               int64_t replicas) const {
-        if (!to.defined() || to.numel() != bytes * replicas) {
-            to = torch::empty({bytes * replicas}, options_);
-        }
-        auto* const memory = static_cast<std::byte*>(to.mutable_data_ptr());
+    static void* copy(HeldMemory& to, const void* from, int64_t bytes, int64_t i,
+                      int64_t replicas) {
+        auto* const memory = static_cast<std::byte*>(to.bytes(bytes * replicas));
         std::memcpy(memory + i * bytes, from, static_cast<size_t>(bytes));
         return memory;
     }
 
-    torch::TensorOptions options_;
     data::Batch all_;
-    torch::Tensor inputs_, labels_, targets_;  // memory, kept from batch to batch
+    HeldMemory inputs_, labels_, targets_;  // kept from batch to batch
 };
 
 }  // namespace

@@ -41,10 +41,16 @@ private:
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Seconds of all local replicas' gradients as `passes` says, the shortest of several times; kNever
-/// where a device has too little memory for that.
-double measure(const Model& model, Replicas& replicas, const Passes& passes,
-               const data::Batch& batch, double seconds) {
+/// Seconds of all local replicas' gradients, the shortest of several times; kNever where a device
+/// has too little memory for that.
+struct Timed {
+    double seconds = kNever;
+    bool uncaptured = false;  ///< though they were to be
+};
+
+/// As `passes` says.
+Timed measure(const Model& model, Replicas& replicas, const Passes& passes,
+              const data::Batch& batch, double seconds) {
     const arena::Rows x = replicas.x();
     Device& device = replicas.device();
     arena::Queue* const queue = device.queues().compute;
@@ -52,7 +58,7 @@ double measure(const Model& model, Replicas& replicas, const Passes& passes,
     timers.start();
     arena::Values<double> scores(static_cast<size_t>(2 * x.count));
     std::unique_ptr<Executor> executor;
-    double least = kNever;
+    Timed least;
     try {
         executor = std::make_unique<Executor>(model, replicas, passes);
         // The first ones warm up; so does the one that captures.
@@ -64,10 +70,11 @@ double measure(const Model& model, Replicas& replicas, const Passes& passes,
                 0, x, [&](int64_t) -> const data::Batch& { return batch; }, timers,
                 [](arena::Columns) {}, scores.data(), scores.data() + x.count);
             arena::finish(queue, "gradients that are timed");
-            if (round >= warm) least = std::min(least, watch.seconds());
+            if (round >= warm) least.seconds = std::min(least.seconds, watch.seconds());
         }
+        least.uncaptured = !executor->uncaptured().empty();
     } catch (const c10::OutOfMemoryError&) {
-        least = kNever;
+        least = {};
         for (arena::Queue* const other : device.side_queues()) {
             arena::finish(other, "passes that are given up");
         }
@@ -80,13 +87,13 @@ double measure(const Model& model, Replicas& replicas, const Passes& passes,
 }
 
 /// The same of each way, one after another: each has the memory that there is.
-std::vector<double> measure(const std::vector<Stacking>& ways, const Model& model,
-                            Replicas& replicas, Passes passes, const data::Batch& batch) {
+std::vector<Timed> measure(const std::vector<Stacking>& ways, const Model& model,
+                           Replicas& replicas, Passes passes, const data::Batch& batch) {
     constexpr double kLong = 1;  // seconds
     arena::Queue* const queue = replicas.device().queues().compute;
     const Kept statistics(replicas.buffers(), replicas.buffer_layout(), queue);
     const Kept carried(replicas.carried(), replicas.carried_layout(), queue);
-    std::vector<double> least;
+    std::vector<Timed> least;
     for (const Stacking way : ways) {
         passes.stacking = way;
         least.push_back(
@@ -154,11 +161,15 @@ StackingChoice choose_stacking(comm::World& world, const comm::Placement& placem
     if (obstacles.streams.empty()) ways.push_back(Stacking::streams);
     if (ways.empty()) return {Stacking::off, obstacles.batched};
     ways.push_back(Stacking::off);
-    std::vector<double> seconds = measure(ways, model, replicas, passes, batch);
+    const std::vector<Timed> timed = measure(ways, model, replicas, passes, batch);
+    std::vector<double> seconds;
+    for (const Timed& each : timed) seconds.push_back(each.seconds);
     world.sum(seconds);
     std::string told = "gradients of an iteration take ";
     for (size_t k = 0; k < ways.size(); ++k) {
-        told += (k ? ", " : "") + milliseconds(seconds[k] / world.size()) + " " + words_of(ways[k]);
+        if (k > 0) told += ", ";
+        told += milliseconds(seconds[k] / world.size()) + " " + words_of(ways[k]);
+        if (timed[k].uncaptured) told += " (not captured)";
     }
     // Of equally quick ones the last, whose memory is the least.
     const auto quickest = std::min_element(seconds.rbegin(), seconds.rend());

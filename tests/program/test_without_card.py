@@ -105,7 +105,7 @@ class StandIn:
             cwd=self.folder, capture_output=True, text=True, timeout=280,
             env={**os.environ, "PMIX_MCA_psec": "native", "DBENCH_TIMEOUT": "60",
                  "DBENCH_STAND_IN_REPORT": str(self.report), **environment})
-        assert done.returncode == expect, done.stdout + done.stderr
+        assert expect in (None, done.returncode), done.stdout + done.stderr
         return done
 
     def refusals(self):
@@ -230,7 +230,8 @@ def test_ranks_with_a_card_each(card, over, environment):
 
 
 def test_a_run_goes_on_from_what_it_has_saved(card):
-    spec = {"model": "resnet20", "replicas": 2, "checkpoint": {"every": {"iterations": 3}}}
+    spec = {"model": "resnet20", "replicas": 2, "capture": "off",
+            "checkpoint": {"every": {"iterations": 3}}}
     card({"run": spec})
     assert card.refusals() == []
     all_kernels = card.count("kernels of dbench")
@@ -302,6 +303,46 @@ def test_a_card_that_fails_ends_the_run_on_all_ranks(card, kernel, ranks):
                 DBENCH_STAND_IN_BREAKS=str(kernel))
     assert re.search("error: .*CUDA.*IllegalAddress", said)
     assert "terminate" not in said
+
+
+@pytest.mark.parametrize("kernel", [3, 9, 10, 40, 300])
+def test_a_card_that_fails_while_ways_are_timed_ends_the_run(card, kernel):
+    """What is given back to a failed card fails, too."""
+    said = card({"run": WAYS["auto"]}, expect=1, DBENCH_STAND_IN_BREAKS=str(kernel))
+    assert re.search("error: .*CUDA.*IllegalAddress", said)
+    assert "terminate" not in said
+
+
+BIG = {"model": "resnet20", "replicas": 2,
+       "data": {"type": "shapes", "train": 512, "test": 8, "batch_size": 128}}
+
+
+@pytest.mark.parametrize("stacking", ["off", "streams", "batched"])
+def test_captures_take_no_more_memory_than_passes_do(card, stacking):
+    """What passes have left to LibTorch is given back before one is captured."""
+    most = {}
+    for capture in ("off", "on"):
+        card({"run": {**BIG, "stacking": stacking, "capture": capture}})
+        most[capture] = card.count("MiB at most")
+        assert card.count("MiB left") == 0
+    assert most["on"] <= 1.1 * most["off"]
+
+
+@pytest.mark.parametrize("call", ["cudaStreamBeginCapture", "cudaStreamEndCapture"])
+def test_a_capture_that_failed_leaves_no_memory_taken(card, call):
+    said = card({"run": {**BIG, "stacking": "streams"}}, DBENCH_STAND_IN_REFUSE=call)
+    assert "captured" in said
+    assert card.count("MiB left") == 0
+
+
+def test_rows_come_before_what_is_kept_for_later(card):
+    """LibTorch gives back memory that nobody uses where rows are short of it."""
+    spec = {**BIG, "replicas": 4, "capture": "off"}
+    card({"run": spec})
+    least = card.count("MiB at most")
+    for short in range(0, 8, 2):
+        said = card({"run": spec}, DBENCH_STAND_IN_MEMORY=str(least - short), expect=None)
+        assert "rows of" not in said
 
 
 @pytest.mark.parametrize("words", [["check", "--quick"],

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -24,11 +25,17 @@ size_t free_on(int device) {
 }
 
 /// Zeroed memory of the device's own.
-std::shared_ptr<void> own(int device, int64_t bytes) {
+std::shared_ptr<void> own(int device, int64_t bytes, const std::function<void()>& give_back) {
     const auto size = static_cast<size_t>(bytes);
-    const size_t free = free_on(device);
+    size_t free = free_on(device);
     void* memory = nullptr;
-    const cudaError_t result = cudaMalloc(&memory, size);
+    cudaError_t result = cudaMalloc(&memory, size);
+    if (result == cudaErrorMemoryAllocation && give_back) {
+        cudaGetLastError();
+        give_back();
+        free = free_on(device);
+        result = cudaMalloc(&memory, size);
+    }
     if (result == cudaErrorMemoryAllocation) {
         cudaGetLastError();
         throw base::UserError("CUDA device " + std::to_string(device) + " has " +
@@ -256,6 +263,8 @@ public:
           exchange(device.queue_on(streams.exchange)) {}
 
     const int number;
+    const std::shared_ptr<std::function<void()>> give_back =
+        std::make_shared<std::function<void()>>();
     const std::shared_ptr<PinnedBlocks> pinned;
     CudaStreams streams;
     StreamDevice device;
@@ -296,7 +305,13 @@ std::unique_ptr<Queue> CudaDevice::queue_on(void* stream) {
 }
 
 Memory CudaDevice::memory() {
-    return [device = number()](int64_t bytes) { return own(device, bytes); };
+    return [device = number(), give_back = runtime_->give_back](int64_t bytes) {
+        return own(device, bytes, *give_back);
+    };
+}
+
+void CudaDevice::when_short(std::function<void()> give_back) {
+    *runtime_->give_back = std::move(give_back);
 }
 
 Memory CudaDevice::pinned_memory() {

@@ -2,6 +2,7 @@
 // A CUDA device of this process: its memory and its queues. In builds with CUDA; no header of
 // CUDA's is needed to use it.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -37,6 +38,8 @@ public:
     /// For rows (use_memory), in Space::device: the device's own. Blocks may outlive this. It
     /// throws UserError where more is asked for than is free.
     Memory memory();
+    /// Called where memory is short: somebody else may give back what it keeps for later.
+    void when_short(std::function<void()> give_back);
     /// For `Values` and what else the host reaches, too, as MPI does: the host's memory, pinned,
     /// which kernels read and write where it is. Blocks that were given back are used again.
     Memory pinned_memory();

@@ -31,7 +31,7 @@ size_t all_memory() {
     }();
     return all;
 }
-size_t used = 0;
+size_t used = 0, most_used = 0;
 
 size_t whole_pages(size_t bytes) { return (std::max<size_t>(bytes, 1) + 4095) / 4096 * 4096; }
 
@@ -59,7 +59,7 @@ cudaError_t take(void** address, size_t bytes, cudaMemoryType type) {
     }
     if (at == MAP_FAILED) return result(cudaErrorMemoryAllocation);
     blocks()[at] = {size, type, shadow, current_device()};
-    if (on_card) used += size;
+    if (on_card) most_used = std::max(most_used, used += size);
     *address = at;
     return result(cudaSuccess);
 }
@@ -76,7 +76,7 @@ cudaError_t give_back(const char* call, void* address, bool host) {
     if (block.type != cudaMemoryTypeHost) used -= block.bytes;
     if (block.shadow != address) munmap(block.shadow, block.bytes);
     munmap(address, block.bytes);
-    return result(cudaSuccess);
+    return result(runtime().stuck);
 }
 
 std::pair<char* const, Block>* block_of(const void* address) {
@@ -129,6 +129,11 @@ cudaError_t check_copy(const char* call, void* to, const void* from, size_t byte
 }
 
 }  // namespace
+
+std::vector<std::string> told_of_memory() {
+    return {"MiB at most: " + std::to_string(most_used >> 20),
+            "MiB left: " + std::to_string((used + (1 << 20) - 1) >> 20)};
+}
 
 char* reach(const void* address) {
     const auto* const found = block_of(address);

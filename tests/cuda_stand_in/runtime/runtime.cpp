@@ -56,6 +56,7 @@ void Runtime::report() {
     const std::lock_guard lock(mutex);
     if (counts.empty()) return;
     for (const auto& [what, count] : counts) say(what + ": " + std::to_string(count));
+    for (const std::string& line : told_of_memory()) say(line);
     say("streams left: " + std::to_string(streams.size() - 2));
     say("events left: " + std::to_string(events.size()));
     say("graphs left: " + std::to_string(graphs.size() + executables.size()));

@@ -110,6 +110,9 @@ cudaError_t entry(const char* call);
 /// Puts work on a stream: done now, and when a captured graph is launched. Returns its error.
 cudaError_t put(const char* call, cudaStream_t stream, std::function<void(double)> work);
 
+/// Lines of a report: of cards' memory.
+std::vector<std::string> told_of_memory();
+
 /// Where the host may reach the memory of a device that lies there.
 char* reach(const void* address);
 

@@ -103,7 +103,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     }
     if (found->capture) return not_captured(__func__, *found);
     runtime().streams.erase(stream);
-    return result(cudaSuccess);
+    return result(runtime().stuck);
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
     if (const cudaError_t error = entry(__func__)) return error;
@@ -179,7 +179,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
     if (runtime().events.erase(event) == 0) {
         return refuse(cudaErrorInvalidResourceHandle, __func__, "no such event");
     }
-    return result(cudaSuccess);
+    return result(runtime().stuck);
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return record(__func__, event, stream, 0);

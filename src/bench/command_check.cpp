@@ -192,11 +192,25 @@ void warn_of_length(const Setup& s, const train::Estimates& e) {
     }
 }
 
+// What would keep the run, or might, from being what it says.
+std::vector<std::string> warnings_of(const comm::World& world, const Setup& s,
+                                     const train::Estimates& e) {
+    auto all = s.session->warnings(e);
+    const std::string memory =
+        memory_obstacle({e.memory_bytes, s.device.get()}, world.local_size());
+    if (!memory.empty()) all.push_back(memory);
+    if (!s.device->is_host() && !s.device->card()) {
+        all.push_back("/device: there is no card on " + world.host() +
+                      ": what its memory holds is not known");
+    }
+    return all;
+}
+
 int check_one(comm::World& world, const RunArguments& arguments, bool json) {
-    const Setup s = set_up(world, read_everywhere(world, arguments).front());
+    const Setup s = set_up(world, read_everywhere(world, arguments).front(), train::Use::planning);
     const auto estimates = s.session->estimate();
     if (world.rank() != 0) return 0;
-    const auto warnings = s.session->warnings(estimates);
+    const auto warnings = warnings_of(world, s, estimates);
     if (json) {
         std::cout << json_of(s, estimates, warnings).dump(2) << "\n";
     } else {
@@ -216,11 +230,12 @@ int check_several(comm::World& world, const RunArguments& arguments, bool json) 
         RunArguments alone = arguments;
         alone.specs = {file};
         try {
-            const Setup s = set_up(world, read_everywhere(world, alone).front());
+            const Setup s =
+                set_up(world, read_everywhere(world, alone).front(), train::Use::planning);
             const auto estimates = s.session->estimate();
             if (world.rank() != 0) continue;
             if (json) {
-                all[file] = json_of(s, estimates, s.session->warnings(estimates));
+                all[file] = json_of(s, estimates, warnings_of(world, s, estimates));
             } else {
                 std::cout << file << ": " << summary(s, estimates) << std::endl;
             }

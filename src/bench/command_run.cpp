@@ -137,11 +137,12 @@ bool delays_order(const Json& spec) {
 }
 
 // What two specs differ in that training or recording depends on; empty where in nothing.
-std::string difference(Json a, Json b, bool other_replicas) {
-    std::vector<const char*> all_free = {"checkpoint", "output", "notes",
-                                         "name",       "device", "placement"};
+std::string difference(Json a, Json b, bool other_replicas, bool other_device) {
+    std::vector<const char*> all_free = {"checkpoint", "output",    "notes",  "name",
+                                         "device",     "placement", "capture"};
     if (!delays_order(a)) all_free.push_back("delays");
     if (other_replicas) all_free.push_back("replicas");
+    if (other_device) all_free.push_back("stacking");  // bits differ between devices, too
     for (Json* spec : {&a, &b}) {
         for (const char* free : {"threads", "resident"}) spec->at("data").erase(free);
     }
@@ -156,11 +157,19 @@ std::string difference(Json a, Json b, bool other_replicas) {
     return pointers;
 }
 
-// What stands where the result is to go: its status, empty where nothing does. With --resume it is
-// to be of this very spec. Collective; throws UserError.
-std::string status_of_output(comm::World& world, const Setup& s) {
+// What stands where the result is to go.
+struct Output {
+    std::string status;  // empty where nothing does
+    std::string device;  // of rank 0 in the last start
+    bool other_device(const Setup& s) const {
+        return !device.empty() && (device == "cpu") != (s.device->name() == "cpu");
+    }
+};
+
+// With --resume it is to be of this very spec. Collective; throws UserError.
+Output find_output(comm::World& world, const Setup& s) {
     const std::string& path = s.spec.output;
-    std::string status;
+    Output output;
     everywhere(world, [&] {
         if (world.rank() != 0 || !std::filesystem::exists(path)) return;
         const profile::Inspection found = profile::inspect(path);
@@ -168,30 +177,33 @@ std::string status_of_output(comm::World& world, const Setup& s) {
             throw base::UserError("--resume: " + path + " cannot be read (" + found.problem +
                                   "): put a copy back, or begin anew with --overwrite");
         }
-        status = found.status;
+        output = {found.status, found.device};
         const std::string changed =
             difference(Json::parse(found.spec), s.spec.resolved,
-                       status != "complete" && found.replicas != s.placement.replicas);
+                       found.status != "complete" && found.replicas != s.placement.replicas,
+                       output.other_device(s));
         if (!changed.empty()) {
             throw base::UserError("--resume: the spec is not that of " + path + ", which is " +
-                                  status + " (" + changed +
+                                  output.status + " (" + changed +
                                   " differ): go on with the same spec, choose another --output, "
                                   "or begin anew with --overwrite");
         }
     });
-    world.broadcast(status);
-    return status;
+    world.broadcast(output.status);
+    world.broadcast(output.device);
+    return output;
 }
 
 // The checkpoint to go on from. Collective.
 std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const Setup& s,
                                                      train::Checkpoints& checkpoints,
-                                                     const std::string& status) {
+                                                     const Output& output) {
     auto head = checkpoints.newest();
     std::string problem;
     if (head) {
-        const std::string changed = difference(Json::parse(head->spec), s.spec.resolved,
-                                               head->replicas != s.placement.replicas);
+        const std::string changed =
+            difference(Json::parse(head->spec), s.spec.resolved,
+                       head->replicas != s.placement.replicas, output.other_device(s));
         problem = s.session->cannot_change_replicas(*head);
         if (!problem.empty()) {
             problem = "--resume: " + problem;
@@ -199,7 +211,7 @@ std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const S
             problem = "--resume: the spec is not that of the checkpoint in " +
                       checkpoints.folder() + " (" + changed +
                       " differ): go on with the same spec, or begin anew with --overwrite";
-        } else if (status.empty()) {
+        } else if (output.status.empty()) {
             problem = "--resume: there is a checkpoint in " + checkpoints.folder() +
                       ", but no result file " + s.spec.output +
                       " to go on with: put it back, or begin anew with --overwrite";
@@ -235,6 +247,9 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     const auto estimates = s.session->estimate();
     if (world.rank() == 0) {
         for (const auto& warning : s.session->warnings(estimates)) base::warn(warning);
+        if (const std::string why = s.device->instead_of_card(); !why.empty()) {
+            base::warn("device: cpu, since " + why);
+        }
         if (s.placed) base::notice(placement_text(s));
         const std::string rows = s.session->rows_on_host();
         if (rows.starts_with("as messages") && !s.device->card())
@@ -245,28 +260,27 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     train::Checkpoints checkpoints(world, s.placement, s.spec.output + ".checkpoints",
                                    s.spec.run.checkpoint.keep, s.spec.run.checkpoint.replicas);
     std::optional<train::CheckpointHead> head;
+    Output output;
     if (arguments.resume) {
-        const std::string status = status_of_output(world, s);
-        if (status == "complete") {
+        output = find_output(world, s);
+        if (output.status == "complete") {
             if (world.rank() == 0) base::notice(s.spec.output + " is complete already");
             return 0;
         }
-        head = find_checkpoint(world, s, checkpoints, status);
+        head = find_checkpoint(world, s, checkpoints, output);
         if (world.rank() == 0) {
             base::notice(head ? "going on from iteration " + std::to_string(head->iteration)
                               : "no checkpoint in " + checkpoints.folder() + ": from the start");
         }
     }
     claim_checkpoints(world, arguments, s, checkpoints);
+    const MemoryNeed need{estimates.memory_bytes, s.device.get()};
     const auto prepare = [&] {
-        if (s.device->room()) {
-            check_memory(estimates.memory_bytes, s.device->room()->all, s.device->name());
-        } else {
-            check_memory(estimates.memory_bytes, world.local_size());
-        }
+        const std::string obstacle = memory_obstacle(need, world.local_size());
+        if (!obstacle.empty()) throw base::UserError(obstacle);
         s.session->prepare();
     };
-    everywhere(world, prepare, estimates.memory_bytes);
+    everywhere(world, prepare, need);
     s.session->choose_stacking();
     if (world.rank() == 0 && s.session->stacking().ends_with(")")) {
         base::notice("stacking: " + s.session->stacking());
@@ -305,6 +319,10 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
                                 std::to_string(s.placement.replicas) + " by " +
                                 s.spec.resolved.at("checkpoint").at("replicas").get<std::string>());
         }
+        if (head && !output.device.empty() && output.device != s.device->name()) {
+            recorder->event(head->iteration - 1, "device",
+                            output.device + " became " + s.device->name());
+        }
         signal = s.session->train(*recorder, checkpoints, clock);
         if (signal.empty()) {
             note_end(world, *recorder, *s.session);
@@ -316,8 +334,7 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
         progress.end();
         heartbeat.reset();
         end_failed(world, *recorder,
-                   is_out_of_memory(error) ? memory_message(estimates.memory_bytes)
-                                           : base::reason_of(error),
+                   is_out_of_memory(error) ? memory_message(error, need) : base::reason_of(error),
                    is_user_error(error), place);
     }
     if (!signal.empty()) {

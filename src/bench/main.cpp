@@ -312,7 +312,7 @@ int command(int argc, char** argv) {
         return base::kExitUser;
     } catch (const std::exception& error) {
         const bool memory = bench::is_out_of_memory(error);
-        base::report_error(memory ? bench::memory_message(0) : base::reason_of(error));
+        base::report_error(memory ? bench::memory_message(error) : base::reason_of(error));
         return memory ? base::kExitUser : base::kExitFailed;
     }
 }

@@ -18,6 +18,14 @@ namespace {
 constexpr const char* kRemedy =
     "fewer samples, a smaller model, fewer replicas or more ranks need less; dbench check says how "
     "much a run takes";
+constexpr const char* kCardRemedy =
+    "a smaller /data/batch_size, /data/accumulate, \"stacking\": \"off\", fewer replicas a rank or "
+    "a smaller model need less";
+
+bool is_of_card(const std::exception& error) {
+    return std::string(error.what()).find("CUDA out of memory") != std::string::npos;
+}
+std::string text_of(int64_t bytes) { return base::bytes_text(static_cast<double>(bytes)); }
 
 /// The number in a line such as "MemTotal:  8048456 kB", in bytes; 0 where there is none.
 int64_t kibibytes(const char* path, const std::string& label) {
@@ -55,42 +63,41 @@ bool is_out_of_memory(const std::exception& error) {
     const std::string text = error.what();
     return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
            text.find("can't allocate memory") != std::string::npos ||  // LibTorch's, of the host
-           text.find("CUDA out of memory") != std::string::npos;       // and of a card
+           is_of_card(error);
 }
 
-std::string memory_message(int64_t needed) {
+std::string memory_message(const std::exception& error, const MemoryNeed& need) {
     std::string text = "there is not enough memory for what the spec names";
-    const int64_t left = available();
-    if (needed > 0) {
-        text += ": this rank needs at least " + base::bytes_text(static_cast<double>(needed)) +
-                ", and activations and data";
+    if (need.bytes > 0) {
+        text += ": this rank needs at least " + text_of(need.bytes) + ", and activations and data";
     }
-    if (left > 0) {
-        text += (needed > 0 ? "; " : ": ") + base::bytes_text(static_cast<double>(left)) +
-                " are free for it on " + host() + " now";
+    const auto room = need.device ? need.device->room() : std::nullopt;
+    const bool of_card = is_of_card(error);
+    const int64_t left = of_card ? 0 : available();
+    const char* const and_then = need.bytes > 0 ? "; " : ": ";
+    if (of_card && room) {
+        text += and_then + need.device->name() + " has " + text_of(room->all) + ", of which " +
+                text_of(room->free) + " are free now";
+    } else if (left > 0) {
+        text += and_then + text_of(left) + " are free for it on " + host() + " now";
     }
-    return text + " (" + kRemedy + ")";
+    return text + " (" + (of_card ? kCardRemedy : kRemedy) + ")";
 }
 
-void check_memory(int64_t needed, int ranks) {
+std::string memory_obstacle(const MemoryNeed& need, int ranks) {
+    const std::string begin = "there is not enough memory for what the spec names: ";
+    if (const auto room = need.device ? need.device->room() : std::nullopt) {
+        if (need.bytes <= room->all) return "";
+        return begin + "a rank needs at least " + text_of(need.bytes) + ", and activations, and " +
+               need.device->name() + " has " + text_of(room->all) + " (" + kCardRemedy + ")";
+    }
     const int64_t all =
         kibibytes("/proc/meminfo", "MemTotal") + kibibytes("/proc/meminfo", "SwapTotal");
-    const double wanted = static_cast<double>(needed) * ranks;
-    if (all == 0 || wanted <= static_cast<double>(all)) return;
-    throw base::UserError("there is not enough memory for what the spec names: the " +
-                          std::to_string(ranks) + " ranks on " + host() + " need at least " +
-                          base::bytes_text(wanted) +
-                          ", and activations and data; the machine has " +
-                          base::bytes_text(static_cast<double>(all)) + " (" + kRemedy + ")");
-}
-
-void check_memory(int64_t needed, int64_t all, const std::string& name) {
-    if (needed <= all) return;
-    throw base::UserError(
-        "there is not enough memory for what the spec names: a rank needs at "
-        "least " +
-        base::bytes_text(static_cast<double>(needed)) + ", and activations, and " + name + " has " +
-        base::bytes_text(static_cast<double>(all)) + " (" + kRemedy + ")");
+    const double wanted = static_cast<double>(need.bytes) * ranks;
+    if (all == 0 || wanted <= static_cast<double>(all)) return "";
+    return begin + "the " + std::to_string(ranks) + " ranks on " + host() + " need at least " +
+           base::bytes_text(wanted) + ", and activations and data; the machine has " +
+           text_of(all) + " (" + kRemedy + ")";
 }
 
 }  // namespace dbench::bench

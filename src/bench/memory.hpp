@@ -5,18 +5,23 @@
 #include <exception>
 #include <string>
 
+#include "train/device.hpp"
+
 namespace dbench::bench {
 
-/// Whether this is what an allocation that failed throws (LibTorch has an exception of its own).
+/// Whether this is what an allocation that failed throws (LibTorch has exceptions of its own).
 bool is_out_of_memory(const std::exception& error);
 
-/// `needed`: bytes that this rank needs at least; 0 where that is not known.
-std::string memory_message(int64_t needed);
+/// What a rank takes, and where.
+struct MemoryNeed {
+    int64_t bytes = 0;                      ///< at least; 0 where that is not known
+    const train::Device* device = nullptr;  ///< null: the host
+};
+/// What to say of an error that is_out_of_memory: of the host's or the card's.
+std::string memory_message(const std::exception& error, const MemoryNeed& need = {});
 
-/// Throws UserError where `ranks` of this host together need more than the machine has at all: the
-/// system would kill one of them without a word.
-void check_memory(int64_t needed, int ranks);
-/// The same where a rank needs more than the `all` bytes of its card, called `name`.
-void check_memory(int64_t needed, int64_t all, const std::string& name);
+/// Why this cannot be: `ranks` of this host together need more than the machine has at all, and the
+/// system would kill one of them without a word, or a rank more than its card has; "" where it can.
+std::string memory_obstacle(const MemoryNeed& need, int ranks);
 
 }  // namespace dbench::bench

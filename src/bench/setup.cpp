@@ -169,7 +169,7 @@ std::vector<Spec> read_everywhere(comm::World& world, const RunArguments& argume
     return specs;
 }
 
-Setup set_up(comm::World& world, Spec spec) {
+Setup set_up(comm::World& world, Spec spec, train::Use use) {
     world.renumber({});
     base::set_log_rank(world.rank());
     Setup s;
@@ -185,7 +185,7 @@ Setup set_up(comm::World& world, Spec spec) {
         }
         s.placement = {n, world.size()};
     });
-    everywhere(world, [&] { s.device = train::make_device(s.spec.run.device, world); });
+    everywhere(world, [&] { s.device = train::make_device(s.spec.run.device, world, use); });
     s.on_device = std::make_unique<train::OnDevice>(world, *s.device);
     // A graph that does not depend on the run is made first: its errors should not wait for data.
     const auto make = [&](const graphs::RunFacts& run) {

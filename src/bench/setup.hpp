@@ -57,15 +57,15 @@ struct Setup {
     std::unique_ptr<train::Session> session;
 };
 
-/// Everything up to the replicas. Gives the ranks of `world` the numbers that the spec's placement
-/// says: which process is rank 0 may change. Collective; throws UserError on all ranks, naming what
-/// is wrong.
-Setup set_up(comm::World& world, Spec spec);
+/// Everything up to the replicas, to train them or to plan that. Gives the ranks of `world` the
+/// numbers that the spec's placement says: which process is rank 0 may change. Collective; throws
+/// UserError on all ranks, naming what is wrong.
+Setup set_up(comm::World& world, Spec spec, train::Use use = train::Use::training);
 
 /// Runs `work` on every rank; where it throws on any, all ranks throw the lowest failing rank's
-/// error. `needed`: bytes of memory, for when they are not there. Collective.
+/// error. `need`: of memory, for when it is not there. Collective.
 template <class Work>
-void everywhere(comm::World& world, Work&& work, int64_t needed = 0) {
+void everywhere(comm::World& world, Work&& work, const MemoryNeed& need = {}) {
     std::string error;
     bool user = false;
     try {
@@ -75,7 +75,7 @@ void everywhere(comm::World& world, Work&& work, int64_t needed = 0) {
         user = true;
     } catch (const std::exception& e) {
         user = is_out_of_memory(e);
-        error = user ? memory_message(needed) : base::reason_of(e);
+        error = user ? memory_message(e, need) : base::reason_of(e);
     }
     world.agree(error, user);
 }

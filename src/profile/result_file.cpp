@@ -37,7 +37,7 @@ double seconds_since_write(const std::string& path) {
 
 int64_t rows(hid_t file, const char* name) { return static_cast<int64_t>(h5::rows_of(file, name)); }
 
-std::string last_text(hid_t file, const char* name) {
+std::string text_of(hid_t file, const char* name, bool last) {
     const h5::Dataset dataset(H5Dopen2(file, name, H5P_DEFAULT), "read a data set");
     const h5::Type type(H5Dget_type(dataset), "read a type");
     if (rows(file, name) < 1 || H5Tget_class(type) != H5T_STRING) return "";
@@ -47,8 +47,9 @@ std::string last_text(hid_t file, const char* name) {
     const size_t size = H5Tget_size(type), all = size * static_cast<size_t>(rows(file, name));
     std::string texts(all, '\0');
     h5::check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()), "read a text");
-    return std::string(texts.substr(all - size).c_str());
+    return std::string(texts.substr(last ? all - size : 0, size).c_str());
 }
+std::string last_text(hid_t file, const char* name) { return text_of(file, name, true); }
 
 /// Whether the file's last start was this very job's before the batch system queued it again: such
 /// a start is over, wherever it was. A site without Slurm has only the file's silence to go by.
@@ -71,6 +72,7 @@ void read_head(hid_t file, const std::string& path, Inspection& found) {
     found.spec = h5::read_text(file, "spec");
     found.planned = h5::read_integer_attribute(iterations, "planned");
     found.host = last_text(file, "segments/host");
+    found.device = text_of(file, "ranks/device", false);
     found.iterations = rows(file, "iterations/iteration");
     found.profiled = rows(file, "parameters/iteration");
     found.evaluations = rows(file, "evaluations/iteration");

@@ -21,7 +21,8 @@ struct Inspection {
     bool readable = false;  ///< the rest of this was read; if not, `problem` says why
     std::string problem;
     std::string name, status, error, started, finished, host;
-    std::string spec;  ///< resolved, JSON
+    std::string device;  ///< of rank 0
+    std::string spec;    ///< resolved, JSON
     int64_t replicas = 0, ranks = 0;
     int64_t iterations = 0, planned = 0;  ///< recorded, of the whole run
     int64_t profiled = 0, evaluations = 0, events = 0;

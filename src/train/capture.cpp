@@ -9,7 +9,7 @@ namespace dbench::train {
 std::string capture_obstacle(const Device& device, const Model& model, const data::Dataset& train,
                              const data::BatchPlan& batches, int64_t parts,
                              const algorithms::AlgorithmEntry& row) {
-    if (!device.queues().compute) return "replicas train on the CPU, which launches nothing";
+    if (device.is_host()) return "replicas train on the CPU, which launches nothing";
     if (row.accepts.asynchronous || row.accepts.linearises) {
         return row.name + " takes its replicas one by one";
     }

@@ -8,6 +8,7 @@
 #include <ATen/cuda/CUDAContextLight.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/AutogradState.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
@@ -18,6 +19,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "arena/cuda/device.hpp"
 #include "base/text.hpp"
@@ -30,6 +32,19 @@ namespace {
 
 std::string version_text(int number) {
     return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+std::string cudnn_version() {
+    const long number = at::detail::getCUDAHooks().versionCuDNN();
+    return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
+           std::to_string(number % 100);
+}
+
+/// As its maker numbers it, not by CUDA's version.
+std::string driver_version() {
+    std::ifstream file("/sys/module/nvidia/version");
+    std::string version;
+    return file >> version ? version : "unknown";
 }
 
 std::string card_name(int number) {
@@ -228,7 +243,9 @@ public:
         const at::Context& torch = at::globalContext();
         const auto word = [](bool on) { return on ? "on" : "off"; };
         return {{"tf32", word(torch.allowTF32CuDNN() || torch.allowTF32CuBLAS())},
-                {"cudnn_benchmark", word(torch.benchmarkCuDNN())}};
+                {"cudnn_benchmark", word(torch.benchmarkCuDNN())},
+                {"cudnn", cudnn_version()},
+                {"driver", driver_version()}};
     }
     comm::NcclParts nccl() {
         return {comm::load_nccl(), comm::load_cuda(),
@@ -325,6 +342,21 @@ bool cuda_built() { return true; }
 
 int card_count() { return arena::CudaDevice::count(); }
 
+std::string card_absence() { return arena::CudaDevice::absence(); }
+
+std::string card_obstacle(int number) {
+    constexpr int kLeast = DBENCH_LEAST_CUDA_ARCHITECTURE;  // such as 80: all later ones will do
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) {
+        return std::string("does not tell what it is (") + cudaGetErrorString(cudaGetLastError()) +
+               ")";
+    }
+    if (10 * properties.major + properties.minor >= kLeast) return "";
+    return "is of compute capability " + std::to_string(properties.major) + "." +
+           std::to_string(properties.minor) + ", and this program's kernels need " +
+           std::to_string(kLeast / 10) + "." + std::to_string(kLeast % 10);
+}
+
 std::string card_identity(int number) {
     char bus[32] = "";
     cudaDeviceProp properties{};
@@ -346,7 +378,7 @@ std::string cuda_status() {
     cudaRuntimeGetVersion(&runtime);
     const std::string built = "built (CUDA " + version_text(runtime) + ")";
     const int count = card_count();
-    if (count == 0) return built + ", no device";
+    if (count == 0) return built + ", no device (" + card_absence() + ")";
     return built + ", " + std::to_string(count) + (count == 1 ? " device: " : " devices: ") +
            card_name(0);
 }
@@ -355,22 +387,36 @@ std::vector<std::pair<std::string, std::string>> card_facts() {
     std::vector<std::pair<std::string, std::string>> facts;
     int driver = 0;
     cudaDriverGetVersion(&driver);
-    facts.emplace_back("CUDA driver", driver == 0 ? "none" : "for CUDA " + version_text(driver));
+    std::string of_driver = "none";
+    if (driver != 0) {
+        of_driver = "for CUDA " + version_text(driver);
+        of_driver += ", version ";
+        of_driver += driver_version();
+    }
+    facts.emplace_back("CUDA driver", of_driver);
+    facts.emplace_back("cuDNN", cudnn_version());
     const int count = card_count();
     std::string apart;
     for (int k = 0; k < count; ++k) {
         cudaDeviceProp properties{};
         if (cudaGetDeviceProperties(&properties, k) != cudaSuccess) continue;
-        facts.emplace_back("  card " + std::to_string(k),
-                           std::string(properties.name) + ", " +
-                               base::bytes_text(static_cast<double>(properties.totalGlobalMem)) +
-                               ", compute capability " + std::to_string(properties.major) + "." +
-                               std::to_string(properties.minor));
+        std::string card = properties.name;
+        card += ", ";
+        card += base::bytes_text(static_cast<double>(properties.totalGlobalMem));
+        card += ", compute capability " + std::to_string(properties.major) + ".";
+        card += std::to_string(properties.minor);
+        const std::string obstacle = card_obstacle(k);
+        if (!obstacle.empty()) card += "; it " + obstacle;
+        facts.emplace_back("  card " + std::to_string(k), card);
         for (int other = 0; other < count; ++other) {
             int reaches = 0;
             if (other == k) continue;
             cudaDeviceCanAccessPeer(&reaches, k, other);
-            if (!reaches) apart += " " + std::to_string(k) + "-" + std::to_string(other);
+            if (reaches) continue;
+            apart += ' ';
+            apart += std::to_string(k);
+            apart += '-';
+            apart += std::to_string(other);
         }
     }
     if (count > 1) {
@@ -382,6 +428,8 @@ std::vector<std::pair<std::string, std::string>> card_facts() {
 #else
 bool cuda_built() { return false; }
 int card_count() { return 0; }
+std::string card_absence() { return "built without CUDA"; }
+std::string card_obstacle(int) { return ""; }
 std::string card_identity(int) { return ""; }
 std::unique_ptr<Device> make_card(int) {
     throw base::UserError("a card cannot be had: this program was built without CUDA");

@@ -10,6 +10,11 @@ namespace dbench::train {
 
 /// How many there are on this machine.
 int card_count();
+/// Why there are none, in CUDA's words.
+std::string card_absence();
+/// What keeps this program's kernels from that one, such as that it "is of compute capability 7.5,
+/// ..."; "" where nothing does.
+std::string card_obstacle(int number);
 /// What tells a card apart from the others of its machine, whoever sees it.
 std::string card_identity(int number);
 /// The one of that number, which becomes the one that this thread's LibTorch works on: on its

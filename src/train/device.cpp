@@ -25,20 +25,40 @@ CardClaim claim(const comm::World& world) {
             "", 0};
     }
     if (cards == 0) {
-        return {"CUDA finds no card on " + world.host() +
-                    ": look at dbench doctor, or use \"auto\" or \"cpu\"",
+        return {"CUDA finds no card on " + world.host() + " (" + card_absence() +
+                    "): look at dbench doctor, or use \"auto\" or \"cpu\"",
                 "", 0};
     }
-    const int number = cards == 1 ? 0 : world.local_rank();  // some launchers show each its own
-    if (number >= cards) {
-        return {std::to_string(world.local_size()) + " ranks on " + world.host() + " find " +
-                    std::to_string(cards) +
-                    " cards: start at most one rank for each card, with "
-                    "several replicas a rank",
+    // Some launchers show each rank its own, or those that are near to it.
+    const int number = world.local_rank() % cards;
+    const std::string obstacle = card_obstacle(number);
+    if (!obstacle.empty()) {
+        return {"card " + std::to_string(number) + " of " + world.host() + " " + obstacle +
+                    ": use another one (CUDA_VISIBLE_DEVICES), \"auto\" or \"cpu\"",
                 "", 0};
     }
     return {"", world.host() + " " + card_identity(number), number};
 }
+
+/// The host, since there is no card for each rank.
+class HostInstead final : public Device {
+public:
+    explicit HostInstead(std::string why) : why_(std::move(why)) {}
+    std::string instead_of_card() const override { return why_; }
+    std::vector<std::pair<std::string, std::string>> settings() const override {
+        return {{"device", "cpu (" + why_ + ")"}};
+    }
+
+private:
+    std::string why_;
+};
+
+/// A card of another host, for whoever asks what it would do.
+class CardElsewhere final : public Device {
+public:
+    std::string name() const override { return "cuda (no card here)"; }
+    bool is_host() const override { return false; }
+};
 
 }  // namespace
 
@@ -102,13 +122,13 @@ std::string refusal_of(const std::vector<CardClaim>& claims) {
         const auto [first, alone] = ranks.emplace(claims[rank].card, rank);
         if (alone) continue;
         return "ranks " + std::to_string(first->second) + " and " + std::to_string(rank) +
-               " would have the same card: start at most one rank for each card, with several "
-               "replicas a rank";
+               " would have the same card (ranks of a host take the cards that they see in turn): "
+               "start at most one rank for each card, with several replicas a rank";
     }
     return "";
 }
 
-std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world) {
+std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world, Use use) {
     if (wanted == DeviceChoice::cpu) return std::make_unique<Device>();
     const CardClaim mine = claim(world);
     std::vector<CardClaim> claims;  // of all ranks, so that they decide alike
@@ -119,8 +139,16 @@ std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world) {
     for (size_t rank = 0; rank < cards.size(); ++rank) claims[rank].card = cards[rank];
     const std::string why = refusal_of(claims);
     if (why.empty()) return make_card(mine.number);
-    if (wanted == DeviceChoice::cuda) throw UserError("/device: cuda is refused: " + why);
-    return std::make_unique<Device>();
+    if (wanted == DeviceChoice::cuda) {
+        std::vector<double> seen = {static_cast<double>(card_count())};
+        world.sum(seen);
+        if (use == Use::planning && cuda_built() && seen[0] == 0) {
+            return std::make_unique<CardElsewhere>();
+        }
+        throw UserError("/device: cuda is refused: " + why);
+    }
+    if (!cuda_built()) return std::make_unique<Device>();
+    return std::make_unique<HostInstead>(why.substr(0, why.find(": ")));
 }
 
 std::string torch_version() { return TORCH_VERSION; }

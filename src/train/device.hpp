@@ -37,6 +37,10 @@ public:
 
     /// As /ranks/device of the result file has it.
     virtual std::string name() const { return "cpu"; }
+    /// Why it is the host where a card would have been taken; "" where none was looked for.
+    virtual std::string instead_of_card() const { return ""; }
+    /// Whether replicas train on the host, at once; on others by queues.
+    virtual bool is_host() const { return !queues().compute; }
     /// Where what this rank computes is launched; no queues: at once.
     virtual arena::Queues queues() const { return {}; }
     /// Where rows lie, and who reaches them there; null: in the host's memory.
@@ -112,11 +116,17 @@ struct CardClaim {
 /// Why these ranks cannot have a card each; "" where they can.
 std::string refusal_of(const std::vector<CardClaim>& claims);
 
-/// What the spec asks for, for this rank: the card with the number that the rank has among those of
-/// its host, or the only one that it sees. "auto" is a card where each rank has one of its own,
-/// else the host. Collective. Throws UserError on all ranks where "cuda" is asked for and that is
-/// not so.
-std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world);
+/// What a device is made for.
+enum class Use {
+    training,
+    planning  ///< nothing is computed: a card that a host without any would not have is none yet
+};
+/// What the spec asks for, for this rank: of the cards that it sees the one that the rank's number
+/// on its host says, or starts anew to say where they are fewer. "auto" is a card where each rank
+/// has one of its own, else the host. Collective. Throws UserError on all ranks where "cuda" is
+/// asked for and that is not so.
+std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world,
+                                    Use use = Use::training);
 
 /// Whether this program was built with CUDA.
 bool cuda_built();

@@ -67,7 +67,7 @@ Residence choose_residence(data::Resident wanted, const data::Dataset& train, co
         return {false, reason};
     };
     if (wanted == data::Resident::off) return {};
-    if (!device.queues().compute) return asked ? refuse("this run is on the CPU") : Residence{};
+    if (device.is_host()) return asked ? refuse("this run is on the CPU") : Residence{};
     const auto images = train.stored();
     if (!images) return refuse("these are made on the host; only images in memory are gathered");
     const int64_t numel = images->pictures.numel();

@@ -130,7 +130,7 @@ StackingObstacles stacking_obstacles(const Device& device, const Model& model,
                                      const data::Dataset& train, const data::BatchPlan& batches,
                                      int64_t parts, const algorithms::AlgorithmEntry& row) {
     StackingObstacles found{"", obstacle_of_batched(model, train, batches, parts)};
-    if (!device.queues().compute) {
+    if (device.is_host()) {
         found.streams = "the CPU has no streams: replicas would still pass one by one";
     }
     if (row.accepts.asynchronous || row.accepts.linearises) {

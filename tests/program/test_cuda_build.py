@@ -40,6 +40,36 @@ def test_doctor_tells_of_cuda():
     assert re.search(r"NCCL\W+.*\d+\.\d+", doctor.stdout)
 
 
+@pytest.mark.skipif(has_gpu(), reason="there is a card")
+def test_where_there_is_no_card_runs_for_one_are_planned_and_not_made(tmp_path):
+    """As on the host from which jobs are submitted."""
+    spec = {"replicas": 4, "device": "cuda", "stacking": "streams", "capture": "on",
+            "model": "softmax_regression",
+            "data": {"type": "shapes", "train": 64, "test": 8, "batch_size": 8},
+            "graph": "ring", "algorithm": "dsgd", "optimizer": {"type": "sgd", "lr": 0.1},
+            "length": {"iterations": 3}}
+    for name in ("spec.json", "other.json"):
+        (tmp_path / name).write_text(json.dumps(spec))
+
+    def said(*words):
+        return subprocess.run([PROGRAM, *words], capture_output=True, text=True, cwd=tmp_path,
+                              env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+
+    planned = said("check", "spec.json")
+    assert planned.returncode == 0, planned.stderr
+    assert re.search(r"device +cuda \(no card here\)", planned.stdout)
+    assert "there is no card on" in planned.stderr
+    assert said("check", "spec.json", "other.json").returncode == 0
+    made = said("run", "spec.json")
+    assert made.returncode == 2
+    assert "no driver" in made.stderr and 'CUDA_VISIBLE_DEVICES is ""' in made.stderr
+    (tmp_path / "any.json").write_text(json.dumps({
+        **{key: value for key, value in spec.items() if key not in ("stacking", "capture")},
+        "device": "auto"}))
+    made = said("run", "any.json")
+    assert made.returncode == 0 and "device: cpu, since CUDA finds no card" in made.stderr
+
+
 def test_every_kernel_is_compiled_without_contraction_and_spills():
     build, source = Path(PROGRAM).parent, "src/arena/cuda/kernels.cu"
     wanted = re.findall(r"^template void on_device\((.*), cudaStream_t\);",

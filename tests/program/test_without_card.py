@@ -265,12 +265,53 @@ def test_doctor_and_check_know_cards(card):
     said = card.call("check", "spec.json").stdout
     assert re.search(r"device +cuda:0 Stand-in for a card, .* free of 64.0 GiB", said)
     assert re.search(r"memory on a card +\S+ \S+ and activations", said)
-    said = card({"large": {"model": {"type": "mlp", "hidden": [100000, 100000]}}}, expect=2)
+    large = {"model": {"type": "mlp", "hidden": [100000, 100000]}}
+    said = card({"large": large}, expect=2)
     assert "not enough memory" in said and "64.0 GiB" in said
+    assert "not enough memory" in card.call("check", "large.json").stderr
+    said = card.call("check", "large.json", "--json").stdout
+    assert "not enough memory" in json.loads(said)["warnings"][-1]
+
+
+def test_memory_that_runs_out_is_the_cards(card):
+    said = card({"run": BIG}, DBENCH_STAND_IN_MEMORY="100", expect=None)
+    assert "not enough memory" in said and "/data/batch_size" in said
+    assert re.search(r"cuda:0 Stand-in for a card has 100.0 MiB, of which \S+ MiB are free", said)
 
 
 def test_more_ranks_than_cards_are_refused(card):
-    assert "find 2 cards" in card({"three": {}}, ranks=3, DBENCH_STAND_IN_CARDS="2", expect=2)
+    said = card({"three": {}}, ranks=3, DBENCH_STAND_IN_CARDS="2", expect=2)
+    assert "ranks 0 and 2 would have the same card" in said
+
+
+def test_auto_says_why_it_is_the_cpu(card):
+    said = card({"run": {"device": "auto"}}, ranks=3, DBENCH_STAND_IN_CARDS="2")
+    assert said.count("device: cpu, since ranks 0 and 2 would have the same card") == 1
+    assert card.output()[0]["device"].startswith("cpu (ranks 0 and 2")
+    assert "device:" not in card({"run": {"device": "cpu"}})
+
+
+def test_a_card_that_no_kernel_is_built_for_is_refused(card):
+    said = card({"run": {}}, DBENCH_STAND_IN_CAPABILITY="75", expect=2)
+    assert "compute capability 7.5" in said and "need 8.0" in said and "CUDA_VISIBLE" in said
+    said = card.call("doctor", DBENCH_STAND_IN_CAPABILITY="75").stdout
+    assert re.search("card 0 .*7.5; it .* need 8.0", said)
+    said = card({"run": {"device": "auto"}}, DBENCH_STAND_IN_CAPABILITY="75")
+    assert "device: cpu, since card 0" in said
+
+
+def test_a_run_goes_on_on_the_cpu_and_back(card):
+    """Passes may be captured or not, and go side by side where there are streams."""
+    spec = {"stacking": "streams", "capture": "on", "checkpoint": {"every": {"iterations": 3}}}
+    card({"run": spec}, DBENCH_STAND_IN_BREAKS="150", expect=1)
+    spec["device"] = "cpu"
+    assert "/stacking" in card({"run": spec}, resume=True, expect=2)
+    spec.update(stacking="off", capture="off")
+    card({"run": spec}, resume=True)
+    with h5py.File(card.folder / "o.h5") as file:
+        assert file["iterations/step_time"].shape[0] == 10
+        events = dict(zip(file["events/kind"][:], file["events/text"][:]))
+        assert events[b"device"] == b"cuda:0 Stand-in for a card became cpu"
 
 
 @pytest.mark.parametrize("call", ["cudaStreamBeginCapture", "cudaStreamEndCapture",

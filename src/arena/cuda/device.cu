@@ -233,12 +233,9 @@ private:
 
 /// Refuses what cannot be computed on.
 int usable(int number) {
-    int count = 0;
-    if (const cudaError_t result = cudaGetDeviceCount(&count); result != cudaSuccess || !count) {
-        cudaGetLastError();
-        const std::string why =
-            result == cudaSuccess ? "none is visible" : cudaGetErrorString(result);
-        throw base::UserError("no CUDA device can be had (" + why +
+    const int count = CudaDevice::count();
+    if (count == 0) {
+        throw base::UserError("no CUDA device can be had (" + CudaDevice::absence() +
                               "): look at nvidia-smi and CUDA_VISIBLE_DEVICES, or run on the CPU");
     }
     if (number < 0 || number >= count) {
@@ -284,6 +281,28 @@ int CudaDevice::count() {
     if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
     cudaGetLastError();
     return 0;
+}
+
+std::string CudaDevice::absence() {
+    int count = 0;
+    const cudaError_t result = cudaGetDeviceCount(&count);
+    cudaGetLastError();
+    std::string why = result == cudaSuccess ? "none is visible" : cudaGetErrorString(result);
+    if (result == cudaErrorInsufficientDriver) {
+        int driver = 0, runtime = 0;
+        cudaDriverGetVersion(&driver);
+        cudaRuntimeGetVersion(&runtime);
+        const auto text = [](int version) {
+            return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+        };
+        why = driver == 0 ? "there is no driver"
+                          : "the driver is for CUDA " + text(driver) + ", this program for " +
+                                text(runtime);
+    }
+    if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
+        why += "; CUDA_VISIBLE_DEVICES is \"" + std::string(visible) + "\"";
+    }
+    return why;
 }
 
 int CudaDevice::number() const { return runtime_->number; }

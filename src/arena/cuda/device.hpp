@@ -20,7 +20,8 @@ public:
     CudaDevice(const CudaDevice&) = delete;
     CudaDevice& operator=(const CudaDevice&) = delete;
 
-    static int count();  ///< devices that this process sees; 0 where there is no driver
+    static int count();            ///< devices that this process sees; 0 where there is no driver
+    static std::string absence();  ///< why there are none, in CUDA's words
 
     int number() const;
     std::string name() const;    ///< as its maker has it

@@ -225,7 +225,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     p->maxThreadsDim[2] = 64;
     p->maxGridSize[0] = 2147483647;
     p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-    p->major = 9;
+    const char* const capability = std::getenv("DBENCH_STAND_IN_CAPABILITY");
+    p->major = capability ? std::atoi(capability) / 10 : 9;
+    p->minor = capability ? std::atoi(capability) % 10 : 0;
     p->multiProcessorCount = 132;
     p->maxThreadsPerMultiProcessor = 2048;
     p->maxBlocksPerMultiProcessor = 32;

@@ -12,6 +12,7 @@
 // Environment:
 //   DBENCH_STAND_IN_CARDS=N      how many cards there are (1)
 //   DBENCH_STAND_IN_MEMORY=N     MiB that each has (65536)
+//   DBENCH_STAND_IN_CAPABILITY=N  of computing that each has, as 75 (90)
 //   DBENCH_STAND_IN_REPORT=FILE  a line for each refusal, and counts at the end
 //   DBENCH_STAND_IN_NAMES=1      the report counts launches by the kernels' (mangled) names, too
 //   DBENCH_STAND_IN_REFUSE=CALL  such a call fails, as "cudaGraphInstantiateWithFlags", while a

@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 WANTED_TORCH = "2.11"
+DRIVERS = "of CUDA 13: 580 or newer"
 NO_CARD = 77
 
 
@@ -54,6 +55,12 @@ def asked(library, function):
     if getattr(library, function)(ctypes.byref(number)) != 0:
         return None
     return number.value
+
+
+def cuda_number(text):
+    """13000 of "13.0", as CUDA counts; None of None."""
+    major, _, minor = (text or "").partition(".")
+    return 1000 * int(major) + 10 * int(minor or 0) if text else None
 
 
 def cuda_text(number):
@@ -94,6 +101,15 @@ def of_programs(build):
     return rows or [("programs", "missing", f"none in {build}")]
 
 
+def of_runtime(found, path, wanted):
+    """PyTorch's CUDA, which must be of the programs' major version, where that is known."""
+    words = f"{cuda_text(found)}, {path}"
+    if wanted is None or found // 1000 == wanted // 1000:
+        return ("CUDA runtime", "ok", words)
+    return ("CUDA runtime", "other", f"{words}, but the programs are of CUDA {cuda_text(wanted)}: "
+            f"install PyTorch's build for CUDA {wanted // 1000}")
+
+
 def of_torch(torch, expected):
     if torch is None:
         return [("PyTorch", "missing", f"{sys.executable} has no torch: name a Python that has "
@@ -104,12 +120,15 @@ def of_torch(torch, expected):
         "" if fits else f", but {expected.get('torch', WANTED_TORCH)} is wanted"))]
     if not expected.get("cuda", True):  # a kit of a build without CUDA
         return rows
-    for name, pattern, function, text in (
-            ("CUDA runtime", "libcudart.so.*", "cudaRuntimeGetVersion", cuda_text),
-            ("NCCL", "libnccl.so.*", "ncclGetVersion", nccl_text)):
+    wanted = cuda_number(expected.get("runtime"))
+    for name, pattern, function, row in (
+            ("CUDA runtime", "libcudart.so.*", "cudaRuntimeGetVersion",
+             lambda found, path: of_runtime(found, path, wanted)),
+            ("NCCL", "libnccl.so.*", "ncclGetVersion",
+             lambda found, path: ("NCCL", "ok", f"{nccl_text(found)}, {path}"))):
         library, path = load(torch, pattern)
         found = library and asked(library, function)
-        rows.append((name, "ok", f"{text(found)}, {path}") if found
+        rows.append(row(found, path) if found
                     else (name, "missing", f"no {pattern} beside PyTorch"))
     library, path = load(torch, "libcudnn.so.*")
     rows.append(("cuDNN", "ok", f"{cudnn_text(library.cudnnGetVersion())}, {path}") if library
@@ -125,8 +144,31 @@ def attribute(driver, which, device):
     return number.value
 
 
-def of_driver(torch):
-    """The driver and the card, as CUDA sees them."""
+def has_code(architectures, capability):
+    """Whether programs built for those (CMake's words, such as 80;90-real) run on such a card: on
+    machine code of its generation, or on PTX, of which the driver makes code for newer ones."""
+    for word in architectures.split(";"):
+        number, _, only = word.partition("-")
+        built = divmod(int(number), 10)
+        if built <= capability and (only != "real" or built[0] == capability[0]):
+            return True
+    return False
+
+
+def of_card(driver, device, architectures):
+    name = ctypes.create_string_buffer(100)
+    driver.cuDeviceGetName(name, 100, device)
+    mode, *capability = [attribute(driver, which, device) for which in (20, 75, 76)]
+    words = "{}, capability {}.{}".format(name.value.decode(), *capability) + (
+        f", for one process only (compute mode {mode})" if mode else "")
+    if architectures is None or has_code(architectures, tuple(capability)):
+        return (f"card {device}", "ok", words)
+    return (f"card {device}", "other", f"{words}, but the programs are for {architectures}: "
+            "scripts/gpu-kit --architectures makes a kit for others, from 80 on")
+
+
+def of_driver(torch, expected):
+    """The driver and the cards, as CUDA sees them."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -134,21 +176,17 @@ def of_driver(torch):
     version = asked(driver, "cuDriverGetVersion")
     rows = [("driver", "ok", f"for CUDA {cuda_text(version)}" if version else "unknown")]
     runtime, _ = load(torch, "libcudart.so.*")
-    built = runtime and asked(runtime, "cudaRuntimeGetVersion")
-    if version and built and version // 1000 < built // 1000:
-        rows[0] = ("driver", "other", f"for CUDA {cuda_text(version)}, older than the runtime")
+    wanted = cuda_number(expected.get("runtime")) or (
+        runtime and asked(runtime, "cudaRuntimeGetVersion"))
+    if version and wanted and version // 1000 < wanted // 1000:
+        rows[0] = ("driver", "other", f"for CUDA {cuda_text(version)}, and CUDA "
+                   f"{cuda_text(wanted)} is wanted: install a newer one ({DRIVERS})")
     count = ctypes.c_int(0)
     failed = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
     if failed or count.value == 0:
         return [*rows, ("card", "no card", f"none that CUDA sees (status {failed})")]
-    name = ctypes.create_string_buffer(100)
-    for device in range(count.value):
-        driver.cuDeviceGetName(name, 100, device)
-        mode, major, minor = [attribute(driver, which, device) for which in (20, 75, 76)]
-        rows.append((f"card {device}", "ok",
-                     f"{name.value.decode()}, capability {major}.{minor}" + (
-                         f", for one process only (compute mode {mode})" if mode else "")))
-    return rows
+    return rows + [of_card(driver, device, expected.get("architectures"))
+                   for device in range(count.value)]
 
 
 def of_python():
@@ -160,9 +198,9 @@ def of_python():
 
 def check(build, expected=None):
     """Rows (what, ok / missing / other / no card, words)."""
-    torch = torch_folder()
-    return [*of_python(), *of_torch(torch, expected or {}), *of_programs(Path(build)),
-            *of_driver(torch)]
+    torch, expected = torch_folder(), expected or {}
+    return [*of_python(), *of_torch(torch, expected), *of_programs(Path(build)),
+            *of_driver(torch, expected)]
 
 
 def expectations(build):

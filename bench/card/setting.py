@@ -168,7 +168,7 @@ class Setting:
                                "--format=csv,noheader"], 20)
             if asked.returncode == 0 and asked.stdout.strip():
                 return [line.strip() for line in asked.stdout.strip().splitlines()]
-        rows = libraries.of_driver(None)
+        rows = libraries.of_driver(None, {})
         found = [words for what, _, words in rows if what.startswith("card ")]
         if not found:
             raise Stop(MISSING, rows[-1][2])

@@ -179,6 +179,62 @@ def test_versions_as_libraries_number_them():
     assert libraries.status([("a", "ok", "")]) == 0
 
 
+class Driver:
+    """libcuda as the check asks it, of so many cards of one capability."""
+
+    def __init__(self, version, *capabilities):
+        self.version, self.capabilities = version, capabilities
+
+    def fill(self, reference, value):
+        reference._obj.value = value
+        return 0
+
+    def cuDriverGetVersion(self, number):
+        return self.fill(number, self.version)
+
+    def cuInit(self, _):
+        return 0
+
+    def cuDeviceGetCount(self, number):
+        return self.fill(number, len(self.capabilities))
+
+    def cuDeviceGetName(self, name, _, device):
+        name.value = b"A card"
+
+    def cuDeviceGetAttribute(self, number, which, device):
+        return self.fill(number, {20: 0, 75: self.capabilities[device][0],
+                                  76: self.capabilities[device][1]}[which])
+
+
+KIT = {"torch": "2.11", "cuda": True, "runtime": "13.0", "architectures": "90"}
+
+
+@pytest.mark.parametrize("architectures, capability, state", [
+    ("90", (9, 0), "ok"), ("90", (12, 0), "ok"), ("90", (8, 0), "other"), ("90", (7, 5), "other"),
+    ("80;90", (8, 6), "ok"), ("80;90-real", (9, 0), "ok"), ("90-real", (10, 0), "other"),
+    ("90-virtual", (10, 0), "ok")])
+def test_a_card_that_a_kit_has_no_code_for_is_told(monkeypatch, architectures, capability, state):
+    monkeypatch.setattr(libraries.ctypes, "CDLL", lambda _: Driver(13000, capability))
+    driver, card = libraries.of_driver(None, {**KIT, "architectures": architectures})
+    assert driver[:2] == ("driver", "ok") and card[:2] == ("card 0", state)
+    assert "capability {}.{}".format(*capability) in card[2]
+    assert state == "ok" or f"the programs are for {architectures}: " in card[2]
+    # A build that is no kit says nothing of that, and nothing is compared.
+    assert libraries.of_driver(None, {})[1][1] == "ok"
+
+
+def test_a_driver_and_a_runtime_of_another_cuda_than_a_kit_s_are_told(monkeypatch):
+    monkeypatch.setattr(libraries.ctypes, "CDLL", lambda _: Driver(12040, (9, 0)))
+    _, state, words = libraries.of_driver(None, KIT)[0]
+    assert state == "other" and words.startswith("for CUDA 12.4, and CUDA 13.0 is wanted: install")
+    assert libraries.of_driver(None, {})[0][1] == "ok"
+    found = [libraries.of_runtime(number, "a path", libraries.cuda_number("13.0"))
+             for number in (12060, 13010)]
+    assert [state for _, state, _ in found] == ["other", "ok"]
+    assert found[0][2].endswith("of CUDA 13.0: install PyTorch's build for CUDA 13")
+    assert libraries.of_runtime(12060, "a path", None)[1] == "ok"
+
+
 @pytest.fixture
 def bench(tmp_path, journal):
     """A call with a card, of which no step is run."""
@@ -444,6 +500,9 @@ def test_a_kit_starts_where_it_was_unpacked(tmp_path, program):
         return subprocess.run([kit / "run", *words], cwd=tmp_path, env=bare, text=True,
                               capture_output=True, timeout=120)
 
+    packed_for = json.loads((kit / "kit.json").read_text())
+    assert [packed_for[key] is not None for key in ("runtime", "architectures")] == [
+        packed_for["cuda"]] * 2
     checked = run()
     assert checked.returncode in (0, 77), checked.stdout + checked.stderr
     assert "all libraries found" in checked.stdout and "PyTorch" in checked.stdout

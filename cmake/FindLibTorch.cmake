@@ -52,7 +52,7 @@ if(LibTorch_DIR)
         file(GLOB _cudart "${_nvidia}/*/lib/libcudart.so.*")
         if(_cudart AND NOT _cudart MATCHES "libcudart\\.so\\.${CUDAToolkit_VERSION_MAJOR}$")
             message(FATAL_ERROR "nvcc is of CUDA ${CUDAToolkit_VERSION_MAJOR}, but LibTorch ${LibTorch_VERSION} in "
-                "${LibTorch_DIR} is not: use the CUDA toolkit or the LibTorch that fits the other.")
+                "${LibTorch_DIR} is not: set CUDA_HOME to the toolkit that fits, or TORCH_ROOT to a LibTorch that fits.")
         endif()
         find_path(NCCL_INCLUDE_DIR nccl.h HINTS "${_nvidia}/nccl/include" ${NCCL_ROOT}/include ${CUDAToolkit_INCLUDE_DIRS})
         find_library(NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS "${_nvidia}/nccl/lib" ${NCCL_ROOT}/lib ${CUDAToolkit_LIBRARY_DIR})

@@ -67,8 +67,8 @@ if(DBENCH_CUDA)
     if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
         find_program(CMAKE_CUDA_COMPILER nvcc HINTS "$ENV{CUDA_HOME}/bin" /usr/local/cuda/bin)
         if(NOT CMAKE_CUDA_COMPILER)
-            message(FATAL_ERROR "No CUDA compiler (DBENCH_CUDA=ON, but nvcc is neither in PATH nor in "
-                "/usr/local/cuda/bin): install the CUDA toolkit, set CMAKE_CUDA_COMPILER, or build without CUDA.")
+            message(FATAL_ERROR "No CUDA compiler (DBENCH_CUDA=ON, but nvcc is neither in PATH, nor in "
+                "CUDA_HOME, nor in /usr/local/cuda/bin): install the CUDA toolkit, set CMAKE_CUDA_COMPILER, or build without CUDA.")
         endif()
     endif()
     if(NOT CMAKE_CUDA_ARCHITECTURES)

@@ -27,11 +27,25 @@ jobs_that_fit() {
 }
 
 find_nvcc() {
-    local candidate
-    for candidate in "${CUDACXX:-}" "$(command -v nvcc)" "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc"; do
+    local candidate home=${CUDA_HOME:-/usr/local/cuda}
+    for candidate in "${CUDACXX:-}" "${CUDA_HOME:+$home/bin/nvcc}" "$(command -v nvcc)" "$home/bin/nvcc"; do
         if [ -x "$candidate" ]; then echo "$candidate"; return; fi
     done
     return 1
+}
+
+# What PyTorch from PyPI (scripts/requirements/torch-cuda.txt) is built with, and the driver that this wants.
+torch_cuda=13 least_driver=580
+
+# Why nothing can be built with CUDA here; empty where it can. A LibTorch in TORCH_ROOT may be of any CUDA: CMake compares.
+no_cuda_because() {
+    local nvcc release
+    if ! nvcc=$(find_nvcc); then
+        echo "no nvcc in the search path or in ${CUDA_HOME:-/usr/local/cuda}/bin"
+    elif [ -z "${TORCH_ROOT:-}" ]; then
+        release=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p') || true
+        [ "${release%%.*}" = $torch_cuda ] || echo "$nvcc is of CUDA ${release:-(unknown)}, and PyTorch from PyPI of CUDA $torch_cuda"
+    fi
 }
 
 # mpirun with what Open MPI wants for more ranks than cores, and in a container.

@@ -2,6 +2,7 @@
 and complete."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -47,3 +48,80 @@ def test_spack_has_all_that_cmake_looks_for():
     python = re.search(r"^dependencies = (\[.*\])", (ROOT / "analysis/pyproject.toml").read_text(),
                        re.M).group(1)
     assert {"py-" + re.match(r"\w+", name).group() for name in json.loads(python)} <= names
+
+
+def executable(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def setup(tmp_path):
+    """scripts/setup on a machine with a card, as far as to the Python environment, which it finds
+    it may not make; nothing is installed."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    (tmp_path / "taken").mkdir()
+    executable(tmp_path / "bin" / "apt-get", "exit 1\n")
+
+    def call(*words, nvcc="13.0", driver="580.95.05", **variables):
+        executable(tmp_path / "bin" / "nvidia-smi",
+                   f'[ "$1" = -L ] && echo "GPU 0: a card" || echo {driver}\n')
+        executable(tmp_path / "bin" / "nvcc",
+                   f'echo "Cuda compilation tools, release {nvcc}, V{nvcc}.1"\n')
+        plain = {name: value for name, value in os.environ.items()
+                 if name not in ("CUDA_HOME", "CUDACXX", "TORCH_ROOT")}
+        done = subprocess.run(
+            [tmp_path / "scripts" / "setup", "--venv", "taken", *words], text=True,
+            capture_output=True,
+            env={**plain, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}", **variables})
+        assert done.returncode == 2
+        return done.stdout, done.stderr
+    return call
+
+
+def test_setup_refuses_a_toolkit_of_another_cuda_before_it_downloads(setup, tmp_path):
+    said, error = setup("--cuda", nvcc="12.4")
+    assert said == "" and "bin/nvcc is of CUDA 12.4, and PyTorch from PyPI of CUDA 13" in error
+    assert "install NVIDIA's toolkit 13" in error and "TORCH_ROOT" in error
+    # What CUDA_HOME names goes before the search path; a LibTorch of one's own may fit.
+    executable(tmp_path / "13" / "bin" / "nvcc", 'echo "release 13.1, V13.1.0"\n')
+    for variables in {"CUDA_HOME": str(tmp_path / "13")}, {"TORCH_ROOT": "/sw/libtorch"}:
+        assert "nvcc" not in setup("--cuda", nvcc="12.4", **variables)[1]
+    # By itself it builds for the CPU, and says why.
+    said, error = setup(nvcc="12.4")
+    assert "is of CUDA 12.4, and PyTorch" in said and "): building for the CPU" in said
+    assert "for the CPU" not in setup(nvcc="13.0")[0]
+
+
+def test_setup_names_the_folders_in_which_it_found_no_nvcc(setup, tmp_path):
+    if shutil.which("nvcc", path="/usr/bin:/bin"):
+        pytest.skip("there is an nvcc in /usr/bin")
+    _, error = setup("--cuda", CUDA_HOME="/nonesuch", PATH="/usr/bin:/bin")
+    assert "no nvcc in the search path or in /nonesuch/bin" in error
+
+
+def test_setup_warns_of_a_driver_that_is_too_old(setup):
+    said, _ = setup("--cuda", driver="550.54.14")
+    assert "warning: NVIDIA's driver is 550.54.14 here, and CUDA 13 wants 580 or newer" in said
+    for words, driver in (("--cuda", "580.95.05"), ("--cuda", "No devices"),
+                          ("--no-cuda", "550.54.14")):
+        assert "warning" not in setup(words, driver=driver)[0]
+
+
+def test_the_quickstart_is_of_the_cpu_and_keeps_a_build_with_cuda(tmp_path):
+    for name in "common.sh", "quickstart":
+        (tmp_path / "scripts").mkdir(exist_ok=True)
+        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts" / name)
+    for path in "scripts/setup", "bin/mpirun", ".venv/bin/dbench-analyze":
+        executable(tmp_path / path, 'echo "$(basename "$0") $*"\n')
+
+    def said():
+        return subprocess.run([tmp_path / "scripts" / "quickstart"], text=True, check=True,
+                              capture_output=True, env={**os.environ, "PATH":
+                              f"{tmp_path}/bin:{os.environ['PATH']}"}).stdout
+    assert "\nsetup --program --no-cuda\n" in "\n" + said()
+    assert said().count(" --set /device=cpu\n") == 3
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "CMakeCache.txt").write_text("DBENCH_CUDA:BOOL=yes\n")
+    assert "\nsetup --program --cuda\n" in "\n" + said()

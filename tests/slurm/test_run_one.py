@@ -60,3 +60,14 @@ def test_a_pack_computes_with_numbers_only(quick, total, line):
                           capture_output=True, timeout=20)
     assert done.returncode == 2 and done.stderr.startswith("run-pack: '")
     assert not (quick.folder / "PWNED").exists()
+
+
+@pytest.mark.parametrize("job, ranks", [({"SLURM_CPUS_PER_TASK": "7"}, "7"), ({}, "1")])
+def test_a_job_by_hand_gives_a_rank_the_processors_of_the_job(quick, job, ranks):
+    """srun itself no longer takes them from the job."""
+    done = subprocess.run(
+        ["bash", ROOT / "scripts/slurm/run.sbatch", "spec.json", "out.h5"], cwd=quick.folder,
+        text=True, capture_output=True, timeout=20,
+        env={**quick.environment, **job, "DBENCH_ROOT": str(ROOT), "SLURM_NTASKS": "2",
+             "DBENCH_LAUNCHER": "printenv SRUN_CPUS_PER_TASK"})
+    assert done.stdout.split("\n")[0] == ranks, done.stderr

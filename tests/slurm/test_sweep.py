@@ -129,11 +129,13 @@ def test_the_dry_run_shows_what_sbatch_gets(sweep):
     site = sweep.folder / "site.json"
     site.write_text(json.dumps({"partition": "p1", "account": "a1", "prologue": ["module load mpi"],
                                 "gpus_per_node": 3, "launcher": ["srun", "--mpi=none"],
+                                "cpus_per_task": 7,
                                 "gpu_launch": ["--gpu-bind=closest"],
                                 "signal_seconds": 60, "throttle": 7}))
     text = sweep("submit", "--dry-run", "--site", site)
     for line in ("#SBATCH --partition=p1", "#SBATCH --account=a1", "#SBATCH --array=0-1%7",
                  "#SBATCH --ntasks=4", "#SBATCH --nodes=2", "#SBATCH --gpus-per-node=3",
+                 "#SBATCH --cpus-per-task=7", "export SRUN_CPUS_PER_TASK=7",
                  "#SBATCH --gpus-per-node=2", "#SBATCH --time=00:03:00",
                  "#SBATCH --signal=B:USR1@60", "module load mpi", "    n4-s2"):
         assert f"\n{line}\n" in text, line
@@ -142,6 +144,7 @@ def test_the_dry_run_shows_what_sbatch_gets(sweep):
     # 2 + 2/2 rounds of 2 minutes, 2 for the signal.
     packs = sweep("submit", "--dry-run", "--site", site, "--pack", 4)
     assert packs.count("#!/bin/bash") == 1 and "#SBATCH --time=00:08:00" in packs
+    assert "\nexport SRUN_CPUS_PER_TASK=1\n" in packs
     assert "--exact --gpus-per-task=1" in packs and packs.index("4 n4-s2") < packs.index("2 n2-s1")
     site.write_text(json.dumps({"gpus_per_node": 3, "time_limit": "00:06:00"}))
     assert sweep("submit", "--dry-run", "--site", site, "--pack", 4).count("#!/bin/bash") == 2

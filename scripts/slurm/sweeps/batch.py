@@ -41,6 +41,7 @@ def head(site, name, folder, log, minutes, options):
                "--requeue", "--open-mode=append", "--output=" + os.path.join(folder, "logs", log)]
     return ["#!/bin/bash", *map(option, options), "", *site.prologue,
             "export DBENCH_PROGRAM=" + shlex.quote(find()), "export DBENCH_REQUEUE=yes",
+            f"export SRUN_CPUS_PER_TASK={site.cpus_per_task}",  # since 22.05 not from the job
             f"cd {shlex.quote(os.getcwd())} || exit"]
 
 

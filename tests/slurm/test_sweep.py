@@ -124,6 +124,34 @@ def test_a_failed_run_is_named_with_its_reason_and_tried_again(sweep):
     assert "1 runs done, 0 failed" in sweep("local") and sweep.starts("s2") == 1
 
 
+def test_local_gives_each_run_cards_of_its_own(sweep):
+    """Two of four runs at once on the two that nvidia-smi lists, each alone on its card."""
+    stand_in(sweep, "nvidia-smi", """[ "$*" = -L ] || exit 1
+for k in 0 1; do echo "GPU $k: A card (UUID: GPU-$k)"; done""")
+    sweep.environment.pop("CUDA_VISIBLE_DEVICES", None)
+    sweep.write({"seed": [1, 2, 3, 4]}, {"graph": "ring", "replicas": 2, "device": "cpu"}, gpus=1)
+    sweep.program(f"""lock={sweep.folder}/on-$CUDA_VISIBLE_DEVICES-${{OMPI_COMM_WORLD_RANK:-0}}
+mkdir $lock || exit 1
+echo $CUDA_VISIBLE_DEVICES >>{sweep.folder}/used
+echo $(ls -d {sweep.folder}/on-* | wc -l) >>{sweep.folder}/together
+sleep 0.5
+rmdir $lock""")
+    assert "4 runs done, 0 failed" in sweep("local", "--jobs", 4)
+    used = (sweep.folder / "used").read_text().split()
+    assert set(used) == {"GPU-0", "GPU-1"} and len(used) == 4
+    assert "2" in (sweep.folder / "together").read_text().split()
+    # A run that wants two has both; what the caller may see is all there is.
+    (sweep.folder / "used").unlink()
+    sweep.write({"seed": [5]}, {"graph": "ring", "replicas": 2, "device": "cpu"}, gpus=2)
+    sweep.environment["CUDA_VISIBLE_DEVICES"] = "3"
+    said = sweep("local", expect=2)
+    assert "/gpus: s5 wants 2 cards, of 1 here (in CUDA_VISIBLE_DEVICES)" in said
+    assert not list(sweep.output.glob("s5*"))
+    sweep.environment["CUDA_VISIBLE_DEVICES"] = "3, 5"
+    assert "1 runs done, 0 failed" in sweep("local")
+    assert (sweep.folder / "used").read_text() == "3,5\n" * 2  # of its ranks
+
+
 def test_the_dry_run_shows_what_sbatch_gets(sweep):
     sweep.write({"replicas": [2, 4], "seed": [1, 2]}, {"graph": "ring"}, gpus="replicas")
     site = sweep.folder / "site.json"

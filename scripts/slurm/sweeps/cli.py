@@ -119,7 +119,8 @@ def parser():
     one = add("local", command_local,
               "the sweep on this machine; the first Ctrl-C ends runs at their next step")
     one.add_argument("--jobs", type=positive, metavar="N",
-                     help="runs at once (default: as many as have a core per rank)")
+                     help="runs at once (default: as many as have a core per rank), of those with "
+                     "\"gpus\" no more than have cards of their own")
     return top
 
 

@@ -1,6 +1,7 @@
-"""A sweep on this machine, as many runs at once as its cores allow."""
+"""A sweep on this machine, as many runs at once as its cores, and its cards, allow."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -31,15 +32,37 @@ def launcher(ranks):
     return words
 
 
+def cards(runs, path):
+    """Names of the cards here, as CUDA_VISIBLE_DEVICES takes them, where a run wants one; none is
+    shared, so that a run that wants more than there are would wait for ever."""
+    most = max(runs, key=lambda run: run.gpus) if runs else None
+    if not most or not most.gpus:
+        return []
+    given = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if given is not None:
+        found, where = re.findall("[^,\\s]+", given.split("-1")[0]), "in CUDA_VISIBLE_DEVICES"
+    else:
+        _, listed, _ = call(["nvidia-smi", "-L"])
+        found, where = re.findall(r"^GPU .*\(UUID: ([^)]+)\)", listed, re.M), "by nvidia-smi -L"
+    if most.gpus > len(found):
+        raise Problem(f"{path}: /gpus", f"{most.name} wants {most.gpus} cards, of "
+                      f"{len(found)} here ({where})", "lower \"gpus\", or let several replicas "
+                      "share a card: {\"replicas_per_rank\": k}")
+    return found
+
+
 class Local:
     def __init__(self, plan, jobs):
         self.plan, self.jobs, self.cores = plan, jobs, cores()
         self.program = find()
         self.waiting, self.running, self.failed, self.done = plan.needed(), {}, [], 0
+        self.free, self.taken = cards(self.waiting, plan.sweep.path), {}
         self.total, self.stopped, self.show = len(self.waiting), 0, Progress()
         self.began = time.time()
 
     def fits(self, run):
+        if run.gpus > len(self.free):
+            return False
         if not self.running:
             return True
         if self.jobs:
@@ -48,11 +71,14 @@ class Local:
 
     def start(self, run):
         run.write_spec()
+        environment = dict(os.environ, DBENCH_PROGRAM=self.program)
+        if run.gpus:
+            self.taken[run], self.free = self.free[:run.gpus], self.free[run.gpus:]
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(self.taken[run])
         with files.anew(run.log) as output:
             self.running[run] = subprocess.Popen(
                 [RUN_ONE, run.spec_file, run.output] + launcher(run.ranks), stdout=output,
-                stderr=subprocess.STDOUT, env=dict(os.environ, DBENCH_PROGRAM=self.program),
-                start_new_session=True)
+                stderr=subprocess.STDOUT, env=environment, start_new_session=True)
 
     def stop(self, *_):
         """First asks the runs to end at their next step, then insists."""
@@ -65,6 +91,7 @@ class Local:
             if process.poll() is None:
                 continue
             del self.running[run]
+            self.free += self.taken.pop(run, [])
             self.done += process.returncode == 0
             if process.returncode != 0:
                 self.failed.append(run)

@@ -5,16 +5,21 @@ import subprocess
 import threading
 import time
 
-from .setting import Process
+from .setting import Process, of_cards
 
 
 class Busy:
-    """Samples while a `with` lasts, five a second. Stop where there is no nvidia-smi."""
+    """Samples of CUDA's first card while a `with` lasts, five a second. Stop where there is no
+    nvidia-smi."""
+
+    def __init__(self, setting):
+        self.which = setting.seen[:1]
 
     def __enter__(self):
         self.samples = []
         self.process = Process(["nvidia-smi", "--query-gpu=utilization.gpu",
-                                "--format=csv,noheader,nounits", "-i", "0", "-lms", "200"],
+                                "--format=csv,noheader,nounits", *of_cards(self.which),
+                                "-lms", "200"],
                                stderr=subprocess.DEVNULL)
         self.thread = threading.Thread(target=self.read)
         self.thread.start()

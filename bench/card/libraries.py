@@ -144,6 +144,26 @@ def attribute(driver, which, device):
     return number.value
 
 
+def visible(driver):
+    """How many cards CUDA sees, and the status that says why there are none."""
+    count = ctypes.c_int(0)
+    failed = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+    return (0 if failed else count.value), failed
+
+
+def buses():
+    """The PCI bus ids of the cards that CUDA sees, in its order: nvidia-smi, which sees all cards,
+    knows them by these."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return []
+    found = [ctypes.create_string_buffer(20) for _ in range(visible(driver)[0])]
+    for device, bus in enumerate(found):
+        driver.cuDeviceGetPCIBusId(bus, 20, device)
+    return [bus.value.decode() for bus in found]
+
+
 def has_code(architectures, capability):
     """Whether programs built for those (CMake's words, such as 80;90-real) run on such a card: on
     machine code of its generation, or on PTX, of which the driver makes code for newer ones."""
@@ -181,12 +201,11 @@ def of_driver(torch, expected):
     if version and wanted and version // 1000 < wanted // 1000:
         rows[0] = ("driver", "other", f"for CUDA {cuda_text(version)}, and CUDA "
                    f"{cuda_text(wanted)} is wanted: install a newer one ({DRIVERS})")
-    count = ctypes.c_int(0)
-    failed = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
-    if failed or count.value == 0:
+    count, failed = visible(driver)
+    if count == 0:
         return [*rows, ("card", "no card", f"none that CUDA sees (status {failed})")]
     return rows + [of_card(driver, device, expected.get("architectures"))
-                   for device in range(count.value)]
+                   for device in range(count)]
 
 
 def of_python():

@@ -23,7 +23,7 @@ def share_of_time(bench):
     samples = [share for one in rounds for share in one.get("dbench", {}).get("busy", [])]
     if len(samples) < 5:
         count = 800 if bench.setting.device == "cuda" else ratios.LEAST
-        with Busy() as watch:
+        with Busy(bench.setting) as watch:
             samples = ratios.milliseconds(bench.setting, "busy", given(bench), count,
                                           watch=watch)["busy"]
     if len(samples) < 5:

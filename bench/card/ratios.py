@@ -125,7 +125,7 @@ class Case:
             watch = None
             if self.name == OF_32 and number <= 2:
                 with contextlib.suppress(Stop):  # the step of the profile says what is missing
-                    watch = stack.enter_context(Busy())
+                    watch = stack.enter_context(Busy(setting))
             found = milliseconds(setting, "timed", given, count, watch=watch)
             if found["ms"] * found["iterations"] < seconds / 3 * 1e3 and count < MOST:  # too short
                 found = milliseconds(setting, "timed", given, int(seconds * 1e3 / found["ms"]),

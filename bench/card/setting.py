@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import steps
@@ -34,6 +35,11 @@ def reason(done):
     """What a program that failed said of it, in a line."""
     said = [line.strip() for line in done.stderr.splitlines() if TOLD in line]
     return said[0].split(TOLD, 1)[1] if said else last_line(done.stderr or done.stdout)
+
+
+def of_cards(buses):
+    """nvidia-smi's words for these alone; none, for all, where CUDA does not say which it uses."""
+    return ["-i", ",".join(buses)] if buses else []
 
 
 class Process:
@@ -160,12 +166,17 @@ class Setting:
         self.end(self.start(name, spec, *words, ranks=ranks))
         return self.output(name)
 
+    @cached_property
+    def seen(self):
+        """The cards that CUDA sees, of which a rank takes that of its number."""
+        return libraries.buses()
+
     def cards(self):
-        """Names and the driver's version, by nvidia-smi, else by the driver itself; Stop without
-        a card."""
+        """Names and the driver's version of those, by nvidia-smi, else by the driver itself; Stop
+        without a card."""
         with contextlib.suppress(Stop):
             asked = self.call(["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
-                               "--format=csv,noheader"], 20)
+                               "--format=csv,noheader", *of_cards(self.seen)], 20)
             if asked.returncode == 0 and asked.stdout.strip():
                 return [line.strip() for line in asked.stdout.strip().splitlines()]
         rows = libraries.of_driver(None, {})

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 from card import correctness, libraries, profiles, ratios, report, sections
 from card.beside import Beside
+from card.busy import Busy
 from card.journal import FAILED, MISSING, OK, Journal, Stop
 from card.setting import OutOfTime, Process, Setting, Step
 
@@ -200,6 +201,9 @@ class Driver:
 
     def cuDeviceGetName(self, name, _, device):
         name.value = b"A card"
+
+    def cuDeviceGetPCIBusId(self, bus, _, device):
+        bus.value = f"0000:{device + 1}B:00.0".encode()
 
     def cuDeviceGetAttribute(self, number, which, device):
         return self.fill(number, {20: 0, 75: self.capabilities[device][0],
@@ -418,6 +422,23 @@ def test_a_busy_card_is_seen_in_the_rounds(bench):
         bench.journal.put("ratios", f"ResNet-20, batch 32 / {number}", {
             "status": OK, "dbench": {"ms": 1.0, **HOW, "busy": seen}})
     assert profiles.share_of_time(bench) == {"status": OK, "share": 0.9, "samples": 5}
+
+
+def test_the_card_that_cuda_uses_is_watched_and_recorded(bench, tmp_path, monkeypatch):
+    """nvidia-smi knows nothing of CUDA_VISIBLE_DEVICES: on a node of many it would tell of another
+    card."""
+    monkeypatch.setattr(libraries.ctypes, "CDLL", lambda _: Driver(13000, (9, 0), (9, 0)))
+    executable(tmp_path / "bin" / "nvidia-smi", f"""echo "$*" >>{tmp_path}/asked
+case "$*" in *utilization*) echo 50 ;; *) echo "A card, 580.95" ;; esac
+""")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    bench.setting.environment["PATH"] = os.environ["PATH"]
+    assert bench.setting.cards() == ["A card, 580.95"]
+    with Busy(bench.setting) as watch:
+        time.sleep(0.3)
+    assert watch.between(0, math.inf) == [0.5]
+    named, watched = (tmp_path / "asked").read_text().splitlines()
+    assert named.endswith(" -i 0000:1B:00.0,0000:2B:00.0") and " -i 0000:1B:00.0 " in watched
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import h5py
 import pytest
-from conftest import PROGRAM, ROOT, SMALL, mpirun
+from conftest import PROGRAM, ROOT, SMALL
 
 sys.path.insert(0, str(ROOT / "bench"))
 
@@ -530,7 +530,11 @@ def test_a_kit_starts_where_it_was_unpacked(tmp_path, program):
     assert "Open MPI" in run("dbench", "doctor").stdout
     spec = tmp_path / "spec.json"
     spec.write_text(json.dumps({**SMALL, "output": str(tmp_path / "out.h5")}))
-    ran = run(*mpirun(2), "dbench", "run", str(spec), "--quiet")
+    many = str(len(os.sched_getaffinity(0)) + 2)  # more than cores, and perhaps as root
+    affinity = "import os; print(len(os.sched_getaffinity(0)))"
+    free = run("mpirun", "-n", many, sys.executable, "-c", affinity)
+    assert free.stdout.split() == [str(len(os.sched_getaffinity(0)))] * int(many), free.stderr
+    ran = run("mpirun", "-n", "4", "dbench", "run", str(spec), "--quiet")
     assert ran.returncode == 0, ran.stderr
     assert "complete" in run("dbench", "doctor", str(tmp_path / "out.h5")).stdout
     assert run("nonsense").returncode == 2

@@ -13,12 +13,16 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def own_python():
-    """Starts the script again with the project's Python, which has what it needs."""
-    python = ROOT / ".venv" / "bin" / "python"
-    if python.exists() and Path(sys.prefix) != ROOT / ".venv":
-        os.execv(python, [str(python), *sys.argv])
-    print(f"{sys.argv[0]}: no h5py for {sys.executable}, and no {python} that has it: run "
-          "scripts/setup", file=sys.stderr)
+    """Starts the script again with the project's Python, which has what it needs: that of .venv,
+    or that beside a build with CUDA."""
+    for environment in ".venv", ".venv-cuda":
+        python = ROOT / environment / "bin" / "python"
+        if python.exists() and subprocess.run([python, "-c", "import h5py"],
+                                              capture_output=True).returncode == 0:
+            os.execv(python, [str(python), *sys.argv])
+    setup = ROOT / "scripts" / "setup"  # a kit has none
+    print(f"{sys.argv[0]}: no h5py for {sys.executable}, and no {ROOT}/.venv/bin/python that has "
+          f"it: {'run scripts/setup' if setup.exists() else 'pip install h5py'}", file=sys.stderr)
     sys.exit(2)
 
 

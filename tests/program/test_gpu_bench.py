@@ -538,3 +538,14 @@ def test_a_kit_starts_where_it_was_unpacked(tmp_path, program):
     assert ran.returncode == 0, ran.stderr
     assert "complete" in run("dbench", "doctor", str(tmp_path / "out.h5")).stdout
     assert run("nonsense").returncode == 2
+    # Nothing has to be there to read: results may be looked at on another machine.
+    bare["DBENCH_TORCH_PYTHON"] = sys.executable
+    check = kit / "bench" / "card" / "libraries.py"
+    check.write_text("if __name__ == '__main__':\n    print('checked')\n    raise SystemExit(77)\n"
+                     + check.read_text())
+    for words in ["--help"], ["--report", "--folder", "results"]:
+        read = run("gpu", *words)
+        assert read.returncode == 0 and "checked" not in read.stdout, read.stderr
+    assert run("gpu").returncode == 77
+    on = run("gpu", "--device", "cpu", "--minutes", "0")  # is refused, so that it ends
+    assert on.stdout == "checked\n" and "0 is below 1" in on.stderr and on.returncode == 2

@@ -465,6 +465,26 @@ def test_results_of_two_programs_are_not_mixed(gpu, tmp_path):
     assert gpu("--section", "correctness").returncode == 0      # anew
 
 
+def test_a_fresh_machine_goes_on_and_forgets_what_another_measured_if_asked(gpu, tmp_path):
+    """Of what it gave itself nothing is run again."""
+    assert gpu("--section", "correctness", "--copy", tmp_path / "copy.json").returncode == 0
+    (tmp_path / "fresh").mkdir()
+    (tmp_path / "copy.json").rename(tmp_path / "fresh" / "gpu.json")
+    fresh = "--folder", tmp_path / "fresh", "--section", "correctness", "--resume"
+    assert "float64" not in gpu(*fresh).stderr
+    held = json.loads((tmp_path / "fresh" / "gpu.json").read_text())
+    name = "mlp, float64, 50 iterations"
+    held["calls"].append({"machine": "another"})
+    held["sections"]["correctness"]["steps"][name]["call"] = len(held["calls"]) - 1
+    (tmp_path / "fresh" / "gpu.json").write_text(json.dumps(held))
+    refused = gpu(*fresh)
+    assert refused.returncode == 2 and "--forget-others" in refused.stderr
+    done = gpu(*fresh, "--forget-others")
+    assert done.returncode == 0 and done.stderr.count("float64") == 1 and name in done.stderr
+    assert json.loads((tmp_path / "fresh" / "gpu-before-4.json").read_text()) == held
+    assert gpu("--forget-others").returncode == 2
+
+
 def test_a_folder_that_cannot_be_written_is_said_at_once(gpu, tmp_path):
     (tmp_path / "out").write_text("a file")
     done = gpu("--section", "correctness")

@@ -81,7 +81,8 @@ def plan(bench):
     cases in turn, so that each has a figure early; then what could be missed, and ranks."""
     setting = bench.setting
     return [
-        Step("libraries", "libraries", 10, lambda: check_of_libraries(setting)),
+        Step("libraries", "libraries", 10, lambda: check_of_libraries(setting),
+             without_card=True),
         *correctness.first_steps(bench),
         *ratios.rounds(bench, ratios.OF_32),
         *profiles.beside_the_first_case(bench),

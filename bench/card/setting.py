@@ -210,6 +210,7 @@ class Step:
     timed: bool = False
     like: tuple = ()
     before: object = nothing
+    without_card: bool = False  # has something to tell where there is none
 
 
 def progress(text):

@@ -449,11 +449,11 @@ def gpu(tmp_path):
                '[ "$1" != run ] || { echo "dbench: error: /device: cuda is refused: why" >&2; '
                'exit 2; }\n')
 
-    def call(*words, path=f"{tmp_path}/bin:{os.environ['PATH']}"):
+    def call(*words, path=f"{tmp_path}/bin:{os.environ['PATH']}", python="/bin/false"):
         return subprocess.run(
             [sys.executable, ROOT / "bench" / "gpu", "--build", tmp_path / "build", "--folder",
              tmp_path / "out", *words], text=True, capture_output=True, timeout=120,
-            env={**os.environ, "PATH": path, "DBENCH_TORCH_PYTHON": "/bin/false"})
+            env={**os.environ, "PATH": path, "DBENCH_TORCH_PYTHON": python})
     return call
 
 
@@ -512,8 +512,10 @@ def test_what_the_program_refuses_is_said(gpu, tmp_path):
 
 def test_without_a_card_only_libraries_are_looked_at(gpu, tmp_path):
     executable(tmp_path / "bin" / "nvidia-smi", 'echo "No devices were found"; exit 6\n')
-    done = gpu()
+    done = gpu(python=sys.executable)
     assert done.returncode == 77 and "no card (" in done.stdout
+    assert "ceilings" not in done.stderr + done.stdout and "libraries: failed" not in done.stdout
+    assert "libraries: not complete" in done.stdout and "  driver " in done.stdout
     assert all(f"{name}: not run" in done.stdout for name in sections.SECTIONS
                if name != "libraries")
     assert gpu("--build", tmp_path).returncode == 2

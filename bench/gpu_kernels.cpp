@@ -1,12 +1,4 @@
-// The kernels of the arena on a card: their bits, compared with the host's, and their speed, over
-// that of a copy.
-//   bench_gpu_kernels check [--seed N] [--quick]       every kernel, several shapes, both
-//   precisions bench_gpu_kernels time [--rounds N] [--rows N] [--columns N]
-//
-// --on card (default), host, or emulated (check only: the device of the tests). Lines are fields
-// between tabs: of check, what was compared, "same" or "differs"; of time, the kernel,
-// microseconds, GB/s and the share of the copy's. Bytes are the fewest: each row that a kernel
-// needs once in, once out. Exit status: 0; 1: bits differ; 2: wrong words; 77: there is no card.
+// The kernels of the arena on a card: kHelp says what they are asked.
 
 #include <algorithm>
 #include <chrono>
@@ -32,6 +24,20 @@ using namespace dbench;
 using namespace dbench::arena;
 
 constexpr int kNoCard = 77;
+constexpr const char* kHelp =
+    R"(The kernels of the arena on a card: their bits, compared with the host's, and their speed, over
+that of a copy.
+
+  bench_gpu_kernels check [--seed N] [--quick]       every kernel, several shapes, both precisions
+  bench_gpu_kernels time [--rounds N] [--rows N] [--columns N]
+
+--on card (default), host, or emulated (check only: the device of the tests). Lines are fields
+between tabs: of check, what was compared, "same" or "differs"; of time, the kernel, microseconds,
+GB/s and the share of the copy's. Bytes are the fewest: each row that a kernel needs once in, once
+out.
+
+Exit status: 0; 1: bits differ; 2: wrong words; 77: there is no card.
+)";
 
 struct NoCard : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -271,10 +277,12 @@ int64_t number(const std::map<std::string, std::string>& given, const std::strin
 
 int run(int argc, char** argv) {
     const std::string what = argc > 1 ? argv[1] : "";
+    if (what == "-h" || what == "--help") {
+        std::fputs(kHelp, stdout);
+        return 0;
+    }
     if (what != "check" && what != "time") {
-        throw base::UserError(
-            "say what to do: check or time (options are at the head of "
-            "bench/gpu_kernels.cpp)");
+        throw base::UserError("say what to do: check or time (--help has their options)");
     }
     const auto given = options(argc, argv);
     const auto runner = runner_on(given.at("--on"));

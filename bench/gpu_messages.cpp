@@ -1,11 +1,8 @@
-// Rows over NCCL between cards, a rank for each; one rank sends to itself. Every rank sends random
-// rows to the next and sums others with all, over the plane that training uses, and compares bits.
-//   bench_gpu_messages [ROUNDS]      default: 20; under mpirun -n N for N cards
-//
-// Exit status: 0; 1: NCCL failed, or other bits came; 2: wrong words; 77: there is no card.
+// Rows over NCCL between cards: kHelp says what is done.
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -24,6 +21,14 @@ namespace {
 using namespace dbench;
 
 constexpr int kNoCard = 77;
+constexpr const char* kHelp =
+    R"(Rows over NCCL between cards, a rank for each; one rank sends to itself. Every rank sends random
+rows to the next and sums others with all, over the plane that training uses, and compares bits.
+
+  bench_gpu_messages [ROUNDS]      default: 20; under mpirun -n N for N cards
+
+Exit status: 0; 1: NCCL failed, or other bits came; 2: wrong words; 77: there is no card.
+)";
 
 #if DBENCH_CUDA
 constexpr int64_t kCount = 1 << 20;  // elements of a row
@@ -114,9 +119,14 @@ int exchange(comm::World&, int) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
+    const std::string first = argc > 1 ? argv[1] : "20";
+    if (first == "-h" || first == "--help") {
+        std::fputs(kHelp, stdout);
+        return 0;
+    }
+    const int rounds = std::atoi(first.c_str());
     if (argc > 2 || rounds < 1) {
-        std::fprintf(stderr, "bench_gpu_messages: [ROUNDS], a number of 1 at least\n");
+        std::fprintf(stderr, "bench_gpu_messages: [ROUNDS], a number of 1 at least (--help)\n");
         return base::kExitUser;
     }
     try {

@@ -385,6 +385,18 @@ def test_programs_are_built_only_in_this_checkout(bench, tmp_path):
         assert (tmp_path / "asked").exists() == asked
 
 
+@pytest.mark.parametrize("name", ["kernels", "messages"])
+def test_programs_print_their_options(name):
+    """A kit has not their sources."""
+    places = [Path(program).parent / "bench" / f"bench_gpu_{name}"
+              for program in (PROGRAM, os.environ.get("DBENCH_CUDA_PROGRAM") or "/")]
+    there = [place for place in places if place.exists()]
+    if not there:
+        pytest.skip(f"no bench_gpu_{name} here")
+    done = subprocess.run([there[0], "--help"], text=True, capture_output=True)
+    assert done.returncode == 0 and f"  bench_gpu_{name} " in done.stdout, done.stderr
+
+
 def test_the_sanitizer_s_time_is_bounded(bench, tmp_path, monkeypatch):
     tool = tmp_path / "bin" / "compute-sanitizer"
     executable(tmp_path / "bench" / "bench_gpu_kernels", "")

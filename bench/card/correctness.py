@@ -197,8 +197,7 @@ def sanitized(setting):
 
 def messages(setting):
     """NCCL with itself, or among as many cards as there are ranks."""
-    launcher = steps.mpirun(setting.ranks) if setting.ranks > 1 else []
-    done = setting.call([*launcher, setting.bench("gpu_messages")], 120)
+    done = setting.call([*setting.starting(setting.ranks), setting.bench("gpu_messages")], 120)
     if done.returncode == NO_CARD:
         raise Stop(MISSING, last_line(done.stderr))
     said = [line for line in done.stdout.splitlines() if "over NCCL" in line]

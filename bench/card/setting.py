@@ -96,6 +96,7 @@ class Setting:
     device: str              # that DBench's runs are asked to use
     python: str              # imports torch
     seconds_of_a_side: float = 1.5
+    launcher: tuple = ()     # in place of Open MPI's mpirun on this host
     deadline: float = float("inf")
     environment: dict = field(default_factory=lambda: {**os.environ, "PMIX_MCA_psec": "native"})
 
@@ -148,9 +149,15 @@ class Setting:
         given.write_text(json.dumps(spec))
         return [self.program, "run", given, "--output", self.output(name), "--quiet", *words]
 
+    def starting(self, ranks):
+        """The words before a program that start so many of it."""
+        if ranks == 1:
+            return []
+        return [*self.launcher, "-n", ranks] if self.launcher else steps.mpirun(ranks)
+
     def start(self, name, spec, *words, ranks=1):
-        launcher = steps.mpirun(ranks) if ranks > 1 else []
-        return Process([*launcher, *self.command(name, spec, *words)], env=self.environment)
+        return Process([*self.starting(ranks), *self.command(name, spec, *words)],
+                       env=self.environment)
 
     def end(self, run, most=300, expect=0):
         """Waits for a run; Stop where it was refused or failed."""

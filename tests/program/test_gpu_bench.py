@@ -318,6 +318,20 @@ def test_a_round_that_is_cut_short_keeps_its_sides_and_goes_on_with_the_others(b
     assert bench.journal.finished("ratios", "case / 1")
 
 
+def test_ranks_are_started_by_the_launcher_that_is_named(bench, tmp_path):
+    executable(tmp_path / "bench" / "bench_gpu_messages", "exit 1\n")
+    executable(tmp_path / "launch", """echo "$*" >$(dirname "$0")/words
+for rank in 0 1 2; do echo "rank $rank of 3: 20 rounds over NCCL: same"; done
+""")
+    bench.setting.ranks, bench.setting.launcher = 3, (str(tmp_path / "launch"), "--bind=none")
+    assert correctness.messages(bench.setting)["status"] == OK
+    assert (tmp_path / "words").read_text() == (
+        f"--bind=none -n 3 {tmp_path}/bench/bench_gpu_messages\n")
+    bench.setting.start("name", {}, ranks=3).finish(10)
+    assert f"--bind=none -n 3 {tmp_path}/dbench run " in (tmp_path / "words").read_text()
+    assert bench.setting.starting(1) == []
+
+
 def test_how_replicas_pass_the_model_is_chosen_once(bench, monkeypatch):
     given = []
 

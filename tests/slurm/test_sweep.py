@@ -152,6 +152,22 @@ rmdir $lock""")
     assert (sweep.folder / "used").read_text() == "3,5\n" * 2  # of its ranks
 
 
+def test_the_plan_counts_the_cards_that_jobs_are_given(sweep):
+    """Two nodes of six for eight ranks, three for 16; one card for one."""
+    sweep.write({"replicas": [1, 8, 16]}, {"graph": "ring", "device": "cpu"}, gpus="replicas",
+                time="01:00:00")
+    sweep.environment.pop("DBENCH_SITE", None)
+    assert "25.0 rank-hours, 25.0 GPU-hours (a card a rank: no site file" in sweep("plan")
+    site = sweep.folder / "site.json"
+    site.write_text('{"gpus_per_node": 6}')
+    assert "25.0 rank-hours, 31.0 GPU-hours, " in sweep("plan", "--site", site)
+    sweep.environment["DBENCH_SITE"] = str(site)
+    totals = sweep.plan()["totals"]
+    assert (totals["rank_hours"], totals["gpu_hours"]) == (25, 1 + 12 + 18)
+    sweep.write({"replicas": [2]}, {"graph": "ring"})
+    assert "leave it out" in sweep("plan", "--site", site, expect=2)
+
+
 def test_the_dry_run_shows_what_sbatch_gets(sweep):
     sweep.write({"replicas": [2, 4], "seed": [1, 2]}, {"graph": "ring"}, gpus="replicas")
     site = sweep.folder / "site.json"

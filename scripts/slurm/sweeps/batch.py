@@ -24,12 +24,12 @@ def option(text):
 
 
 def size(site, ranks, gpus):
-    """sbatch's options for so many ranks. With GPUs, whole nodes are filled one after the other."""
+    """sbatch's options for so many ranks."""
     options = [f"--ntasks={ranks}", f"--cpus-per-task={site.cpus_per_task}"]
     if gpus:
-        on_a_node = min(ranks, site.gpus_per_node)
-        options += [f"--nodes={-(-ranks // site.gpus_per_node)}",
-                    f"--ntasks-per-node={on_a_node}", f"--gpus-per-node={on_a_node}"]
+        nodes, on_a_node = site.nodes(ranks)
+        options += [f"--nodes={nodes}", f"--ntasks-per-node={on_a_node}",
+                    f"--gpus-per-node={on_a_node}"]
     return options
 
 

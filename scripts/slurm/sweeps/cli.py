@@ -16,7 +16,11 @@ from .text import shown, whole
 
 
 def command_plan(arguments):
-    plan = Plan(Sweep(arguments.file))
+    sweep = Sweep(arguments.file)
+    if arguments.site and not sweep.on_gpus:
+        raise Problem("--site", "the sweep file has no \"gpus\", and nothing else in a plan "
+                      "depends on the site", "leave it out")
+    plan = Plan(sweep, site=submit.site_for(sweep, arguments.site) if sweep.on_gpus else None)
     print(json.dumps(plan.as_json(), indent=2) if arguments.json else plan.as_text())
     return 2 if plan.refused() else 0
 
@@ -107,6 +111,8 @@ def parser():
 
     one = add("plan", command_plan, "every run, checked; what is complete, what the rest costs")
     one.add_argument("--json", action="store_true", help="machine-readable")
+    one.add_argument("--site", metavar="FILE", help="the site file, by whose nodes the cards of "
+                     "\"gpus\" are counted (default: $DBENCH_SITE, or the last one used)")
     add_submission(add("submit", command_submit,
                        "give Slurm what is to do, as job arrays or packed"))
     add_submission(add("resubmit", command_submit,

@@ -54,8 +54,8 @@ def file_bytes(said, ranks):
 
 
 class Plan:
-    def __init__(self, sweep, progress=None):
-        self.sweep, self.runs, self.duplicates = sweep, [], []
+    def __init__(self, sweep, progress=None, site=None):
+        self.sweep, self.runs, self.duplicates, self.site = sweep, [], [], site
         first: dict[str, Run] = {}
         names: dict[str, Run] = {}
         checker = Checker(sweep)
@@ -104,13 +104,20 @@ class Plan:
             raise Problem(self.sweep.path, f"{len(bad)} of {len(self.runs)} runs would fail, "
                           f"nothing was started\n{shown}", "`sweep plan` shows all")
 
+    def cards(self, run):
+        """That its job is given, where the site is known; else those that it uses."""
+        if not run.gpus or not self.site or not self.site.gpus_per_node:
+            return run.gpus
+        nodes, on_a_node = self.site.nodes(run.ranks)
+        return nodes * on_a_node
+
     def totals(self):
         todo = self.needed()
         return {"runs": len(self.runs), "duplicates": len(self.duplicates),
                 "refused": len(self.refused()),
                 "complete": sum(1 for run in self.runs if run.complete), "needed": len(todo),
                 "rank_hours": sum(run.ranks * run.minutes for run in todo) / 60.0,
-                "gpu_hours": sum(run.gpus * run.minutes for run in todo) / 60.0,
+                "gpu_hours": sum(self.cards(run) * run.minutes for run in todo) / 60.0,
                 "sent_bytes": sum(run.sent for run in todo),
                 "file_bytes": sum(run.file_bytes for run in todo)}
 
@@ -134,7 +141,9 @@ class Plan:
         t = self.totals()
         lines.append("{} runs: {} complete, {} to do, {} refused".format(
             t["runs"], t["complete"], t["needed"], t["refused"]))
+        counted = "" if self.site and self.site.gpus_per_node else " (a card a rank: no site file)"
+        gpu_hours = ", {:.1f} GPU-hours{}".format(t["gpu_hours"], counted)
         lines.append("to do: at most {:.1f} rank-hours{}, {} sent, about {} of result files".format(
-            t["rank_hours"], ", {:.1f} GPU-hours".format(t["gpu_hours"]) if t["gpu_hours"] else "",
+            t["rank_hours"], gpu_hours if t["gpu_hours"] else "",
             bytes_text(t["sent_bytes"]), bytes_text(t["file_bytes"])))
         return "\n".join(lines)

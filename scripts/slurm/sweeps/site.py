@@ -74,6 +74,11 @@ class Site:
         """A job's time limit for `wanted` minutes of work, with what it needs to stop in order."""
         return wanted + self.signal_seconds / 60.0
 
+    def nodes(self, ranks):
+        """(nodes, cards on each) of a job with a card a rank: nodes are filled one after the other,
+        and the last one has as many as the others."""
+        return -(-ranks // self.gpus_per_node), min(ranks, self.gpus_per_node)
+
     def refuses(self, run):
         """Why this run cannot be queued here, or ''."""
         if run.gpus and not self.gpus_per_node:

@@ -103,6 +103,33 @@ fi""")
     assert "status" not in again[second:third]  # 4 and 2 have
 
 
+@pytest.mark.parametrize("options", [(), ("--pack", 4)], ids=["array", "pack"])
+def test_ranks_on_cards_have_one_each(on_cluster, options):
+    """On hosts of two cards: an array's run has both of two hosts, runs of a pack have one each, at
+    the same time."""
+    packed = bool(options)
+    sweep = on_cluster.write({"seed": [1, 2, 3, 4] if packed else [1]},
+                             {"graph": "ring", "replicas": 4, "device": "cpu"},
+                             gpus=1 if packed else 4)
+    sweep.program(f"""echo $(hostname) $SLURM_LOCALID ${{CUDA_VISIBLE_DEVICES-all}} \\
+    >{sweep.folder}/card-$name-$SLURM_PROCID
+for tries in $(seq 100); do
+    [ $(ls {sweep.folder}/card-* | wc -l) -lt 4 ] || break
+    [ $tries -lt 100 ] || exit 1
+    sleep 0.1
+done""")
+    (sweep.folder / "site.json").write_text('{"gpus_per_node": 2}')
+    sweep("submit", "--site", sweep.folder / "site.json", *options)
+    sweep.until(complete)
+    found = [path.read_text().split() for path in sweep.folder.glob("card-*")]
+    hosts = sorted({host for host, _, _ in found})
+    assert len(hosts) == 2
+    cards = {(host, *number) for host in hosts for number in (("0", "0"), ("0", "1"))}
+    if not packed:  # a rank takes the card of its number on the host
+        cards = {(host, rank, "0,1") for host in hosts for rank in ("0", "1")}
+    assert set(map(tuple, found)) == cards
+
+
 def test_runs_go_on_from_checkpoints_and_cancelled_and_failed_ones_are_resubmitted(on_cluster):
     sweep = on_cluster.write({"seed": [1, 2, 3]}, {**LONG, "graph": "ring", "replicas": 2})
     sweep.program('[ "$name" != s2 ] || [ -e again ] || '

@@ -188,7 +188,7 @@ def test_the_dry_run_shows_what_sbatch_gets(sweep):
     # 2 + 2/2 rounds of 2 minutes, 2 for the signal.
     packs = sweep("submit", "--dry-run", "--site", site, "--pack", 4)
     assert packs.count("#!/bin/bash") == 1 and "#SBATCH --time=00:08:00" in packs
-    assert "\nexport SRUN_CPUS_PER_TASK=1\n" in packs
+    assert "\nexport SRUN_CPUS_PER_TASK=1\n" in packs and "unset SLURM_GPUS_PER_NODE\n" in packs
     assert "--exact --gpus-per-task=1" in packs and packs.index("4 n4-s2") < packs.index("2 n2-s1")
     site.write_text(json.dumps({"gpus_per_node": 3, "time_limit": "00:06:00"}))
     assert sweep("submit", "--dry-run", "--site", site, "--pack", 4).count("#!/bin/bash") == 2

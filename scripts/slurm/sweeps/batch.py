@@ -69,6 +69,8 @@ def pack(site, sweep, runs, ranks, minutes):
                  site.minutes(minutes), size(site, ranks, gpus))
     launch = site.launcher + site.step + (site.gpu_step if gpus else []) + [
         f"--cpus-per-task={site.cpus_per_task}"]
+    if gpus:  # which srun takes from the job, and gives each step all cards of its nodes
+        lines.append("unset SLURM_GPUS_PER_NODE")
     lines += ["exec {} 3<<'RUNS'".format(
                   words([os.path.join(HERE, "run-pack"), ranks, sweep.output] + launch)),
               *(f"{run.ranks} {run.name}" for run in runs), "RUNS"]

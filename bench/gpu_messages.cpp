@@ -96,10 +96,11 @@ int exchange(comm::World& world, int rounds) {
         std::fprintf(stderr, "bench_gpu_messages: no card\n");
         return kNoCard;
     }
-    arena::CudaDevice device(world.local_rank());
+    const int card = world.local_rank() % cards;  // some launchers show each rank its own
+    arena::CudaDevice device(card);
     const auto queue_on = [&](comm::CudaStream* stream) { return device.queue_on(stream); };
-    const auto plane = comm::join_nccl(world, {comm::load_nccl(), comm::load_cuda(), queue_on},
-                                       world.local_rank());
+    const auto plane =
+        comm::join_nccl(world, {comm::load_nccl(), comm::load_cuda(), queue_on}, card);
     Row from(device.memory()), to(device.memory());
     bool good = true;
     for (int round = 0; round < rounds; ++round) {

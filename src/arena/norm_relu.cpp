@@ -7,6 +7,7 @@
 
 #include "arena/kernels/launch.hpp"
 #include "arena/kernels/norm_relu.hpp"
+#include "arena/traffic.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena {
@@ -61,6 +62,7 @@ void norm_relu(const Images& images, const void* x, const void* added, const Nor
     with_type(images.type, [&]<class T>() {
         const auto grid = ImageGrid<T>::of_sums(images);
         const auto in = static_cast<const T*>(x);
+        count_bytes((added ? 3 : 2) * bytes_of(images), bytes_of(images));
         launch(queue, "norm_moments", NormMoments<T>{grid, in, sums}, [&] {
             return std::vector<Access>{reads(x, bytes_of(images)), sums_of(images, sums)};
         });
@@ -100,6 +102,7 @@ void norm_relu_gradients(const Images& images, const NormRelu& forward, const vo
     DBENCH_EXPECT(lie_at_places({forward.x, forward.y, gradient, g, dx}));
     with_type(images.type, [&]<class T>() {
         const int64_t all = bytes_of(images), each = bytes_of_channels(images);
+        count_bytes((forward.y ? 5 : 4) * all, (g ? 2 : 1) * all);
         const auto read = [&] {
             std::vector<Access> list = {reads(forward.x, all),
                                         reads(gradient, all),

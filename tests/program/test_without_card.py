@@ -197,6 +197,19 @@ def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
     assert card.count("cudaMalloc") <= memory + 16
 
 
+def test_no_iteration_makes_the_host_wait_for_what_changes_with_it(card):
+    """Who averages with whom is another list in each round, of many replicas a long one."""
+    many = {"replicas": 1008, "graph": {"type": "epidemic", "degree": 12}, "stacking": "batched",
+            "model": "softmax_regression",
+            "data": {"type": "shapes", "train": 2016, "test": 8, "batch_size": 2},
+            "profile": {"norms": False, "variance": {"kind": "off"}}}
+    counts = []
+    for iterations in (8, 40):
+        card({"many": {**many, "length": {"iterations": iterations}}})
+        counts.append(card.count("the host waits"))
+    assert counts[1] <= counts[0] + 16
+
+
 @pytest.mark.parametrize("way", ["momentum", "awc", "cta", "few bits", "signs", "moniqua",
                                  "few elements", "any elements", "low rank", "links",
                                  "exact variance"])

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -146,7 +147,8 @@ private:
 /// CUDA's streams and events.
 class CudaStreams final : public Streams {
 public:
-    explicit CudaStreams(int device) : device_(device) {
+    CudaStreams(int device, std::shared_ptr<PinnedBlocks> pinned)
+        : device_(device), pinned_(std::move(pinned)) {
         use();
         int least = 0, greatest = 0;
         expect(cudaDeviceGetStreamPriorityRange(&least, &greatest),
@@ -162,6 +164,7 @@ public:
                "cudaMemPoolSetAttribute");
     }
     ~CudaStreams() override {
+        for (const Staged& each : staged_) cudaEventDestroy(each.read);
         for (cudaStream_t const stream : {compute, exchange, copies_}) cudaStreamDestroy(stream);
     }
 
@@ -208,8 +211,13 @@ public:
         const auto size = static_cast<size_t>(bytes);
         void* memory = nullptr;
         expect(cudaMallocAsync(&memory, size, on), "cudaMallocAsync");
-        // Of memory that is not pinned: the call returns when it has been read.
+        std::shared_ptr<void> staged;
+        if (size > kReadAtOnce) {
+            staged = pinned_->take(bytes);
+            data = std::memcpy(staged.get(), data, size);
+        }
         expect(cudaMemcpyAsync(memory, data, size, cudaMemcpyHostToDevice, on), "cudaMemcpyAsync");
+        if (staged) keep_until_read(std::move(staged), on);
         return memory;
     }
     void free_copy(void* memory) override { cudaFreeAsync(memory, copies_); }
@@ -217,6 +225,24 @@ public:
     cudaStream_t compute = nullptr, exchange = nullptr;
 
 private:
+    /// Of more bytes that are not pinned CUDA may have the host wait until the stream comes to
+    /// them.
+    static constexpr size_t kReadAtOnce = 64 << 10;
+
+    struct Staged {
+        cudaEvent_t read;
+        std::shared_ptr<void> memory;
+    };
+
+    void keep_until_read(std::shared_ptr<void> memory, cudaStream_t stream) {
+        while (!staged_.empty() && passed(staged_.front().read)) {
+            cudaEventDestroy(staged_.front().read);
+            staged_.pop_front();
+        }
+        auto* const read = static_cast<cudaEvent_t>(make_event());
+        staged_.push_back({read, std::move(memory)});
+        record(read, stream);
+    }
     // A thread has a device; streams belong to one.
     void use() const { expect(cudaSetDevice(device_), "cudaSetDevice"); }
     static cudaStream_t make_stream(int priority) {
@@ -227,6 +253,8 @@ private:
     }
 
     const int device_;
+    const std::shared_ptr<PinnedBlocks> pinned_;
+    std::deque<Staged> staged_;  // one thread at a time: copies are made with the device's mutex
     cudaStream_t copies_ = nullptr;
     const std::shared_ptr<TimingEvents> timing_ = std::make_shared<TimingEvents>();
 };
@@ -254,7 +282,7 @@ public:
     explicit Runtime(int given)
         : number(usable(given)),
           pinned(std::make_shared<PinnedBlocks>(number)),
-          streams(number),
+          streams(number, pinned),
           device(streams),
           compute(device.queue_on(streams.compute)),
           exchange(device.queue_on(streams.exchange)) {}

@@ -223,6 +223,13 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
                             cudaStream_t stream) {
     if (const cudaError_t error = entry(__func__)) return error;
     if (const cudaError_t error = check_copy(__func__, to, from, bytes, kind)) return error;
+    {
+        const std::lock_guard lock(runtime().mutex);
+        // What is not pinned may be read when the stream has come to it, before the call returns.
+        if (bytes > 64 << 10 && kind == cudaMemcpyHostToDevice && !block_of(from)) {
+            ++runtime().counts["the host waits"];
+        }
+    }
     return put(__func__, stream, [=](double) { copy(to, from, bytes); });
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes,

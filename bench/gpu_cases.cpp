@@ -226,9 +226,9 @@ void normalised(Material& m, Queue* queue) {
     const Images images{m.type(), elements(m) / kChannels, kChannels};
     if (!m.sums() || elements(m) < 6 * kChannels || m.layout().columns() < kChannels) return;
     const auto of_channels = [&m](int64_t k) { return m.at(5).at(0, k * kChannels); };
-    const Norm norm{of_channels(0), of_channels(1), 0.1, 1e-5};
+    const Norm norm{of_channels(0), of_channels(1)};
     double* const sums = m.scratch(norm_sums(images));
-    norm_relu(images, m.at(0).data, kAdds ? m.at(2).data : nullptr, norm, of_channels(2),
+    norm_relu(images, m.at(0).data, kAdds ? m.at(2).data : nullptr, norm, 0.1, 1e-5, of_channels(2),
               of_channels(3), m.at(1).data, m.mean(), sums, queue);
     norm_relu_gradients(images, {m.at(0).data, kAdds ? m.at(1).data : nullptr, norm, m.mean()},
                         m.at(6).data, kAdds ? m.at(3).data : nullptr, m.at(4).data, of_channels(4),

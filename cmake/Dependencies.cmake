@@ -33,8 +33,8 @@ if(DBENCH_CUDA)
     find_package(CUDAToolkit REQUIRED)
     add_library(dbench::cuda INTERFACE IMPORTED)
     # Only rooms that use it are compiled otherwise than without CUDA: ccache has the rest.
-    target_compile_definitions(dbench::cuda INTERFACE
-        DBENCH_CUDA=1 DBENCH_LEAST_CUDA_ARCHITECTURE=${DBENCH_LEAST_CUDA_ARCHITECTURE})
+    list(JOIN CMAKE_CUDA_ARCHITECTURES " " architectures)
+    target_compile_definitions(dbench::cuda INTERFACE DBENCH_CUDA=1 "DBENCH_CUDA_ARCHITECTURES=\"${architectures}\"")
     target_link_libraries(dbench::cuda INTERFACE CUDA::cudart)
 endif()
 if(DBENCH_TORCH)

@@ -28,7 +28,8 @@ jobs_that_fit() {
 
 find_nvcc() {
     local candidate home=${CUDA_HOME:-/usr/local/cuda}
-    for candidate in "${CUDACXX:-}" "${CUDA_HOME:+$home/bin/nvcc}" "$(command -v nvcc)" "$home/bin/nvcc"; do
+    if [ -n "${CUDACXX:-}" ]; then command -v "$CUDACXX"; return; fi
+    for candidate in "${CUDA_HOME:+$home/bin/nvcc}" "$(command -v nvcc)" "$home/bin/nvcc"; do
         if [ -x "$candidate" ]; then echo "$candidate"; return; fi
     done
     return 1
@@ -41,6 +42,7 @@ torch_cuda=13 least_driver=580
 no_cuda_because() {
     local nvcc release
     if ! nvcc=$(find_nvcc); then
+        if [ -n "${CUDACXX:-}" ]; then echo "no $CUDACXX, which CUDACXX names"; return; fi
         echo "no nvcc in the search path or in ${CUDA_HOME:-/usr/local/cuda}/bin"
     elif [ -z "${TORCH_ROOT:-}" ]; then
         release=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p') || true

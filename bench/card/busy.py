@@ -13,7 +13,7 @@ class Busy:
     nvidia-smi."""
 
     def __init__(self, setting):
-        self.which = setting.seen[:1]
+        self.which = (setting.seen or [])[:1]
 
     def __enter__(self):
         self.samples = []

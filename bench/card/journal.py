@@ -106,6 +106,14 @@ class Journal:
     def forget(self, section):
         self.data["sections"].pop(section, None)
 
+    def forget_cardless(self, section):
+        """What a call without a card has said, which one that has it says anew."""
+        held = self.data["sections"].get(section)
+        if held:
+            held["steps"] = {name: result for name, result in held["steps"].items()
+                             if (self.machine(result) or {}).get("cards") != []}
+            held["complete"] = False
+
     def forget_others(self, section):
         """Keeps what this call's machine gave, and the file as it was under another name."""
         before = self.path.with_name(f"gpu-before-{len(self.data['calls'])}.json")

@@ -153,11 +153,11 @@ def visible(driver):
 
 def buses():
     """The PCI bus ids of the cards that CUDA sees, in its order: nvidia-smi, which sees all cards,
-    knows them by these."""
+    knows them by these. None where CUDA cannot be asked."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
-        return []
+        return None
     found = [ctypes.create_string_buffer(20) for _ in range(visible(driver)[0])]
     for device, bus in enumerate(found):
         driver.cuDeviceGetPCIBusId(bus, 20, device)

@@ -181,6 +181,8 @@ class Setting:
     def cards(self):
         """Names and the driver's version of those, by nvidia-smi, else by the driver itself; Stop
         without a card."""
+        if self.seen == []:
+            raise Stop(MISSING, "no card that CUDA sees")
         with contextlib.suppress(Stop):
             asked = self.call(["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
                                "--format=csv,noheader", *of_cards(self.seen)], 20)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <vector>
 
 #include "arena/kernels/launch.hpp"
@@ -48,7 +49,9 @@ Access sums_of(const Images& images, double* sums) {
 }  // namespace
 
 bool takes(const Images& images) {
-    return images.pixels > 0 && images.channels % (16 / size_of(images.type)) == 0;
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // as kernels count
+    return images.pixels > 0 && images.channels % (16 / size_of(images.type)) == 0 &&
+           images.pixels <= kMost / images.channels;
 }
 
 int64_t norm_sums(const Images& images) {
@@ -56,8 +59,8 @@ int64_t norm_sums(const Images& images) {
 }
 
 void norm_relu(const Images& images, const void* x, const void* added, const Norm& norm,
-               void* running_mean, void* running_variance, void* y, double* statistics,
-               double* sums, Queue* queue) {
+               double momentum, double eps, void* running_mean, void* running_variance, void* y,
+               double* statistics, double* sums, Queue* queue) {
     DBENCH_EXPECT(takes(images) && lie_at_places({x, added, y}));
     with_type(images.type, [&]<class T>() {
         const auto grid = ImageGrid<T>::of_sums(images);
@@ -72,8 +75,8 @@ void norm_relu(const Images& images, const void* x, const void* added, const Nor
                                 static_cast<const T*>(added),
                                 static_cast<const T*>(norm.weight),
                                 static_cast<const T*>(norm.bias),
-                                norm.momentum,
-                                norm.eps,
+                                momentum,
+                                eps,
                                 sums,
                                 static_cast<T*>(running_mean),
                                 static_cast<T*>(running_variance),
@@ -103,13 +106,16 @@ void norm_relu_gradients(const Images& images, const NormRelu& forward, const vo
     with_type(images.type, [&]<class T>() {
         const int64_t all = bytes_of(images), each = bytes_of_channels(images);
         count_bytes((forward.y ? 5 : 4) * all, (g ? 2 : 1) * all);
-        const auto read = [&] {
-            std::vector<Access> list = {reads(forward.x, all),
-                                        reads(gradient, all),
-                                        reads(forward.norm.weight, each),
+        const auto read = [&](bool again) {
+            std::vector<Access> list = {reads(forward.x, all), reads(forward.norm.weight, each),
                                         reads(forward.norm.bias, each),
                                         reads(forward.statistics, 2 * images.channels * 8),
                                         sums_of(images, sums)};
+            if (again && g) {
+                list.push_back(reads(g, all));
+                return list;
+            }
+            list.push_back(reads(gradient, all));
             if (g) list.push_back(writes(g, all));
             if (forward.y) list.push_back(reads(forward.y, all));
             return list;
@@ -124,7 +130,7 @@ void norm_relu_gradients(const Images& images, const NormRelu& forward, const vo
                                         forward.statistics,
                                         static_cast<T*>(g),
                                         sums};
-        launch(queue, "norm_gradient_sums", first, read);
+        launch(queue, "norm_gradient_sums", first, [&] { return read(/*again=*/false); });
         const NormInputGradient<T> second{ImageGrid<T>::of_pass(images),
                                           grid.parts,
                                           first,
@@ -132,7 +138,7 @@ void norm_relu_gradients(const Images& images, const NormRelu& forward, const vo
                                           static_cast<T*>(dweight),
                                           static_cast<T*>(dbias)};
         launch(queue, "norm_input_gradient", second, [&] {
-            std::vector<Access> list = read();
+            std::vector<Access> list = read(/*again=*/true);
             list.push_back(writes(dx, all));
             list.push_back(writes(dweight, each));
             list.push_back(writes(dbias, each));

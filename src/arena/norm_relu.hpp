@@ -15,14 +15,14 @@ struct Images {
     DType type;
     int64_t pixels, channels;
 };
-/// Whether these kernels take them: channels fill places of 16 bytes.
+/// Whether these kernels take them: channels fill places of 16 bytes, and numbers are fewer than
+/// 2^31.
 bool takes(const Images& images);
 
 /// One replica's, or those of several, to which replicas are groups of channels: [channels] each.
 struct Norm {
     const void* weight;
     const void* bias;
-    double momentum, eps;
 };
 
 /// Memory for sums that both directions need, in float64 numbers; a launch later it is free.
@@ -30,10 +30,11 @@ int64_t norm_sums(const Images& images);
 
 /// y = max(0, weight (x - mean) inverse + bias + added) with mean and biased variance over pixels
 /// and inverse = 1 / sqrt(variance + eps), which come to statistics[2, channels]; NaN stays. The
-/// running ones move by `momentum` to them, the variance made unbiased. `added` may be null.
+/// running ones move by `momentum` to them, the variance made unbiased if there are two pixels.
+/// `added` may be null.
 void norm_relu(const Images& images, const void* x, const void* added, const Norm& norm,
-               void* running_mean, void* running_variance, void* y, double* statistics,
-               double* sums, Queue* queue = nullptr);
+               double momentum, double eps, void* running_mean, void* running_variance, void* y,
+               double* statistics, double* sums, Queue* queue = nullptr);
 
 /// What is known of a pass forward. Null `y`: nothing was added.
 struct NormRelu {

@@ -157,19 +157,18 @@ std::string difference(Json a, Json b, bool other_replicas, bool other_device) {
     return pointers;
 }
 
-// What stands where the result is to go.
-struct Output {
-    std::string status;  // empty where nothing does
-    std::string device;  // of rank 0 in the last start
-    bool other_device(const Setup& s) const {
-        return !device.empty() && (device == "cpu") != (s.device->name() == "cpu");
-    }
-};
+// Whether what was done on one device goes on on another one: not of the same kind, since numbers
+// differ from host to host. False where nobody knows.
+bool is_other_device(const std::string& earlier, const Setup& s) {
+    const auto kind = [](const std::string& name) { return name.substr(name.find(' ') + 1); };
+    return !earlier.empty() && kind(earlier) != kind(s.device->name());
+}
 
-// With --resume it is to be of this very spec. Collective; throws UserError.
-Output find_output(comm::World& world, const Setup& s) {
+// What stands where the result is to go: its status, empty where nothing does. With --resume it is
+// to be of this very spec. Collective; throws UserError.
+std::string status_of_output(comm::World& world, const Setup& s) {
     const std::string& path = s.spec.output;
-    Output output;
+    std::string status;
     everywhere(world, [&] {
         if (world.rank() != 0 || !std::filesystem::exists(path)) return;
         const profile::Inspection found = profile::inspect(path);
@@ -177,33 +176,32 @@ Output find_output(comm::World& world, const Setup& s) {
             throw base::UserError("--resume: " + path + " cannot be read (" + found.problem +
                                   "): put a copy back, or begin anew with --overwrite");
         }
-        output = {found.status, found.device};
+        status = found.status;
         const std::string changed =
             difference(Json::parse(found.spec), s.spec.resolved,
                        found.status != "complete" && found.replicas != s.placement.replicas,
-                       output.other_device(s));
+                       is_other_device(found.device, s));
         if (!changed.empty()) {
             throw base::UserError("--resume: the spec is not that of " + path + ", which is " +
-                                  output.status + " (" + changed +
+                                  status + " (" + changed +
                                   " differ): go on with the same spec, choose another --output, "
                                   "or begin anew with --overwrite");
         }
     });
-    world.broadcast(output.status);
-    world.broadcast(output.device);
-    return output;
+    world.broadcast(status);
+    return status;
 }
 
 // The checkpoint to go on from. Collective.
 std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const Setup& s,
                                                      train::Checkpoints& checkpoints,
-                                                     const Output& output) {
+                                                     const std::string& status) {
     auto head = checkpoints.newest();
     std::string problem;
     if (head) {
-        const std::string changed =
-            difference(Json::parse(head->spec), s.spec.resolved,
-                       head->replicas != s.placement.replicas, output.other_device(s));
+        const std::string changed = difference(
+            Json::parse(head->spec), s.spec.resolved, head->replicas != s.placement.replicas,
+            head->device.empty() || is_other_device(head->device, s));
         problem = s.session->cannot_change_replicas(*head);
         if (!problem.empty()) {
             problem = "--resume: " + problem;
@@ -211,7 +209,7 @@ std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const S
             problem = "--resume: the spec is not that of the checkpoint in " +
                       checkpoints.folder() + " (" + changed +
                       " differ): go on with the same spec, or begin anew with --overwrite";
-        } else if (output.status.empty()) {
+        } else if (status.empty()) {
             problem = "--resume: there is a checkpoint in " + checkpoints.folder() +
                       ", but no result file " + s.spec.output +
                       " to go on with: put it back, or begin anew with --overwrite";
@@ -260,14 +258,13 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     train::Checkpoints checkpoints(world, s.placement, s.spec.output + ".checkpoints",
                                    s.spec.run.checkpoint.keep, s.spec.run.checkpoint.replicas);
     std::optional<train::CheckpointHead> head;
-    Output output;
     if (arguments.resume) {
-        output = find_output(world, s);
-        if (output.status == "complete") {
+        const std::string status = status_of_output(world, s);
+        if (status == "complete") {
             if (world.rank() == 0) base::notice(s.spec.output + " is complete already");
             return 0;
         }
-        head = find_checkpoint(world, s, checkpoints, output);
+        head = find_checkpoint(world, s, checkpoints, status);
         if (world.rank() == 0) {
             base::notice(head ? "going on from iteration " + std::to_string(head->iteration)
                               : "no checkpoint in " + checkpoints.folder() + ": from the start");
@@ -319,9 +316,9 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
                                 std::to_string(s.placement.replicas) + " by " +
                                 s.spec.resolved.at("checkpoint").at("replicas").get<std::string>());
         }
-        if (head && !output.device.empty() && output.device != s.device->name()) {
+        if (head && is_other_device(head->device, s)) {
             recorder->event(head->iteration - 1, "device",
-                            output.device + " became " + s.device->name());
+                            head->device + " became " + s.device->name());
         }
         signal = s.session->train(*recorder, checkpoints, clock);
         if (signal.empty()) {

@@ -91,11 +91,13 @@ std::string memory_obstacle(const MemoryNeed& need, int ranks) {
         return begin + "a rank needs at least " + text_of(need.bytes) + ", and activations, and " +
                need.device->name() + " has " + text_of(room->all) + " (" + kCardRemedy + ")";
     }
+    if (need.device && !need.device->is_host()) return "";  // of a card that is not here
     const int64_t all =
         kibibytes("/proc/meminfo", "MemTotal") + kibibytes("/proc/meminfo", "SwapTotal");
     const double wanted = static_cast<double>(need.bytes) * ranks;
     if (all == 0 || wanted <= static_cast<double>(all)) return "";
-    return begin + "the " + std::to_string(ranks) + " ranks on " + host() + " need at least " +
+    const std::string of = ranks == 1 ? "the rank" : "the " + std::to_string(ranks) + " ranks";
+    return begin + of + " on " + host() + (ranks == 1 ? " needs at least " : " need at least ") +
            base::bytes_text(wanted) + ", and activations and data; the machine has " +
            text_of(all) + " (" + kRemedy + ")";
 }

@@ -1,5 +1,7 @@
 #include "train/cards.hpp"
 
+#include <sstream>
+
 #include "base/error.hpp"
 
 #if DBENCH_CUDA
@@ -26,6 +28,19 @@
 #endif
 
 namespace dbench::train {
+
+bool has_code(const std::string& architectures, int major, int minor) {
+    std::istringstream words(architectures);
+    for (std::string word; words >> word;) {
+        const size_t end = word.find('-');
+        const std::string number = word.substr(0, end);
+        if (number.find_first_not_of("0123456789") != std::string::npos) return true;
+        const int built = std::stoi(number);
+        const bool alone = end != std::string::npos && word.substr(end) == "-real";
+        if (built <= 10 * major + minor && (!alone || built / 10 == major)) return true;
+    }
+    return false;
+}
 
 #if DBENCH_CUDA
 namespace {
@@ -345,16 +360,15 @@ int card_count() { return arena::CudaDevice::count(); }
 std::string card_absence() { return arena::CudaDevice::absence(); }
 
 std::string card_obstacle(int number) {
-    constexpr int kLeast = DBENCH_LEAST_CUDA_ARCHITECTURE;  // such as 80: all later ones will do
     cudaDeviceProp properties{};
     if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) {
         return std::string("does not tell what it is (") + cudaGetErrorString(cudaGetLastError()) +
                ")";
     }
-    if (10 * properties.major + properties.minor >= kLeast) return "";
+    if (has_code(DBENCH_CUDA_ARCHITECTURES, properties.major, properties.minor)) return "";
     return "is of compute capability " + std::to_string(properties.major) + "." +
-           std::to_string(properties.minor) + ", and this program's kernels need " +
-           std::to_string(kLeast / 10) + "." + std::to_string(kLeast % 10);
+           std::to_string(properties.minor) + ", and this program's kernels are for " +
+           DBENCH_CUDA_ARCHITECTURES;
 }
 
 std::string card_identity(int number) {

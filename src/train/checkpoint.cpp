@@ -32,7 +32,7 @@ struct Checkpoints::Manifest {
         const Json json{{"version", kVersion},       {"iteration", head.iteration},
                         {"replicas", head.replicas}, {"ranks", ranks},
                         {"spec", head.spec},         {"controller", head.controller},
-                        {"elapsed", head.elapsed}};
+                        {"elapsed", head.elapsed},   {"device", head.device}};
         const std::string inside = json.dump();
         return Json{{"manifest", inside}, {"checksum", checksum(inside.data(), inside.size())}}
             .dump();
@@ -46,8 +46,9 @@ struct Checkpoints::Manifest {
         const Json json = Json::parse(inside);
         if (json.at("version") != kVersion) throw RunError("it is of another version of dbench");
         Manifest m;
-        m.head = {json.at("iteration"), json.at("spec"), json.at("controller"), json.at("replicas"),
-                  json.value("elapsed", 0.0)};
+        m.head = {json.at("iteration"),       json.at("spec"),
+                  json.at("controller"),      json.at("replicas"),
+                  json.value("elapsed", 0.0), json.value("device", "")};
         m.ranks = json.at("ranks");
         return m;
     }

@@ -27,6 +27,7 @@ struct CheckpointHead {
     std::string controller;  ///< graphs::Staged::save(); empty without one
     int64_t replicas = 0;    ///< whose states it holds
     double elapsed = 0;      ///< seconds that the run had taken, over restarts
+    std::string device;      ///< of rank 0, as Device::name() has it; empty where not known
 };
 
 /// Where a run goes on with another number of replicas: refused; every replica starts as a copy of

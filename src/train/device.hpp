@@ -119,7 +119,7 @@ std::string refusal_of(const std::vector<CardClaim>& claims);
 /// What a device is made for.
 enum class Use {
     training,
-    planning  ///< nothing is computed: a card that a host without any would not have is none yet
+    planning  ///< nothing is computed: a host without cards may plan for one
 };
 /// What the spec asks for, for this rank: of the cards that it sees the one that the rank's number
 /// on its host says, or starts anew to say where they are fewer. "auto" is a card where each rank

@@ -383,6 +383,7 @@ std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoi
         head.iteration = completed;
         head.elapsed = clock.seconds();
         head.spec = s.options.spec.dump();
+        head.device = s.options.device.name();
         head.controller = staged ? staged->save() : "";
         checkpoints.write(head, s.replicas->state());
     };

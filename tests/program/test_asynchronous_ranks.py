@@ -13,7 +13,7 @@ from test_failures import children
 RARELY = {"every": {"iterations": 1000}, "variance": {"every": {"iterations": 1000}}}
 RUN = {"implementation": None, "graph": "ring", "replicas": 4, "profile": RARELY,
        "length": {"iterations": 40}, "evaluate": {"every": {"iterations": 20}},
-       "optimizer": {"type": "sgd", "lr": 0.005}}
+       "optimizer": {"type": "sgd", "lr": 0.01}}
 LONG = {**RUN, "length": {"iterations": 1000000}, "evaluate": {"every": None}}
 EACH = {"every": {"iterations": 1}, "variance": {"every": {"iterations": 1}}}
 LEAST = {"model": "least_squares", "precision": "float64", "init": "independent",
@@ -56,7 +56,7 @@ def test_they_learn_and_record_each_replicas_iterations(runs, name):
                                 ("train_loss", "staleness", "replica_time", "messages"))
     assert loss.shape == stale.shape == ended.shape == (40, 4)
     mean = read(runs[name], "evaluations/mean_loss")
-    assert mean[-1] < 0.99 * mean[0]  # on a busy machine by little: parameters come late
+    assert mean[-1] < 0.97 * mean[0]  # parameters come late on a busy machine
     assert np.all(np.diff(ended, axis=0) > 0)
     assert np.all(stale >= 0) and np.all(stale == stale.astype(int))
     row = read(runs[name], "tensors/numel").sum() * 4

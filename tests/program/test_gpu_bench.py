@@ -499,7 +499,7 @@ def test_a_fresh_machine_goes_on_and_forgets_what_another_measured_if_asked(gpu,
     assert "float64" not in gpu(*fresh).stderr
     held = json.loads((tmp_path / "fresh" / "gpu.json").read_text())
     name = "mlp, float64, 50 iterations"
-    held["calls"].append({"machine": "another"})
+    held["calls"].append({"machine": {"cards": ["another"]}})
     held["sections"]["correctness"]["steps"][name]["call"] = len(held["calls"]) - 1
     (tmp_path / "fresh" / "gpu.json").write_text(json.dumps(held))
     refused = gpu(*fresh)
@@ -508,6 +508,18 @@ def test_a_fresh_machine_goes_on_and_forgets_what_another_measured_if_asked(gpu,
     assert done.returncode == 0 and done.stderr.count("float64") == 1 and name in done.stderr
     assert json.loads((tmp_path / "fresh" / "gpu-before-4.json").read_text()) == held
     assert gpu("--forget-others").returncode == 2
+
+
+def test_a_card_that_has_come_says_anew_what_was_said_without_one(tmp_path):
+    """As a first call where jobs are submitted, and the second where they run."""
+    without = Journal(tmp_path, {"machine": {"cards": [], "program": "p"}})
+    without.put("libraries", "libraries", {"status": "ok"})
+    here = Journal(tmp_path, {"machine": {"cards": ["H100"], "program": "p"}})
+    here.put("kernels", "kernels over a copy", {"status": "ok"})
+    for section in ("libraries", "kernels", "ranks"):
+        here.forget_cardless(section)
+    assert not here.steps("libraries") and here.steps("kernels")
+    assert len(here.alike("kernels")) == 1
 
 
 def test_a_folder_that_cannot_be_written_is_said_at_once(gpu, tmp_path):

@@ -62,7 +62,7 @@ def test_a_pack_computes_with_numbers_only(quick, total, line):
     assert not (quick.folder / "PWNED").exists()
 
 
-@pytest.mark.parametrize("job, ranks", [({"SLURM_CPUS_PER_TASK": "7"}, "7"), ({}, "1")])
+@pytest.mark.parametrize("job, ranks", [({"SLURM_CPUS_PER_TASK": "7"}, "7"), ({}, "")])
 def test_a_job_by_hand_gives_a_rank_the_processors_of_the_job(quick, job, ranks):
     """srun itself no longer takes them from the job."""
     done = subprocess.run(

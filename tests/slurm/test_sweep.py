@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import time
 
@@ -147,9 +148,12 @@ rmdir $lock""")
     said = sweep("local", expect=2)
     assert "/gpus: s5 wants 2 cards, of 1 here (in CUDA_VISIBLE_DEVICES)" in said
     assert not list(sweep.output.glob("s5*"))
-    sweep.environment["CUDA_VISIBLE_DEVICES"] = "3, 5"
-    assert "1 runs done, 0 failed" in sweep("local")
-    assert (sweep.folder / "used").read_text() == "3,5\n" * 2  # of its ranks
+    for visible, used in (("3, 5", "3,5"), ("GPU-1a-1b,MIG-2-1,-1,7", "GPU-1a-1b,MIG-2-1")):
+        sweep.environment["CUDA_VISIBLE_DEVICES"] = visible
+        assert "1 runs done, 0 failed" in sweep("local")
+        assert (sweep.folder / "used").read_text() == f"{used}\n" * 2  # of its ranks
+        (sweep.folder / "used").unlink()
+        shutil.rmtree(sweep.output)
 
 
 def test_the_plan_counts_the_cards_that_jobs_are_given(sweep):

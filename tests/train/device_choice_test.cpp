@@ -22,6 +22,16 @@ TEST_CASE("ranks have a card each, or none has one") {
     CHECK(refusal_of({{"", "a 1", 0}, {"none here", "", 0}, {"nor here", "", 0}}) == "none here");
 }
 
+TEST_CASE("kernels run on cards of their generation, and on newer ones where they are PTX, too") {
+    CHECK(has_code("80 90", 8, 6));
+    CHECK(has_code("80 90", 12, 0));
+    CHECK_FALSE(has_code("80 90", 7, 5));
+    CHECK(has_code("80-real", 8, 9));
+    CHECK_FALSE(has_code("80-real", 9, 0));
+    CHECK(has_code("75-real 80-virtual", 9, 0));
+    CHECK(has_code("native", 7, 0));
+}
+
 TEST_CASE("the host serves where no card is wanted or found") {
     comm::World world{comm::alone()};
     CHECK(make_device(DeviceChoice::cpu, world)->name() == "cpu");

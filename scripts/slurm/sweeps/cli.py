@@ -20,7 +20,7 @@ def command_plan(arguments):
     if arguments.site and not sweep.on_gpus:
         raise Problem("--site", "the sweep file has no \"gpus\", and nothing else in a plan "
                       "depends on the site", "leave it out")
-    plan = Plan(sweep, site=submit.site_for(sweep, arguments.site) if sweep.on_gpus else None)
+    plan = Plan(sweep, site=submit.site_of_plan(sweep, arguments.site) if sweep.on_gpus else None)
     print(json.dumps(plan.as_json(), indent=2) if arguments.json else plan.as_text())
     return 2 if plan.refused() else 0
 

@@ -1,5 +1,6 @@
 """A sweep on this machine, as many runs at once as its cores, and its cards, allow."""
 
+import itertools
 import os
 import re
 import signal
@@ -40,7 +41,9 @@ def cards(runs, path):
         return []
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     if given is not None:
-        found, where = re.findall("[^,\\s]+", given.split("-1")[0]), "in CUDA_VISIBLE_DEVICES"
+        words = re.findall(r"[^,\s]+", given)  # CUDA reads them up to a -1
+        found = list(itertools.takewhile(lambda word: word != "-1", words))
+        where = "in CUDA_VISIBLE_DEVICES"
     else:
         _, listed, _ = call(["nvidia-smi", "-L"])
         found, where = re.findall(r"^GPU .*\(UUID: ([^)]+)\)", listed, re.M), "by nvidia-smi -L"

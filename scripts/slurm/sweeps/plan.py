@@ -141,7 +141,9 @@ class Plan:
         t = self.totals()
         lines.append("{} runs: {} complete, {} to do, {} refused".format(
             t["runs"], t["complete"], t["needed"], t["refused"]))
-        counted = "" if self.site and self.site.gpus_per_node else " (a card a rank: no site file)"
+        named = self.site and self.site.path
+        counted = "" if self.site and self.site.gpus_per_node else " (a card a rank: {})".format(
+            "the site file has no gpus_per_node" if named else "no site file")
         gpu_hours = ", {:.1f} GPU-hours{}".format(t["gpu_hours"], counted)
         lines.append("to do: at most {:.1f} rank-hours{}, {} sent, about {} of result files".format(
             t["rank_hours"], gpu_hours if t["gpu_hours"] else "",

@@ -16,6 +16,16 @@ def site_for(sweep, path):
     return Site(path or os.environ.get("DBENCH_SITE") or Record(sweep).site())
 
 
+def site_of_plan(sweep, path):
+    """The same; None where nobody has named one now and that of the last submission has gone."""
+    try:
+        return site_for(sweep, path)
+    except Problem:
+        if path or os.environ.get("DBENCH_SITE"):
+            raise
+        return None
+
+
 def require_accepted(site, runs):
     refused = [(run, site.refuses(run)) for run in runs if site.refuses(run)]
     if refused:

@@ -24,7 +24,7 @@ struct ImageGrid {
     /// Parts of about `numbers` in each block, of blocks at most `blocks` unless there are more
     /// slices of channels.
     static constexpr ImageGrid of(const Images& images, int64_t numbers, int64_t blocks) {
-        const int64_t width = std::min(images.channels, kWidth);
+        const int64_t width = images.channels < kWidth ? images.channels : kWidth;
         const int64_t slices = (images.channels + kWidth - 1) / kWidth;
         const int64_t wanted = (images.pixels * width + numbers - 1) / numbers;
         return {images.pixels, images.channels,
@@ -189,8 +189,8 @@ private:
     }
 };
 
-/// Sums of deviations and their squares. They are taken from the first pixel, which lies among the
-/// values: squares lose no more digits than those from the mean would.
+/// Sums of deviations and their squares. They are taken from the first pixel: squares lose a digit
+/// or two more than those from the mean would only where it lies far off.
 template <class T>
 struct NormMoments {
     using Sums = PixelSums<T>;
@@ -329,7 +329,7 @@ private:
                     static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
             };
             move(running_mean[c], mean);
-            move(running_variance[c], variance * count / (count - 1));
+            move(running_variance[c], variance * count / (count > 1 ? count - 1 : 1));
             statistics[c] = mean;
             statistics[grid.channels + c] = inverse;
         }

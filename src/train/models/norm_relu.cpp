@@ -2,6 +2,7 @@
 
 #include <ATen/functorch/BatchedTensorImpl.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -39,7 +40,7 @@ torch::Tensor statistics(Pixels<T> in, const NormTensors& norm, double momentum,
     const double count = static_cast<double>(in.pixels);
     for (int64_t c = 0; c < in.channels; ++c) {
         const double variance = inverse[c];
-        const double unbiased = variance * count / (count - 1);
+        const double unbiased = variance * count / std::max(count - 1, 1.0);
         running_mean[c] = T((1 - momentum) * running_mean[c] + momentum * mean[c]);
         running_variance[c] = T((1 - momentum) * running_variance[c] + momentum * unbiased);
         inverse[c] = 1 / std::sqrt(variance + eps);
@@ -123,35 +124,32 @@ struct Forward {
     torch::Tensor y, both;
 };
 
-/// Of one replica, or of several as groups of channels.
-struct Constants {
-    double momentum, eps;
-    arena::Norm norm(const torch::Tensor& weight, const torch::Tensor& bias) const {
-        return {weight.const_data_ptr(), bias.const_data_ptr(), momentum, eps};
-    }
-};
+arena::Norm parameters(const torch::Tensor& weight, const torch::Tensor& bias) {
+    return {weight.const_data_ptr(), bias.const_data_ptr()};
+}
 
 Forward launched(const torch::Tensor& x, const NormTensors& norm, const torch::Tensor& added,
-                 const Constants& constants, arena::Queue* queue) {
+                 double momentum, double eps, arena::Queue* queue) {
     Forward out{torch::empty_like(x, kChannelsLast),
                 torch::empty({2, x.size(1)}, x.options().dtype(torch::kFloat64))};
-    arena::norm_relu(
-        images(x), x.const_data_ptr(), data_or_null(added), constants.norm(norm.weight, norm.bias),
-        norm.running_mean.data_ptr(), norm.running_variance.data_ptr(), out.y.data_ptr(),
-        out.both.mutable_data_ptr<double>(), sums(x).mutable_data_ptr<double>(), queue);
+    arena::norm_relu(images(x), x.const_data_ptr(), data_or_null(added),
+                     parameters(norm.weight, norm.bias), momentum, eps,
+                     norm.running_mean.data_ptr(), norm.running_variance.data_ptr(),
+                     out.y.data_ptr(), out.both.mutable_data_ptr<double>(),
+                     sums(x).mutable_data_ptr<double>(), queue);
     return out;
 }
 
 Gradients launched_backward(const torch::Tensor& x, const torch::Tensor& y,
                             const torch::Tensor& weight, const torch::Tensor& bias,
                             const torch::Tensor& both, const torch::Tensor& gradient,
-                            const Constants& constants, arena::Queue* queue) {
+                            arena::Queue* queue) {
     const bool added = y.defined();
     Gradients out{torch::empty_like(x, kChannelsLast), torch::empty_like(weight),
                   torch::empty_like(weight),
                   added ? torch::empty_like(x, kChannelsLast) : torch::Tensor()};
     arena::norm_relu_gradients(images(x),
-                               {x.const_data_ptr(), data_or_null(y), constants.norm(weight, bias),
+                               {x.const_data_ptr(), data_or_null(y), parameters(weight, bias),
                                 both.const_data_ptr<double>()},
                                gradient.const_data_ptr(), data_or_null(out.added), out.x.data_ptr(),
                                out.weight.data_ptr(), out.bias.data_ptr(),
@@ -171,7 +169,7 @@ public:
         const torch::Tensor sum = added ? added->contiguous(kChannelsLast) : torch::Tensor();
         Forward out;
         if (queue) {
-            out = launched(x, norm, sum, {momentum, eps}, reinterpret_cast<arena::Queue*>(queue));
+            out = launched(x, norm, sum, momentum, eps, reinterpret_cast<arena::Queue*>(queue));
         } else {
             AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "norm_relu", [&] {
                 const auto in = pixels<scalar_t>(x);
@@ -182,8 +180,6 @@ public:
         const bool needs_y = !queue || added;
         context->save_for_backward({x, needs_y ? out.y : torch::Tensor(), weight, bias, out.both});
         context->saved_data["added"] = added.has_value();
-        context->saved_data["momentum"] = momentum;
-        context->saved_data["eps"] = eps;
         context->saved_data["queue"] = queue;
         return out.y;
     }
@@ -195,10 +191,8 @@ public:
         const int64_t queue = context->saved_data["queue"].toInt();
         Gradients all;
         if (queue) {
-            const Constants constants{context->saved_data["momentum"].toDouble(),
-                                      context->saved_data["eps"].toDouble()};
             all = launched_backward(saved[0], saved[1], saved[2], saved[3], saved[4], gradient,
-                                    constants, reinterpret_cast<arena::Queue*>(queue));
+                                    reinterpret_cast<arena::Queue*>(queue));
         } else {
             AT_DISPATCH_FLOATING_TYPES(saved[0].scalar_type(), "norm_relu_backward", [&] {
                 all = gradients<scalar_t>(saved[0], saved[1], saved[2], saved[4], gradient, added);

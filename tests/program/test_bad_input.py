@@ -22,7 +22,7 @@ def refused(dbench, spec, *words, ranks=None, env=None):
 
 
 @pytest.mark.parametrize("limit, hidden, words", [
-    (None, [200000, 200000], ["the 1 ranks on", "need at least", "the machine has"]),
+    (None, [200000, 200000], ["the rank on", "needs at least", "the machine has"]),
     (3 << 30, [60000, 3000], ["this rank needs at least", "are free for it on"])])
 def test_memory_that_is_not_there_is_told_in_numbers(dbench, limit, hidden, words):
     spec = dbench.spec({"model": {"type": "mlp", "hidden": hidden}})

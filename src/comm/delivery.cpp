@@ -40,10 +40,11 @@ void Delivery::begin(int tag) {
         arena::finish(queue_, "messages that are sent");
     }
     transfer_ = plane_.start(out, in);
+    if (ordered()) moved_ = plane_.queue()->record();
 }
 
 void Delivery::order_behind() const {
-    if (transfer_) arena::order(plane_.queue(), queue_, "messages that have come");
+    if (transfer_) queue_->wait(moved_, "messages that have come");
 }
 
 std::vector<std::vector<Heard>> Delivery::heard() const {

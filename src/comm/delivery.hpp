@@ -46,6 +46,7 @@ private:
     std::shared_ptr<char> staged_;    // messages_, where the plane cannot read these
     std::shared_ptr<char> received_;  // one after another, in the plan's order
     std::unique_ptr<Transfer> transfer_;
+    arena::Event moved_{};  // behind it, on the plane's queue
 };
 
 }  // namespace dbench::comm

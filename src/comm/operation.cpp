@@ -56,6 +56,12 @@ void Operation::stage_rows() {
 }
 
 bool Operation::begin() {
+    const bool more = put();
+    if (ordered()) moved_ = queue_->record();
+    return more;
+}
+
+bool Operation::put() {
     if (!plan_->local()) {
         arena::order(options_.queues.compute, queue_, "rows that are exchanged");
     }

@@ -97,6 +97,7 @@ private:
     int64_t before() const { return columns_.begin * travelling_size(); }
     /// Whether a group's rows are read in place: in chunks, of which each rank makes one, or whole
     /// by every rank.
+    bool put();  // what begins
     bool on_host(const GroupPlan& group) const;
     bool in_chunks(const GroupPlan& group) const;
     std::vector<const void*> local_rows(const GroupPlan& group) const;
@@ -115,7 +116,8 @@ private:
     arena::Columns columns_;
     int tag_;
     Options options_;
-    arena::Queue* queue_;  // where what is sent is made: the plane's, or the rank's
+    arena::Queue* queue_;   // where what is sent is made: the plane's, or the rank's
+    arena::Event moved_{};  // there, behind all that moves: what starts later is not waited for
 
     std::shared_ptr<char> staged_;       // [local rows, columns.count()], where x_ is a copy
     std::shared_ptr<char> received_;     // [rows that arrive, columns.count()], as they travel

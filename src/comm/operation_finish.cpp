@@ -12,7 +12,7 @@ void Operation::finish(arena::Rows out, Result result, const std::vector<arena::
     DBENCH_EXPECT(!host() || options_.in_place || out.data != x_.data);
     finished_ = true;
     if (ordered() && moves()) {
-        arena::order(queue_, options_.queues.compute, "rows that have come");
+        options_.queues.compute->wait(moved_, "rows that have come");
     }
     if (columns_.count() > 0) {
         for (GroupMean& group : groups_) group.arrive(options_.queues.compute);

@@ -1,9 +1,12 @@
 // Rows and moments between ranks that compute on devices and whose rows go over NCCL: ordered by
 // the queues alone, with the host's bits in any order that these allow.
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "arena/emulated_device.hpp"
@@ -11,6 +14,7 @@
 #include "arena/seen_memory.hpp"
 #include "catch.hpp"
 #include "comm/mixing_checks.hpp"
+#include "comm/nccl_ranks.hpp"
 #include "comm/nccl_stand_in.hpp"
 #include "comm/ranks.hpp"
 #include "comm/schedules.hpp"
@@ -110,6 +114,42 @@ TEST_CASE("moments of many blocks come one after another to the same memory, and
             CHECK(played.reasons.contains("moments that have come"));
             CHECK(!played.reasons.contains("moments that are sent"));  // what the host waits for
         }
+    }
+}
+
+TEST_CASE("what is computed of rows that have come does not wait for rows that are sent later") {
+    const arena::Layout layout = short_layout();
+    const DenseSchedule pair = circulant(2, {1});
+    const arena::Columns front{0, 512}, back{512, layout.columns()};
+    std::atomic<bool> computed = false;
+    // Rank 1 sends its second part when rank 0 has computed with the first.
+    const Work work = [&](World& world, const Placement& placement, arena::Queue* queue) {
+        Exchange exchange(world, placement, layout, &pair, Reduction::reproducible);
+        const arena::Buffer x =
+            replicas(layout, arena::DType::float32, placement.begin(world.rank()), 1);
+        const Token early = exchange.start_mix(pair.at(0), x.rows(), front);
+        Token late;
+        if (world.rank() == 0) late = exchange.start_mix(pair.at(0), x.rows(), back);
+        exchange.finish_mix(early, x.rows());
+        arena::finish(queue, "the first part");
+        if (world.rank() == 0) {
+            computed = true;
+        } else {
+            const auto begin = std::chrono::steady_clock::now();
+            while (!computed && std::chrono::steady_clock::now() - begin < std::chrono::seconds(5))
+                std::this_thread::yield();
+            if (!computed) return Bits{0};
+            late = exchange.start_mix(pair.at(0), x.rows(), back);
+        }
+        exchange.finish_mix(late, x.rows());
+        arena::finish(queue, "the second part");
+        return Bits{1};
+    };
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+        computed = false;
+        const Played played = play_on_devices(2, 2, seed, work);
+        CHECK(played.problems == kNone);
+        for (const Bits& bits : played.ranks) CHECK((bits == Bits{1}));
     }
 }
 

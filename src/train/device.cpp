@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "train/card_facts.hpp"
 #include "train/cards.hpp"
 
 namespace dbench::train {

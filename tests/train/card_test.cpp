@@ -4,6 +4,7 @@
 
 #include "arena/queue.hpp"
 #include "catch.hpp"
+#include "train/card_facts.hpp"
 #include "train/cards.hpp"
 #include "train/tensors.hpp"
 

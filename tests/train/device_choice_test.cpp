@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 #include "comm/launcher.hpp"
-#include "train/cards.hpp"
+#include "train/card_facts.hpp"
 #include "train/held_batch.hpp"
 #include "train/model_fixture.hpp"
 

@@ -33,7 +33,8 @@ public:
     /// Rows of `bytes` bytes go to the ranks `to`, others come from the ranks `from`. Collective.
     Mailbox(World& world, int64_t bytes, const std::vector<int>& to, const std::vector<int>& from);
 
-    /// Sends a copy of `row` to all that use it, as soon as links are free; returns at once.
+    /// Sends a copy of `row` to all that use it: at once over links that are free, else as soon as
+    /// they are. Waits for nobody.
     void publish(const void* row, int64_t stamp);
     /// The last that has come of from[k].
     Mail last(size_t k) const;

@@ -10,9 +10,12 @@ import pytest
 from results import differences, read
 from test_failures import children
 
+# An evaluation: all wait for one another. Between two a rank that the machine holds up may send
+# nothing, and then swift's others do not leave the parameters they began with.
+TOGETHER = 5
 RARELY = {"every": {"iterations": 1000}, "variance": {"every": {"iterations": 1000}}}
 RUN = {"implementation": None, "graph": "ring", "replicas": 4, "profile": RARELY,
-       "length": {"iterations": 40}, "evaluate": {"every": {"iterations": 20}},
+       "length": {"iterations": 40}, "evaluate": {"every": {"iterations": TOGETHER}},
        "optimizer": {"type": "sgd", "lr": 0.01}}
 LONG = {**RUN, "length": {"iterations": 1000000}, "evaluate": {"every": None}}
 EACH = {"every": {"iterations": 1}, "variance": {"every": {"iterations": 1}}}
@@ -56,14 +59,15 @@ def test_they_learn_and_record_each_replicas_iterations(runs, name):
                                 ("train_loss", "staleness", "replica_time", "messages"))
     assert loss.shape == stale.shape == ended.shape == (40, 4)
     mean = read(runs[name], "evaluations/mean_loss")
-    assert mean[-1] < 0.97 * mean[0]  # parameters come late on a busy machine
+    assert mean[-1] < 0.97 * mean[0]
     assert np.all(np.diff(ended, axis=0) > 0)
     assert np.all(stale >= 0) and np.all(stale == stale.astype(int))
     row = read(runs[name], "tensors/numel").sum() * 4
     assert np.array_equal(read(runs[name], "iterations/bytes_sent"), sent * row)
     if name == "swift":
-        assert np.all(sent <= 8) and sent[0] == sent[19] == sent[20] == sent[-1] == 8
-        assert stale.max() < 20   # an evaluation: all wait for one another
+        assert np.all(sent <= 8)
+        assert np.all(sent[::TOGETHER] == 8) and np.all(sent[TOGETHER - 1::TOGETHER] == 8)
+        assert stale.max() < TOGETHER
     else:
         assert stale.sum() <= sent.sum()   # an averaging is two messages, and counts for both
 

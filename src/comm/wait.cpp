@@ -20,6 +20,7 @@ namespace dbench::comm {
 namespace {
 
 constexpr double kYieldSeconds = 20e-6;
+constexpr double kDeafSeconds = 1e-3;  // without sleep, where every look takes long
 constexpr int kShortestSleep = 20, kLongestSleep = 200;  // us
 
 std::string seconds_text(double seconds) {
@@ -80,15 +81,17 @@ void shorten_sleeps() {
 
 void wait(const Wait& wait) {
     const double start = base::now();
+    double heard = start;
     Backoff backoff;
     for (;;) {
         const base::Stopwatch look;
         if (wait.done()) return;
         if (look.seconds() > kBusySeconds) backoff.reset();
         backoff.pause();
-        if (!backoff.sleeping()) continue;
-        wait.check_failures();
         const double now = base::now();
+        if (!backoff.sleeping() && now - heard < kDeafSeconds) continue;
+        heard = now;
+        wait.check_failures();
         const double asked = base::noted_signal_time();  // to stop
         const bool stopping = now > asked && now - std::max(start, asked) > stop_timeout();
         if ((!stopping && now - start <= wait.deadline) || wait.done()) continue;

@@ -54,6 +54,19 @@ TEST_CASE("A wait ends when a failure is heard of") {
     CHECK_THROWS_AS(wait(waiting), PeerFailure);
 }
 
+// So it is where others have the core: each look begins before their turn and ends after it.
+TEST_CASE("A wait whose looks take long ends at its deadline, and when a failure is heard of") {
+    const double start = base::now();
+    const auto long_look = [&] {
+        for (const double begun = base::now(); base::now() - begun < 5 * kBusySeconds;) continue;
+        return base::now() - start > 20;  // seconds: it would not end else
+    };
+    CHECK_THROWS_AS(wait(wait_for(long_look, 0.05)), Stalled);
+    Wait waiting = wait_for(long_look, 60);
+    waiting.check_failures = [] { throw PeerFailure("rank 1 failed: it did"); };
+    CHECK_THROWS_AS(wait(waiting), PeerFailure);
+}
+
 TEST_CASE("A pause lasts, and leaves the core to others") {
     const double start = base::now(), cpu = cpu_seconds();
     int looks = 0;

@@ -67,6 +67,8 @@ public:
     virtual ~Queue() = default;
     /// Whether launches run by `run`, and what they touch is looked at; else by `enqueue`.
     virtual bool emulated() const { return true; }
+    /// Its device is this thread's from now on, for libraries that go by that.
+    virtual void enter() {}
     /// How `finish` waits from now on, if it has to.
     virtual void wait_by(Patience) {}
     virtual void launch(Launch launch) = 0;

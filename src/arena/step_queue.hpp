@@ -35,6 +35,7 @@ public:
     };
 
     bool emulated() const override { return own_.emulated(); }
+    void enter() override { own_.enter(); }
     void wait_by(Patience patience) override {
         own_.wait_by(patience);
         side_.wait_by(std::move(patience));

@@ -64,6 +64,7 @@ public:
     }
 
     bool emulated() const override { return streams_.emulated(); }
+    void enter() override { streams_.enter(); }
     void wait_by(Patience patience) override {
         const std::lock_guard lock(device_.mutex_);
         patience_ = std::move(patience);

@@ -22,6 +22,7 @@ class Streams {
 public:
     virtual ~Streams() = default;
     virtual bool emulated() const { return false; }  ///< as Queue::emulated
+    virtual void enter() {}                          ///< as Queue::enter
     virtual void launch(void* stream, Launch launch) = 0;
 
     virtual void* make_event() = 0;

@@ -19,7 +19,7 @@ void keep_for_good(std::vector<std::shared_ptr<Pending>> operations) {
 
 }  // namespace
 
-Engine::Engine(bool with_thread) {
+Engine::Engine(bool with_thread, arena::Queue* queue) : queue_(queue) {
     if (with_thread) thread_ = std::thread([this] { run(); });
 }
 
@@ -33,6 +33,12 @@ void Engine::halt() {
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
     keep_for_good(std::exchange(operations_, {}));
+}
+
+void Engine::compute_on(arena::Queue* queue) {
+    const std::lock_guard lock(mutex_);
+    queue_ = queue;
+    entered_ = false;
 }
 
 void Engine::start(std::shared_ptr<Pending> operation, bool now) {
@@ -123,11 +129,22 @@ void Engine::run() {
             backoff.reset();
             continue;
         }
+        enter();
         lock.unlock();
         const base::Stopwatch watch;
         if (step_all() || watch.seconds() > kBusySeconds) backoff.reset();
         backoff.pause();
         lock.lock();
+    }
+}
+
+/// With the mutex held, so that the queue does not go meanwhile.
+void Engine::enter() {
+    if (!queue_ || std::exchange(entered_, true)) return;
+    try {
+        queue_->enter();
+    } catch (...) {
+        if (!error_) error_ = std::current_exception();
     }
 }
 

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "arena/queue.hpp"
+
 namespace dbench::comm {
 
 /// An operation in flight: a state machine that takes as many steps as it can whenever somebody
@@ -36,10 +38,13 @@ private:
 /// messages only inside calls: between a start and a finish without calls nothing is hidden.
 class Engine {
 public:
+    /// `queue`: where the rank computes, or null; it stays until the engine is told of another one
+    /// or goes. The engine's thread takes its device for its own, as MPI may ask it which that is.
     /// Without a thread operations move only while somebody waits (a process alone needs none).
-    explicit Engine(bool with_thread);
+    explicit Engine(bool with_thread, arena::Queue* queue = nullptr);
     ~Engine();  ///< halts
 
+    void compute_on(arena::Queue* queue);
     /// Takes an operation into care. `now`: the caller takes its first steps. One that fails stays
     /// for good: a plane may still write into its memory.
     void start(std::shared_ptr<Pending> operation, bool now);
@@ -69,12 +74,15 @@ private:
     bool step(Pending& operation);  // whether this call finished it
     bool step_all();                // whether this call finished any
     void run();
+    void enter();
 
     std::mutex mutex_;  // of the list and the flags; never held during a step
     std::condition_variable changed_;
     std::vector<std::shared_ptr<Pending>> operations_;
     std::exception_ptr error_;  // the first
     int waiting_ = 0;
+    arena::Queue* queue_;
+    bool entered_ = false;  // by the thread
     bool stop_ = false;
     std::thread thread_;
 };

@@ -1,8 +1,10 @@
 #include "comm/nccl_plane.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -14,6 +16,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "comm/stall_watch.hpp"
 #include "comm/wait.hpp"
 #include "comm/world_impl.hpp"
 
@@ -29,6 +32,20 @@ struct Started {
     bool moved = false;
 };
 
+/// Of deadlines: where a wait has not given up within one, its thread is held in a call.
+constexpr double kHeld = 2;
+
+/// The last word of a process whose threads are all held by rows that do not come.
+[[noreturn]] void give_up(const std::vector<int>& ranks, double seconds) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g s", seconds);
+    base::report_error("rows over NCCL stalled (no answer from " +
+                       (ranks.empty() ? "the other ranks" : to_text(ranks)) + " within " + text +
+                       ", and this process is held in a call that waits for that): look at that "
+                       "rank's log and node; DBENCH_TIMEOUT sets half the limit");
+    _exit(base::kExitFailed);
+}
+
 /// This rank's part in the communicator. Calls may come from any thread, starts from one.
 class NcclSession {
 public:
@@ -36,7 +53,10 @@ public:
         : world_(world),
           nccl_(std::move(parts.nccl)),
           cuda_(std::move(parts.cuda)),
-          device_(device) {
+          device_(device),
+          watch_(kHeld * world.deadline(), [seconds = kHeld * world.deadline()](const auto& ranks) {
+              give_up(ranks, seconds);
+          }) {
         check(cuda_.set_device(device_), "cudaSetDevice");
         int least = 0, greatest = 0;
         check(cuda_.stream_priority_range(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
@@ -88,6 +108,7 @@ public:
         }
         const std::lock_guard lock(mutex_);
         check(cuda_.set_device(device_), "cudaSetDevice");
+        watch_.started(numbers(ranks));
         auto started = std::make_shared<Started>(Started{take_event(), std::move(ranks)});
         started_.push_back(started);
         check(cuda_.event_record(started->event, stream_), "cudaEventRecord");
@@ -110,6 +131,7 @@ public:
             started_.front()->moved = true;
             events_.push_back(started_.front()->event);
             started_.pop_front();
+            watch_.moved();
         }
         if (!started.moved) taken();
         return started.moved;
@@ -149,6 +171,7 @@ public:
     }
 
     void abandon() {
+        watch_.end();
         const std::lock_guard lock(mutex_);
         if (alive()) nccl_.abort(std::exchange(communicator_, nullptr));
     }
@@ -185,18 +208,17 @@ private:
             if (done()) return;
         }
         World::Impl& world = world_.impl();
-        world.wait(what, done, [&] {
-            std::vector<int> owing;
-            for (const int slot : ranks) owing.push_back(rank_of(slot));
-            return owing;
-        });
+        world.wait(what, done, [&] { return numbers(ranks); });
     }
 
-    /// The world's number of a rank that the launcher has numbered so.
-    int rank_of(int slot) const {
+    /// The world's numbers of ranks that the launcher has numbered so.
+    std::vector<int> numbers(std::vector<int> ranks) const {
         const std::vector<int>& slots = world_.impl().member.slots;
-        if (slots.empty()) return slot;
-        return static_cast<int>(std::find(slots.begin(), slots.end(), slot) - slots.begin());
+        if (slots.empty()) return ranks;
+        for (int& rank : ranks) {
+            rank = static_cast<int>(std::find(slots.begin(), slots.end(), rank) - slots.begin());
+        }
+        return ranks;
     }
 
     /// Whether NCCL is through with what it has been given: started, not moved.
@@ -244,6 +266,7 @@ private:
     NcclCommunicator* communicator_ = nullptr;
     std::deque<std::shared_ptr<Started>> started_;  // in their order
     std::vector<CudaEvent*> events_;                // free
+    StallWatch watch_;                              // of what has been started
 };
 
 class NcclTransfer : public Transfer {

@@ -7,7 +7,8 @@
 // order would wait for the others for ever. Tags do not travel, as NCCL takes the messages of a
 // pair in their order; they are compared here: a start's are of one exchange, and exchanges start
 // in the order of their numbers. The communicator does not block: what NCCL has not taken yet is
-// waited for as everything else is.
+// waited for as everything else is. Where for two deadlines nothing has moved and no
+// wait has said so, this process is held in a call of CUDA's, and ends.
 
 #include <functional>
 #include <memory>

@@ -58,7 +58,7 @@ std::unique_ptr<World::Impl> remade(std::unique_ptr<World::Impl> impl,
 World::Impl::Impl(Membership given)
     : member(std::move(given)),
       letters(*member.control, member.rank, member.size),
-      engine(member.size > 1),
+      engine(member.size > 1, member.queues.compute),
       deadline(timeout()) {
     DBENCH_EXPECT(member.rows && member.control);
     stop_timeout();  // refused here, not in the middle of a run
@@ -103,6 +103,7 @@ void World::leave_queues() {
 void World::compute_on(const arena::Queues& queues) {
     leave_queues();
     impl_->member.queues = queues;
+    impl_->engine.compute_on(queues.compute);
     const arena::Patience patience = [this, main = std::this_thread::get_id()](
                                          const std::string& what,
                                          const std::function<bool()>& passed) {

@@ -120,6 +120,44 @@ TEST_CASE("What a step throws comes out where the exchange is waited for") {
     }
 }
 
+TEST_CASE("The engine's thread takes the device of the queue where its rank computes") {
+    struct Device : arena::Queue {
+        std::atomic<int> entered = 0, elsewhere = 0;
+        const std::thread::id main = std::this_thread::get_id();
+        void enter() override { ++(std::this_thread::get_id() == main ? elsewhere : entered); }
+        void launch(arena::Launch) override {}
+        arena::Event record() override { return {}; }
+        void wait(arena::Event, const char*) override {}
+        void finish(arena::Event, const char*) override {}
+        void keep(std::shared_ptr<const void>) override {}
+        const void* place(const std::shared_ptr<const void>&, const void* data, int64_t) override {
+            return data;
+        }
+    };
+    struct Seeing : Pending {
+        explicit Seeing(const std::atomic<int>& entered) : entered(entered) {}
+        bool advance() override { return (seen = entered.load()), true; }
+        std::vector<int> owing() const override { return {}; }
+        const std::atomic<int>& entered;
+        std::atomic<int> seen = -1;
+    };
+    Device first, second;
+    Engine engine(true, &first);
+    const auto seen = [&](const Device& device) {
+        const auto operation = std::make_shared<Seeing>(device.entered);
+        engine.start(operation, false);
+        return finishes_by_itself(operation) ? operation->seen.load() : -1;
+    };
+    CHECK(seen(first) == 1);
+    CHECK(seen(first) == 1);
+    engine.compute_on(&second);
+    CHECK(seen(second) == 1);
+    engine.compute_on(nullptr);
+    CHECK(seen(second) == 1);
+    CHECK(first.entered + second.entered == 2);
+    CHECK(first.elsewhere + second.elsewhere == 0);
+}
+
 TEST_CASE("A halted engine takes no further step") {
     struct Counting : Pending {
         std::atomic<int> steps = 0;

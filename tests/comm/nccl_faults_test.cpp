@@ -3,6 +3,8 @@
 #include <atomic>
 
 #include "arena/emulated_device.hpp"
+#include "base/error.hpp"
+#include "base/in_child.hpp"
 #include "catch.hpp"
 #include "comm/forwarding_planes.hpp"
 #include "comm/mixing_checks.hpp"
@@ -52,6 +54,10 @@ public:
     }
     void sum(arena::DType type, int64_t count) {
         keep([&] { return plane().start_sum(type, memory_.out.data(), memory_.in.data(), count); });
+    }
+    /// Waits for the first thing that was started, and no other.
+    void connect() {
+        while (!transfers_.front()->test()) std::this_thread::yield();
     }
     std::string finish() {
         try {
@@ -182,6 +188,47 @@ TEST_CASE("NCCL: a message that nobody waits for is named when its receiver leav
     });
     CHECK(device.problem() ==
           "group 2 of rank 0 (sends 64 bytes to rank 1) waits for rank 1, which has left");
+}
+
+/// Nobody looks at a deadline there: so is a thread that launches where a stream is full.
+void held_in_a_call() { std::this_thread::sleep_for(std::chrono::seconds(60)); }
+
+TEST_CASE("NCCL: a rank whose thread is held in a call ends, and names who sends nothing") {
+    const Environment timeout("DBENCH_TIMEOUT", "0.3");
+    const auto ended = base::in_child([] {
+        NcclStandIn device(3);
+        std::vector<Memory> memory(3);
+        play(3, [&](World& world) -> std::string {
+            world.carry_rows(join_nccl(world, device.parts(world.slot()), 0));
+            Talk talk(world, memory[world.rank()]);
+            talk.connect();
+            if (world.rank() == 0) talk.start({}, {{2, 64}});
+            held_in_a_call();
+            return "";
+        });
+        return 0;
+    });
+    CHECK(ended.exit_status == base::kExitFailed);
+    CHECK_THAT(ended.stderr_text, ContainsSubstring("rows over NCCL stalled") &&
+                                      ContainsSubstring("no answer from rank 2 within 0.6 s"));
+}
+
+TEST_CASE("NCCL: what moves is not given up, however long it goes on") {
+    const Environment timeout("DBENCH_TIMEOUT", "0.15");
+    NcclStandIn device(2);
+    std::vector<Memory> memory(2);
+    const auto ends = play(2, [&](World& world) -> std::string {
+        world.carry_rows(join_nccl(world, device.parts(world.slot()), 0));
+        Talk talk(world, memory[world.rank()]);
+        for (int round = 0; round < 20; ++round) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            talk.start({{1 - world.rank(), 64}}, {{1 - world.rank(), 64}});
+            if (const std::string problem = talk.finish(); !problem.empty()) return problem;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(600));  // nothing is under way
+        return "";
+    });
+    for (const std::string& end : ends) CHECK(end == "");
 }
 
 TEST_CASE("NCCL: buckets in another order on one rank are named") {

@@ -149,7 +149,7 @@ class CudaStreams final : public Streams {
 public:
     CudaStreams(int device, std::shared_ptr<PinnedBlocks> pinned)
         : device_(device), pinned_(std::move(pinned)) {
-        use();
+        enter();
         int least = 0, greatest = 0;
         expect(cudaDeviceGetStreamPriorityRange(&least, &greatest),
                "cudaDeviceGetStreamPriorityRange");
@@ -168,12 +168,14 @@ public:
         for (cudaStream_t const stream : {compute, exchange, copies_}) cudaStreamDestroy(stream);
     }
 
+    // A thread has a device; streams belong to one.
+    void enter() override { expect(cudaSetDevice(device_), "cudaSetDevice"); }
     void launch(void* stream, Launch launch) override {
-        use();
+        enter();
         launch.enqueue(stream);
     }
     void* make_event() override {
-        use();
+        enter();
         cudaEvent_t event = nullptr;
         expect(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
                "cudaEventCreateWithFlags");
@@ -181,12 +183,12 @@ public:
     }
     void destroy_event(void* event) override { cudaEventDestroy(static_cast<cudaEvent_t>(event)); }
     void record(void* event, void* stream) override {
-        use();
+        enter();
         expect(cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(stream)),
                "cudaEventRecord");
     }
     bool passed(void* event) override {
-        use();  // or a thread that only asks would make itself at home on the first card
+        enter();  // or a thread that only asks would make itself at home on the first card
         const cudaError_t result = cudaEventQuery(static_cast<cudaEvent_t>(event));
         if (result == cudaErrorNotReady) {
             cudaGetLastError();  // or others would take it for theirs
@@ -196,17 +198,17 @@ public:
         return true;
     }
     std::shared_ptr<const Moment> moment(void* stream) override {
-        use();
+        enter();
         return timing_->record(static_cast<cudaStream_t>(stream));
     }
     void wait(void* stream, void* event) override {
-        use();
+        enter();
         expect(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream),
                                    static_cast<cudaEvent_t>(event), 0),
                "cudaStreamWaitEvent");
     }
     void* copy(const void* data, int64_t bytes, void* stream) override {
-        use();
+        enter();
         auto* const on = static_cast<cudaStream_t>(stream);
         const auto size = static_cast<size_t>(bytes);
         void* memory = nullptr;
@@ -243,8 +245,6 @@ private:
         staged_.push_back({read, std::move(memory)});
         record(read, stream);
     }
-    // A thread has a device; streams belong to one.
-    void use() const { expect(cudaSetDevice(device_), "cudaSetDevice"); }
     static cudaStream_t make_stream(int priority) {
         cudaStream_t stream = nullptr;
         expect(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority),

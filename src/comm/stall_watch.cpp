@@ -18,13 +18,9 @@ StallWatch::~StallWatch() {
 }
 
 void StallWatch::started(std::vector<int> ranks) {
-    {
-        const std::lock_guard lock(mutex_);
-        started_.push_back(std::move(ranks));
-        if (started_.size() > 1) return;
-        since_ = base::now();
-    }
-    changed_.notify_all();
+    const std::lock_guard lock(mutex_);
+    if (started_.empty()) since_ = base::now();
+    started_.push_back(std::move(ranks));
 }
 
 void StallWatch::moved() {
@@ -44,22 +40,16 @@ void StallWatch::end() {
 }
 
 void StallWatch::watch() {
-    constexpr double kLongest = 1e6;  // seconds of a sleep
+    constexpr double kLongest = 60;  // seconds between two looks, for which nobody is woken
+    const std::chrono::duration<double> look(std::min(seconds_ / 16, kLongest));
     std::unique_lock lock(mutex_);
     while (!over_) {
-        if (started_.empty()) {
-            changed_.wait(lock);
-            continue;
+        if (!started_.empty() && base::now() - since_ > seconds_) {
+            const std::vector<int> ranks = started_.front();
+            lock.unlock();
+            return give_up_(ranks);
         }
-        const double left = since_ + seconds_ - base::now();
-        if (left > 0) {
-            // What moves meanwhile is seen then: nobody has to wake this thread for it.
-            changed_.wait_for(lock, std::chrono::duration<double>(std::min(left, kLongest)));
-            continue;
-        }
-        const std::vector<int> ranks = started_.front();
-        lock.unlock();
-        return give_up_(ranks);
+        changed_.wait_for(lock, look);
     }
 }
 

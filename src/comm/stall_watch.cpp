@@ -12,10 +12,7 @@ namespace dbench::comm {
 StallWatch::StallWatch(double seconds, std::function<void(const std::vector<int>&)> give_up)
     : seconds_(seconds), give_up_(std::move(give_up)), thread_([this] { watch(); }) {}
 
-StallWatch::~StallWatch() {
-    end();
-    thread_.join();
-}
+StallWatch::~StallWatch() { end(); }
 
 void StallWatch::started(std::vector<int> ranks) {
     const std::lock_guard lock(mutex_);
@@ -37,6 +34,7 @@ void StallWatch::end() {
         over_ = true;
     }
     changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
 }
 
 void StallWatch::watch() {

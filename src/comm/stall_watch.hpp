@@ -18,13 +18,15 @@ public:
     /// Where something has been started and for `seconds` nothing has moved, `give_up` is called
     /// with the ranks that have a part in the first of it (none: all ranks), once.
     StallWatch(double seconds, std::function<void(const std::vector<int>& ranks)> give_up);
-    ~StallWatch();
+    ~StallWatch();  ///< ends
     StallWatch(const StallWatch&) = delete;
     StallWatch& operator=(const StallWatch&) = delete;
 
     void started(std::vector<int> ranks);
     void moved();  ///< the first of what has been started
-    void end();    ///< nothing moves any more, and nobody waits for it
+    /// Nothing moves any more, and nobody waits for it: its thread has gone then, also where what
+    /// holds this stays for good.
+    void end();
 
 private:
     void watch();

@@ -20,8 +20,14 @@ namespace dbench::comm {
 namespace {
 
 constexpr double kYieldSeconds = 20e-6;
-constexpr double kDeafSeconds = 1e-3;  // without sleep, where every look takes long
+constexpr double kDeafSeconds = 1e-3;    // without sleep, where every look takes long
+constexpr double kLostSeconds = 200e-6;  // that a yield took: others have work for this core
+constexpr double kLostFor = 0.1;         // seconds: so long it is not given away again
 constexpr int kShortestSleep = 20, kLongestSleep = 200;  // us
+
+/// Until when a yield would let somebody else compute for a slice, some milliseconds; who sleeps
+/// is back soon.
+thread_local double core_lost_until = 0;
 
 std::string seconds_text(double seconds) {
     char text[32];
@@ -64,8 +70,10 @@ void Backoff::pause() {
     if (sleep_us_ == 0) {
         const double now = base::now();
         if (yielding_since_ < 0) yielding_since_ = now;
-        if (now - yielding_since_ < kYieldSeconds) {
+        if (now - yielding_since_ < kYieldSeconds && now > core_lost_until) {
             sched_yield();
+            const double back = base::now();
+            if (back - now > kLostSeconds) core_lost_until = back + kLostFor;
             return;
         }
     }

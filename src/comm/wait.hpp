@@ -11,8 +11,8 @@ namespace dbench::comm {
 /// A look that took this long has copied: there is likely more to copy.
 inline constexpr double kBusySeconds = 20e-6;
 
-/// What to do between two looks at something unfinished: give way for some microseconds, then sleep
-/// 20 to 200 us, longer and longer.
+/// What to do between two looks at something unfinished: give way for some microseconds, unless
+/// others were found to compute on this core, then sleep 20 to 200 us, longer and longer.
 class Backoff {
 public:
     void pause();

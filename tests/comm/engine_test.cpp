@@ -1,5 +1,6 @@
 #include "comm/engine.hpp"
 
+#include "arena/idle_queue.hpp"
 #include "base/clock.hpp"
 #include "catch.hpp"
 #include "comm/mixing_checks.hpp"
@@ -121,18 +122,10 @@ TEST_CASE("What a step throws comes out where the exchange is waited for") {
 }
 
 TEST_CASE("The engine's thread takes the device of the queue where its rank computes") {
-    struct Device : arena::Queue {
+    struct Device : arena::IdleQueue {
         std::atomic<int> entered = 0, elsewhere = 0;
         const std::thread::id main = std::this_thread::get_id();
         void enter() override { ++(std::this_thread::get_id() == main ? elsewhere : entered); }
-        void launch(arena::Launch) override {}
-        arena::Event record() override { return {}; }
-        void wait(arena::Event, const char*) override {}
-        void finish(arena::Event, const char*) override {}
-        void keep(std::shared_ptr<const void>) override {}
-        const void* place(const std::shared_ptr<const void>&, const void* data, int64_t) override {
-            return data;
-        }
     };
     struct Seeing : Pending {
         explicit Seeing(const std::atomic<int>& entered) : entered(entered) {}

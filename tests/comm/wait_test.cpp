@@ -1,7 +1,9 @@
 #include "comm/wait.hpp"
 
+#include <sched.h>
 #include <time.h>
 
+#include <atomic>
 #include <csignal>
 #include <thread>
 
@@ -65,6 +67,28 @@ TEST_CASE("A wait whose looks take long ends at its deadline, and when a failure
     Wait waiting = wait_for(long_look, 60);
     waiting.check_failures = [] { throw PeerFailure("rank 1 failed: it did"); };
     CHECK_THROWS_AS(wait(waiting), PeerFailure);
+}
+
+TEST_CASE("Who has lost the core by giving way sleeps instead for a while") {
+    cpu_set_t before, one;
+    REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    std::atomic<bool> over = false;
+    std::thread other([&] {  // on the same core
+        while (!over) continue;
+    });
+    bool slept = false;
+    for (const double start = base::now(); !slept && base::now() - start < 20;) {
+        Backoff backoff;
+        backoff.pause();
+        slept = backoff.sleeping();
+    }
+    over = true;
+    other.join();
+    CHECK(slept);
+    CHECK(sched_setaffinity(0, sizeof before, &before) == 0);
 }
 
 TEST_CASE("A pause lasts, and leaves the core to others") {

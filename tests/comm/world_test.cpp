@@ -1,5 +1,6 @@
 #include "comm/world.hpp"
 
+#include "arena/idle_queue.hpp"
 #include "base/clock.hpp"
 #include "catch.hpp"
 #include "comm/collective_checks.hpp"
@@ -127,17 +128,9 @@ TEST_CASE("A failure reaches rank 0 in whatever it waits for") {
 namespace {
 
 /// A queue that keeps how the host is told to wait.
-struct Patient : arena::Queue {
+struct Patient : arena::IdleQueue {
     arena::Patience patience;
     void wait_by(arena::Patience given) override { patience = std::move(given); }
-    void launch(arena::Launch) override {}
-    arena::Event record() override { return {}; }
-    void wait(arena::Event, const char*) override {}
-    void finish(arena::Event, const char*) override {}
-    void keep(std::shared_ptr<const void>) override {}
-    const void* place(const std::shared_ptr<const void>&, const void* data, int64_t) override {
-        return data;
-    }
 };
 
 }  // namespace

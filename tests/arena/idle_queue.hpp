@@ -1,0 +1,21 @@
+#pragma once
+// A queue that does nothing, for tests of what is asked of one beside that.
+
+#include <memory>
+
+#include "arena/queue.hpp"
+
+namespace dbench::arena {
+
+struct IdleQueue : Queue {
+    void launch(Launch) override {}
+    Event record() override { return {}; }
+    void wait(Event, const char*) override {}
+    void finish(Event, const char*) override {}
+    void keep(std::shared_ptr<const void>) override {}
+    const void* place(const std::shared_ptr<const void>&, const void* data, int64_t) override {
+        return data;
+    }
+};
+
+}  // namespace dbench::arena

@@ -9,7 +9,7 @@
 
 #include "algorithms/step/stepper.hpp"
 #include "base/clock.hpp"
-#include "comm/launcher.hpp"
+#include "comm/transport/launcher.hpp"
 
 namespace {
 

@@ -7,9 +7,9 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
-#include "comm/launcher.hpp"
-#include "comm/nccl_plane.hpp"
-#include "comm/world.hpp"
+#include "comm/nccl/nccl_transport.hpp"
+#include "comm/transport/launcher.hpp"
+#include "comm/world/world.hpp"
 #if DBENCH_CUDA
 #include <cuda_runtime_api.h>
 
@@ -68,7 +68,7 @@ struct Row {
     }
 };
 
-bool one_round(comm::World& world, comm::RowPlane& plane, Row& from, Row& to, int round) {
+bool one_round(comm::World& world, comm::RowTransport& plane, Row& from, Row& to, int round) {
     const int ranks = world.size(), me = world.rank();
     const int next = (me + 1) % ranks, before = (me + ranks - 1) % ranks;
     const auto bytes = static_cast<int64_t>(kCount * sizeof(float));

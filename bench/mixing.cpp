@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "arena/accum_adam.hpp"
 #include "arena/kernels.hpp"
 #include "arena/tree.hpp"
+#include "arena/updates/accum_adam.hpp"
 #include "base/random.hpp"
 
 using namespace dbench;

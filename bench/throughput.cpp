@@ -15,10 +15,10 @@
 
 #include "algorithms/optimizers/optimizer.hpp"
 #include "arena/kernels.hpp"
-#include "train/allocator.hpp"
-#include "train/executor.hpp"
+#include "train/device/allocator.hpp"
 #include "train/models/model.hpp"
 #include "train/models/names.hpp"
+#include "train/passes/executor.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 

@@ -32,7 +32,7 @@ endif()
 if(DBENCH_CUDA)
     find_package(CUDAToolkit REQUIRED)
     add_library(dbench::cuda INTERFACE IMPORTED)
-    # Only rooms that use it are compiled otherwise than without CUDA: ccache has the rest.
+    # Only modules that use it are compiled otherwise than without CUDA: ccache has the rest.
     list(JOIN CMAKE_CUDA_ARCHITECTURES " " architectures)
     target_compile_definitions(dbench::cuda INTERFACE DBENCH_CUDA=1 "DBENCH_CUDA_ARCHITECTURES=\"${architectures}\"")
     target_link_libraries(dbench::cuda INTERFACE CUDA::cudart)

@@ -15,7 +15,7 @@
 #include "algorithms/step/probe.hpp"
 #include "algorithms/step/timers.hpp"
 #include "arena/state.hpp"
-#include "comm/exchange.hpp"
+#include "comm/exchange/exchange.hpp"
 
 namespace dbench::algorithms {
 
@@ -86,8 +86,9 @@ struct Step {
     void finish_mix(const comm::Token& token, arena::Rows out,
                     const std::function<void(arena::Columns)>& then);
     void finish_change(const comm::Token& token, arena::Rows out);  ///< (W - I) m, see Exchange
-    /// x <- W (x - lr d(g, x)) in one pass (arena/update_and_mix.hpp); false, and nothing is done,
-    /// where there is none: without a queue, with rows of other ranks, where x is measured between.
+    /// x <- W (x - lr d(g, x)) in one pass (arena/updates/update_and_mix.hpp); false, and nothing
+    /// is done, where there is none: without a queue, with rows of other ranks, where x is measured
+    /// between.
     bool update_and_mix(arena::Columns columns);
     /// After start_mix of x: out = W x - lr d(g, x), in one pass where there is one.
     void finish_mix_and_update(const comm::Token& token, arena::Rows out, arena::Columns columns);

@@ -6,8 +6,8 @@
 #include <bit>
 #include <cstring>
 
-#include "arena/kernels/launch.hpp"
-#include "arena/kernels/plain.hpp"
+#include "arena/grid/launch.hpp"
+#include "arena/grid/plain.hpp"
 #include "arena/traffic.hpp"
 #include "base/error.hpp"
 

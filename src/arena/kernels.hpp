@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
-#include "arena/queue.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "arena/placed.hpp"
+#include "arena/device/placed.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <new>
 
-#include "arena/memory.hpp"
+#include "arena/device/memory.hpp"
 #include "base/error.hpp"
 #ifdef __linux__
 #include <sys/mman.h>

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "arena/memory.hpp"
+#include "arena/device/memory.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena {

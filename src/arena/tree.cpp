@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "arena/tree_plan.hpp"
+#include "arena/sums/tree_plan.hpp"
 
 namespace dbench::arena {
 namespace {

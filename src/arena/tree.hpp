@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
-#include "arena/queue.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {

@@ -6,7 +6,7 @@
 #endif
 
 #include "base/error.hpp"
-#include "comm/nccl_api.hpp"
+#include "comm/nccl/nccl_api.hpp"
 
 #if DBENCH_NCCL
 #include <nccl.h>

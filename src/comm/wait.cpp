@@ -14,7 +14,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/signals.hpp"
-#include "comm/world.hpp"
+#include "comm/world/world.hpp"
 
 namespace dbench::comm {
 namespace {

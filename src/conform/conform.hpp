@@ -10,7 +10,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "base/json.hpp"
-#include "comm/world.hpp"
+#include "comm/world/world.hpp"
 
 namespace dbench::conform {
 

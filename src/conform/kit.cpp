@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.hpp"
-#include "comm/launcher.hpp"
+#include "comm/transport/launcher.hpp"
 #include "conform/compressor.hpp"
 #include "conform/reference.hpp"
 #include "conform/stability.hpp"

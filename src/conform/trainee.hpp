@@ -12,7 +12,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "base/json.hpp"
-#include "comm/world.hpp"
+#include "comm/world/world.hpp"
 #include "conform/problem.hpp"
 #include "conform/reference.hpp"
 

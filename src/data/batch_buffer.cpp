@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <numeric>
 
-#include "arena/memory.hpp"
+#include "arena/device/memory.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "data/images.hpp"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "arena/passes/windows.hpp"
 #include "arena/rows.hpp"
-#include "arena/windows.hpp"
 #include "base/family.hpp"
 
 namespace dbench::data {

@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
-#include "comm/collection.hpp"
+#include "comm/world/collection.hpp"
 #include "profile/earlier.hpp"
 #include "profile/graph_log.hpp"
 #include "profile/pace.hpp"

@@ -14,7 +14,7 @@
 #include "arena/layout.hpp"
 #include "base/clock.hpp"
 #include "comm/placement.hpp"
-#include "comm/world.hpp"
+#include "comm/world/world.hpp"
 #include "graphs/schedule.hpp"
 
 namespace dbench::profile {

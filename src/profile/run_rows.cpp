@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "arena/dispersion.hpp"
+#include "arena/sums/dispersion.hpp"
 #include "base/error.hpp"
 #include "profile/packing.hpp"
 

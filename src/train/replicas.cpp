@@ -1,6 +1,6 @@
 #include "train/replicas.hpp"
 
-#include "arena/host_rows.hpp"
+#include "arena/device/host_rows.hpp"
 #include "arena/kernels.hpp"
 #include "base/random.hpp"
 #include "train/models/model.hpp"

@@ -3,7 +3,7 @@
 
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
-#include "train/device.hpp"
+#include "train/device/device.hpp"
 #include "train/models/model.hpp"
 
 namespace dbench::train {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "algorithms/codecs/codec.hpp"
-#include "arena/codec.hpp"
+#include "arena/messages/codec.hpp"
 #include "catch.hpp"
 
 namespace {

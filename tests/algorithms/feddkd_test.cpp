@@ -2,7 +2,7 @@
 
 #include "algorithms/stepper_run.hpp"
 #include "catch.hpp"
-#include "comm/launcher.hpp"
+#include "comm/transport/launcher.hpp"
 
 using namespace dbench;
 using namespace dbench::algorithms;

@@ -6,7 +6,7 @@
 
 #include "algorithms/step/stepper.hpp"
 #include "comm/placement.hpp"
-#include "comm/world.hpp"
+#include "comm/world/world.hpp"
 
 namespace dbench::algorithms::tests {
 

@@ -4,10 +4,10 @@
 
 #include "algorithms/stepper_run.hpp"
 #include "catch.hpp"
-#include "comm/counting_planes.hpp"
+#include "comm/counting_transports.hpp"
 #include "comm/environment.hpp"
-#include "comm/launcher.hpp"
 #include "comm/ranks.hpp"
+#include "comm/transport/launcher.hpp"
 
 using namespace dbench;
 using namespace dbench::algorithms;

@@ -1,7 +1,7 @@
 // The passes of dadam, d_amsgrad and adagossip: `dbench conform` compares what comes of them with
 // dense references; here stands what that does not see.
 
-#include "arena/adaptive.hpp"
+#include "arena/updates/adaptive.hpp"
 
 #include "arena/update_reference.hpp"
 #include "catch.hpp"

@@ -1,6 +1,6 @@
 // Messages of chosen elements: what is chosen, on the host and on an emulated device.
 
-#include "arena/chosen_parts.hpp"
+#include "arena/messages/chosen_parts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "arena/emulated_device.hpp"
-#include "arena/kernels/emulated_block.hpp"
+#include "arena/grid/emulated_block.hpp"
 #include "base/random.hpp"
 #include "catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "arena/codec.hpp"
+#include "arena/messages/codec.hpp"
 
 #include <bit>
 #include <cmath>

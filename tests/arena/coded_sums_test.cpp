@@ -1,4 +1,4 @@
-#include "arena/coded_sums.hpp"
+#include "arena/messages/coded_sums.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <memory>
 
+#include "arena/device/queue.hpp"
 #include "arena/kernel_cases.hpp"
-#include "arena/queue.hpp"
 #include "catch.hpp"
 #if DBENCH_CUDA
 #include "arena/cuda/device.hpp"

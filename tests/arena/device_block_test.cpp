@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "arena/kernels/block.hpp"
+#include "arena/grid/block.hpp"
 #include "catch.hpp"
 
 // What nvcc declares for a kernel.

@@ -1,4 +1,4 @@
-#include "arena/dispersion.hpp"
+#include "arena/sums/dispersion.hpp"
 
 #include <cmath>
 #include <limits>

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "arena/queue.hpp"
+#include "arena/device/queue.hpp"
 #include "arena/seen_memory.hpp"
 #include "arena/stumble.hpp"
 #include "base/random.hpp"

@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "arena/device/streams.hpp"
 #include "arena/emulated_device.hpp"
-#include "arena/streams.hpp"
 
 namespace dbench::arena {
 

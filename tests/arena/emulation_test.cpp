@@ -2,8 +2,8 @@
 // the host's bits.
 
 #include "arena/emulated_device.hpp"
+#include "arena/grid/emulated_block.hpp"
 #include "arena/kernel_cases.hpp"
-#include "arena/kernels/emulated_block.hpp"
 #include "catch.hpp"
 
 namespace dbench::arena {

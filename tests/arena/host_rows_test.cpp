@@ -1,6 +1,6 @@
 // Rows in the host's hands, wherever they lie.
 
-#include "arena/host_rows.hpp"
+#include "arena/device/host_rows.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "arena/queue.hpp"
+#include "arena/device/queue.hpp"
 
 namespace dbench::arena {
 

@@ -4,21 +4,21 @@
 #include <cstring>
 #include <vector>
 
-#include "arena/accum_adam.hpp"
-#include "arena/adaptive.hpp"
-#include "arena/chosen_parts.hpp"
-#include "arena/codec.hpp"
-#include "arena/coded_sums.hpp"
+#include "arena/device/memory.hpp"
 #include "arena/kernels.hpp"
-#include "arena/link_matrices.hpp"
-#include "arena/low_rank_parts.hpp"
-#include "arena/memory.hpp"
-#include "arena/message_parts.hpp"
-#include "arena/qg_adam.hpp"
+#include "arena/messages/chosen_parts.hpp"
+#include "arena/messages/codec.hpp"
+#include "arena/messages/coded_sums.hpp"
+#include "arena/messages/link_matrices.hpp"
+#include "arena/messages/low_rank_parts.hpp"
+#include "arena/messages/message_parts.hpp"
+#include "arena/passes/windows.hpp"
 #include "arena/random_rows.hpp"
-#include "arena/row_factors.hpp"
+#include "arena/sums/row_factors.hpp"
 #include "arena/tree.hpp"
-#include "arena/windows.hpp"
+#include "arena/updates/accum_adam.hpp"
+#include "arena/updates/adaptive.hpp"
+#include "arena/updates/qg_adam.hpp"
 
 namespace dbench::arena::cases {
 

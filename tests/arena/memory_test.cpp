@@ -1,6 +1,6 @@
 // Where rows and values lie.
 
-#include "arena/memory.hpp"
+#include "arena/device/memory.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 // Batch normalisation and ReLU in two launches each way, against the formulas in float64.
 
-#include "arena/norm_relu.hpp"
+#include "arena/passes/norm_relu.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 // Elements side by side are computed as each would be alone.
 
-#include "arena/kernels/pack.hpp"
+#include "arena/grid/pack.hpp"
 
 #include <cmath>
 #include <limits>

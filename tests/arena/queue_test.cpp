@@ -1,9 +1,9 @@
 // What queues and events order.
 
-#include "arena/codec.hpp"
-#include "arena/coded_sums.hpp"
 #include "arena/emulated_device.hpp"
 #include "arena/kernels.hpp"
+#include "arena/messages/codec.hpp"
+#include "arena/messages/coded_sums.hpp"
 #include "arena/random_rows.hpp"
 #include "catch.hpp"
 

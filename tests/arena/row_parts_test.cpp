@@ -1,6 +1,6 @@
 // Arrays that come into columns of rows, against loops.
 
-#include "arena/row_parts.hpp"
+#include "arena/passes/row_parts.hpp"
 
 #include <numeric>
 

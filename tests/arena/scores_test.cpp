@@ -1,6 +1,6 @@
 // Losses and accuracies of outputs in one launch, against what labels and logits say.
 
-#include "arena/scores.hpp"
+#include "arena/passes/scores.hpp"
 
 #include <cmath>
 #include <limits>

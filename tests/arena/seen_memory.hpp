@@ -9,8 +9,8 @@
 #include <mutex>
 #include <new>
 
-#include "arena/memory.hpp"
-#include "arena/queue.hpp"
+#include "arena/device/memory.hpp"
+#include "arena/device/queue.hpp"
 
 namespace dbench::arena {
 

@@ -1,10 +1,10 @@
 // Queues over streams: marks, memory that is kept, copies of what is placed.
 
-#include "arena/streams.hpp"
+#include "arena/device/streams.hpp"
 
+#include "arena/device/placed.hpp"
 #include "arena/emulated_streams.hpp"
 #include "arena/kernels.hpp"
-#include "arena/placed.hpp"
 #include "arena/random_rows.hpp"
 #include "base/error.hpp"
 #include "catch.hpp"

@@ -1,16 +1,16 @@
 // An update and a mixing in one pass: the bits of the separate ones, and each element read and
 // written once.
 
-#include "arena/update_and_mix.hpp"
+#include "arena/updates/update_and_mix.hpp"
 
 #include <map>
 
 #include "arena/emulated_device.hpp"
-#include "arena/kernels/sgd.hpp"
-#include "arena/kernels/update_and_mix.hpp"
 #include "arena/random_rows.hpp"
 #include "arena/tree.hpp"
-#include "arena/update.hpp"
+#include "arena/updates/sgd_kernel.hpp"
+#include "arena/updates/update.hpp"
+#include "arena/updates/update_and_mix_kernel.hpp"
 #include "catch.hpp"
 
 namespace dbench::arena {

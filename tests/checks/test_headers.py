@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from test_layers import INCLUDE, ROOMS, sources
+from test_layers import INCLUDE, MODULES, sources
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("DBENCH_PROGRAM", ROOT / "build/dbench")).parent
@@ -102,13 +102,13 @@ def groups(headers):
     return made
 
 
-def compiler(commands, room, torch):
-    """(words, folder) of a compilation of `room` without its source; None where there is none."""
+def compiler(commands, module, torch):
+    """(words, folder) of a compilation of `module` without its source; None where there is none."""
     for entry in commands:
         words = shlex.split(entry["command"])
         output = words[words.index("-o") + 1]
         precompiled = any("cmake_pch" in word for word in words)
-        if f"dbench_{room}.dir/" in output and "cmake_pch" not in output and precompiled == torch:
+        if f"dbench_{module}.dir/" in output and "cmake_pch" not in output and precompiled == torch:
             first = next(i for i, word in enumerate(words) if re.search(r"(\+\+|CC)(-\d+)?$", word))
             return words[first:words.index("-o")], entry["directory"]
     return None
@@ -128,20 +128,20 @@ def compiled(words, folder, lines):
     return done.stderr if done.returncode else ""
 
 
-def alone(commands, room, headers):
+def alone(commands, module, headers):
     """What the compiler says against `headers`, which hide nothing from each other."""
-    found = compiler(commands, room, any(map(reads_torch, headers)))
+    found = compiler(commands, module, any(map(reads_torch, headers)))
     words, folder = found or pytest.fail(f"no source like {headers}")
     return compiled(words, folder, "".join(f'#include "{header}"\n' for header in headers))
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_headers_compile_alone(commands, room):
-    headers = [name.removeprefix("src/") for name in sources(room) if name.endswith(".hpp")]
+@pytest.mark.parametrize("module", MODULES)
+def test_headers_compile_alone(commands, module):
+    headers = [name.removeprefix("src/") for name in sources(module) if name.endswith(".hpp")]
     made = groups(headers)
     assert sorted(sum(made, [])) == sorted(headers)
     with ThreadPoolExecutor(2) as pool:
-        said = list(pool.map(lambda group: alone(commands, room, group), made))
+        said = list(pool.map(lambda group: alone(commands, module, group), made))
     assert not any(said), "\n".join(filter(None, said))
 
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "catch.hpp"
-#include "comm/counting_planes.hpp"
+#include "comm/counting_transports.hpp"
 #include "comm/environment.hpp"
 #include "comm/mixing_checks.hpp"
 

@@ -1,4 +1,4 @@
-#include "comm/collection.hpp"
+#include "comm/world/collection.hpp"
 
 #include "base/framing.hpp"
 #include "catch.hpp"

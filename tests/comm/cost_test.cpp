@@ -1,5 +1,5 @@
 #include "catch.hpp"
-#include "comm/exchange.hpp"
+#include "comm/exchange/exchange.hpp"
 #include "comm/schedules.hpp"
 
 namespace dbench::comm::tests {

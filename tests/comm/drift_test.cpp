@@ -7,8 +7,8 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "catch.hpp"
-#include "comm/exchange.hpp"
-#include "comm/launcher.hpp"
+#include "comm/exchange/exchange.hpp"
+#include "comm/transport/launcher.hpp"
 
 namespace dbench::comm {
 namespace {

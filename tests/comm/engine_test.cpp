@@ -1,4 +1,4 @@
-#include "comm/engine.hpp"
+#include "comm/world/engine.hpp"
 
 #include "arena/idle_queue.hpp"
 #include "base/clock.hpp"

@@ -1,4 +1,4 @@
-#include "comm/host_memory.hpp"
+#include "comm/host/host_memory.hpp"
 
 #include <algorithm>
 

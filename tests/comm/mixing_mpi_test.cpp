@@ -2,7 +2,7 @@
 #include "comm/message_checks.hpp"
 #include "comm/mixing_checks.hpp"
 #include "comm/moment_checks.hpp"
-#include "comm/mpi_planes.hpp"
+#include "comm/transport/mpi_transports.hpp"
 
 namespace dbench::comm::tests {
 namespace {

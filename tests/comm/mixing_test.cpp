@@ -1,6 +1,6 @@
 #include "catch.hpp"
 #include "comm/mixing_checks.hpp"
-#include "comm/mixing_plan.hpp"
+#include "comm/plans/mixing_plan.hpp"
 
 namespace dbench::comm::tests {
 namespace {

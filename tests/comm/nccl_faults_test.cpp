@@ -1,7 +1,7 @@
 // Rows over NCCL that cannot come: what meets nothing, and other orders.
 
 #include "catch.hpp"
-#include "comm/forwarding_planes.hpp"
+#include "comm/forwarding_transports.hpp"
 #include "comm/mixing_checks.hpp"
 #include "comm/nccl_ranks.hpp"
 #include "comm/nccl_talk.hpp"
@@ -141,7 +141,7 @@ TEST_CASE("NCCL: buckets in another order on one rank are named") {
 
 namespace {
 
-/// A plane whose steps an exchange starts one after the other, as if it had no queue.
+/// A transport whose steps an exchange starts one after the other, as if it had no queue.
 class WithoutQueue : public ForwardingRows {
 public:
     using ForwardingRows::ForwardingRows;
@@ -150,7 +150,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("NCCL: a step that starts after a later exchange is named by the plane") {
+TEST_CASE("NCCL: a step that starts after a later exchange is named by the transport") {
     const arena::Layout layout = short_layout();
     const arena::Buffer x = replicas(layout, kFloat, 0, 2);
     NcclStandIn device(2);
@@ -174,9 +174,9 @@ TEST_CASE("NCCL: a step that starts after a later exchange is named by the plane
             }
             return "nobody noticed";
         },
-        [](int rank, std::unique_ptr<RowPlane> plane) -> std::unique_ptr<RowPlane> {
-            if (rank == 0) return plane;
-            return std::make_unique<WithoutQueue>(std::move(plane));
+        [](int rank, std::unique_ptr<RowTransport> transport) -> std::unique_ptr<RowTransport> {
+            if (rank == 0) return transport;
+            return std::make_unique<WithoutQueue>(std::move(transport));
         });
     CHECK_THAT(ends[1], ContainsSubstring("rows of exchange 1 start after those of exchange 2"));
     CHECK_THAT(ends[0], ContainsSubstring("the other one has failed"));

@@ -8,25 +8,25 @@
 
 #include "catch.hpp"
 #include "comm/environment.hpp"
-#include "comm/nccl_plane.hpp"
+#include "comm/nccl/nccl_transport.hpp"
 #include "comm/nccl_stand_in.hpp"
 #include "comm/ranks.hpp"
-#include "comm/world_impl.hpp"
+#include "comm/world/world_impl.hpp"
 
 namespace dbench::comm::tests {
 
-using Wrap = std::function<std::unique_ptr<RowPlane>(int rank, std::unique_ptr<RowPlane>)>;
+using Wrap = std::function<std::unique_ptr<RowTransport>(int rank, std::unique_ptr<RowTransport>)>;
 
-/// Threads play ranks whose rows go over the stand-in; `wrap` puts planes around theirs. Who waits
-/// for ever gives up soon.
+/// Threads play ranks whose rows go over the stand-in; `wrap` puts transports around theirs. Who
+/// waits for ever gives up soon.
 inline std::vector<std::string> play_nccl(NcclStandIn& device, int ranks,
                                           const std::function<std::string(World&)>& part,
                                           const Wrap& wrap = {}) {
     const Environment timeout("DBENCH_TIMEOUT", "20");
     return play(ranks, [&](World& world) {
-        auto plane = join_nccl(world, device.parts(world.slot()), 0);
-        if (wrap) plane = wrap(world.slot(), std::move(plane));
-        world.carry_rows(std::move(plane));
+        auto transport = join_nccl(world, device.parts(world.slot()), 0);
+        if (wrap) transport = wrap(world.slot(), std::move(transport));
+        world.carry_rows(std::move(transport));
         return part(world);
     });
 }

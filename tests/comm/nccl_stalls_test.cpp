@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/in_child.hpp"
 #include "catch.hpp"
-#include "comm/forwarding_planes.hpp"
+#include "comm/forwarding_transports.hpp"
 #include "comm/mixing_checks.hpp"
 #include "comm/nccl_ranks.hpp"
 #include "comm/nccl_talk.hpp"

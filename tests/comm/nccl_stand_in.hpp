@@ -22,7 +22,7 @@
 
 #include "arena/emulated_device.hpp"
 #include "base/random.hpp"
-#include "comm/nccl_plane.hpp"
+#include "comm/nccl/nccl_transport.hpp"
 
 namespace dbench::comm {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/world_impl.hpp"
+#include "comm/world/world_impl.hpp"
 
 namespace dbench::comm::tests {
 
@@ -22,7 +22,7 @@ struct TalkMemory {
     }
 };
 
-/// Sends and receives on a rank's plane, and waits; what goes wrong.
+/// Sends and receives on a rank's transport, and waits; what goes wrong.
 class Talk {
 public:
     /// Group 1 is what all say to all: they are connected.
@@ -43,10 +43,12 @@ public:
             received.push_back(memory_.message(rank, tag_, bytes, false));
         }
         ++tag_;
-        keep([&] { return plane().start(sent, received); });
+        keep([&] { return transport().start(sent, received); });
     }
     void sum(arena::DType type, int64_t count) {
-        keep([&] { return plane().start_sum(type, memory_.out.data(), memory_.in.data(), count); });
+        keep([&] {
+            return transport().start_sum(type, memory_.out.data(), memory_.in.data(), count);
+        });
     }
     /// Waits for the first thing that was started, and no other.
     void connect() {
@@ -66,7 +68,7 @@ public:
     }
 
 private:
-    RowPlane& plane() { return world_.impl().rows(); }
+    RowTransport& transport() { return world_.impl().rows(); }
     template <class Start>
     void keep(Start&& start) {
         if (!problem_.empty()) return;

@@ -1,6 +1,6 @@
-// Rows over NCCL, by the stand-in: the bits of other planes, and who cannot have it.
+// Rows over NCCL, by the stand-in: the bits of other transports, and who cannot have it.
 
-#include "comm/nccl_plane.hpp"
+#include "comm/nccl/nccl_transport.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -9,8 +9,8 @@
 #include "comm/mixing_checks.hpp"
 #include "comm/moment_checks.hpp"
 #include "comm/nccl_ranks.hpp"
-#include "comm/pair_averaging.hpp"
-#include "comm/world_impl.hpp"
+#include "comm/peers/pair_averaging.hpp"
+#include "comm/world/world_impl.hpp"
 
 namespace dbench::comm::tests {
 namespace {
@@ -187,7 +187,7 @@ TEST_CASE("NCCL: ranks that do not wait for each other are told that they cannot
     });
 }
 
-TEST_CASE("NCCL: rows are given back to the plane that carried them before") {
+TEST_CASE("NCCL: rows are given back to the transport that carried them before") {
     const arena::Layout layout = short_layout();
     const DenseSchedule schedule = arbitrary(3, 7);
     const arena::Buffer expected = mixed_alone(schedule, layout, kFloat);
@@ -201,7 +201,7 @@ TEST_CASE("NCCL: rows are given back to the plane that carried them before") {
              world.barrier();  // nobody reads rows any more
              world.carry_rows(nullptr);
              problems += check_mixing(world, schedule, layout, kFloat, expected);
-             if (!over_nccl || world.impl().rows().queue()) problems += "another plane";
+             if (!over_nccl || world.impl().rows().queue()) problems += "another transport";
              return problems;
          })) {
         CHECK(problem == "");

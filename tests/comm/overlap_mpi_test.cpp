@@ -5,8 +5,8 @@
 
 #include "base/clock.hpp"
 #include "catch.hpp"
-#include "comm/engine.hpp"
 #include "comm/mixing_checks.hpp"
+#include "comm/world/engine.hpp"
 
 namespace dbench::comm::tests {
 namespace {

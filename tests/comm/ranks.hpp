@@ -11,15 +11,15 @@
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
 #include "base/random.hpp"
-#include "comm/exchange.hpp"
-#include "comm/launcher.hpp"
-#include "comm/local_planes.hpp"
+#include "comm/exchange/exchange.hpp"
 #include "comm/placement.hpp"
-#include "comm/world.hpp"
+#include "comm/transport/launcher.hpp"
+#include "comm/transport/local_transports.hpp"
+#include "comm/world/world.hpp"
 
 namespace dbench::comm::tests {
 
-/// Puts other planes around those of a rank.
+/// Puts other transports around those of a rank.
 using Dress = std::function<void(Membership&)>;
 
 /// Lets `ranks` threads play ranks; returns what went wrong ("" on a rank where nothing did).

@@ -1,15 +1,15 @@
 // Ranks under other numbers than their transport's.
 
-#include "comm/renumbered.hpp"
+#include "comm/transport/renumbered.hpp"
 
 #include <array>
 
 #include "catch.hpp"
 #include "comm/collective_checks.hpp"
-#include "comm/link.hpp"
 #include "comm/mixing_checks.hpp"
 #include "comm/moment_checks.hpp"
-#include "comm/world_impl.hpp"
+#include "comm/world/link_speed.hpp"
+#include "comm/world/world_impl.hpp"
 
 namespace dbench::comm::tests {
 namespace {
@@ -54,17 +54,17 @@ TEST_CASE("Messages of renumbered ranks arrive where they should") {
             world.renumber({1, 2, 0});
             World::Impl& impl = world.impl();
             const int rank = world.rank(), next = (rank + 1) % 3, last = (rank + 2) % 3;
-            for (Plane* plane : std::array<Plane*, 2>{&impl.rows(), &impl.control()}) {
+            for (Transport* transport : std::array<Transport*, 2>{&impl.rows(), &impl.control()}) {
                 int mine = rank, theirs = -1;
                 const Message out{next, 7, &mine, sizeof mine}, in{last, 7, &theirs, sizeof theirs};
-                impl.move("a test", *plane, {&out, 1}, {&in, 1});
+                impl.move("a test", *transport, {&out, 1}, {&in, 1});
                 if (theirs != last) return "a message of " + std::to_string(theirs);
             }
             return "";
         }) == kFine3);
 }
 
-TEST_CASE("Who owes a message, and who writes a letter, is told by rank") {
+TEST_CASE("Who owes a message, and who writes a message, is told by rank") {
     const auto group = local_group(3);
     std::vector<Membership> members;
     const std::vector<int> slots{2, 0, 1};
@@ -88,11 +88,11 @@ TEST_CASE("Who owes a message, and who writes a letter, is told by rank") {
     CHECK_FALSE(transfer->test());
     CHECK(transfer->owing() == std::vector<int>{2});
     const std::string text = "help";
-    const auto posted = one.control->start_letter(0, text);
-    const auto letter = zero.control->letter();
-    REQUIRE(letter);
-    CHECK(letter->rank == 1);
-    CHECK(letter->text == text);
+    const auto posted = one.control->start_control_message(0, text);
+    const auto message = zero.control->take_control_message();
+    REQUIRE(message);
+    CHECK(message->rank == 1);
+    CHECK(message->text == text);
     // Renumbering anew begins from the transport's numbers, and none gives those back.
     const Membership plain = renumbered(renumbered(std::move(zero), {0, 2, 1}), {});
     CHECK(plain.rank == 2);

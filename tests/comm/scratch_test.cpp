@@ -2,10 +2,10 @@
 
 #include <cstdlib>
 
-#include "arena/memory.hpp"
+#include "arena/device/memory.hpp"
 #include "catch.hpp"
-#include "comm/mixing_plan.hpp"
-#include "comm/plan_cache.hpp"
+#include "comm/plans/mixing_plan.hpp"
+#include "comm/plans/plan_cache.hpp"
 
 namespace dbench::comm {
 

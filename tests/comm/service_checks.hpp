@@ -6,8 +6,8 @@
 #include <functional>
 #include <thread>
 
-#include "comm/mailbox.hpp"
-#include "comm/pair_averaging.hpp"
+#include "comm/peers/mailbox.hpp"
+#include "comm/peers/pair_averaging.hpp"
 #include "comm/ranks.hpp"
 
 namespace dbench::comm::tests {

@@ -3,7 +3,7 @@
 #include "base/clock.hpp"
 #include "catch.hpp"
 #include "comm/environment.hpp"
-#include "comm/faulty_planes.hpp"
+#include "comm/faulty_transports.hpp"
 #include "comm/service_checks.hpp"
 
 namespace dbench::comm::tests {

@@ -1,6 +1,6 @@
 // Ranks of a job as the system shows them, in a folder that is laid out as Linux's /proc.
 
-#include "comm/siblings.hpp"
+#include "comm/transport/siblings.hpp"
 
 #include <fstream>
 #include <string>

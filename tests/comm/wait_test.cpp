@@ -11,7 +11,7 @@
 #include "base/in_child.hpp"
 #include "base/signals.hpp"
 #include "catch.hpp"
-#include "comm/world.hpp"
+#include "comm/world/world.hpp"
 
 namespace dbench::comm {
 namespace {

@@ -1,4 +1,4 @@
-#include "comm/world.hpp"
+#include "comm/world/world.hpp"
 
 #include "arena/idle_queue.hpp"
 #include "base/clock.hpp"

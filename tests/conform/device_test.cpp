@@ -15,7 +15,7 @@
 
 #include "arena/emulated_streams.hpp"
 #include "catch.hpp"
-#include "comm/forwarding_planes.hpp"
+#include "comm/forwarding_transports.hpp"
 #include "comm/nccl_stand_in.hpp"
 #include "comm/ranks.hpp"
 #include "conform/conform.hpp"
@@ -33,7 +33,8 @@ constexpr int64_t kReplicas = 5, kIterations = 7;
 /// Tells the device which memory messages are sent from and come into.
 class WatchedRows : public comm::tests::ForwardingRows {
 public:
-    WatchedRows(std::unique_ptr<comm::RowPlane> inner, EmulatedDevice& device, bool reads_devices)
+    WatchedRows(std::unique_ptr<comm::RowTransport> inner, EmulatedDevice& device,
+                bool reads_devices)
         : ForwardingRows(std::move(inner)), device_(device), reads_devices_(reads_devices) {}
 
     bool reads_devices() override { return reads_devices_ || ForwardingRows::reads_devices(); }

@@ -7,7 +7,7 @@
 #include "algorithms/stepper_run.hpp"
 #include "base/random.hpp"
 #include "catch.hpp"
-#include "comm/launcher.hpp"
+#include "comm/transport/launcher.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "algorithms/forms.hpp"
 #include "catch.hpp"
-#include "comm/launcher.hpp"
+#include "comm/transport/launcher.hpp"
 #include "conform/conform.hpp"
 
 namespace {

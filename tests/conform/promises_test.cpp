@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
-#include "comm/launcher.hpp"
+#include "comm/transport/launcher.hpp"
 #include "conform/conform.hpp"
 
 TEST_CASE("bias and noise are as promised") {

@@ -2,7 +2,7 @@
 // has written with the right checksum; what follows its first NUL byte are the rows.
 
 #include "fuzz.hpp"
-#include "train/checkpoint_part.hpp"
+#include "train/checkpoints/checkpoint_part.hpp"
 
 namespace dbench::fuzz {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "base/json.hpp"
 #include "base/log.hpp"
-#include "bench/spec.hpp"
-#include "bench/spec_merge.hpp"
 #include "fuzz.hpp"
+#include "program/spec.hpp"
+#include "program/spec_merge.hpp"
 
 namespace dbench::fuzz {
 
@@ -41,7 +41,7 @@ void read(const std::string& input) {
     std::vector<std::string> settings;
     if (end != input.npos)
         settings.emplace_back(input.c_str() + end + 1);  // arguments end at a NUL
-    const bench::Spec spec = bench::resolve_spec(bench::read_spec(path, settings), "run");
+    const program::Spec spec = program::resolve_spec(program::read_spec(path, settings), "run");
     static_cast<void>(spec.resolved.dump());
 }
 

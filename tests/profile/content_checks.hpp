@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "arena/dispersion.hpp"
+#include "arena/sums/dispersion.hpp"
 #include "profile/reading.hpp"
 #include "profile/synthetic_run.hpp"
 

@@ -13,9 +13,9 @@
 
 #include "arena/layout.hpp"
 #include "base/folder.hpp"
-#include "comm/launcher.hpp"
 #include "comm/placement.hpp"
-#include "comm/world.hpp"
+#include "comm/transport/launcher.hpp"
+#include "comm/world/world.hpp"
 #include "profile/recorder.hpp"
 
 namespace dbench::profile::tests {

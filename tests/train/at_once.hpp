@@ -4,7 +4,7 @@
 #include <deque>
 #include <vector>
 
-#include "arena/queue.hpp"
+#include "arena/device/queue.hpp"
 
 namespace dbench::train {
 

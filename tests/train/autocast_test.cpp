@@ -1,6 +1,6 @@
 // Models under autocast: what is rounded to bfloat16, and what stays float32.
 
-#include "train/models/autocast.hpp"
+#include "train/models/layers/autocast.hpp"
 
 #include <ATen/autocast_mode.h>
 

@@ -1,6 +1,6 @@
 // BLEU by hand, and the tokens of mteval-v13a.
 
-#include "train/bleu.hpp"
+#include "train/evaluation/bleu.hpp"
 
 #include <cmath>
 

@@ -8,9 +8,9 @@
 #include "at_once.hpp"
 #include "catch.hpp"
 #include "model_fixture.hpp"
-#include "train/bucket_watch.hpp"
-#include "train/captured_passes.hpp"
-#include "train/executor.hpp"
+#include "train/passes/bucket_watch.hpp"
+#include "train/passes/captured_passes.hpp"
+#include "train/passes/executor.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 

@@ -1,15 +1,15 @@
 // When passes are captured, and when not: by where parameters lie, as many as may be, minibatches
 // of one size, and where the device can.
 
-#include "train/captured_passes.hpp"
+#include "train/passes/captured_passes.hpp"
 
 #include <numeric>
 
 #include "arena/emulated_device.hpp"
 #include "base/error.hpp"
 #include "catch.hpp"
-#include "train/capture.hpp"
 #include "train/models/model.hpp"
+#include "train/passes/capture.hpp"
 
 namespace dbench::train {
 namespace {
@@ -130,11 +130,11 @@ TEST_CASE("where the device cannot capture a pass, none is asked for any more") 
 }
 
 TEST_CASE("what the spec says is done, or refused with the reason") {
-    CHECK(choose_capture(Capture::any, "").captured);
+    CHECK(choose_capture(Capture::automatic, "").captured);
     CHECK(choose_capture(Capture::on, "").captured);
     CHECK_FALSE(choose_capture(Capture::off, "").captured);
-    CHECK_FALSE(choose_capture(Capture::any, "of this").captured);
-    CHECK(choose_capture(Capture::any, "of this").reason == "of this");
+    CHECK_FALSE(choose_capture(Capture::automatic, "of this").captured);
+    CHECK(choose_capture(Capture::automatic, "of this").reason == "of this");
     CHECK_THROWS_WITH(choose_capture(Capture::on, "of this"),
                       ContainsSubstring("/capture") && ContainsSubstring("(of this)") &&
                           ContainsSubstring("leave it out"));

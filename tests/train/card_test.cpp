@@ -2,10 +2,10 @@
 
 #include <torch/torch.h>
 
-#include "arena/queue.hpp"
+#include "arena/device/queue.hpp"
 #include "catch.hpp"
-#include "train/card_facts.hpp"
-#include "train/cards.hpp"
+#include "train/device/cuda_device.hpp"
+#include "train/device/gpu_facts.hpp"
 #include "train/tensors.hpp"
 
 namespace dbench::train {

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "catch.hpp"
-#include "comm/launcher.hpp"
-#include "train/card_facts.hpp"
-#include "train/held_batch.hpp"
+#include "comm/transport/launcher.hpp"
+#include "train/batches/held_batch.hpp"
+#include "train/device/gpu_facts.hpp"
 #include "train/model_fixture.hpp"
 
 namespace dbench::train {
@@ -36,7 +36,7 @@ TEST_CASE("the host serves where no card is wanted or found") {
     comm::World world{comm::alone()};
     CHECK(make_device(DeviceChoice::cpu, world)->name() == "cpu");
     if (card_count() > 0) return;
-    const auto any = make_device(DeviceChoice::any, world);
+    const auto any = make_device(DeviceChoice::automatic, world);
     CHECK(any->name() == "cpu");
     CHECK_FALSE(any->queues().compute);
     CHECK_FALSE(any->room());

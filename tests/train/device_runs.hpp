@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "algorithms/optimizers/optimizer_spec.hpp"
+#include "arena/device/memory.hpp"
 #include "arena/emulated_device.hpp"
-#include "arena/memory.hpp"
 #include "base/error.hpp"
 #include "comm/nccl_stand_in.hpp"
 #include "comm/ranks.hpp"
-#include "train/device.hpp"
+#include "train/device/device.hpp"
+#include "train/device/on_device.hpp"
 #include "train/models/names.hpp"
-#include "train/on_device.hpp"
-#include "train/session.hpp"
+#include "train/run/session.hpp"
 
 namespace dbench::train::tests {
 

@@ -5,7 +5,7 @@
 #include "algorithms/kernel_flow.hpp"
 #include "catch.hpp"
 #include "model_fixture.hpp"
-#include "train/executor.hpp"
+#include "train/passes/executor.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 

@@ -1,12 +1,12 @@
 // The averaged model: mean parameters, and BatchNorm statistics of either kind.
 
-#include "train/mean_model.hpp"
+#include "train/evaluation/mean_model.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "base/random.hpp"
 #include "catch.hpp"
-#include "comm/launcher.hpp"
+#include "comm/transport/launcher.hpp"
 #include "model_fixture.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"

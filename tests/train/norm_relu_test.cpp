@@ -1,5 +1,5 @@
 // norm_relu against batch_norm, add and relu of LibTorch: values, gradients, running statistics.
-#include "train/models/norm_relu.hpp"
+#include "train/models/layers/norm_relu.hpp"
 
 #include "at_once.hpp"
 #include "catch.hpp"

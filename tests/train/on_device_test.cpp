@@ -1,6 +1,6 @@
 // What carries rows between ranks that compute on cards: NCCL, or what the launcher has made.
 
-#include "train/on_device.hpp"
+#include "train/device/on_device.hpp"
 
 #include "arena/emulated_device.hpp"
 #include "base/error.hpp"
@@ -8,8 +8,8 @@
 #include "comm/environment.hpp"
 #include "comm/nccl_stand_in.hpp"
 #include "comm/ranks.hpp"
-#include "comm/world_impl.hpp"
-#include "train/cards.hpp"
+#include "comm/world/world_impl.hpp"
+#include "train/device/cuda_device.hpp"
 
 namespace dbench::train {
 namespace {

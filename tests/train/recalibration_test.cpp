@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "catch.hpp"
-#include "comm/launcher.hpp"
+#include "comm/transport/launcher.hpp"
 #include "data/loader.hpp"
 #include "model_fixture.hpp"
-#include "train/mean_model.hpp"
+#include "train/evaluation/mean_model.hpp"
 #include "train/replicas.hpp"
 
 using namespace dbench;

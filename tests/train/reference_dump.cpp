@@ -13,7 +13,7 @@
 
 #include "algorithms/optimizers/optimizer.hpp"
 #include "model_fixture.hpp"
-#include "train/models/autocast.hpp"
+#include "train/models/layers/autocast.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 

@@ -1,12 +1,12 @@
 // Which training sets lie on a device, and the minibatches that are made there.
 
-#include "train/resident_images.hpp"
+#include "train/batches/resident_images.hpp"
 
 #include "arena/emulated_device.hpp"
 #include "catch.hpp"
 #include "data/images.hpp"
 #include "data/support.hpp"
-#include "train/device.hpp"
+#include "train/device/device.hpp"
 
 namespace dbench::train {
 namespace {

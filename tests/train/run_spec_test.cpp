@@ -1,6 +1,6 @@
 // The spec's own sections: defaults, every word, what is refused; and plans in iterations.
 
-#include "train/run_spec.hpp"
+#include "train/spec/run_spec.hpp"
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 #include "base/error.hpp"
 #include "catch.hpp"
 #include "data/dataset.hpp"
-#include "train/device.hpp"
-#include "train/run_plan.hpp"
+#include "train/device/device.hpp"
+#include "train/run/run_plan.hpp"
 
 namespace dbench::train {
 namespace {
@@ -42,9 +42,9 @@ TEST_CASE("defaults") {
     CHECK(spec.precision == arena::DType::float32);
     CHECK(spec.compute == Compute::precision);
     CHECK(spec.stacking == Stacking::off);
-    CHECK(spec.capture == Capture::any);
+    CHECK(spec.capture == Capture::automatic);
     CHECK(spec.init == Init::same);
-    CHECK(spec.reduction == ReductionChoice::any);
+    CHECK(spec.reduction == ReductionChoice::automatic);
     CHECK_FALSE(spec.stop_on_nonfinite);
     CHECK_FALSE(spec.allow_biased);
     CHECK(spec.evaluate.replicas == 8);
@@ -65,7 +65,7 @@ TEST_CASE("every word and form") {
     CHECK(read(R"({"precision": "float64"})").precision == arena::DType::float64);
     CHECK(read(R"({"compute": "bfloat16"})").compute == Compute::bfloat16);
     CHECK(read(R"({"stacking": "batched"})").stacking == Stacking::batched);
-    CHECK(read(R"({"stacking": "auto"})").stacking == Stacking::any);
+    CHECK(read(R"({"stacking": "auto"})").stacking == Stacking::automatic);
     CHECK(read(R"({"device": "cpu"})").device == DeviceChoice::cpu);
     CHECK(read(R"({"capture": "on"})").capture == Capture::on);
     CHECK(read(R"({"capture": "off"})").capture == Capture::off);

@@ -1,6 +1,6 @@
 // All replicas in one pass: the gradients, losses and statistics of one after another.
 
-#include "train/stacked_pass.hpp"
+#include "train/passes/stacked_pass.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -9,8 +9,8 @@
 #include "at_once.hpp"
 #include "catch.hpp"
 #include "model_fixture.hpp"
-#include "train/executor.hpp"
-#include "train/models/autocast.hpp"
+#include "train/models/layers/autocast.hpp"
+#include "train/passes/executor.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 

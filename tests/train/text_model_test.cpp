@@ -7,8 +7,8 @@
 #include "catch.hpp"
 #include "data/token_set.hpp"
 #include "model_fixture.hpp"
-#include "train/executor.hpp"
-#include "train/models/text_layers.hpp"
+#include "train/models/layers/text_layers.hpp"
+#include "train/passes/executor.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 

@@ -6,8 +6,8 @@
 #include "data/byte_pairs.hpp"
 #include "data/sentence_pairs.hpp"
 #include "model_fixture.hpp"
-#include "train/executor.hpp"
-#include "train/models/text_layers.hpp"
+#include "train/models/layers/text_layers.hpp"
+#include "train/passes/executor.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "arena/kernels.hpp"
 #include "base/error.hpp"
-#include "comm/mailbox.hpp"
-#include "comm/pair_averaging.hpp"
+#include "comm/peers/mailbox.hpp"
+#include "comm/peers/pair_averaging.hpp"
 
 namespace dbench::algorithms {
 namespace {

@@ -1,13 +1,13 @@
 #pragma once
 // Replicas of other ranks, each at its own pace: what a replica that has a rank to itself has of
-// them. How nobody waits for whoever computes, and nobody for ever: comm/pair_averaging.hpp and
-// comm/mailbox.hpp.
+// them. How nobody waits for whoever computes, and nobody for ever: comm/peers/pair_averaging.hpp
+// and comm/peers/mailbox.hpp.
 
 #include <functional>
 #include <memory>
 
 #include "algorithms/asynchronous/asynchronous.hpp"
-#include "comm/service.hpp"
+#include "comm/peers/service.hpp"
 
 namespace dbench::algorithms {
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
-#include "arena/message_parts.hpp"
-#include "arena/queue.hpp"
+#include "arena/messages/message_parts.hpp"
 #include "arena/rows.hpp"
 #include "base/family.hpp"
 #include "base/random.hpp"

@@ -1,12 +1,12 @@
 #pragma once
 // Codecs whose elements have codes of fixed width: kernels compute them, on a queue where there is
-// one (arena/message_parts.hpp).
+// one (arena/messages/message_parts.hpp).
 
 #include <memory>
 #include <vector>
 
 #include "algorithms/codecs/codec.hpp"
-#include "arena/message_parts.hpp"
+#include "arena/messages/message_parts.hpp"
 
 namespace dbench::algorithms {
 

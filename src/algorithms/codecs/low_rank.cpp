@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/codecs/codec.hpp"
+#include "arena/device/memory.hpp"
 #include "arena/kernels.hpp"
-#include "arena/low_rank_parts.hpp"
-#include "arena/memory.hpp"
+#include "arena/messages/low_rank_parts.hpp"
 
 namespace dbench::algorithms {
 namespace {

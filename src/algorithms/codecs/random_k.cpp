@@ -9,8 +9,8 @@
 
 #include "algorithms/codecs/codec.hpp"
 #include "algorithms/codecs/sparse.hpp"
+#include "arena/device/memory.hpp"
 #include "arena/kernels.hpp"
-#include "arena/memory.hpp"
 
 namespace dbench::algorithms {
 namespace {

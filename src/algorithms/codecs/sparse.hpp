@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "arena/chosen_parts.hpp"
+#include "arena/messages/chosen_parts.hpp"
 #include "base/family.hpp"
 
 namespace dbench::algorithms {

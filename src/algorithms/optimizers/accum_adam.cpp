@@ -1,4 +1,4 @@
-#include "arena/accum_adam.hpp"
+#include "arena/updates/accum_adam.hpp"
 
 #include <nlohmann/json.hpp>
 

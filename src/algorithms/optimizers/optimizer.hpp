@@ -10,7 +10,7 @@
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
 #include "arena/state.hpp"
-#include "arena/update_and_mix.hpp"
+#include "arena/updates/update_and_mix.hpp"
 #include "base/family.hpp"
 #include "base/run_length.hpp"
 

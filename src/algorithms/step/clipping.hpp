@@ -1,10 +1,10 @@
 #pragma once
 // Gradient clipping by the norm of a replica's whole gradient (Pascanu et al. 2013, algorithm 1).
 
+#include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
-#include "arena/queue.hpp"
-#include "arena/row_factors.hpp"
 #include "arena/rows.hpp"
+#include "arena/sums/row_factors.hpp"
 
 namespace dbench::algorithms {
 

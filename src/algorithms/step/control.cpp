@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "arena/dispersion.hpp"
+#include "arena/sums/dispersion.hpp"
 #include "base/error.hpp"
 
 namespace dbench::algorithms {

@@ -9,7 +9,7 @@
 #include "algorithms/step/probe.hpp"
 #include "algorithms/step/timers.hpp"
 #include "arena/layout.hpp"
-#include "comm/exchange.hpp"
+#include "comm/exchange/exchange.hpp"
 #include "graphs/schedules/staged.hpp"
 
 namespace dbench::algorithms {

@@ -11,11 +11,11 @@
 
 #include "algorithms/step/observer.hpp"
 #include "algorithms/step/timers.hpp"
+#include "arena/device/memory.hpp"
 #include "arena/kernels.hpp"
 #include "arena/layout.hpp"
-#include "arena/memory.hpp"
 #include "base/cadence.hpp"
-#include "comm/exchange.hpp"
+#include "comm/exchange/exchange.hpp"
 
 namespace dbench::algorithms {
 

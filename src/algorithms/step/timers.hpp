@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "arena/queue.hpp"
+#include "arena/device/queue.hpp"
 #include "base/clock.hpp"
 #include "base/whereabouts.hpp"
 

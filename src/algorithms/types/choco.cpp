@@ -22,7 +22,7 @@
 
 #include "algorithms/codecs/messages.hpp"
 #include "algorithms/entries.hpp"
-#include "arena/adaptive.hpp"
+#include "arena/updates/adaptive.hpp"
 #include "graphs/schedules/chosen.hpp"
 
 namespace dbench::algorithms {

@@ -14,7 +14,7 @@
 
 #include "algorithms/entries.hpp"
 #include "algorithms/forms.hpp"
-#include "arena/adaptive.hpp"
+#include "arena/updates/adaptive.hpp"
 
 namespace dbench::algorithms {
 namespace {

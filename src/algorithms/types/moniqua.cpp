@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "algorithms/entries.hpp"
-#include "arena/message_parts.hpp"
+#include "arena/messages/message_parts.hpp"
 #include "base/random.hpp"
 
 namespace dbench::algorithms {

@@ -21,8 +21,8 @@
 #include "algorithms/entries.hpp"
 #include "algorithms/forms.hpp"
 #include "algorithms/kernel_flow.hpp"
-#include "arena/host_rows.hpp"
-#include "arena/memory.hpp"
+#include "arena/device/host_rows.hpp"
+#include "arena/device/memory.hpp"
 #include "base/error.hpp"
 
 namespace dbench::algorithms {

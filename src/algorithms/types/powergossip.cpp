@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "algorithms/entries.hpp"
-#include "arena/link_matrices.hpp"
+#include "arena/messages/link_matrices.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
 

@@ -13,8 +13,8 @@
 
 #include "algorithms/entries.hpp"
 #include "algorithms/forms.hpp"
-#include "arena/qg_adam.hpp"
-#include "arena/row_factors.hpp"
+#include "arena/sums/row_factors.hpp"
+#include "arena/updates/qg_adam.hpp"
 
 namespace dbench::algorithms {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "arena/cuda/device_block.cuh"
-#include "arena/streams.hpp"
+#include "arena/device/streams.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena {

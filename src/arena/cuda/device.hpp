@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "arena/queue.hpp"
+#include "arena/device/queue.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {

@@ -2,7 +2,7 @@
 // A block on a CUDA device: its threads share the iterations of a loop and wait at its end. Scratch
 // is shared memory.
 
-#include "arena/kernels/block.hpp"
+#include "arena/grid/block.hpp"
 
 #if defined(__CUDACC__)
 #define DBENCH_FOR_NVCC(pragma) _Pragma(pragma)

@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "train/models/layers.hpp"
-#include "train/models/text_layers.hpp"
+#include "train/models/layers/layers.hpp"
+#include "train/models/layers/text_layers.hpp"
 #include "train/models/zoo.hpp"
 
 namespace dbench::train {

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "train/models/layers.hpp"
+#include "train/models/layers/layers.hpp"
 #include "train/models/zoo.hpp"
 
 namespace dbench::train {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
-#include "arena/queue.hpp"
 #include "base/family.hpp"
 #include "data/dataset.hpp"
 #include "data/loader.hpp"

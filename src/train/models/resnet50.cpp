@@ -2,7 +2,7 @@
 #include <optional>
 #include <utility>
 
-#include "train/models/layers.hpp"
+#include "train/models/layers/layers.hpp"
 #include "train/models/zoo.hpp"
 
 namespace dbench::train {

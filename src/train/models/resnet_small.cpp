@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "train/models/layers.hpp"
+#include "train/models/layers/layers.hpp"
 #include "train/models/zoo.hpp"
 
 namespace dbench::train {

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "train/models/layers.hpp"
+#include "train/models/layers/layers.hpp"
 #include "train/models/zoo.hpp"
 
 namespace dbench::train {

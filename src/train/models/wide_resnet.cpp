@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "train/models/layers.hpp"
-#include "train/models/text_layers.hpp"
+#include "train/models/layers/layers.hpp"
+#include "train/models/layers/text_layers.hpp"
 #include "train/models/zoo.hpp"
 
 namespace dbench::train {

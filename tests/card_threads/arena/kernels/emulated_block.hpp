@@ -1,5 +1,5 @@
 #pragma once
-// In the place of src/arena/kernels/emulated_block.hpp: what an emulated device runs is the block
+// In the place of src/arena/grid/emulated_block.hpp: what an emulated device runs is the block
 // that nvcc compiles for a card, with 256 threads that wait for each other at its barriers. Between
 // two of these they go on one after another, in any order: threads that race for what another one
 // writes meanwhile give other bits than the host.
@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
-#include "arena/kernels/block.hpp"
-#include "arena/kernels/poisoned_memory.hpp"
+#include "arena/grid/block.hpp"
+#include "arena/grid/poisoned_memory.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena::card {

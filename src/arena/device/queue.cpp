@@ -1,0 +1,65 @@
+#include "arena/device/queue.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+
+namespace dbench::arena {
+namespace {
+
+/// By the host's clock.
+class HostMoment final : public Moment {
+public:
+    void now() { at_ = base::now(); }
+    double since(const Moment& other) const override {
+        const double before = static_cast<const HostMoment&>(other).at_;
+        DBENCH_EXPECT(at_ >= 0 && before >= 0);
+        return at_ - before;
+    }
+
+private:
+    std::atomic<double> at_ = -1;  // negative: has not passed
+};
+
+Access access(Rows rows, Columns columns, bool writes) {
+    const int64_t element = size_of(rows.type);
+    return {rows.at(0, columns.begin), rows.count, rows.stride * element,
+            std::max<int64_t>(columns.count(), 0) * element, writes};
+}
+
+}  // namespace
+
+Access reads(Rows rows, Columns columns) { return access(rows, columns, false); }
+Access writes(Rows rows, Columns columns) { return access(rows, columns, true); }
+Access reads(const void* data, int64_t bytes) { return {data, 1, bytes, bytes, false}; }
+Access writes(const void* data, int64_t bytes) { return {data, 1, bytes, bytes, true}; }
+
+std::shared_ptr<const Moment> Queue::moment() {
+    const auto moment = std::make_shared<HostMoment>();
+    launch({"the time", {}, 1, [moment](int64_t, uint64_t) { moment->now(); }});
+    return moment;
+}
+
+bool overlap(const Access& a, const Access& b) {
+    if (a.bytes == 0 || b.bytes == 0) return false;
+    const auto start = [](const Access& of, int64_t row) {
+        return reinterpret_cast<uintptr_t>(of.data) + static_cast<uintptr_t>(row * of.stride);
+    };
+    // Both go upwards, row by row.
+    int64_t i = 0, j = 0;
+    while (i < a.rows && j < b.rows) {
+        const uintptr_t begin = start(a, i), other = start(b, j);
+        if (begin + static_cast<uintptr_t>(a.bytes) <= other) {
+            ++i;
+        } else if (other + static_cast<uintptr_t>(b.bytes) <= begin) {
+            ++j;
+        } else {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace dbench::arena

@@ -1,0 +1,75 @@
+#pragma once
+// Zero, copy and scale: a block for so many columns of a row.
+
+#include "arena/grid/block.hpp"
+#include "arena/rows.hpp"
+
+namespace dbench::arena {
+
+struct ColumnGrid {
+    static constexpr int64_t kWidth = 4096;
+
+    Columns columns;
+    int64_t rows;
+
+    constexpr int64_t in_row() const { return (columns.count() + kWidth - 1) / kWidth; }
+    constexpr int64_t blocks() const { return rows * in_row(); }
+    constexpr int64_t row(int64_t index) const { return index / in_row(); }
+    constexpr Columns part(int64_t index) const {
+        const int64_t begin = columns.begin + index % in_row() * kWidth;
+        return {begin, std::min(begin + kWidth, columns.end)};
+    }
+};
+
+template <class T>
+struct Zero {
+    ColumnGrid grid;
+    Rows rows;
+
+    constexpr int64_t blocks() const { return grid.blocks(); }
+    constexpr int64_t scratch_bytes() const { return 0; }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const Columns part = grid.part(index);
+        T* const x = rows.row<T>(grid.row(index)) + part.begin;
+        block.for_each(part.count(), [=](int64_t c) DBENCH_INLINE_LAMBDA { x[c] = 0; });
+    }
+};
+
+template <class T>
+struct Copy {
+    ColumnGrid grid;
+    Rows from, to;
+
+    constexpr int64_t blocks() const { return grid.blocks(); }
+    constexpr int64_t scratch_bytes() const { return 0; }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const Columns part = grid.part(index);
+        const T* const x = from.row<T>(grid.row(index)) + part.begin;
+        T* const out = to.row<T>(grid.row(index)) + part.begin;
+        block.for_each(part.count(), [=](int64_t c) DBENCH_INLINE_LAMBDA { out[c] = x[c]; });
+    }
+};
+
+template <class T>
+struct Scale {
+    ColumnGrid grid;
+    Rows rows;
+    T factor;
+
+    constexpr int64_t blocks() const { return grid.blocks(); }
+    constexpr int64_t scratch_bytes() const { return 0; }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const Columns part = grid.part(index);
+        T* const x = rows.row<T>(grid.row(index)) + part.begin;
+        const T by = factor;
+        block.for_each(part.count(), [=](int64_t c) DBENCH_INLINE_LAMBDA { x[c] *= by; });
+    }
+};
+
+}  // namespace dbench::arena

@@ -1,0 +1,63 @@
+#pragma once
+// The two 16-bit forms, an element at a time. Internal to this room.
+
+#include <bit>
+#include <cstdint>
+
+#include "arena/loops.hpp"
+#include "arena/messages/codec.hpp"
+
+namespace dbench::arena {
+
+// Without branches: each is a handful of vector instructions.
+
+struct Bfloat16 {
+    static DBENCH_INLINE uint16_t encode(float x) {
+        const auto u = std::bit_cast<uint32_t>(x);
+        const uint32_t rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
+        const uint32_t nan = (u >> 16) | 0x40;
+        return static_cast<uint16_t>((u & 0x7fffffff) > 0x7f800000 ? nan : rounded);
+    }
+    static DBENCH_INLINE float decode(uint16_t h) {
+        return std::bit_cast<float>(static_cast<uint32_t>(h) << 16);
+    }
+};
+
+struct Float16 {
+    static constexpr uint32_t kInfinity = 0x7f800000;  // of float32
+    static constexpr uint32_t kOverflow = 0x47800000;  // 2^16
+    static constexpr uint32_t kNormal = 0x38800000;    // 2^-14: below, float16 is subnormal
+    static constexpr uint32_t kRebias = 112u << 23;    // exponent bias 127 against 15
+    static constexpr uint32_t kHalf = 0x3f000000;      // 0.5: its last bit weighs 2^-24
+
+    static DBENCH_INLINE uint16_t encode(float x) {
+        const auto u = std::bit_cast<uint32_t>(x);
+        const uint32_t sign = u & 0x80000000, a = u ^ sign;
+        const uint32_t beyond = a > kInfinity ? 0x7e00 : 0x7c00;
+        // The addition of 0.5 rounds a subnormal at its last bit.
+        const uint32_t subnormal =
+            std::bit_cast<uint32_t>(std::bit_cast<float>(a) + std::bit_cast<float>(kHalf)) - kHalf;
+        const uint32_t normal = (a - kRebias + 0xfff + ((a >> 13) & 1)) >> 13;
+        const uint32_t finite = a < kNormal ? subnormal : normal;
+        return static_cast<uint16_t>((a >= kOverflow ? beyond : finite) | (sign >> 16));
+    }
+    static DBENCH_INLINE float decode(uint16_t h) {
+        const uint32_t a = static_cast<uint32_t>(h & 0x7fff) << 13;
+        const uint32_t exponent = a & (0x7c00u << 13);
+        // One exponent more and 2^-14 less makes a subnormal's leading zeros right.
+        const float subnormal = std::bit_cast<float>(a + kNormal) - std::bit_cast<float>(kNormal);
+        const uint32_t beyond = a | kInfinity;
+        const uint32_t normal = exponent == (0x7c00u << 13) ? beyond : a + kRebias;
+        const uint32_t finite = exponent == 0 ? std::bit_cast<uint32_t>(subnormal) : normal;
+        return std::bit_cast<float>(finite | static_cast<uint32_t>(h & 0x8000) << 16);
+    }
+};
+
+/// Calls `work.template operator()<Form>()`. The codec is not the identity.
+template <class Work>
+DBENCH_INLINE void with_form(Codec codec, const Work& work) {
+    if (codec == Codec::bfloat16) return work.template operator()<Bfloat16>();
+    work.template operator()<Float16>();
+}
+
+}  // namespace dbench::arena

@@ -1,0 +1,339 @@
+#pragma once
+// Messages of few bits an element (message_parts.hpp of this room): a block for each segment of
+// each row.
+
+#include <cmath>
+#include <type_traits>
+
+#include "arena/grid/segment_grid.hpp"
+#include "arena/messages/message_codes.hpp"
+#include "arena/messages/message_parts.hpp"
+#include "base/philox.hpp"
+
+namespace dbench::arena {
+
+/// Each tensor's number from the sums over its segments, also to where its part begins.
+struct PartNumbers {
+    PartNumber number;
+    DType type;  // of those in messages
+    const MessagePart* parts;
+    int64_t tensors, segments, rows;
+    const double* sums;  // [rows, segments]
+    double* out;         // [rows, tensors]
+    char* messages;
+    int64_t stride;  // bytes
+
+    constexpr int64_t blocks() const { return rows * tensors; }
+    constexpr int64_t scratch_bytes() const { return 0; }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const PartNumbers s = *this;
+        block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {
+            const int64_t row = index / s.tensors;
+            const MessagePart& part = s.parts[index % s.tensors];
+            const double* const from = s.sums + row * s.segments + part.segment;
+            double sum = 0;
+            for (int64_t k = 0; k < part.segments; ++k) sum += from[k];
+            const double value = s.number == PartNumber::norm
+                                     ? std::sqrt(sum)
+                                     : sum / static_cast<double>(part.numel);
+            s.out[index] = value;
+            char* const to = s.messages + row * s.stride + part.at;
+            if (s.type == DType::float32) {
+                store(to, static_cast<float>(value));
+            } else {
+                store(to, value);
+            }
+        });
+    }
+};
+
+/// Where the codes of a part begin.
+template <class Form, class T>
+constexpr int64_t kCodesAt = Form::kNumber == PartNumber::none ? 0 : int64_t{sizeof(T)};
+
+inline constexpr int64_t kCodeTile = 1024;  ///< elements whose codes wait together
+inline constexpr int kCodeGroup = 8;        ///< elements whose codes end with a byte
+
+/// The child of the root by four words.
+DBENCH_INLINE uint64_t key_of(const Draws& draws, const int64_t (&words)[4]) {
+    uint64_t key = draws.root;
+    for (int k = 0; k < 4; ++k) {
+        key = base::child_key(key, static_cast<uint64_t>(words[k]), draws.purpose,
+                              static_cast<uint32_t>(k + 1));
+    }
+    return key;
+}
+/// The stream of a row's tensor.
+DBENCH_INLINE uint64_t key_of(const Draws& draws, int64_t row, int tensor) {
+    const int64_t replica = draws.first + (draws.shared ? 0 : row);
+    return key_of(draws, {replica, draws.iteration, draws.part, tensor});
+}
+
+/// Numbers [0, 1) of elements [begin, begin + count) of a tensor, begin even; room for one more.
+template <class Block>
+DBENCH_INLINE void draw(Block& block, uint64_t key, int64_t begin, int64_t count, double* noise) {
+    block.for_each((count + 1) / 2, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+        const base::PhiloxBlock words = base::block_of(key, static_cast<uint64_t>(begin / 2 + c));
+        noise[2 * c] = base::uniform_of(words.word[0], words.word[1]);
+        noise[2 * c + 1] = base::uniform_of(words.word[2], words.word[3]);
+    });
+}
+
+/// Calls work(c, code) for elements [begin, begin + count) of a part of `numel`, whose codes are at
+/// `from`, begin a multiple of kCodeGroup.
+template <class Codes, class Block, class Work>
+DBENCH_INLINE void for_codes(Block& block, int bits, const char* from, int64_t begin, int64_t numel,
+                             int64_t count, const Work& work) {
+    using Load = typename Codes::Load;
+    constexpr int64_t kLoad = sizeof(Load);
+    const uint32_t mask = (1u << bits) - 1;
+    const char* const mine = from + begin * bits / 8;
+    // Of what is loaded bytes after the part are not to be read.
+    const int64_t bytes = (numel * bits + 7) / 8 - begin * bits / 8;
+    const int64_t last = (kCodeGroup - 1) * bits / 8 + kLoad;
+    const int64_t safe = bytes < last ? 0 : (bytes - last) / bits + 1;
+    const int64_t whole = safe < count / kCodeGroup ? safe : count / kCodeGroup;
+    block.template for_groups<kCodeGroup>(whole, [=](int64_t g, int j) DBENCH_INLINE_LAMBDA {
+        const uint32_t word = load<Load>(mine + g * bits + j * bits / 8);
+        work(g * kCodeGroup + j, word >> (j * bits % 8) & mask);
+    });
+    const int64_t done = whole * kCodeGroup;
+    block.for_each(count - done, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+        const int64_t at = (done + c) * bits;
+        uint32_t word = 0;
+        for (int64_t k = 0; k < kLoad && at / 8 + k < bytes; ++k) {
+            word |= static_cast<uint32_t>(static_cast<unsigned char>(mine[at / 8 + k])) << 8 * k;
+        }
+        work(done + c, word >> (at % 8) & mask);
+    });
+}
+
+template <class Form, class T>
+struct EncodeParts {
+    Form form;
+    SegmentGrid grid;
+    const MessagePart* parts;
+    Rows rows;
+    const double* numbers;  // [rows, tensors], where the form has them
+    int64_t tensors;
+    Draws draws;
+    char* messages;
+    int64_t stride;  // bytes
+
+    constexpr int64_t blocks() const { return grid.blocks(); }
+    constexpr int64_t scratch_bytes() const {
+        return scratch_for<double>(kCodeTile) + scratch_for<uint32_t>(kCodeTile);
+    }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const Piece p = grid.piece(index);
+        const MessagePart part = parts[p.tensor];
+        const int64_t first = p.begin - part.column;
+        const T* const x = rows.row<const T>(p.row) + p.begin;
+        char* const to = messages + p.row * stride + part.at + kCodesAt<Form, T>;
+        double* const noise = block.template scratch<double>(kCodeTile);
+        uint32_t* const waiting = block.template scratch<uint32_t>(kCodeTile);
+        double number = 0;
+        if constexpr (Form::kNumber != PartNumber::none) {
+            number = numbers[p.row * tensors + p.tensor];
+        }
+        with_codes<T>(form, number, [&](auto codes) DBENCH_INLINE_LAMBDA {
+            using Codes = decltype(codes);
+            uint64_t key = 0;
+            if constexpr (Codes::kDraws) key = key_of(draws, p.row, p.tensor);
+            for (int64_t begin = 0; begin < p.count; begin += kCodeTile) {
+                const int64_t left = p.count - begin, here = left < kCodeTile ? left : kCodeTile;
+                if constexpr (Codes::kDraws) draw(block, key, first + begin, here, noise);
+                const T* const from = x + begin;
+                if constexpr (!std::is_void_v<typename Codes::Word>) {
+                    using Word = typename Codes::Word;
+                    char* const out = to + (first + begin) * static_cast<int64_t>(sizeof(Word));
+                    block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                        const double u = Codes::kDraws ? noise[c] : 0;
+                        store<Word>(out + c * static_cast<int64_t>(sizeof(Word)),
+                                    codes.code(from[c], u));
+                    });
+                } else {
+                    block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                        waiting[c] = codes.code(from[c], Codes::kDraws ? noise[c] : 0);
+                    });
+                    const int bits = codes.bits();
+                    pack(block, bits, waiting, here, to + (first + begin) * bits / 8);
+                }
+            }
+        });
+    }
+
+private:
+    /// Codes that begin with a byte.
+    template <class Block>
+    static DBENCH_INLINE void pack(Block& block, int bits, const uint32_t* codes, int64_t count,
+                                   char* to) {
+        const int64_t whole = count / kCodeGroup;
+        if (bits <= 8) {
+            block.for_each(whole, [=](int64_t g) DBENCH_INLINE_LAMBDA {
+                uint64_t held = 0;
+                DBENCH_UNROLL
+                for (int j = 0; j < kCodeGroup; ++j) {
+                    held |= static_cast<uint64_t>(codes[g * kCodeGroup + j]) << (j * bits);
+                }
+                for (int k = 0; k < bits; ++k) to[g * bits + k] = static_cast<char>(held >> 8 * k);
+            });
+        } else {
+            block.for_each(whole, [=](int64_t g) DBENCH_INLINE_LAMBDA {
+                pack_some(bits, codes + g * kCodeGroup, kCodeGroup, to + g * bits);
+            });
+        }
+        const auto rest = static_cast<int>(count - whole * kCodeGroup);
+        if (rest > 0) {
+            block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {
+                pack_some(bits, codes + whole * kCodeGroup, rest, to + whole * bits);
+            });
+        }
+    }
+    static DBENCH_INLINE void pack_some(int bits, const uint32_t* codes, int count, char* to) {
+        uint64_t held = 0;
+        int waiting = 0;
+        for (int j = 0; j < count; ++j) {
+            held |= static_cast<uint64_t>(codes[j]) << waiting;
+            for (waiting += bits; waiting >= 8; waiting -= 8, held >>= 8) {
+                *to++ = static_cast<char>(held);
+            }
+        }
+        if (waiting > 0) *to = static_cast<char>(held);
+    }
+};
+
+template <class Form, class T>
+struct AddParts {
+    Form form;
+    SegmentGrid grid;
+    const MessagePart* parts;
+    Rows out;
+    const WeighedMessage* messages;
+    const int64_t* first;  // [rows + 1], of each row's among them
+
+    constexpr int64_t blocks() const { return grid.blocks(); }
+    constexpr int64_t scratch_bytes() const { return 0; }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const Piece p = grid.piece(index);
+        const MessagePart part = parts[p.tensor];
+        T* const to = out.row<T>(p.row) + p.begin;
+        const int64_t begin = p.begin - part.column;
+        with_codes<T>(form, 0, [&](auto codes) DBENCH_INLINE_LAMBDA {
+            for (int64_t k = first[p.row]; k < first[p.row + 1]; ++k) {
+                const char* const from = messages[k].message + part.at;
+                const T step = step_of(form, from, part.numel, static_cast<T>(messages[k].factor));
+                add(block, codes, from + kCodesAt<Form, T>, begin, part.numel, step, to, p.count);
+            }
+        });
+    }
+
+private:
+    /// Elements [begin, begin + count) of a part of `numel`, whose codes are at `from`.
+    template <class Block, class Codes>
+    static DBENCH_INLINE void add(Block& block, const Codes codes, const char* from, int64_t begin,
+                                  int64_t numel, T step, T* to, int64_t count) {
+        if constexpr (!std::is_void_v<typename Codes::Word>) {
+            using Word = typename Codes::Word;
+            constexpr int64_t kSize = sizeof(Word);
+            block.for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                to[c] += codes.value(load<Word>(from + (begin + c) * kSize), step);
+            });
+        } else {
+            for_codes<Codes>(block, codes.bits(), from, begin, numel, count,
+                             [=](int64_t c, uint32_t code)
+                                 DBENCH_INLINE_LAMBDA { to[c] += codes.value(code, step); });
+        }
+    }
+};
+
+template <class T>
+struct ApproachResidues {
+    Residues form;
+    double gamma;
+    SegmentGrid grid;  // its sums are counts of elements that are too far
+    const MessagePart* parts;
+    Rows x;
+    const WeighedMessage* messages;
+    const int64_t* first;  // [rows + 1], of each row's among them: its own, then others'
+    Draws draws;
+
+    constexpr int64_t blocks() const { return grid.blocks(); }
+    constexpr int64_t scratch_bytes() const {
+        return grid.scratch_bytes() + 4 * scratch_for<double>(kCodeTile) +
+               scratch_for<int32_t>(kCodeTile);
+    }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const Piece p = grid.piece(index);
+        const MessagePart part = parts[p.tensor];
+        const ResidueCodes<T> codes{form.bits, form.modulus};
+        const double modulus = form.modulus, step = gamma * form.modulus;
+        const uint64_t key = key_of(draws, p.row, p.tensor);
+        Lanes* const counts = SegmentGrid::lanes(block);
+        double* const noise = block.template scratch<double>(kCodeTile);
+        double* const at = block.template scratch<double>(kCodeTile);
+        double* const error = block.template scratch<double>(kCodeTile);
+        double* const change = block.template scratch<double>(kCodeTile);
+        int32_t* const far = block.template scratch<int32_t>(kCodeTile);
+        for (int64_t tile = 0; tile < p.count; tile += kCodeTile) {
+            const int64_t left = p.count - tile, here = left < kCodeTile ? left : kCodeTile;
+            const int64_t begin = p.begin - part.column + tile;
+            T* const to = x.row<T>(p.row) + p.begin + tile;
+            const auto from = [&](int64_t k, const auto& work) DBENCH_INLINE_LAMBDA {
+                for_codes<ResidueCodes<T>>(block, form.bits, messages[k].message + part.at, begin,
+                                           part.numel, here, work);
+            };
+            draw(block, key, begin, here, noise);
+            from(first[p.row], [=](int64_t c, uint32_t code) DBENCH_INLINE_LAMBDA {
+                const double y = static_cast<double>(to[c]) / modulus;
+                at[c] = y;
+                error[c] = codes.value(code) - codes.wrapped(y);
+                change[c] = 0;
+                far[c] = 0;
+            });
+            for (int64_t k = first[p.row] + 1; k < first[p.row + 1]; ++k) {
+                const double weight = messages[k].factor;
+                from(k, [=](int64_t c, uint32_t code) DBENCH_INLINE_LAMBDA {
+                    const double ahead = codes.wrapped(codes.value(code) - at[c]);
+                    change[c] += weight * (ahead - error[c]);
+                    far[c] += codes.too_far(ahead, noise[c]) ? 1 : 0;
+                });
+            }
+            block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                to[c] += static_cast<T>(step * change[c]);
+            });
+            block.template add_up_of<Itself>(*counts, here, far);
+        }
+        grid.store(block, p.row, p.segment, counts);
+    }
+};
+
+/// out_i += the sum of row i's counts.
+struct AddCounts {
+    int64_t rows, segments;
+    const double* counts;  // [rows, segments]
+    Rows out;              // of float64
+
+    constexpr int64_t blocks() const { return rows; }
+    constexpr int64_t scratch_bytes() const { return 0; }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t row) const {
+        const AddCounts s = *this;
+        block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {
+            double sum = 0;
+            for (int64_t k = 0; k < s.segments; ++k) sum += s.counts[row * s.segments + k];
+            *s.out.row<double>(row) += sum;
+        });
+    }
+};
+
+}  // namespace dbench::arena

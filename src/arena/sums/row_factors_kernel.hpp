@@ -1,0 +1,71 @@
+#pragma once
+// A factor for each row from its norm (a block for each row), and rows times their factors.
+
+#include <cmath>
+
+#include "arena/grid/plain.hpp"
+#include "arena/layout.hpp"
+#include "arena/sums/row_factors.hpp"
+
+namespace dbench::arena {
+
+struct NormFactors {
+    const Segment* segments;  // all of the layout, where the queue reads them
+    int64_t all, tensors;     // how many there are
+    int64_t rows;
+    const double* squares;  // [rows, all]
+    FactorRule rule;
+    double number;
+    double* out;  // [rows]
+
+    constexpr int64_t blocks() const { return rows; }
+    constexpr int64_t scratch_bytes() const { return scratch_for<double>(tensors); }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t row) const {
+        const NormFactors s = *this;
+        const double* const from = squares + row * all;
+        double* const sums = block.template scratch<double>(tensors);
+        block.for_each(tensors, [=](int64_t t) DBENCH_INLINE_LAMBDA { sums[t] = 0; });
+        // Who has a tensor's first segment adds up all of them.
+        block.for_each(all, [=](int64_t k) DBENCH_INLINE_LAMBDA {
+            const int tensor = s.segments[k].tensor;
+            if (k > 0 && s.segments[k - 1].tensor == tensor) return;
+            double sum = 0;
+            for (int64_t j = k; j < s.all && s.segments[j].tensor == tensor; ++j) sum += from[j];
+            sums[tensor] = sum;
+        });
+        block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {
+            double sum = 0;
+            for (int64_t t = 0; t < s.tensors; ++t) sum += sums[t];
+            s.out[row] = s.factor(std::sqrt(sum));
+        });
+    }
+
+    DBENCH_INLINE double factor(double norm) const {
+        if (rule == FactorRule::inverse) return 1 / (norm + number);
+        return std::isfinite(norm) && norm > number ? number / norm : 1;
+    }
+};
+
+template <class T>
+struct ScaleEach {
+    ColumnGrid grid;
+    Rows rows;
+    const double* factors;  // per row
+
+    constexpr int64_t blocks() const { return grid.blocks(); }
+    constexpr int64_t scratch_bytes() const { return 0; }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const Columns part = grid.part(index);
+        const int64_t row = grid.row(index);
+        if (factors[row] == 1) return;
+        T* const x = rows.row<T>(row) + part.begin;
+        const T by = static_cast<T>(factors[row]);
+        block.for_each(part.count(), [=](int64_t c) DBENCH_INLINE_LAMBDA { x[c] *= by; });
+    }
+};
+
+}  // namespace dbench::arena

@@ -1,0 +1,30 @@
+#pragma once
+// Sums over the elements of every segment of every row: of squares, or of magnitudes.
+
+#include "arena/grid/segment_grid.hpp"
+
+namespace dbench::arena {
+
+template <class T, class Summand>
+struct SegmentSums {
+    SegmentGrid grid;
+    Rows rows;
+
+    constexpr int64_t blocks() const { return grid.blocks(); }
+    constexpr int64_t scratch_bytes() const { return grid.scratch_bytes(); }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const Piece p = grid.piece(index);
+        Lanes* const lanes = SegmentGrid::lanes(block);
+        block.template add_up_of<Summand>(*lanes, p.count, rows.row<const T>(p.row) + p.begin);
+        grid.store(block, p.row, p.segment, lanes);
+    }
+};
+
+template <class T>
+using Squares = SegmentSums<T, Square>;
+template <class T>
+using Magnitudes = SegmentSums<T, Magnitude>;
+
+}  // namespace dbench::arena

@@ -1,0 +1,65 @@
+#pragma once
+// Weighted sums as kernels read them.
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "arena/kernels.hpp"
+#include "arena/sums/weighted_sums_kernel.hpp"
+#include "base/error.hpp"
+
+namespace dbench::arena {
+
+/// The terms of all outputs one after another, in the element type.
+template <class T>
+struct SumPlan {
+    std::vector<const T*> rows;
+    std::vector<T> weights;
+    std::vector<int64_t> first;      // of output i's terms; one more at the end
+    std::vector<const T*> distinct;  // source rows in the order of their first use
+    bool in_place = false;           // an output is a source
+
+    SumPlan(std::span<const std::vector<Term>> terms, const Rows& out, SumForm form) {
+        std::unordered_set<const void*> seen;
+        for (const std::vector<Term>& sum : terms) {
+            DBENCH_EXPECT(form == SumForm::sum || !sum.empty());
+            first.push_back(static_cast<int64_t>(rows.size()));
+            double total = 0;
+            for (const Term& term : sum) {
+                rows.push_back(static_cast<const T*>(term.row));
+                weights.push_back(static_cast<T>(term.weight));
+                total += term.weight;
+                if (seen.insert(term.row).second) distinct.push_back(rows.back());
+            }
+            if (form == SumForm::mean) weights[first.back()] = static_cast<T>(meant(total));
+        }
+        first.push_back(static_cast<int64_t>(rows.size()));
+        for (int64_t i = 0; i < out.count; ++i) in_place |= seen.contains(out.row<T>(i));
+    }
+
+    /// Whether column `column` of each row lies at a multiple of so many bytes.
+    bool aligned(const Rows& out, int64_t column, int64_t bytes) const {
+        const auto off = [&](const T* row) {
+            return reinterpret_cast<uintptr_t>(row + column) % static_cast<uintptr_t>(bytes) != 0;
+        };
+        bool aligned = std::none_of(distinct.begin(), distinct.end(), off);
+        for (int64_t i = 0; i < out.count; ++i) aligned &= !off(out.row<T>(i));
+        return aligned;
+    }
+    int64_t sources() const { return static_cast<int64_t>(distinct.size()); }
+};
+
+/// Going past the caches saves reading the lines that are about to be overwritten, but leaves
+/// nothing in the caches: only where those would not hold the rows until they are read again.
+/// `out` is not a source.
+inline SumStore store_of(const Rows& out, Columns columns) {
+    constexpr int64_t kCached = int64_t{16} << 20, kPiece = int64_t{1} << 20;
+    const int64_t row = out.count * size_of(out.type);
+    const bool large = row * out.stride > kCached && row * columns.count() > kPiece;
+    return large ? SumStore::past_caches : SumStore::direct;
+}
+
+}  // namespace dbench::arena

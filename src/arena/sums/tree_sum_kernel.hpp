@@ -1,0 +1,88 @@
+#pragma once
+// A sum or mean of rows along the tree: a block for each tile of columns.
+
+#include "arena/grid/block.hpp"
+#include "arena/rows.hpp"
+#include "arena/sums/tree_plan.hpp"
+
+namespace dbench::arena {
+
+enum class TreeForm : uint8_t { sum, mean };
+
+template <class T>
+struct TreeSum {
+    TreeForm form;
+    const T* const* rows;   // of the leaves
+    const TreeStep* steps;  // none: the one leaf is the root
+    int64_t count, slots;
+    T* out;
+    Columns columns;
+    int64_t width;  // of a tile
+
+    constexpr int64_t blocks() const { return (columns.count() + width - 1) / width; }
+    constexpr int64_t scratch_bytes() const { return scratch_for<T>(slots * width); }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const int64_t begin = columns.begin + index * width;
+        const int64_t here = std::min(width, columns.end - begin);
+        T* const kept = block.template scratch<T>(slots * width);
+        if constexpr (Block::kManyThreads) {
+            together(block, begin, here, kept);
+        } else {
+            step_by_step(block, begin, here, kept);
+        }
+    }
+
+private:
+    template <class Block>
+    DBENCH_INLINE void step_by_step(Block& block, int64_t begin, int64_t here, T* kept) const {
+        const int64_t next = begin + here, ahead = std::min(width, columns.end - next);
+        const auto operand = [&](Operand from) DBENCH_INLINE_LAMBDA {
+            if (!from.leaf) return static_cast<const T*>(kept + from.index * width);
+            block.prefetch(rows[from.index] + next, ahead);
+            return rows[from.index] + begin;
+        };
+        T* const root = out + begin;
+        if (count == 0) {
+            const T* const leaf = rows[0] + begin;
+            block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA { root[c] = leaf[c]; });
+        }
+        for (int64_t k = 0; k < count; ++k) {
+            const TreeStep& step = steps[k];
+            const T* const a = operand(step.left);
+            const T* const b = operand(step.right);
+            T* const result = k + 1 == count ? root : kept + step.slot * width;
+            if (form == TreeForm::sum) {
+                block.for_each(here,
+                               [=](int64_t c) DBENCH_INLINE_LAMBDA { result[c] = a[c] + b[c]; });
+                continue;
+            }
+            // The mean of two means: equal ones stay what they are.
+            const T share = static_cast<T>(step.share);
+            block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                result[c] = a[c] + share * (b[c] - a[c]);
+            });
+        }
+    }
+    /// A thread goes through the whole tree in its column.
+    template <class Block>
+    DBENCH_INLINE void together(Block& block, int64_t begin, int64_t here, T* kept) const {
+        const TreeSum s = *this;
+        block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+            const auto value = [&](Operand from) DBENCH_INLINE_LAMBDA {
+                return from.leaf ? s.rows[from.index][begin + c] : kept[from.index * s.width + c];
+            };
+            T result = s.count == 0 ? s.rows[0][begin + c] : T{0};
+            for (int64_t k = 0; k < s.count; ++k) {
+                const TreeStep& step = s.steps[k];
+                const T a = value(step.left), b = value(step.right);
+                result = s.form == TreeForm::sum ? a + b : a + static_cast<T>(step.share) * (b - a);
+                kept[step.slot * s.width + c] = result;
+            }
+            s.out[begin + c] = result;
+        });
+    }
+};
+
+}  // namespace dbench::arena

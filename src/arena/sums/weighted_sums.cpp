@@ -1,0 +1,97 @@
+#include "arena/sums/weighted_sums_kernel.hpp"
+
+#include <algorithm>
+
+#include "arena/grid/launch.hpp"
+#include "arena/kernels.hpp"
+#include "arena/sums/sum_plan.hpp"
+#include "arena/traffic.hpp"
+#include "base/error.hpp"
+
+namespace dbench::arena {
+namespace {
+
+template <class T>
+DBENCH_INLINE void run(const WeightedSums<T>& body) {
+    run_blocks(body);
+    if (body.store == SumStore::past_caches) finish_past_caches();
+}
+
+}  // namespace
+
+DBENCH_CLONES void on_host(const WeightedSums<float>& body) { run(body); }
+DBENCH_CLONES void on_host(const WeightedSums<double>& body) { run(body); }
+
+namespace {
+
+/// In place a block keeps all rows of its tile: of very many, a narrow one.
+int64_t device_width(const Rows& out, bool in_place) {
+    const int64_t column = out.count * size_of(out.type), width = device_tile_width(out.count);
+    if (!in_place) return width;
+    const int64_t fits = (kMostScratch - 64) / std::max<int64_t>(column, 1);
+    if (fits >= width) return width;
+    return fits < kColumnAlignment ? std::max<int64_t>(fits, 1)
+                                   : fits / kColumnAlignment * kColumnAlignment;
+}
+
+template <class T>
+void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, SumForm form,
+          Queue* queue) {
+    constexpr int64_t kPack = 16;  // bytes
+    const auto plan = std::make_shared<const SumPlan<T>>(terms, out, form);
+    const int64_t sources = plan->sources();
+    count_passes(out.type, columns, sources, out.count, Kernel::mixing);
+    const int64_t width =
+        queue ? device_width(out, plan->in_place) : tile_width(sources, sizeof(T));
+    const WeightedSums<T> body{
+        .form = form,
+        .store = plan->in_place ? SumStore::in_place
+                 : queue        ? SumStore::direct
+                                : store_of(out, columns),
+        .rows = placed(queue, plan, plan->rows),
+        .weights = placed(queue, plan, plan->weights),
+        .first = placed(queue, plan, plan->first),
+        .distinct = placed(queue, plan, plan->distinct),
+        .sources = sources,
+        .out = out,
+        .columns = columns,
+        .width = width,
+        .in_packs =
+            queue && width % kColumnAlignment == 0 && plan->aligned(out, columns.begin, kPack),
+    };
+    const auto accesses = [&] {
+        std::vector<Access> all = {writes(out, columns)};
+        for (const T* row : plan->distinct) {
+            all.push_back(reads(row + columns.begin, columns.count() * size_of(out.type)));
+        }
+        return all;
+    };
+    launch(queue, "weighted_sums", body, accesses);
+}
+
+void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, SumForm form,
+          Queue* queue) {
+    DBENCH_EXPECT(static_cast<int64_t>(terms.size()) == out.count);
+    DBENCH_EXPECT(queue || out.space == Space::host);
+    if (columns.count() <= 0) return;
+    with_type(out.type, [&]<class T>() { sums<T>(terms, out, columns, form, queue); });
+}
+
+}  // namespace
+
+void weighted_sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
+                   Queue* queue) {
+    sums(terms, out, columns, SumForm::sum, queue);
+}
+
+void weighted_means(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
+                    Queue* queue) {
+    sums(terms, out, columns, SumForm::mean, queue);
+}
+
+void weighted_changes(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
+                      Queue* queue) {
+    sums(terms, out, columns, SumForm::change, queue);
+}
+
+}  // namespace dbench::arena

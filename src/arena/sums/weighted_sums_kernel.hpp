@@ -1,0 +1,277 @@
+#pragma once
+// X <- W X over the rows of one process: a block for each tile of columns, which makes all rows of
+// the result there.
+
+#include <cmath>
+
+#include "arena/grid/block.hpp"
+#include "arena/rows.hpp"
+
+namespace dbench::arena {
+
+/// What a sum of weights means: 1 where rounding alone keeps it from that.
+inline double meant(double total) { return std::abs(total - 1) < 1e-9 ? 1 : total; }
+
+/// How a sum is formed: as it stands; or of weighted differences from its first row, with that row
+/// or without.
+enum class SumForm : uint8_t { sum, mean, change };
+
+/// Where the result of a tile is put first, and how it gets from there to its rows: straight there;
+/// after all of them, for a row of the result is a source; or past the caches.
+enum class SumStore : uint8_t { direct, in_place, past_caches };
+
+template <class T>
+struct WeightedSums {
+    static constexpr int kTogether = 8;  // terms in one loop; more go in turns, in the same order
+    static constexpr int kBlocksAtOnce = kBlocksOfPacks<T>;
+
+    SumForm form;
+    SumStore store;
+    const T* const* rows;      // the terms of all sums one after another
+    const T* weights;          // of a mean the first is the sum of its weights
+    const int64_t* first;      // of sum i's terms; one more at the end
+    const T* const* distinct;  // the rows in the order of their first use
+    int64_t sources;           // how many of those
+    Rows out;
+    Columns columns;
+    int64_t width;  // of a tile
+    bool in_packs;  // a tile of any row begins at a multiple of 16 bytes
+
+    constexpr int64_t blocks() const { return (columns.count() + width - 1) / width; }
+    constexpr int64_t scratch_bytes() const {
+        const int64_t kept = store == SumStore::in_place      ? out.count
+                             : store == SumStore::past_caches ? 1
+                                                              : 0;
+        return scratch_for<T>(kept * width);
+    }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const int64_t begin = columns.begin + index * width;
+        const int64_t here = std::min(width, columns.end - begin);
+        T* const kept = block.template scratch<T>(scratch_bytes() / sizeof(T));
+        if constexpr (Block::kManyThreads) {
+            together(block, begin, here, kept);
+        } else {
+            one_by_one(block, begin, here, kept);
+        }
+    }
+
+    template <class Block>
+    DBENCH_INLINE void one_by_one(Block& block, int64_t begin, int64_t here, T* kept) const {
+        const int64_t next = begin + here, ahead = std::min(width, columns.end - next);
+        for (int64_t i = 0; i < out.count; ++i) {
+            prefetch(block, i, next, ahead);
+            T* const target = out.row<T>(i) + begin;
+            T* const result = store == SumStore::in_place      ? kept + i * width
+                              : store == SumStore::past_caches ? kept
+                                                               : target;
+            switch (form) {
+                case SumForm::sum:
+                    add<SumForm::sum>(block, i, begin, here, result);
+                    break;
+                case SumForm::mean:
+                    add<SumForm::mean>(block, i, begin, here, result);
+                    break;
+                case SumForm::change:
+                    add<SumForm::change>(block, i, begin, here, result);
+                    break;
+            }
+            if (store == SumStore::past_caches) block.copy_past_caches(here, result, target);
+        }
+        if (store != SumStore::in_place) return;
+        for (int64_t i = 0; i < out.count; ++i) {
+            const T* const result = kept + i * width;
+            T* const target = out.row<T>(i) + begin;
+            block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA { target[c] = result[c]; });
+        }
+    }
+
+    /// All sums at once. A thread makes an element of one, or some side by side, and reads a few
+    /// terms ahead of the additions, which go in their order; a term may be read twice.
+    template <class Block>
+    DBENCH_INLINE void together(Block& block, int64_t begin, int64_t here, T* kept) const {
+        constexpr int kAhead = 4;
+        struct Terms {
+            Elements<const T> row[kAhead];
+            T weight[kAhead];
+        };
+        const WeightedSums s = *this;
+        const auto make = [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            const bool around = s.form != SumForm::sum;
+            const int at = static_cast<int>(s.first[i]) + around;
+            const int end = static_cast<int>(s.first[i + 1]);
+            const auto take = [=](int next) DBENCH_INLINE_LAMBDA {
+                Terms terms;
+                DBENCH_UNROLL
+                for (int j = 0; j < kAhead; ++j) {
+                    const int k = next + j < end ? next + j : next;
+                    terms.row[j] = s.rows[k] + begin;
+                    terms.weight[j] = s.weights[k];
+                }
+                return terms;
+            };
+            const Elements<const T> base = around ? s.rows[at - 1] + begin : nullptr;
+            const T total = s.form == SumForm::mean ? s.weights[at - 1] : T{0};
+            const Terms near = at < end ? take(at) : Terms{};
+            const Elements<T> result = s.store == SumStore::in_place
+                                           ? kept + i * s.width
+                                           : s.out.template row<T>(i) + begin;
+            return [=](auto c) DBENCH_INLINE_LAMBDA {
+                using V = Value<T, decltype(c)>;
+                const V origin = around ? base[c] : V(T{0});
+                V sum = T{0};
+                const auto add = [&](const Terms& terms, int next) DBENCH_INLINE_LAMBDA {
+                    V x[kAhead];
+                    DBENCH_UNROLL
+                    for (int j = 0; j < kAhead; ++j) x[j] = terms.row[j][c];
+                    DBENCH_UNROLL
+                    for (int j = 0; j < kAhead; ++j) {
+                        if (next + j >= end) break;
+                        const V term = terms.weight[j] * (around ? x[j] - origin : x[j]);
+                        sum = next + j == at ? term : sum + term;
+                    }
+                };
+                if (at < end) add(near, at);
+                for (int next = at + kAhead; next < end; next += kAhead) add(take(next), next);
+                result[c] = s.form != SumForm::mean ? sum
+                            : at == end             ? total * origin
+                                                    : total * origin + sum;
+            };
+        };
+        for_all(block, here, make);
+        if (store != SumStore::in_place) return;
+        for_all(block, here, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            const Elements<const T> result(kept + i * s.width);
+            const Elements<T> target(s.out.template row<T>(i) + begin);
+            return [=](auto c) DBENCH_INLINE_LAMBDA { target[c] = result[c]; };
+        });
+    }
+    template <class Block, class Work>
+    DBENCH_INLINE void for_all(Block& block, int64_t here, const Work& work) const {
+        if (in_packs) {
+            block.template for_packs<T>(out.count, here, work);
+        } else {
+            block.for_rows(out.count, here, work);
+        }
+    }
+
+    /// Sum i, of that form, in `count` columns from `begin` on, to `result`.
+    template <SumForm kForm, class Block>
+    DBENCH_INLINE void add(Block& block, int64_t i, int64_t begin, int64_t count, T* result) const {
+        constexpr bool kAround = kForm != SumForm::sum;
+        const int64_t at = first[i] + kAround, terms = first[i + 1] - at;
+        const Base base = kAround ? Base{rows[at - 1], weights[at - 1]} : Base{};
+        if (terms == 0) return fill(block, base, begin, count, result);
+        add_form<kForm>(block, base, rows + at, weights + at, terms, begin, count, result);
+    }
+
+    /// While sum i is made: its share of the sources' `count` columns from `next` on; of a few
+    /// sources the processor knows by itself.
+    template <class Block>
+    DBENCH_INLINE void prefetch(Block& block, int64_t i, int64_t next, int64_t count) const {
+        constexpr int64_t kFollowed = 4;
+        if (sources <= kFollowed) return;
+        for (int64_t s = i * sources / out.count; s < (i + 1) * sources / out.count; ++s) {
+            block.prefetch(distinct[s] + next, count);
+        }
+    }
+
+private:
+    /// The row that differences are taken from, and the sum of all weights.
+    struct Base {
+        const T* row;
+        T total;
+    };
+
+    /// out = sum of kCount terms, after what is in `out` already if kMore; of a mean, the base
+    /// comes to it if kLast.
+    template <SumForm kForm, int kCount, bool kMore, bool kLast, class Block>
+    static DBENCH_INLINE void add_terms(Block& block, Base base, const T* const* rows,
+                                        const T* weights, int64_t begin, int64_t count, T* out) {
+        struct Terms {
+            const T* row[kCount];
+            T weight[kCount];
+        } terms;
+        for (int k = 0; k < kCount; ++k) {
+            terms.row[k] = rows[k] + begin;
+            terms.weight[k] = weights[k];
+        }
+        constexpr bool kAround = kForm != SumForm::sum;
+        const T* const from = kAround ? base.row + begin : nullptr;
+        const T all = base.total;
+        block.for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+            const T origin = kAround ? from[c] : T{0};
+            const auto term = [&](int k) DBENCH_INLINE_LAMBDA {
+                return terms.weight[k] * (kAround ? terms.row[k][c] - origin : terms.row[k][c]);
+            };
+            T sum = kMore ? out[c] + term(0) : term(0);
+            DBENCH_UNROLL
+            for (int k = 1; k < kCount; ++k) sum += term(k);
+            out[c] = kForm == SumForm::mean && kLast ? all * origin + sum : sum;
+        });
+    }
+
+    template <SumForm kForm, bool kMore, class Block>
+    static DBENCH_INLINE void add_last(Block& block, Base base, const T* const* rows,
+                                       const T* weights, int64_t terms, int64_t begin,
+                                       int64_t count, T* out) {
+        switch (terms) {
+            case 1:
+                return add_terms<kForm, 1, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            case 2:
+                return add_terms<kForm, 2, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            case 3:
+                return add_terms<kForm, 3, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            case 4:
+                return add_terms<kForm, 4, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            case 5:
+                return add_terms<kForm, 5, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            case 6:
+                return add_terms<kForm, 6, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            case 7:
+                return add_terms<kForm, 7, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+            default:
+                return add_terms<kForm, 8, kMore, true>(block, base, rows, weights, begin, count,
+                                                        out);
+        }
+    }
+
+    template <SumForm kForm, class Block>
+    static DBENCH_INLINE void add_form(Block& block, Base base, const T* const* rows,
+                                       const T* weights, int64_t terms, int64_t begin,
+                                       int64_t count, T* out) {
+        if (terms <= kTogether) {
+            return add_last<kForm, false>(block, base, rows, weights, terms, begin, count, out);
+        }
+        add_terms<kForm, kTogether, false, false>(block, base, rows, weights, begin, count, out);
+        int64_t k = kTogether;
+        for (; terms - k > kTogether; k += kTogether) {
+            add_terms<kForm, kTogether, true, false>(block, base, rows + k, weights + k, begin,
+                                                     count, out);
+        }
+        add_last<kForm, true>(block, base, rows + k, weights + k, terms - k, begin, count, out);
+    }
+
+    /// What a form makes of its first row alone.
+    template <class Block>
+    DBENCH_INLINE void fill(Block& block, Base base, int64_t begin, int64_t count,
+                            T* result) const {
+        const T* const from = form == SumForm::mean ? base.row + begin : nullptr;
+        const T all = base.total;
+        with_flag(from != nullptr, [&](auto has_row) DBENCH_INLINE_LAMBDA {
+            block.for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                result[c] = decltype(has_row)::value ? all * from[c] : T{0};
+            });
+        });
+    }
+};
+
+}  // namespace dbench::arena

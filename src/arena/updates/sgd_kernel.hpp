@@ -1,0 +1,82 @@
+#pragma once
+// SGD as torch.optim.SGD computes it, with dampening 0.
+
+#include "arena/grid/segment_grid.hpp"
+
+namespace dbench::arena {
+
+/// A row's part of an update, element by element: what it reads, and then lr d, which changes what
+/// it keeps.
+template <class T, bool kMoves, bool kAhead, bool kDecays>
+struct SgdRow {
+    Elements<const T> slope;
+    Elements<T> velocity;
+    T rate, mu, shrink;
+
+    template <class V>
+    struct Read {
+        V gradient, velocity;
+    };
+    template <class Place>
+    DBENCH_INLINE auto read(Place c) const {
+        using V = Value<T, Place>;
+        return Read<V>{slope[c], kMoves ? velocity[c] : V{}};
+    }
+    /// The gradient was taken at `point`.
+    template <class Place, class V>
+    DBENCH_INLINE V step(Place c, const Read<V>& from, V point) const {
+        V g = from.gradient;
+        if constexpr (kDecays) g += shrink * point;
+        if constexpr (kMoves) {
+            const V now = mu * from.velocity + g;
+            velocity[c] = now;
+            g = kAhead ? g + mu * now : now;
+        }
+        return rate * g;
+    }
+};
+
+template <class T>
+struct Sgd {
+    SegmentGrid grid;
+    Rows out, base, at, gradient;
+    Rows velocity;  // no rows without momentum
+    T lr, momentum;
+    bool nesterov;
+    const double* decay;  // per tensor
+
+    constexpr int64_t blocks() const { return grid.blocks(); }
+    constexpr int64_t scratch_bytes() const { return grid.scratch_bytes(); }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const Piece p = grid.piece(index);
+        with_rows(p, [&](const auto& row_of) DBENCH_INLINE_LAMBDA {
+            grid.subtract(block, p, out.row<T>(p.row) + p.begin, base.row<T>(p.row) + p.begin,
+                          at.row<T>(p.row) + p.begin, row_of(p.row));
+        });
+    }
+
+    /// Calls use(row_of), where row_of(i) is row i in the columns of the piece.
+    template <class Use>
+    DBENCH_INLINE void with_rows(const Piece& p, const Use& use) const {
+        const Rows gradients = gradient, velocities = velocity;
+        const int64_t begin = p.begin;
+        const T rate = lr, mu = momentum, shrink = static_cast<T>(decay[p.tensor]);
+        with_flag(velocity.count > 0, [&](auto moves) DBENCH_INLINE_LAMBDA {
+            with_flag(nesterov, [&](auto ahead) DBENCH_INLINE_LAMBDA {
+                with_flag(shrink != 0, [&](auto decays) DBENCH_INLINE_LAMBDA {
+                    constexpr bool kMoves = decltype(moves)::value;
+                    using Row = SgdRow<T, kMoves, decltype(ahead)::value, decltype(decays)::value>;
+                    use([=](int64_t i) DBENCH_INLINE_LAMBDA {
+                        return Row{gradients.row<T>(i) + begin,
+                                   kMoves ? velocities.row<T>(i) + begin : nullptr, rate, mu,
+                                   shrink};
+                    });
+                });
+            });
+        });
+    }
+};
+
+}  // namespace dbench::arena

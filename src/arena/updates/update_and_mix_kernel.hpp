@@ -1,0 +1,185 @@
+#pragma once
+// An update and an averaging of its rows (update_and_mix.hpp of this room): a block takes some
+// columns of all rows into its scratch, and what it makes of them goes from there to memory.
+
+#include "arena/grid/segment_grid.hpp"
+#include "arena/updates/update_and_mix.hpp"
+
+namespace dbench::arena {
+
+template <class T, class Update>
+struct UpdateAndMix {
+    static constexpr int kTogether = 8;  // terms that wait in registers
+    static constexpr int kBlocksAtOnce = kBlocksOfPacks<T>;
+
+    using Weight = std::conditional_t<std::is_same_v<T, float>, float, double>;
+
+    Update update;  // of all rows, from x to `out`
+    MixOrder order;
+    const WeighedRow<Weight>* terms;
+    const int64_t* first;
+    const Blend* blends;
+    int64_t all_blends;
+    double* squared_before;
+    int64_t width;  // of a tile, a multiple of kLanes
+    int64_t parts;  // blocks of a segment, a tile each; 1: one for all of its tiles
+
+    constexpr int64_t rows() const { return update.grid.rows; }
+    constexpr int64_t blocks() const { return update.grid.count * parts; }
+    constexpr bool keeps_steps() const {
+        return order == MixOrder::combine_while_adapt || update.grid.squared;
+    }
+    constexpr int64_t scratch_bytes() const {
+        const int64_t sums = (squared_before ? 1 : 0) + (update.grid.squared ? 1 : 0);
+        return (keeps_steps() ? 2 : 1) * scratch_for<T>(rows() * width) +
+               sums * scratch_for<Lanes>(rows());
+    }
+
+    template <class Block>
+    DBENCH_INLINE void operator()(Block& block, int64_t index) const {
+        const Piece segment = update.grid.piece(index / parts);
+        const int64_t begin = index % parts * width;
+        const int64_t end = parts == 1 ? segment.count : std::min(begin + width, segment.count);
+        T* const kept = block.template scratch<T>(rows() * width);
+        T* const steps = keeps_steps() ? block.template scratch<T>(rows() * width) : nullptr;
+        Lanes* const before = squared_before ? SegmentGrid::lanes(block, rows()) : nullptr;
+        Lanes* const updates = update.grid.squared ? SegmentGrid::lanes(block, rows()) : nullptr;
+        for (int64_t at = begin; at < end; at += width) {
+            Piece tile = segment;
+            tile.begin += at;
+            tile.count = std::min(width, end - at);
+            adapt(block, tile, kept, steps);
+            if (before) add_squares(block, before, kept, tile.count);
+            if (updates) add_squares(block, updates, steps, tile.count);
+            blend(block, tile.count, kept);
+            combine(block, tile, kept, order == MixOrder::combine_while_adapt ? steps : nullptr);
+        }
+        if (before) store(block, segment.segment, before, squared_before);
+        if (updates) store(block, segment.segment, updates, update.grid.squared);
+    }
+
+private:
+    template <class V, class Rest>
+    struct Taken {
+        V x;
+        Rest rest;  // what the update reads beside it
+    };
+
+    /// Takes x, or x - lr d where the update comes first, and lr d where there is room for it.
+    template <class Block>
+    DBENCH_INLINE void adapt(Block& block, const Piece& tile, T* kept, T* steps) const {
+        const Rows x = update.base;
+        const bool adapts = order == MixOrder::adapt_then_combine;
+        const int64_t stride = width;
+        update.with_rows(tile, [&](const auto& row_of) DBENCH_INLINE_LAMBDA {
+            const auto read = [=](int64_t i) DBENCH_INLINE_LAMBDA {
+                const Elements<const T> from(x.row<T>(i) + tile.begin);
+                const auto row = row_of(i);
+                return [=](auto c) DBENCH_INLINE_LAMBDA {
+                    return Taken<Value<T, decltype(c)>, decltype(row.read(c))>{from[c],
+                                                                               row.read(c)};
+                };
+            };
+            const auto work = [=](int64_t i) DBENCH_INLINE_LAMBDA {
+                const auto row = row_of(i);
+                const Elements<T> to(kept + i * stride), aside(steps + i * stride);
+                return [=](auto c, const auto& taken) DBENCH_INLINE_LAMBDA {
+                    const auto d = row.step(c, taken.rest, taken.x);
+                    if (steps) aside[c] = d;
+                    to[c] = adapts ? taken.x - d : taken.x;
+                };
+            };
+            block.template for_packs<T>(rows(), tile.count, read, work);
+        });
+    }
+
+    template <class Block>
+    DBENCH_INLINE void blend(Block& block, int64_t count, T* kept) const {
+        if (all_blends == 0) return;
+        const Blend* const all = blends;
+        const int64_t last = all_blends, stride = width;
+        block.template for_packs<T>(1, count, [=](int64_t) DBENCH_INLINE_LAMBDA {
+            return [=](auto c) DBENCH_INLINE_LAMBDA {
+                for (int64_t k = 0; k < last; ++k) {
+                    const Elements<T> left(kept + all[k].left * stride);
+                    const Elements<const T> right(kept + all[k].right * stride);
+                    left[c] = left[c] + static_cast<T>(all[k].share) * (right[c] - left[c]);
+                }
+            };
+        });
+    }
+
+    /// out = W times the rows, less the steps where they come after it.
+    template <class Block>
+    DBENCH_INLINE void combine(Block& block, const Piece& tile, const T* kept,
+                               const T* steps) const {
+        const Rows out = update.out;
+        const WeighedRow<Weight>* const all = terms;
+        const int64_t* const begins = first;
+        const int64_t stride = width;
+        const Elements<const T> from(kept);
+        block.template for_packs<T>(rows(), tile.count, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            struct {
+                int row[kTogether];  // where it begins
+                T weight[kTogether];
+            } near;
+            const WeighedRow<Weight>* const of_row = all + begins[i];
+            const int others = static_cast<int>(begins[i + 1] - begins[i]) - 1;
+            DBENCH_UNROLL
+            for (int k = 0; k < kTogether; ++k) {
+                const WeighedRow<Weight>& term = of_row[k < others ? k + 1 : 0];
+                near.row[k] = static_cast<int>(term.row * stride);
+                near.weight[k] = static_cast<T>(term.weight);
+            }
+            const Elements<const T> base(kept + of_row->row * stride), aside(steps + i * stride);
+            const T total = static_cast<T>(of_row->weight);
+            const Elements<T> to(out.row<T>(i) + tile.begin);
+            return [=](auto c) DBENCH_INLINE_LAMBDA {
+                const auto origin = base[c];
+                auto value = total * origin;
+                if (others > 0) {
+                    auto sum = near.weight[0] * (from[near.row[0] + c] - origin);
+                    DBENCH_UNROLL
+                    for (int k = 1; k < kTogether; ++k) {
+                        if (k >= others) break;
+                        sum += near.weight[k] * (from[near.row[k] + c] - origin);
+                    }
+                    for (int k = kTogether; k < others; ++k) {
+                        const WeighedRow<Weight>& term = of_row[k + 1];
+                        sum += static_cast<T>(term.weight) * (from[term.row * stride + c] - origin);
+                    }
+                    value += sum;
+                }
+                to[c] = steps ? value - aside[c] : value;
+            };
+        });
+    }
+
+    template <class Block>
+    DBENCH_INLINE void add_squares(Block& block, Lanes* lanes, const T* values,
+                                   int64_t count) const {
+        const int64_t stride = width;
+        block.for_rows(rows(), kLanes, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            const T* const row = values + i * stride;
+            return [=](int64_t j) DBENCH_INLINE_LAMBDA {
+                double sum = lanes[i].sum[j];
+                for (int64_t c = j; c < count; c += kLanes) {
+                    const double x = row[c];
+                    sum += x * x;
+                }
+                lanes[i].sum[j] = sum;
+            };
+        });
+    }
+    template <class Block>
+    DBENCH_INLINE void store(Block& block, int64_t segment, const Lanes* lanes,
+                             double* squared) const {
+        const int64_t all = update.grid.all;
+        block.for_rows(rows(), 1, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            return [=](int64_t)
+                       DBENCH_INLINE_LAMBDA { squared[i * all + segment] = total(lanes[i]); };
+        });
+    }
+};
+
+}  // namespace dbench::arena

@@ -1,0 +1,143 @@
+#include "comm/plans/mixing_plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace dbench::comm {
+namespace {
+
+std::vector<arena::Interval> nodes_of(int64_t members, arena::Interval positions,
+                                      Contribution contribution) {
+    if (contribution == Contribution::subtrees) return arena::maximal_subtrees(members, positions);
+    std::vector<arena::Interval> leaves;
+    for (int64_t p = positions.begin; p < positions.end; ++p) leaves.push_back({p, p + 1});
+    return leaves;
+}
+
+GroupPlan make_group(std::span<const int> members, const Placement& placement, int rank,
+                     Contribution contribution) {
+    GroupPlan group{static_cast<int64_t>(members.size()), {}, -1, {}};
+    for (int64_t position = 0; position < group.members; ++position) {
+        const int holder = placement.rank_of(members[position]);
+        if (group.parts.empty() || group.parts.back().rank != holder) {
+            group.parts.push_back({holder, {position, position}, {}, {}, 0});
+        }
+        group.parts.back().positions.end = position + 1;
+        group.parts.back().rows.push_back(members[position] - placement.begin(holder));
+        if (holder == rank) {
+            group.me = static_cast<int>(group.parts.size()) - 1;
+            group.rows.push_back(members[position] - placement.begin(rank));
+        }
+    }
+    for (GroupPlan::Part& part : group.parts) {
+        part.nodes = nodes_of(group.members, part.positions, contribution);
+    }
+    return group;
+}
+
+std::vector<Parcel> parcels(const std::map<int, std::set<int64_t>>& by_rank) {
+    std::vector<Parcel> list;
+    for (const auto& [rank, rows] : by_rank) list.push_back({rank, {rows.begin(), rows.end()}});
+    return list;
+}
+
+}  // namespace
+
+bool GroupPlan::adds_first() const {
+    const auto& nodes = parts[me].nodes;
+    return static_cast<int64_t>(nodes.size()) < parts[me].positions.end - parts[me].positions.begin;
+}
+
+bool MixingPlan::local() const {
+    return send.empty() && receive.empty() &&
+           std::all_of(groups.begin(), groups.end(), [](const GroupPlan& g) { return g.local(); });
+}
+
+MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round round,
+                            const Placement& placement, int rank, Contribution contribution) {
+    MixingPlan plan;
+    const int64_t first = placement.begin(rank), count = placement.count(rank);
+    std::vector<bool> grouped(static_cast<size_t>(count));
+    std::vector<int64_t> groups_of(static_cast<size_t>(placement.ranks));
+    for (const std::vector<int>& members : schedule.groups(round)) {
+        if (contribution == Contribution::rows && members.size() == 2) continue;
+        GroupPlan group = make_group(members, placement, rank, contribution);
+        for (GroupPlan::Part& part : group.parts) {
+            if (!group.local()) part.index = groups_of[part.rank]++;
+        }
+        if (group.me < 0) continue;
+        for (const int64_t row : group.rows) grouped[row] = true;
+        plan.groups.push_back(std::move(group));
+    }
+
+    std::map<int, std::set<int64_t>> send, receive;  // rank -> rows, replicas
+    std::set<int64_t> sent;
+    std::vector<std::vector<graphs::Link>> in(static_cast<size_t>(count));
+    for (int64_t row = 0; row < count; ++row) {
+        if (grouped[row]) continue;
+        const int replica = static_cast<int>(first + row);
+        plan.has_terms = true;
+        in[row] = schedule.in(round, replica);
+        std::erase_if(in[row], [](const graphs::Link& link) { return link.weight == 0; });
+        for (const graphs::Link& link : in[row]) {
+            const int holder = placement.rank_of(link.peer);
+            if (holder != rank) receive[holder].insert(link.peer);
+        }
+        for (const graphs::Link& link : schedule.out(round, replica)) {
+            const int user = placement.rank_of(link.peer);
+            if (user == rank) continue;
+            send[user].insert(row);
+            sent.insert(row);
+        }
+    }
+    plan.rows_sent = static_cast<int64_t>(sent.size());
+    plan.send = parcels(send);
+    plan.receive = parcels(receive);
+    std::map<int64_t, int64_t> slot;  // of a replica
+    for (Parcel& parcel : plan.receive) {
+        for (int64_t& replica : parcel.rows) {
+            slot[replica] = plan.slots;
+            plan.slot_rows.push_back(replica - placement.begin(parcel.rank));
+            replica = plan.slots++;
+        }
+    }
+
+    plan.terms.resize(static_cast<size_t>(count));
+    for (int64_t row = 0; row < count; ++row) {
+        // Differences are taken from the first: from the replica itself, where it has a weight.
+        const auto own = std::find_if(in[row].begin(), in[row].end(),
+                                      [&](const auto& link) { return link.peer == first + row; });
+        if (own != in[row].end()) std::rotate(in[row].begin(), own, own + 1);
+        for (const graphs::Link& link : in[row]) {
+            const bool received = placement.rank_of(link.peer) != rank;
+            plan.terms[row].push_back(
+                {received, received ? slot[link.peer] : link.peer - first, link.weight});
+        }
+    }
+    return plan;
+}
+
+arena::LocalMeans local_means(const MixingPlan& plan) {
+    std::vector<std::vector<arena::LocalTerm>> terms(plan.terms.size());
+    for (size_t row = 0; row < terms.size(); ++row) {
+        for (const Source& source : plan.terms[row]) {
+            terms[row].push_back({source.index, source.weight});
+        }
+    }
+    std::vector<std::vector<int64_t>> groups;
+    for (const GroupPlan& group : plan.groups) groups.push_back(group.rows);
+    return {std::move(terms), groups};
+}
+
+MixingPlan make_mean_plan(const Placement& placement, int rank, Contribution contribution) {
+    MixingPlan plan;
+    std::vector<int> members(static_cast<size_t>(placement.replicas));
+    std::iota(members.begin(), members.end(), 0);
+    plan.groups.push_back(make_group(members, placement, rank, contribution));
+    plan.terms.resize(static_cast<size_t>(placement.count(rank)));
+    return plan;
+}
+
+}  // namespace dbench::comm

@@ -1,0 +1,134 @@
+#include "comm/transport/siblings.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <sstream>
+
+namespace dbench::comm {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrefix = "dbench-at-";  // a thread's name has at most 15 characters
+
+/// What the launcher tells each rank: which job it is, and which rank.
+struct Kind {
+    std::vector<std::string> job;
+    std::string rank;
+};
+const Kind kKinds[] = {{{"PMIX_NAMESPACE"}, "PMIX_RANK"},                    // Open MPI, srun
+                       {{"SLURM_JOB_ID", "SLURM_STEP_ID"}, "SLURM_PROCID"},  // srun
+                       {{"PMI_PORT"}, "PMI_RANK"},                           // MPICH and its kin
+                       {{}, "PMI_RANK"}};                                    // MPICH 5
+
+std::string content(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+using Environment = std::map<std::string, std::string>;
+
+Environment environment(const fs::path& process) {
+    Environment variables;
+    std::istringstream all(content(process / "environ"));
+    for (std::string one; std::getline(all, one, '\0');) {
+        const size_t equals = one.find('=');
+        if (equals != one.npos) variables[one.substr(0, equals)] = one.substr(equals + 1);
+    }
+    return variables;
+}
+
+/// Of /proc/PID/stat the field behind the name that is numbered `k`, from 0: state, parent, ...
+std::string field(const fs::path& process, int k) {
+    const std::string text = content(process / "stat");
+    const size_t name_end = text.rfind(')');
+    if (name_end == text.npos) return "";
+    std::istringstream fields(text.substr(name_end + 1));
+    std::string one;
+    for (; k >= 0; --k) fields >> one;
+    return one;
+}
+
+/// The nearest process above that is no rank: of MPICH 5, whose launcher numbers ranks and names no
+/// job, the one that started the ranks of this host.
+std::string starter(const fs::path& process) {
+    constexpr int kDeepest = 64;  // processes end meanwhile, and numbers come again
+    fs::path above = process;
+    for (int depth = 0; depth < kDeepest; ++depth) {
+        above = process.parent_path() / field(above, 1);
+        if (environment(above).count("PMI_RANK") == 0) return above.filename().string();
+    }
+    return "";
+}
+
+/// Job and rank, by the first kind that the variables know.
+std::optional<std::pair<std::string, int>> place(const fs::path& process) {
+    const Environment variables = environment(process);
+    for (const Kind& kind : kKinds) {
+        std::string job = kind.rank;
+        bool known = variables.count(kind.rank) > 0;
+        for (const std::string& name : kind.job) {
+            known = known && variables.count(name) > 0;
+            if (known) job += " " + variables.at(name);
+        }
+        if (known && kind.job.empty()) job += " under " + starter(process);
+        if (known) return std::pair{job, std::atoi(variables.at(kind.rank).c_str())};
+    }
+    return {};
+}
+
+char state(const fs::path& process) {
+    const std::string state = field(process, 0);
+    return state.empty() ? '?' : state[0];
+}
+
+std::string stage(const fs::path& process) {
+    std::error_code ignored;
+    for (const auto& thread : fs::directory_iterator(process / "task", ignored)) {
+        std::string name = content(thread.path() / "comm");
+        if (!name.starts_with(kPrefix)) continue;
+        name.erase(0, std::string(kPrefix).size());
+        return name.substr(0, name.find('\n'));
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string stage_thread(const std::string& stage) { return kPrefix + stage.substr(0, 5); }
+
+std::vector<Sibling> siblings(const fs::path& proc) {
+    const auto mine = place(proc / "self");
+    std::vector<Sibling> found;
+    std::error_code ignored;
+    if (!mine) return found;
+    for (const auto& entry : fs::directory_iterator(proc, ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (name.find_first_not_of("0123456789") != name.npos) continue;
+        const auto other = place(entry.path());
+        if (!other || other->first != mine->first) continue;
+        found.push_back(
+            {other->second, std::atoi(name.c_str()), state(entry.path()), stage(entry.path())});
+    }
+    std::sort(found.begin(), found.end(), [](const Sibling& a, const Sibling& b) {
+        return std::pair(a.rank, a.process) < std::pair(b.rank, b.process);
+    });
+    return found;
+}
+
+int ranks_here() {
+    for (const char* name :
+         {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE"}) {
+        if (const char* text = std::getenv(name)) return std::atoi(text);
+    }
+    return 0;
+}
+
+}  // namespace dbench::comm

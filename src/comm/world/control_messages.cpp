@@ -1,0 +1,155 @@
+#include "comm/world/control_messages.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <utility>
+
+#include "base/clock.hpp"
+
+namespace dbench::comm {
+namespace {
+
+constexpr double kAnswerSeconds = 2;
+constexpr size_t kMostLinks = 8;  // that are told
+// The first byte of a message.
+constexpr char kFailure = 'F', kQuestion = '?', kWaits = 'w', kComputes = 'c';
+
+std::string numbers(const std::vector<int>& ranks) {
+    std::string text;
+    for (const int rank : ranks) {
+        const std::string number = std::to_string(rank) + ",";
+        if (text.size() + number.size() >= ControlTransport::kLongestControlMessage) break;
+        text += number;
+    }
+    return text;
+}
+
+std::vector<int> parse_numbers(const std::string& text) {
+    std::vector<int> ranks;
+    const char *at = text.data(), *end = at + text.size();
+    for (int rank = 0; at < end; ++at) {
+        const auto [next, error] = std::from_chars(at, end, rank);
+        if (error != std::errc()) break;
+        ranks.push_back(rank);
+        at = next;
+    }
+    return ranks;
+}
+
+}  // namespace
+
+ControlMessages::ControlMessages(ControlTransport& control, int rank, int size)
+    : control_(control), rank_(rank), size_(size) {}
+
+void ControlMessages::post() {
+    sent_.remove_if([](const Sent& sent) { return sent.transfer->test(); });
+}
+
+std::optional<ControlMessage> ControlMessages::take() {
+    post();
+    while (auto message = control_.take_control_message()) {
+        if (message->text.empty()) continue;
+        const char kind = message->text[0];
+        message->text.erase(0, 1);
+        if (kind == kFailure) return message;
+        if (kind == kQuestion) answer(message->rank);
+        if (kind == kWaits || kind == kComputes) {
+            answers_[message->rank] = {kind == kWaits, parse_numbers(message->text)};
+        }
+    }
+    return {};
+}
+
+ControlMessages::Waiting::Waiting(ControlMessages& control_messages,
+                                  const std::function<std::vector<int>()>& owing)
+    : messages_(control_messages), before_(std::exchange(control_messages.waiting_, &owing)) {}
+
+ControlMessages::Waiting::~Waiting() { messages_.waiting_ = before_; }
+
+void ControlMessages::send(int to, std::string text) {
+    Sent& sent = sent_.emplace_back(Sent{std::move(text), nullptr});
+    sent.transfer = control_.start_control_message(to, sent.text);
+}
+
+std::vector<int> ControlMessages::owing() const {
+    return waiting_ ? (*waiting_)() : std::vector<int>{};
+}
+
+void ControlMessages::answer(int to) {
+    send(to, waiting_ ? kWaits + numbers(owing()) : std::string(1, kComputes));
+}
+
+Blame ControlMessages::ask(const std::function<bool()>& done, const std::function<void()>& check) {
+    answers_.clear();
+    stalled_on_.reset();
+    std::set<int> asked{rank_};
+    answers_[rank_] = {true, owing()};
+    Backoff backoff;
+    double last = base::now();
+    for (size_t known = 0; !done() && base::now() - last < kAnswerSeconds;) {
+        std::vector<int> next;
+        for (const auto& [rank, answer] : answers_) {
+            for (const int other : answer.owing) next.push_back(other);
+        }
+        if (answers_[rank_].owing.empty()) {
+            for (int other = 0; other < size_; ++other) next.push_back(other);
+        }
+        for (const int other : next) {
+            if (asked.insert(other).second) send(other, std::string(1, kQuestion));
+        }
+        if (answers_.size() > known) last = base::now();
+        known = answers_.size();
+        if (known == asked.size()) break;
+        backoff.pause();
+        check();
+    }
+    if (!done()) stalled_on_ = owing();
+    return blame(asked);
+}
+
+/// The culprit is whoever owes without being owed to.
+Blame ControlMessages::blame(const std::set<int>& asked) const {
+    std::vector<int> silent, computing, waiting;
+    for (const int rank : asked) {
+        const auto found = answers_.find(rank);
+        auto& kind = found == answers_.end() ? silent : found->second.waiting ? waiting : computing;
+        kind.push_back(rank);
+    }
+    Blame blame;
+    if (!silent.empty()) {
+        blame.culprit = "no answer from " + to_text(silent);
+    } else if (!computing.empty()) {
+        blame.culprit = to_text(computing) + (computing.size() == 1 ? " waits" : " wait") +
+                        " for nobody, but" + (computing.size() == 1 ? " has" : " have") +
+                        " sent nothing";
+    } else if (waiting.size() > 1) {
+        blame.culprit = to_text(waiting) + " wait for one another";
+    } else {
+        blame.culprit = "no answer from the other ranks";
+    }
+    size_t links = 0;
+    for (const int rank : waiting) {
+        const std::vector<int>& owing = answers_.at(rank).owing;
+        if (owing.empty() || ++links > kMostLinks) continue;
+        blame.chain += "; rank " + std::to_string(rank) + " waits for " + to_text(owing);
+    }
+    if (links > kMostLinks) {
+        blame.chain += "; and so do " + std::to_string(links - kMostLinks) + " others";
+    }
+    return blame;
+}
+
+void ControlMessages::report_failure(const std::string& message, double seconds) {
+    // Who gave up because of others still names them; who failed by itself is the culprit.
+    const std::function<std::vector<int>()> others = [this] { return *stalled_on_; };
+    const Waiting waiting(*this, others);
+    send(0, kFailure + message.substr(0, ControlTransport::kLongestControlMessage - 1));
+    Backoff backoff;
+    for (const double start = base::now(); base::now() - start < seconds;) {
+        stalled_on_ ? static_cast<void>(take()) : post();
+        backoff.pause();
+    }
+}
+
+}  // namespace dbench::comm

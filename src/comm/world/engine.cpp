@@ -1,0 +1,164 @@
+#include "comm/world/engine.hpp"
+
+#include <set>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "comm/wait.hpp"
+
+namespace dbench::comm {
+namespace {
+
+// What a transport may still write into after a failure lives as long as the process.
+void keep_for_good(std::vector<std::shared_ptr<Pending>> operations) {
+    static std::mutex mutex;
+    static auto* const kept = new std::vector<std::shared_ptr<Pending>>;
+    const std::lock_guard lock(mutex);
+    for (auto& operation : operations) kept->push_back(std::move(operation));
+}
+
+}  // namespace
+
+Engine::Engine(bool with_thread, arena::Queue* queue) : queue_(queue) {
+    if (with_thread) thread_ = std::thread([this] { run(); });
+}
+
+Engine::~Engine() { halt(); }
+
+void Engine::halt() {
+    {
+        const std::lock_guard lock(mutex_);
+        stop_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+    keep_for_good(std::exchange(operations_, {}));
+}
+
+void Engine::compute_on(arena::Queue* queue) {
+    const std::lock_guard lock(mutex_);
+    queue_ = queue;
+    entered_ = false;
+}
+
+void Engine::start(std::shared_ptr<Pending> operation, bool now) {
+    if (now && step(*operation)) {
+        if (operation->error_) keep_for_good({std::move(operation)});
+        return;
+    }
+    {
+        const std::lock_guard lock(mutex_);
+        operations_.push_back(std::move(operation));
+        if (waiting_ > 0) return;
+    }
+    changed_.notify_all();
+}
+
+std::vector<std::shared_ptr<Pending>> Engine::in_flight() {
+    const std::lock_guard lock(mutex_);
+    return operations_;
+}
+
+bool Engine::test(Pending& operation) {
+    if (!operation.done()) {
+        step(operation);  // may be in nobody's care
+        step_all();
+    }
+    if (!operation.done()) return false;
+    if (operation.error_) std::rethrow_exception(operation.error_);
+    return true;
+}
+
+std::vector<int> Engine::owing(Pending& operation) {
+    const std::lock_guard lock(operation.mutex_);
+    return operation.owing();
+}
+
+void Engine::expect_well() {
+    const std::lock_guard lock(mutex_);
+    if (error_) std::rethrow_exception(error_);
+}
+
+std::vector<int> Engine::owing() {
+    std::set<int> ranks;
+    for (const auto& operation : in_flight()) {
+        const std::vector<int> more = owing(*operation);
+        ranks.insert(more.begin(), more.end());
+    }
+    return {ranks.begin(), ranks.end()};
+}
+
+bool Engine::step(Pending& operation) {
+    const std::unique_lock lock(operation.mutex_, std::try_to_lock);
+    if (!lock || operation.done()) return false;
+    bool done = true;
+    try {
+        done = operation.advance();
+    } catch (...) {
+        operation.error_ = std::current_exception();
+        const std::lock_guard of_all(mutex_);
+        if (!error_) error_ = operation.error_;
+    }
+    if (done) operation.done_.store(true, std::memory_order_release);
+    return done;
+}
+
+bool Engine::step_all() {
+    bool finished = false;
+    for (const auto& operation : in_flight()) finished |= step(*operation);
+    if (!finished) return false;
+    std::vector<std::shared_ptr<Pending>> failed;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto& operation : operations_) {
+            if (operation->done() && operation->error_) failed.push_back(operation);
+        }
+        std::erase_if(operations_, [](const auto& operation) { return operation->done(); });
+    }
+    keep_for_good(std::move(failed));
+    return true;
+}
+
+void Engine::run() {
+    shorten_sleeps();
+    Backoff backoff;
+    std::unique_lock lock(mutex_);
+    while (!stop_) {
+        if (operations_.empty() || waiting_ > 0) {
+            changed_.wait(lock);
+            backoff.reset();
+            continue;
+        }
+        enter();
+        lock.unlock();
+        const base::Stopwatch watch;
+        if (step_all() || watch.seconds() > kBusySeconds) backoff.reset();
+        backoff.pause();
+        lock.lock();
+    }
+}
+
+/// With the mutex held, so that the queue does not go meanwhile.
+void Engine::enter() {
+    if (!queue_ || std::exchange(entered_, true)) return;
+    try {
+        queue_->enter();
+    } catch (...) {
+        if (!error_) error_ = std::current_exception();
+    }
+}
+
+Engine::Waiting::Waiting(Engine& engine) : engine_(engine) {
+    const std::lock_guard lock(engine_.mutex_);
+    ++engine_.waiting_;
+}
+
+Engine::Waiting::~Waiting() {
+    {
+        const std::lock_guard lock(engine_.mutex_);
+        --engine_.waiting_;
+    }
+    engine_.changed_.notify_all();
+}
+
+}  // namespace dbench::comm

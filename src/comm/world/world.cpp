@@ -1,0 +1,256 @@
+#include "comm/world/world.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/framing.hpp"
+#include "base/log.hpp"
+#include "comm/transport/renumbered.hpp"
+#include "comm/wait.hpp"
+#include "comm/world/world_impl.hpp"
+
+namespace dbench::comm {
+namespace {
+
+constexpr double kGraceSeconds = 5;
+
+/// All know only that all were there.
+std::string nothing(const std::vector<std::string>&) { return ""; }
+
+/// Element by element over ranks, in rank order.
+std::string sum_of(const std::vector<std::string>& texts) {
+    std::string sums = texts[0];
+    for (size_t r = 1; r < texts.size(); ++r) {
+        DBENCH_EXPECT(texts[r].size() == sums.size());
+        for (size_t at = 0; at < sums.size(); at += sizeof(double)) {
+            double sum, value;
+            std::memcpy(&sum, sums.data() + at, sizeof sum);
+            std::memcpy(&value, texts[r].data() + at, sizeof value);
+            sum += value;
+            std::memcpy(sums.data() + at, &sum, sizeof sum);
+        }
+    }
+    return sums;
+}
+
+/// The same with another membership, made of this one's; collectives and exchanges count on.
+std::unique_ptr<World::Impl> remade(std::unique_ptr<World::Impl> impl,
+                                    const std::function<Membership(Membership)>& change) {
+    Membership member = std::move(impl->member);
+    std::unique_ptr<RowTransport> launched_rows = std::move(impl->launched_rows);
+    const uint64_t collectives = impl->collectives, exchanges = impl->exchanges;
+    impl.reset();
+    impl = std::make_unique<World::Impl>(change(std::move(member)));
+    impl->launched_rows = std::move(launched_rows);
+    impl->collectives = collectives;
+    impl->exchanges = exchanges;
+    return impl;
+}
+
+}  // namespace
+
+World::Impl::Impl(Membership given)
+    : member(std::move(given)),
+      control_messages(*member.control, member.rank, member.size),
+      engine(member.size > 1, member.queues.compute),
+      deadline(timeout()) {
+    DBENCH_EXPECT(member.rows && member.control);
+    stop_timeout();  // refused here, not in the middle of a run
+}
+
+World::World(Membership member) : impl_(std::make_unique<Impl>(std::move(member))) {}
+
+World::~World() {
+    // Leaving MPI waits for everybody, without a deadline: only after all have come here.
+    try {
+        if (!impl_->failed && size() > 1) {
+            const double seconds = std::uncaught_exceptions() > 0 ? kGraceSeconds : 0;
+            impl_->answer("the end of the run", "", nothing, seconds);
+        }
+    } catch (const std::exception& error) {
+        base::warn(error.what());
+        impl_->failed = true;
+    }
+    impl_->engine.halt();
+    leave_queues();
+    if (!impl_->failed) return;
+    impl_->rows().abandon();
+    if (impl_->launched_rows) impl_->launched_rows->abandon();
+    impl_->control().abandon();
+}
+
+int World::rank() const { return impl_->rank(); }
+int World::size() const { return impl_->size(); }
+int World::local_rank() const { return impl_->member.local_rank; }
+int World::local_size() const { return impl_->member.local_size; }
+const std::string& World::host() const { return impl_->member.host; }
+int World::slot() const { return impl_->member.slot(); }
+const arena::Queues& World::queues() const { return impl_->member.queues; }
+
+/// They may outlive it.
+void World::leave_queues() {
+    for (arena::Queue* const queue : {queues().compute, queues().exchange}) {
+        if (queue) queue->wait_by(nullptr);
+    }
+}
+
+void World::compute_on(const arena::Queues& queues) {
+    leave_queues();
+    impl_->member.queues = queues;
+    impl_->engine.compute_on(queues.compute);
+    const arena::Patience patience = [this, main = std::this_thread::get_id()](
+                                         const std::string& what,
+                                         const std::function<bool()>& passed) {
+        // What is computed may come behind rows that other ranks are to send.
+        const bool behind_rows = impl_->rows().queue() != nullptr;
+        const auto done = [&] {
+            if (passed()) return true;
+            if (behind_rows) impl_->engine.expect_well();
+            return false;
+        };
+        const auto owing = [&] {
+            std::vector<int> ranks;
+            if (behind_rows) ranks = impl_->engine.owing();
+            return ranks.empty() ? std::vector<int>{rank()} : ranks;
+        };
+        if (std::this_thread::get_id() == main) return impl_->wait(what, done, owing);
+        comm::wait({what, done, owing, [] {}, deadline()});  // control_messages are for one thread
+    };
+    for (arena::Queue* const queue : {queues.compute, queues.exchange}) {
+        if (queue) queue->wait_by(patience);
+    }
+}
+
+double World::deadline() const { return impl_->deadline; }
+
+void World::renumber(std::vector<int> slots) {
+    if (std::is_sorted(slots.begin(), slots.end())) slots.clear();
+    if (slots == impl_->member.slots) return;
+    impl_ = remade(std::move(impl_), [&](Membership member) {
+        return renumbered(std::move(member), std::move(slots));
+    });
+}
+
+void World::carry_rows(std::unique_ptr<RowTransport> rows) {
+    if (!rows && !impl_->launched_rows) return;
+    const bool failed = impl_->failed;
+    std::unique_ptr<RowTransport> launched = std::move(impl_->launched_rows);
+    impl_ = remade(std::move(impl_), [&](Membership member) {
+        std::vector<int> slots = member.slots;
+        member = renumbered(std::move(member), {});
+        if (!launched) {
+            launched = std::move(member.rows);
+        } else if (failed || std::uncaught_exceptions() > 0) {
+            member.rows->abandon();  // the others may not come
+        }
+        member.rows = rows ? std::move(rows) : std::move(launched);
+        return renumbered(std::move(member), std::move(slots));
+    });
+    impl_->failed = failed;
+    impl_->launched_rows = std::move(launched);
+}
+
+void World::barrier() { impl_->answer("a barrier", "", nothing); }
+
+void World::broadcast(std::string& text) { impl_->broadcast("a broadcast", text); }
+
+std::vector<std::string> World::gather(const std::string& bytes) {
+    return impl_->gather("a gather", bytes);
+}
+
+std::vector<std::string> World::all_gather(const std::string& bytes) {
+    return base::split_texts(impl_->answer("an all-gather", bytes, base::join_texts));
+}
+
+void World::sum(std::vector<double>& values) {
+    const size_t bytes = values.size() * sizeof(double);
+    const std::string mine(reinterpret_cast<const char*>(values.data()), bytes);
+    const std::string sums = impl_->answer("a sum", mine, sum_of);
+    if (bytes > 0) std::memcpy(values.data(), sums.data(), bytes);
+}
+
+void World::agree(const std::string& error, bool user_error) {
+    const std::vector<std::string> all =
+        all_gather(error.empty() ? "" : (user_error ? "u" : "r") + error);
+    for (size_t r = 0; r < all.size(); ++r) {
+        if (all[r].empty()) continue;
+        const std::string text = (r ? "rank " + std::to_string(r) + ": " : "") + all[r].substr(1);
+        if (all[r][0] == 'u') throw base::UserError(text);
+        throw base::RunError(text);
+    }
+}
+
+void World::report_failure(const std::string& message, bool user_error) {
+    impl_->failed = true;
+    if (rank() == 0) return;
+    try {
+        impl_->control_messages.report_failure((user_error ? 'u' : 'r') + message, kGraceSeconds);
+    } catch (const std::exception& error) {
+        base::warn(error.what());
+    }
+}
+
+void World::check_failures() { impl_->check_failures(); }
+
+void World::pause(double seconds) {
+    comm::pause(seconds, [this] { check_failures(); });
+}
+
+void World::abort(int status) {
+    impl_->failed = true;
+    impl_->control().abort(status);
+    std::_Exit(status);
+}
+
+void World::Impl::check_failures() {
+    if (size() == 1) return;
+    if (const auto message = control_messages.take()) {
+        failed = true;
+        const bool user_error = message->text.starts_with('u');
+        throw PeerFailure("rank " + std::to_string(message->rank) + " failed: " +
+                              message->text.substr(std::min<size_t>(1, message->text.size())),
+                          user_error);
+    }
+}
+
+void World::Impl::wait(const std::string& what, const std::function<bool()>& done,
+                       const std::function<std::vector<int>()>& owing, double seconds) {
+    const ControlMessages::Waiting waiting(control_messages, owing);
+    const auto check = [this] { check_failures(); };
+    const auto ask = [&] { return control_messages.ask(done, check); };
+    try {
+        comm::wait({what, done, owing, check, seconds > 0 ? seconds : deadline,
+                    size() > 1 ? std::function<Blame()>(ask) : nullptr});
+    } catch (const Stalled&) {
+        failed = true;
+        throw;
+    }
+}
+
+void World::Impl::move(const std::string& what, Transport& transport, std::span<const Message> out,
+                       std::span<const Message> in, double seconds) {
+    if (out.empty() && in.empty()) return;
+    try {
+        const auto transfer = transport.start(out, in);
+        wait(
+            what, [&] { return transfer->test(); }, [&] { return transfer->owing(); }, seconds);
+    } catch (...) {
+        failed = true;
+        throw;
+    }
+}
+
+void World::Impl::wait(const std::string& what, Pending& operation) {
+    if (engine.test(operation)) return;
+    const Engine::Waiting waiting(engine);
+    wait(
+        what, [&] { return engine.test(operation); }, [&] { return engine.owing(operation); });
+}
+
+}  // namespace dbench::comm

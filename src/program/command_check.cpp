@@ -1,0 +1,264 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "program/commands.hpp"
+#include "program/placing.hpp"
+#include "program/recorded.hpp"
+#include "program/stability.hpp"
+
+namespace dbench::bench {
+
+using base::bytes_text;
+using base::Json;
+
+namespace {
+
+// What graph is used from which iteration on; the rest of a long list is counted.
+void print_stages(const graphs::Staged& staged) {
+    constexpr size_t kMost = 20;
+    const auto stages = staged.stages();
+    std::cout << "\ngraphs over the run\n";
+    for (size_t k = 0; k < std::min(stages.size(), kMost); ++k) {
+        std::cout << "  from iteration " << stages[k].first << ": " << staged.name(stages[k].graph)
+                  << "\n";
+    }
+    if (stages.size() > kMost) {
+        std::cout << "  ... and " << stages.size() - kMost << " changes more\n";
+    }
+    if (staged.wish()) {
+        std::cout << "  then as measured, among:";
+        for (size_t k = 0; k < staged.graphs(); ++k) {
+            std::cout << (k ? ", " : " ") << staged.name(k);
+        }
+        std::cout << "\n";
+    }
+}
+
+std::string text_of(const data::Heterogeneity& h) {
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "%lld to %lld, mean %.1f of %lld; shares %.3f from the whole set's (mean total "
+                  "variation)",
+                  static_cast<long long>(h.labels_min), static_cast<long long>(h.labels_max),
+                  h.labels_mean, static_cast<long long>(h.classes), h.total_variation);
+    return text;
+}
+
+Json json_of(const data::Heterogeneity& h) {
+    return {{"labels", {{"min", h.labels_min}, {"mean", h.labels_mean}, {"max", h.labels_max}}},
+            {"classes", h.classes},
+            {"total_variation", h.total_variation}};
+}
+
+Json json_of(const Placed& placed) {
+    const auto seconds = [](std::optional<double> value) {
+        return value ? Json(*value) : Json(nullptr);
+    };
+    return {{"slots", placed.slots},
+            {"seconds", seconds(placed.seconds)},
+            {"linear_seconds", seconds(placed.linear_seconds)}};
+}
+
+Json delays_json(const train::Estimates& e) {
+    return {{"replica", e.replica_delay}, {"rank", e.rank_delay}, {"slowest", e.slowest_delay}};
+}
+
+std::string delays_text(const train::Estimates& e) {
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  "mean seconds an iteration: %.3g of a replica, %.3g of the rank held up most, "
+                  "%.3g of the iteration's slowest rank",
+                  e.replica_delay, e.rank_delay, e.slowest_delay);
+    return text;
+}
+
+void print_text(const Setup& s, const train::Estimates& e) {
+    const auto& layout = s.session->layout();
+    std::cout << s.spec.resolved.dump(2) << "\n\n";
+    const auto row = [](const char* name, const std::string& value) {
+        std::cout << base::column(name, 23) << value << "\n";
+    };
+    row("parameters", std::to_string(layout.numel()) + " in " +
+                          std::to_string(layout.tensors().size()) + " tensors");
+    const train::Session::Load load = s.session->load();
+    const auto of_epoch = [&](double each) {
+        return std::to_string(std::llround(each * static_cast<double>(e.per_epoch)));
+    };
+    row("iterations", std::to_string(e.iterations) + " (" + std::to_string(e.per_epoch) +
+                          " an epoch, of " + of_epoch(load.samples) + " samples" +
+                          (load.tokens > 0 ? ", " + of_epoch(load.tokens) + " tokens)" : ")"));
+    row("ranks", std::to_string(s.placement.ranks) + ", " + std::to_string(s.placement.count(0)) +
+                     " replicas on the fullest");
+    if (s.placed) row("placement", placement_text(s));
+    if (const auto h = s.session->heterogeneity()) row("labels per replica", text_of(*h));
+    const auto room = s.device->room();
+    row("device",
+        s.device->name() + (room ? ", " + bytes_text(static_cast<double>(room->free)) +
+                                       " free of " + bytes_text(static_cast<double>(room->all))
+                                 : ""));
+    row(room ? "memory on a card" : "memory per rank",
+        bytes_text(static_cast<double>(e.memory_bytes)) + " and activations" +
+            (e.data_bytes > 0
+                 ? ", of it training images " + bytes_text(static_cast<double>(e.data_bytes))
+                 : std::string(" and data")) +
+            (e.received_bytes > 0
+                 ? ", of it " +
+                       std::string(e.link_message_bytes > 0 ? "messages" : "received rows") + " " +
+                       bytes_text(static_cast<double>(e.received_bytes))
+                 : std::string()));
+    if (e.link_message_bytes > 0) {
+        row("largest message", bytes_text(static_cast<double>(e.link_message_bytes)) +
+                                   " over each link, in each direction");
+    }
+    row("sent per step", bytes_text(e.bytes_per_step) + " by all replicas, if each had a rank");
+    row("exact variance", e.profile_bytes_per_step > 0
+                              ? bytes_text(e.profile_bytes_per_step) +
+                                    " a step between ranks, a model-sized reduction"
+                              : "no traffic");
+    char share[32];
+    std::snprintf(share, sizeof share, "%.1f %%", 100 * e.evaluation_share);
+    row("evaluation", std::string(share) + " of the run's work");
+    if (!s.spec.run.delays.empty()) row("delays", delays_text(e));
+    row("result file", bytes_text(static_cast<double>(result_bytes(s))) + " before compression, " +
+                           bytes_text(static_cast<double>(result_bytes(s) / e.iterations)) +
+                           " an iteration");
+    row("output", s.spec.output);
+    if (s.certificate) std::cout << "\n" << graphs::to_text(*s.certificate);
+    if (s.growth) std::cout << stability_text(s.spec.algorithm, *s.growth);
+    if (const auto* staged = s.session->staged()) print_stages(*staged);
+}
+
+Json stages_json(const graphs::Staged& staged) {
+    Json all = Json::array();
+    for (const auto& stage : staged.stages()) {
+        all.push_back({{"first", stage.first}, {"graph", staged.name(stage.graph)}});
+    }
+    return all;
+}
+
+Json device_json(const train::Device& device) {
+    const auto room = device.room();
+    return {{"name", device.name()},
+            {"memory_bytes", room ? Json(room->all) : Json(nullptr)},
+            {"free_bytes", room ? Json(room->free) : Json(nullptr)}};
+}
+
+Json json_of(const Setup& s, const train::Estimates& e, const std::vector<std::string>& warnings) {
+    Json out;
+    out["spec"] = s.spec.resolved;
+    out["parameters"] = s.session->layout().numel();
+    out["tensors"] = s.session->layout().tensors().size();
+    out["memory_bytes_per_rank"] = e.memory_bytes;
+    out["device"] = device_json(*s.device);
+    out["link_message_bytes"] = e.link_message_bytes;
+    out["bytes_per_step"] = e.bytes_per_step;
+    out["profile_bytes_per_step"] = e.profile_bytes_per_step;
+    out["result_bytes"] = result_bytes(s);
+    out["iterations"] = e.iterations;
+    out["iterations_per_epoch"] = e.per_epoch;
+    out["evaluation_share"] = e.evaluation_share;
+    out["placement"] = s.placed ? json_of(*s.placed) : Json(nullptr);
+    out["delays"] = s.spec.run.delays.empty() ? Json(nullptr) : delays_json(e);
+    const auto labels = s.session->heterogeneity();
+    out["partition"] = labels ? json_of(*labels) : Json(nullptr);
+    out["graph"] = s.certificate ? graphs::to_json(*s.certificate) : Json(nullptr);
+    if (s.growth) out["graph"].update(stability_json(s.spec.algorithm, *s.growth));
+    if (const auto* staged = s.session->staged()) out["stages"] = stages_json(*staged);
+    out["warnings"] = warnings;
+    return out;
+}
+
+// One of several specs, in a line.
+std::string summary(const Setup& s, const train::Estimates& e) {
+    return std::to_string(s.session->layout().numel()) + " parameters, memory per rank " +
+           bytes_text(static_cast<double>(e.memory_bytes)) + ", sent per step " +
+           bytes_text(e.bytes_per_step) + ", " + std::to_string(e.iterations) + " iterations (" +
+           std::to_string(e.per_epoch) + " an epoch)";
+}
+
+void warn_of_length(const Setup& s, const train::Estimates& e) {
+    const auto& certificate = s.certificate;
+    if (certificate && certificate->iterations_to_1e3 &&
+        *certificate->iterations_to_1e3 > e.iterations) {
+        base::warn("/length: the run is shorter than the " +
+                   std::to_string(*certificate->iterations_to_1e3) +
+                   " iterations in which this graph reduces disagreement by 1000");
+    }
+}
+
+// What would keep the run, or might, from being what it says.
+std::vector<std::string> warnings_of(const comm::World& world, const Setup& s,
+                                     const train::Estimates& e) {
+    auto all = s.session->warnings(e);
+    const std::string memory =
+        memory_obstacle({e.memory_bytes, s.device.get()}, world.local_size());
+    if (!memory.empty()) all.push_back(memory);
+    if (!s.device->is_host() && !s.device->card()) {
+        all.push_back("/device: there is no card on " + world.host() +
+                      ": what its memory holds is not known");
+    }
+    return all;
+}
+
+int check_one(comm::World& world, const RunArguments& arguments, bool json) {
+    const Setup s = set_up(world, read_everywhere(world, arguments).front(), train::Use::planning);
+    const auto estimates = s.session->estimate();
+    if (world.rank() != 0) return 0;
+    const auto warnings = warnings_of(world, s, estimates);
+    if (json) {
+        std::cout << json_of(s, estimates, warnings).dump(2) << "\n";
+    } else {
+        print_text(s, estimates);
+        std::cout.flush();
+    }
+    for (const auto& warning : warnings) base::warn(warning);
+    warn_of_length(s, estimates);
+    return 0;
+}
+
+// Each by itself: what is wrong with one is said, and the others are checked all the same.
+int check_several(comm::World& world, const RunArguments& arguments, bool json) {
+    Json all = Json::object();
+    int status = 0;
+    for (const std::string& file : arguments.specs) {
+        RunArguments alone = arguments;
+        alone.specs = {file};
+        try {
+            const Setup s =
+                set_up(world, read_everywhere(world, alone).front(), train::Use::planning);
+            const auto estimates = s.session->estimate();
+            if (world.rank() != 0) continue;
+            if (json) {
+                all[file] = json_of(s, estimates, warnings_of(world, s, estimates));
+            } else {
+                std::cout << file << ": " << summary(s, estimates) << std::endl;
+            }
+        } catch (const base::UserError& error) {  // on all ranks alike
+            status = base::kExitUser;
+            if (world.rank() != 0) continue;
+            const std::string what = error.what();
+            base::report_error(what.starts_with(file) ? what : file + ": " + what);
+            all[file] = {{"error", what}};
+        }
+    }
+    if (json && world.rank() == 0) {
+        std::cout << all.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    }
+    return status;
+}
+
+}  // namespace
+
+int command_check(comm::World& world, const RunArguments& arguments, bool json) {
+    base::set_log_identity(world.rank(), arguments.quiet);
+    return arguments.specs.size() == 1 ? check_one(world, arguments, json)
+                                       : check_several(world, arguments, json);
+}
+
+}  // namespace dbench::bench

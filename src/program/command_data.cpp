@@ -1,0 +1,130 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "data/files.hpp"
+#include "data/photographs.hpp"
+#include "data/piece_file.hpp"
+#include "data/sets/pairs.hpp"
+#include "program/commands.hpp"
+#include "program/progress.hpp"
+
+namespace dbench::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using base::UserError;
+
+// One line that goes on on a terminal; in a log one about every ten seconds.
+class Lines {
+public:
+    explicit Lines(int64_t all) : all_(all), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+    void show(int64_t done, int64_t bytes) {
+        constexpr double kTerminal = 0.1, kLog = 10;  // seconds between two
+        const double spent = clock_.seconds();
+        if (spent < next_ && done < all_) return;
+        next_ = spent + (terminal_ ? kTerminal : kLog);
+        const double left = spent * static_cast<double>(all_ - done) / static_cast<double>(done);
+        const std::string time =
+            done < all_ ? "ETA " + duration_text(left) : "took " + duration_text(spent);
+        std::fprintf(stderr, "%s%3lld %% (%lld of %lld)  %s  %s%s",
+                     terminal_ ? "\r" : "dbench: ", static_cast<long long>(100 * done / all_),
+                     static_cast<long long>(done), static_cast<long long>(all_),
+                     base::bytes_text(static_cast<double>(bytes)).c_str(), time.c_str(),
+                     terminal_ ? "\033[K" : "\n");
+        if (terminal_ && done == all_) std::fputc('\n', stderr);
+    }
+
+private:
+    int64_t all_;
+    bool terminal_;
+    base::Stopwatch clock_;
+    double next_ = 0;
+};
+
+void print(const data::Photographs& photographs) {
+    std::printf("%lld photographs in %zu classes, %s\n", static_cast<long long>(photographs.size()),
+                photographs.classes.size(), photographs.digest().c_str());
+}
+
+void print(const data::BytePairs& pieces) {
+    std::printf("%lld pieces, %s\n", static_cast<long long>(pieces.size()),
+                data::digest(pieces.text()).c_str());
+}
+
+}  // namespace
+
+int command_data_pack(const PackArguments& arguments) {
+    std::error_code ignored;
+    if (fs::is_directory(arguments.file, ignored)) {
+        throw UserError("data pack: " + arguments.file + " is a folder: name a file");
+    }
+    if (!arguments.force && fs::exists(arguments.file, ignored)) {
+        throw UserError("data pack: " + arguments.file +
+                        " exists already: choose another file, or replace it with --force");
+    }
+    const auto photographs = data::photographs_in(
+        arguments.folder, arguments.by_name ? data::ClassBy::name : data::ClassBy::folder, true);
+    Lines lines(photographs->size());
+    try {
+        data::pack(*photographs, arguments.file, [&](int64_t done, int64_t bytes) {
+            if (!arguments.quiet) lines.show(done, bytes);
+        });
+    } catch (const base::RunError& error) {
+        throw UserError(std::string("data pack: ") + error.what());
+    }
+    print(*data::packed_photographs(arguments.file));
+    return 0;
+}
+
+int command_data_pieces(const PiecesArguments& arguments) {
+    std::error_code ignored;
+    if (!arguments.force && fs::exists(arguments.output, ignored)) {
+        throw UserError("data pieces: " + arguments.output +
+                        " exists already: choose another file, or replace it with --force");
+    }
+    constexpr int64_t kMost = int64_t{1} << 31;
+    std::vector<std::string> lines;
+    for (const std::string& path : arguments.texts) {
+        const data::DataFile text = data::read_data_file(path, kMost, "where you have it from");
+        if (text.size > kMost) {
+            throw UserError(path + ": is longer than 2 GiB: take a part of it");
+        }
+        std::ranges::move(data::lines_of(text.bytes), std::back_inserter(lines));
+    }
+    const data::BytePairs pieces(lines, arguments.pieces);
+    try {
+        data::write_pieces(pieces, arguments.output);
+    } catch (const base::RunError& error) {
+        throw UserError(std::string("data pieces: ") + error.what());
+    }
+    if (pieces.size() < arguments.pieces) {
+        base::warn("data pieces: " + std::to_string(pieces.size()) +
+                   " pieces, as no other pair stands twice in these texts");
+    }
+    print(pieces);
+    return 0;
+}
+
+int command_data_verify(const std::string& file) {
+    if (data::holds_pieces(file)) {
+        print(data::read_pieces(file));
+        return 0;
+    }
+    const auto photographs = data::packed_photographs(file);
+    std::vector<uint8_t> room;
+    for (int64_t k = 0; k < photographs->size(); ++k) photographs->bytes(k, room);
+    print(*photographs);
+    return 0;
+}
+
+}  // namespace dbench::bench

@@ -1,0 +1,305 @@
+#include <charconv>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "graphs/link_cost.hpp"
+#include "graphs/placement.hpp"
+#include "graphs/proof/certificate.hpp"
+#include "graphs/round_text.hpp"
+#include "graphs/schedules/staged.hpp"
+#include "program/commands.hpp"
+#include "program/member_words.hpp"
+#include "program/stability.hpp"
+
+namespace dbench::bench {
+
+using base::Json;
+using base::UserError;
+
+namespace {
+
+// A type that is made for nodes is made for those whose traffic is asked for.
+void give_nodes(Json& spec, int gpus_per_node) {
+    const auto* entry = base::find_entry(graphs::graph_table(), spec.at("type").get<std::string>());
+    if (!entry || gpus_per_node == 0 || spec.contains("gpus_per_node")) return;
+    for (const auto& parameter : entry->parameters) {
+        if (parameter.name == "gpus_per_node") spec["gpus_per_node"] = gpus_per_node;
+    }
+}
+
+Json spec_of(const GraphArguments& a) {
+    Json spec{{"type", a.type}};
+    for (const auto& [key, text] : a.parameters) spec[key] = value_of_word(text);
+    give_nodes(spec, a.gpus_per_node);
+    return spec;
+}
+
+Json compared_spec(const std::string& words, int gpus_per_node) {
+    Json spec = member_of_words(words);
+    give_nodes(spec, gpus_per_node);
+    return spec;
+}
+
+struct Looked {
+    std::string name;
+    std::unique_ptr<graphs::Schedule> schedule;
+    graphs::Certificate certificate;
+    std::string growth;  // of the algorithm asked for, a line of text
+    Json json;           // of the certificate, and what was asked for beside it
+};
+
+// Traffic between nodes: as placed, and under the best placement found.
+struct Between {
+    graphs::Traffic placed, best;
+    graphs::Placement slots;
+};
+
+Between between_nodes(const graphs::Schedule& schedule, const GraphArguments& a,
+                      const graphs::Placement& placed) {
+    const auto best = graphs::optimised_placement(schedule, a.gpus_per_node, a.seed);
+    return {graphs::traffic(schedule, a.gpus_per_node, placed),
+            graphs::traffic(schedule, a.gpus_per_node, best), best};
+}
+
+// The links between the slots of replicas, one replica a slot.
+graphs::Links links_of(const GraphArguments& a) {
+    if (a.model_bytes <= 0) {
+        throw UserError("graph: --links needs --model-bytes (seconds depend on how much is sent)");
+    }
+    const graphs::LinkTable table = graphs::read_links(a.links);
+    std::vector<std::string> hosts(static_cast<size_t>(a.n));
+    if (!table.hosts().empty()) {
+        const size_t gpus = static_cast<size_t>(a.gpus_per_node), known = table.hosts().size();
+        if (gpus == 0 || hosts.size() > known * gpus) {
+            throw UserError("graph: " + a.links + " has links between " + std::to_string(known) +
+                            " hosts, not slots: give --gpus-per-node, " +
+                            std::to_string((hosts.size() + known - 1) / known) + " or more for " +
+                            std::to_string(a.n) + " replicas");
+        }
+        for (size_t slot = 0; slot < hosts.size(); ++slot) hosts[slot] = table.hosts()[slot / gpus];
+    }
+    return table.between(hosts);
+}
+
+// Where a replica is: by the links, where they are known.
+graphs::Placement placement_of(const graphs::Schedule& schedule, const GraphArguments& a,
+                               const graphs::Placement& best_by_links) {
+    if (!a.links.empty() && a.placement == "optimised") return best_by_links;
+    if (a.placement == "node_major" && a.gpus_per_node == 0) {
+        throw UserError("graph: --placement node_major needs --gpus-per-node");
+    }
+    return graphs::placement_named(a.placement, schedule, a.gpus_per_node, a.seed);
+}
+
+Json to_json(const graphs::Traffic& traffic, double model_bytes) {
+    Json out{{"share", traffic.share}, {"worst_node_models", traffic.worst_node}};
+    if (model_bytes > 0) out["worst_node_bytes"] = traffic.worst_node * model_bytes;
+    return out;
+}
+
+Looked look(const std::string& name, const Json& spec, const GraphArguments& a) {
+    Looked l;
+    l.name = name;
+    l.schedule = graphs::make_graph(spec, {a.n, a.seed}, "graph");
+    l.certificate = graphs::certify(*l.schedule, spec.at("type"), a.gamma);
+    l.json = graphs::to_json(l.certificate);
+    if (!a.algorithm.empty()) {
+        const Json algorithm =
+            algorithms::resolve_algorithm(member_of_words(a.algorithm), "--algorithm");
+        const auto growth = growth_on(algorithm, *l.schedule);
+        l.json.update(stability_json(algorithm, growth));
+        l.growth = stability_text(algorithm, growth);
+    }
+    if (a.model_bytes > 0) l.json["bytes_sent"] = l.certificate.models_sent * a.model_bytes;
+    graphs::Placement cheapest;
+    if (!a.links.empty()) {
+        const graphs::Links links = links_of(a);
+        const auto traffic = graphs::rank_traffic(*l.schedule, graphs::linear_placement(a.n));
+        const auto seconds = [&](const graphs::Placement& slots) {
+            return graphs::link_cost(traffic, links, a.model_bytes, slots);
+        };
+        cheapest = graphs::cheapest_placement(traffic, links, a.model_bytes, a.seed);
+        l.json["links"] = {{"placement", a.placement},
+                           {"seconds", seconds(placement_of(*l.schedule, a, cheapest))},
+                           {"linear_seconds", seconds(graphs::linear_placement(a.n))},
+                           {"best", {{"seconds", seconds(cheapest)}, {"slots", cheapest}}}};
+    }
+    if (a.gpus_per_node > 0) {
+        const Between between =
+            between_nodes(*l.schedule, a, placement_of(*l.schedule, a, cheapest));
+        l.json["traffic"] = to_json(between.placed, a.model_bytes);
+        l.json["traffic"]["gpus_per_node"] = a.gpus_per_node;
+        l.json["traffic"]["placement"] = a.placement;
+        l.json["traffic"]["best"] = to_json(between.best, a.model_bytes);
+        l.json["traffic"]["best"]["slots"] = between.slots;
+    }
+    if (const graphs::Staged* staged = std::as_const(*l.schedule).staged()) {
+        l.json["stages"] = Json::array();
+        for (const auto& stage : staged->stages()) {
+            l.json["stages"].push_back(
+                {{"first", stage.first}, {"graph", staged->name(stage.graph)}});
+        }
+    }
+    return l;
+}
+
+std::string number(const Json& value, const char* format = "%.6g") {
+    if (value.is_null()) return "-";
+    char text[32];
+    std::snprintf(text, sizeof text, format, value.get<double>());
+    return text;
+}
+
+std::string traffic_text(const Json& traffic) {
+    const std::string worst = traffic.contains("worst_node_bytes")
+                                  ? number(traffic["worst_node_bytes"]) + " bytes"
+                                  : number(traffic["worst_node_models"]) + " models";
+    return number(100 * traffic["share"].get<double>(), "%.1f") +
+           " % crosses nodes, busiest node sends " + worst + " in its worst round";
+}
+
+void print_text(const Looked& l) {
+    std::cout << graphs::to_text(l.certificate) << l.growth;
+    const auto line = [](const std::string& name, const std::string& value) {
+        std::cout << base::column(name, 26) << value << "\n";
+    };
+    if (l.json.contains("bytes_sent")) {
+        line("bytes sent", number(l.json["bytes_sent"]) + " per replica and iteration");
+    }
+    if (l.json.contains("traffic")) {
+        const Json& traffic = l.json["traffic"];
+        line("placement " + traffic["placement"].get<std::string>(), traffic_text(traffic));
+        line("best placement found", traffic_text(traffic["best"]));
+    }
+    if (l.json.contains("links")) {
+        const Json& links = l.json["links"];
+        const auto seconds = [&](const Json& value) {
+            return "messages need " + number(value, "%.4g") + " s an iteration";
+        };
+        const auto placement = links["placement"].get<std::string>();
+        if (placement != "linear") line("links, " + placement, seconds(links["seconds"]));
+        line("links, linear", seconds(links["linear_seconds"]));
+        line("links, best found", seconds(links["best"]["seconds"]));
+    }
+    if (l.json.contains("stages")) {
+        std::cout << "graphs over the run, an iteration an epoch\n";
+        for (const Json& stage : l.json["stages"]) {
+            std::cout << "  from " << stage["first"] << ": " << stage["graph"].get<std::string>()
+                      << "\n";
+        }
+    }
+}
+
+// One row per graph; "-" where there is no such number.
+void print_table(const std::vector<Looked>& all, const GraphArguments& a) {
+    std::vector<std::vector<std::string>> rows = {{"graph", "degree", "rho", "gap", "period",
+                                                   "exact after", "rate", "to 1e-3", "n_W",
+                                                   "messages", "models"}};
+    if (!a.algorithm.empty()) rows[0].push_back("growth");
+    if (a.gpus_per_node > 0) {
+        for (const char* name : {"crossing", "worst node", "best crossing", "best worst"}) {
+            rows[0].push_back(name);
+        }
+    }
+    if (!a.links.empty()) {
+        for (const char* name : {"link s", "linear s", "best s"}) rows[0].push_back(name);
+    }
+    for (const Looked& l : all) {
+        const Json& c = l.json;
+        rows.push_back({l.name, number(c["degree"]["mean"]),
+                        number(c["rho"].is_null() ? c["rho_expected"] : c["rho"]),
+                        number(c["gap"], "%.3g"), number(c["period"]), number(c["finite_time"]),
+                        number(c["rate"]), number(c["iterations_to_1e3"], "%.9g"),
+                        number(c["effective_neighbours"]["value"], "%.4g"),
+                        number(c["messages"], "%.4g"), number(c["models_sent"], "%.4g")});
+        if (!a.algorithm.empty()) rows.back().push_back(number(c["growth"]));
+        if (c.contains("traffic")) {
+            for (const Json& traffic : {c["traffic"], c["traffic"]["best"]}) {
+                rows.back().push_back(number(100 * traffic["share"].get<double>(), "%.1f") + " %");
+                rows.back().push_back(number(traffic["worst_node_models"]));
+            }
+        }
+        if (!c.contains("links")) continue;
+        for (const Json& seconds :
+             {c["links"]["seconds"], c["links"]["linear_seconds"], c["links"]["best"]["seconds"]}) {
+            rows.back().push_back(number(seconds, "%.4g"));
+        }
+    }
+    std::cout << base::aligned(rows)
+              << "per replica and iteration: messages, models (bytes sent over a model's); n_W: "
+                 "effective neighbours at gamma = "
+              << a.gamma << "\n";
+}
+
+// A:B, the rounds from A to B - 1.
+std::pair<int64_t, int64_t> rounds_of(const std::string& text) {
+    int64_t first = -1, end = -1;
+    const char *at = text.data(), *last = at + text.size();
+    const auto a = std::from_chars(at, last, first);
+    if (a.ec == std::errc() && a.ptr != last && *a.ptr == ':') {
+        const auto b = std::from_chars(a.ptr + 1, last, end);
+        if (b.ec == std::errc() && b.ptr == last && 0 <= first && first < end) return {first, end};
+    }
+    throw UserError("graph: --rounds " + text +
+                    " is not A:B with 0 <= A < B (rounds A to B - 1, such as 0:8)");
+}
+
+void print_round(const graphs::Schedule& schedule, int64_t t, const GraphArguments& a) {
+    const graphs::Round round = schedule.at(t);
+    if (a.matrix) graphs::print_matrix(std::cout, schedule, round);
+    if (a.edges) graphs::print_edges(std::cout, schedule, round);
+    if (a.dot) graphs::print_dot(std::cout, schedule, round, a.type);
+}
+
+}  // namespace
+
+int command_graph(const GraphArguments& a) {
+    graphs::check_placement_name(a.placement);
+    if (!a.compare.empty()) {
+        if (!a.parameters.empty()) {
+            throw UserError("graph: --" + a.parameters[0].first +
+                            " does not say for which of the compared graphs: write "
+                            "TYPE:KEY=VALUE in --compare");
+        }
+        std::vector<Looked> all;
+        for (const std::string& word : a.compare) {
+            all.push_back(look(word, compared_spec(word, a.gpus_per_node), a));
+        }
+        if (!a.json) {
+            print_table(all, a);
+            return 0;
+        }
+        Json list = Json::array();
+        for (const Looked& l : all) list.push_back(l.json);
+        std::cout << list.dump(2) << "\n";
+        return 0;
+    }
+    const Json spec = spec_of(a);
+    if (!a.rounds.empty()) {
+        const auto [first, end] = rounds_of(a.rounds);
+        if (!a.matrix && !a.edges) throw UserError("graph: --rounds needs --matrix or --edges");
+        const auto schedule = graphs::make_graph(spec, {a.n, a.seed}, "graph");
+        for (int64_t t = first; t < end; ++t) {
+            std::cout << "# round " << t << "\n";
+            print_round(*schedule, t, a);
+        }
+        return 0;
+    }
+    if (a.matrix || a.edges || a.dot) {
+        print_round(*graphs::make_graph(spec, {a.n, a.seed}, "graph"), a.round, a);
+        return 0;
+    }
+    const Looked l = look(a.type, spec, a);
+    if (a.json) {
+        std::cout << l.json.dump(2) << "\n";
+    } else {
+        print_text(l);
+    }
+    return 0;
+}
+
+}  // namespace dbench::bench

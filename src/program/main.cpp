@@ -1,0 +1,340 @@
+// dbench: does decentralized data-parallel training work, how well, and how fast, at scale?
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "comm/transport/launcher.hpp"
+#include "data/byte_pairs.hpp"
+#include "program/commands.hpp"
+#include "program/memory.hpp"
+
+namespace {
+
+using namespace dbench;
+
+constexpr const char* kRunExamples = R"(
+Examples:
+  dbench run configs/quickstart/D_ring.json
+  mpirun -n 4 dbench run configs/quickstart/base.json --set /implementation=D_torus --output torus.h5
+  srun dbench run spec.json --quiet
+  mpirun -n 4 dbench run sweep/*.json --output results/sweep      one after another, in one start
+  dbench run spec.json --set '/checkpoint/every={"epochs": 1}'     SIGTERM or SIGUSR1: saved, status 75
+  dbench run spec.json --resume                                   goes on, to the same bits)";
+constexpr const char* kCheckExamples = R"(
+Examples:
+  dbench check configs/quickstart/D_ring.json
+  dbench check spec.json --set /replicas=1008 --json
+  dbench check sweep/*.json           a line, or what is wrong, for each)";
+constexpr const char* kGraphExamples = R"(
+Examples:
+  dbench graph ring --n 16
+  dbench graph ring_lattice --n 96 --k 38 --json
+  dbench graph one_peer_exponential --n 12 --edges --round 3
+  dbench graph torus --n 96 --gpus-per-node 6 --placement optimised --model-bytes 102e6
+  dbench graph ring --n 8 --links links.txt --model-bytes 102e6 --placement optimised
+  dbench graph torus --n 16 --algorithm gut:mu=0.9
+  dbench graph --compare ring,torus,exponential,base_k:k=5 --n 96)";
+
+constexpr const char* kConformExamples = R"(
+Examples:
+  dbench conform
+  dbench conform gradient_tracking --graph exponential --n 12
+  mpirun -n 4 dbench conform --quick)";
+
+constexpr const char* kDataExamples = R"(
+Examples:
+  dbench data pack imagenet/train /scratch/train.pack
+  dbench data pack imagenet/val /scratch/val.pack --force
+  dbench data pack imagenet-sample sample.pack --class-by-name
+  dbench data verify /scratch/train.pack     all checksums
+  dbench data pieces multi30k/train.en multi30k/train.de --pieces 10000 --output pieces.txt
+  dbench run translation.json --set data.pieces=pieces.txt
+  dbench run spec.json --set data.train=/scratch/train.pack --set data.test=/scratch/val.pack)";
+
+constexpr const char* kListExamples = R"(
+Examples:
+  dbench list                         everything
+  dbench list graphs
+  dbench list diloco                  one of a family
+  dbench list evaluate                what stands at one key of a spec
+  dbench list schema > spec.schema.json     a JSON Schema, for editors)";
+
+constexpr const char* kDoctorExamples = R"(
+Examples:
+  dbench doctor
+  mpirun -n 2 dbench doctor           and how fast two hosts send, one way and both ways
+  mpirun -n 8 dbench doctor --links links.txt     latency and bandwidth of every pair of ranks
+  dbench doctor results/ring.h5       whole, interrupted or damaged, and what can be done
+  dbench doctor results               whether results and checkpoints are safe there)";
+
+void add_run_options(CLI::App& command, program::RunArguments& arguments) {
+    command
+        .add_option("--set", arguments.settings,
+                    "set a key of the spec: JSON pointer = value; may be repeated")
+        ->type_name("P=V")
+        ->allow_extra_args(false);
+    command
+        .add_option("--output", arguments.output,
+                    "the result file; with several specs, the folder for their result files")
+        ->type_name("F");
+    command.add_flag("--quiet", arguments.quiet,
+                     "print warnings and errors only, no progress and no notices");
+}
+
+// The "--KEY VALUE" pairs that CLI11 did not know: parameters of the graph.
+std::vector<std::pair<std::string, std::string>> graph_parameters(
+    const std::vector<std::string>& rest) {
+    std::vector<std::pair<std::string, std::string>> out;
+    for (size_t i = 0; i < rest.size(); ++i) {
+        const std::string& word = rest[i];
+        if (!word.starts_with("--")) {
+            throw base::UserError("graph: unexpected argument '" + word +
+                                  "' (parameters are given as --KEY VALUE)");
+        }
+        if (const size_t equals = word.find('='); equals != std::string::npos) {
+            out.emplace_back(word.substr(2, equals - 2), word.substr(equals + 1));
+        } else if (i + 1 < rest.size()) {
+            out.emplace_back(word.substr(2), rest[++i]);
+        } else {
+            throw base::UserError("graph: " + word + " needs a value");
+        }
+    }
+    return out;
+}
+
+int dispatch(int argc, char** argv) {
+    CLI::App app{
+        "DBench trains n model replicas with centralized or decentralized SGD and records "
+        "how far they drift apart."};
+    app.name("dbench");
+    app.require_subcommand(1);
+
+    program::RunArguments run;
+    run.command.assign(argv, argv + argc);
+    auto* run_command = app.add_subcommand("run", "train as a spec says, and record");
+    run_command
+        ->add_option("SPEC", run.specs,
+                     "the experiment spec, a JSON file; several specs are run one after another")
+        ->required();
+    add_run_options(*run_command, run);
+    run_command->add_flag("--overwrite", run.overwrite, "replace an existing result file");
+    run_command
+        ->add_flag("--resume", run.resume,
+                   "continue from the newest checkpoint, or start if there is none")
+        ->excludes("--overwrite");
+    run_command->footer(kRunExamples);
+
+    bool check_json = false;
+    auto* check_command = app.add_subcommand(
+        "check", "check a spec, and print it with all defaults, its memory, traffic and graph");
+    check_command
+        ->add_option("SPEC", run.specs,
+                     "the experiment spec, a JSON file; of several specs, each is told in a line")
+        ->required();
+    add_run_options(*check_command, run);
+    check_command->add_flag("--json", check_json, "machine-readable output");
+    check_command->footer(kCheckExamples);
+
+    program::GraphArguments graph;
+    auto* graph_command =
+        app.add_subcommand("graph", "print a communication graph, or what is proven about it");
+    auto* type_option = graph_command->add_option(
+        "TYPE", graph.type, "the graph; its parameters follow as --KEY VALUE (dbench list graphs)");
+    graph_command
+        ->add_option("--compare", graph.compare,
+                     "compare several graphs: A,B,C, each of them TYPE or TYPE:KEY=VALUE:...")
+        ->delimiter(',')
+        ->excludes(type_option);
+    graph_command->add_option("--n", graph.n, "number of replicas")
+        ->required()
+        ->check(CLI::Range(1, 1 << 24));
+    graph_command->add_option("--seed", graph.seed, "seed of random graphs");
+    auto* round_option =
+        graph_command->add_option("--round", graph.round, "the round of a sequence that is printed")
+            ->check(CLI::NonNegativeNumber);
+    auto* rounds_option =
+        graph_command
+            ->add_option(
+                "--rounds", graph.rounds,
+                "A:B, with --matrix or --edges: print rounds A to B - 1, each after a line "
+                "\"# round t\"")
+            ->excludes(round_option);
+    auto* json_flag = graph_command->add_flag("--json", graph.json, "machine-readable output");
+    auto* matrix_flag =
+        graph_command->add_flag("--matrix", graph.matrix, "print the mixing matrix W, row by row");
+    auto* edges_flag =
+        graph_command->add_flag("--edges", graph.edges, "print the edges as lines: to from weight");
+    auto* dot_flag = graph_command->add_flag("--dot", graph.dot, "print the graph for Graphviz");
+    json_flag->excludes(matrix_flag)->excludes(edges_flag)->excludes(dot_flag);
+    matrix_flag->excludes(edges_flag)->excludes(dot_flag);
+    edges_flag->excludes(dot_flag);
+    rounds_option->excludes(json_flag)->excludes(dot_flag);
+    graph_command->add_option(
+        "--algorithm", graph.algorithm,
+        "NAME or NAME:KEY=VALUE:...: print whether this algorithm is stable on the graph");
+    graph_command
+        ->add_option("--gamma", graph.gamma,
+                     "decay in the effective number of neighbours (default: 0.951)")
+        ->check(CLI::Range(0.0, 0.999999));
+    graph_command
+        ->add_option("--gpus-per-node", graph.gpus_per_node,
+                     "print the traffic between nodes with this many GPUs, one replica per GPU")
+        ->check(CLI::PositiveNumber);
+    graph_command->add_option(
+        "--placement", graph.placement,
+        "where replicas are placed: linear (default), node_major, random, optimised");
+    graph_command
+        ->add_option("--links", graph.links,
+                     "a file of links between slots: print the seconds that messages need")
+        ->type_name("F");
+    graph_command
+        ->add_option("--model-bytes", graph.model_bytes,
+                     "size of a model's parameters, to print traffic in bytes")
+        ->check(CLI::PositiveNumber);
+    graph_command->allow_extras();
+    graph_command->footer(kGraphExamples);
+
+    program::ConformArguments conform;
+    auto* conform_command = app.add_subcommand(
+        "conform", "check every algorithm against a dense reference and its promises");
+    conform_command->add_option("ALGORITHM", conform.algorithm,
+                                "check this algorithm only (dbench list algorithms)");
+    conform_command->add_option(
+        "--graph", conform.graph,
+        "TYPE or TYPE:KEY=VALUE:... (default: one that suits, ring or path)");
+    conform_command->add_option("--n", conform.n, "number of replicas (default: 8)")
+        ->check(CLI::Range(2, 256));
+    conform_command->add_flag("--quick", conform.quick,
+                              "leave out checks that take thousands of iterations (bias, noise)");
+    conform_command->add_flag("--json", conform.json, "machine-readable output");
+    conform_command->footer(kConformExamples);
+
+    auto* data_command =
+        app.add_subcommand("data", "pack photographs into one file, learn byte pairs, or verify");
+    data_command->require_subcommand(1);
+    data_command->footer(kDataExamples);
+    program::PackArguments packing;
+    auto* pack_command = data_command->add_subcommand(
+        "pack", "pack a folder of photographs into one file with checksums");
+    pack_command
+        ->add_option("FOLDER", packing.folder, "the folder that holds a folder for each class")
+        ->required();
+    pack_command->add_option("FILE", packing.file, "the file that is written")->required();
+    pack_command->add_flag("--class-by-name", packing.by_name,
+                           "a file's name begins with its class, up to the first _ or .");
+    pack_command->add_flag("--force", packing.force, "replace an existing file");
+    pack_command->add_flag("--quiet", packing.quiet, "no progress");
+    pack_command->footer(kDataExamples);
+    program::PiecesArguments pieces;
+    auto* pieces_command = data_command->add_subcommand(
+        "pieces", "learn byte pairs on texts of training, and write them into a file");
+    pieces_command->add_option("TEXT", pieces.texts, "files with a sentence a line")->required();
+    pieces_command->add_option("--output", pieces.output, "the file that is written")
+        ->required()
+        ->type_name("F");
+    pieces_command
+        ->add_option("--pieces", pieces.pieces, "how many, 3 marks and 256 bytes included")
+        ->capture_default_str()
+        ->check(CLI::Range(int64_t{data::BytePairs::kMerged}, int64_t{1} << 24));
+    pieces_command->add_flag("--force", pieces.force, "replace an existing file");
+    pieces_command->footer(kDataExamples);
+    std::string verified;
+    auto* verify_command = data_command->add_subcommand(
+        "verify", "compare all checksums of a packed file, or of a file of pieces");
+    verify_command->add_option("FILE", verified, "the file")->required();
+    verify_command->footer(kDataExamples);
+
+    std::string list_family;
+    bool list_json = false;
+    auto* list_command = app.add_subcommand("list", "print what a spec can contain, with defaults");
+    list_command->add_option(
+        "NAME", list_family,
+        "spec, models, data, graphs, ...; one of these (ring); a key of the spec");
+    list_command->add_flag("--json", list_json, "machine-readable output");
+    list_command->footer(kListExamples);
+
+    std::string doctor_path, doctor_links;
+    auto* doctor_command = app.add_subcommand(
+        "doctor",
+        "report on this build and machine, on a result file, or on a folder's file system");
+    auto* path_option =
+        doctor_command->add_option("PATH", doctor_path, "a result file or a folder");
+    doctor_command
+        ->add_option("--links", doctor_links,
+                     "measure latency and bandwidth between all ranks, and write them to this file")
+        ->type_name("F")
+        ->excludes(path_option);
+    doctor_command->footer(kDoctorExamples);
+    auto* version_command = app.add_subcommand("version", "print version, build and libraries");
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : base::kExitUser;
+    }
+    if (run_command->parsed() || check_command->parsed() || conform_command->parsed()) {
+        comm::World world{comm::launch()};
+        try {
+            if (conform_command->parsed()) return program::command_conform(world, conform);
+            return run_command->parsed() ? program::command_run(world, run)
+                                         : program::command_check(world, run, check_json);
+        } catch (const base::UserError& error) {
+            // Thrown on all ranks alike: one says it.
+            if (world.rank() == 0) base::report_error(error.what());
+            return base::kExitUser;
+        }
+    }
+    if (graph_command->parsed()) {
+        if (graph.type.empty() && graph.compare.empty()) {
+            throw base::UserError("graph: TYPE is missing (dbench list graphs), or --compare A,B");
+        }
+        graph.parameters = graph_parameters(graph_command->remaining());
+        return program::command_graph(graph);
+    }
+    if (pack_command->parsed()) return program::command_data_pack(packing);
+    if (pieces_command->parsed()) return program::command_data_pieces(pieces);
+    if (verify_command->parsed()) return program::command_data_verify(verified);
+    if (list_command->parsed()) return program::command_list(list_family, list_json);
+    if (doctor_command->parsed()) return program::command_doctor(doctor_path, doctor_links);
+    if (version_command->parsed()) return program::command_version();
+    return base::kExitUser;
+}
+
+int command(int argc, char** argv) {
+    try {
+        return dispatch(argc, argv);
+    } catch (const base::UserError& error) {
+        base::report_error(error.what());
+        return base::kExitUser;
+    } catch (const std::exception& error) {
+        const bool memory = program::is_out_of_memory(error);
+        base::report_error(memory ? program::memory_message(error) : base::reason_of(error));
+        return memory ? base::kExitUser : base::kExitFailed;
+    }
+}
+
+/// Ends the process without the destructors of what is static: LibTorch's take a third of the time
+/// of a short command, and give back what the system takes anyway. Nothing of ours waits for them:
+/// files, locks, threads and MPI are held by objects that the command has destroyed, and HDF5 is
+/// told not to close anything at the exit. What MPI itself does at the exit is done. Sanitizers
+/// look for leaks after the destructors.
+[[noreturn]] void leave(int status) {
+    const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;  // std::cout's too
+    if (!written && status == 0) {
+        base::report_error("cannot write all to standard output (no space, or it is closed)");
+        status = base::kExitFailed;
+    }
+#ifdef DBENCH_SANITIZED
+    std::exit(status);
+#else
+    comm::leave(status);
+#endif
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { leave(command(argc, argv)); }

@@ -1,0 +1,105 @@
+#include "program/provenance.hpp"
+
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/build_info.hpp"
+#include "base/clock.hpp"
+#include "comm/versions.hpp"
+#include "data/jpeg.hpp"
+#include "profile/result_file.hpp"
+#include "train/device/device.hpp"
+
+extern char** environ;
+
+namespace dbench::bench {
+namespace {
+
+// Settings that change speed or results; anything else in the environment is nobody's business.
+constexpr const char* kEnvironment[] = {"OMP_",    "OMPI_",   "UCX_",   "NCCL_",   "SLURM_",
+                                        "DBENCH_", "CUDA_",   "MKL_",   "ATEN_",   "MALLOC_",
+                                        "NVIDIA_", "CUBLAS_", "TORCH_", "PYTORCH_"};
+
+std::string cpu_model() {
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);) {
+        if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+    }
+    return "unknown";
+}
+
+}  // namespace
+
+int usable_cpus() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+std::vector<std::pair<std::string, std::string>> build_facts() {
+    const base::BuildInfo& build = base::build_info();
+    return {
+        {"dbench", std::string(build.version) + " (" + build.commit +
+                       (build.dirty ? ", with local changes)" : ")")},
+        {"compiler", std::string(build.compiler) + ", " + build.build_type + " " + build.flags},
+        {"LibTorch", train::torch_version()},
+        {"MPI", comm::mpi_version()},
+        {"HDF5", profile::hdf5_version()},
+        {"JPEG", data::jpeg_version()},
+        {"CUDA", train::cuda_status()},
+        {"NCCL", comm::nccl_version()},
+    };
+}
+
+base::Json provenance(comm::World& world, const RunArguments& arguments,
+                      const train::Session& session, const train::Device& device,
+                      const std::string& carrier, int threads) {
+    using base::Json;
+    Json out;
+    Json versions = Json::object();
+    for (const auto& [name, value] : build_facts()) versions[name] = value;
+    const base::BuildInfo& build = base::build_info();
+    out["versions"] = versions;
+    out["build"] = {{"commit", build.commit},         {"dirty", build.dirty},
+                    {"compiler", build.compiler},     {"flags", build.flags},
+                    {"build_type", build.build_type}, {"cuda", build.cuda}};
+    utsname system{};
+    uname(&system);
+    Json variables = Json::object();
+    for (char** entry = environ; *entry; ++entry) {
+        const char* equals = std::strchr(*entry, '=');
+        if (!equals) continue;
+        for (const char* prefix : kEnvironment) {
+            if (std::strncmp(*entry, prefix, std::strlen(prefix)) == 0) {
+                variables[std::string(*entry, equals - *entry)] = equals + 1;
+            }
+        }
+    }
+    out["environment"] = {{"system", std::string(system.sysname) + " " + system.release},
+                          {"machine", system.machine},
+                          {"cpu", cpu_model()},
+                          {"host", world.host()},
+                          {"ranks", world.size()},
+                          {"threads_per_rank", threads},
+                          {"rows_on_host", session.rows_on_host()},
+                          {"rows_between_ranks", carrier},
+                          {"reduction", session.reduction()},
+                          {"stacking", session.stacking()},
+                          {"resident", session.resident()},
+                          {"capture", session.capture()},
+                          {"variables", variables}};
+    for (const auto& [name, value] : device.settings()) out["environment"][name] = value;
+    Json data = Json::object();
+    for (const auto& [file, digest] : session.data_checksums()) data[file] = digest;
+    out["data"] = data;
+    out["command"] = arguments.command;
+    out["time"] = base::iso_time();
+    return out;
+}
+
+}  // namespace dbench::bench

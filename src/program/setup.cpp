@@ -1,0 +1,223 @@
+#include "program/setup.hpp"
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "program/placing.hpp"
+#include "program/stability.hpp"
+
+namespace dbench::bench {
+
+namespace fs = std::filesystem;
+using base::Json;
+using base::UserError;
+
+namespace {
+
+std::string default_name(const std::string& path) {
+    std::string name = fs::path(path).stem().string();
+    for (char& c : name) {
+        if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.')
+            c = '_';
+    }
+    return name.empty() ? "run" : name;
+}
+
+const algorithms::AlgorithmEntry& algorithm_of(const Spec& spec) {
+    return *base::find_entry(algorithms::algorithm_table(),
+                             spec.algorithm.at("type").get<std::string>());
+}
+
+// A graph whose matrices do not suit the algorithm is refused, or warned of where the spec allows
+// it.
+void check_graph(const graphs::Schedule& graph, const std::string& name, const Spec& spec) {
+    const algorithms::AlgorithmEntry& algorithm = algorithm_of(spec);
+    const algorithms::Accepts& accepts = algorithm.accepts;
+    const graphs::Sums sums = graphs::sums(graph);
+    std::string what, remedy;
+    const bool by_columns = accepts.graph == algorithms::GraphNeed::column_stochastic;
+    if (by_columns && !sums.columns) {
+        what = " is not column stochastic (what a replica sends does not sum to what it has)";
+        remedy = "choose \"weights\": \"column\" or another graph";
+    } else if (!by_columns && (!sums.rows || !sums.columns)) {
+        what = " is not doubly stochastic (" + std::string(sums.rows ? "columns" : "rows") +
+               " of W do not sum to 1, so averaging " + (sums.rows ? "biases" : "does not keep") +
+               " the mean)";
+        remedy = "choose \"weights\": \"metropolis\", another graph, or the algorithm sgp";
+    } else if (accepts.graph == algorithms::GraphNeed::tree && !graphs::is_tree(graph)) {
+        throw UserError("/graph: " + name + " is not a tree, but " + algorithm.name +
+                        " relays along one: choose tree, path or star");
+    } else if (!accepts.sequences && graph.period() != 1) {
+        throw UserError("/graph: " + name + " changes from round to round, but " + algorithm.name +
+                        " needs a static graph: choose one such as ring or torus, or the "
+                        "algorithm dsgd");
+    } else if (accepts.graph == algorithms::GraphNeed::symmetric) {
+        const graphs::Symmetry symmetry = graphs::symmetry(graph);
+        if (!symmetry.symmetric) {
+            what = " is directed (W is not symmetric)";
+            remedy =
+                "choose an undirected graph such as ring or torus, or the algorithm "
+                "gradient_tracking, which takes directed ones";
+        } else if (symmetry.lambda_min <= accepts.lambda_min) {
+            what = " has the eigenvalue " + base::short_text(Json(symmetry.lambda_min)) +
+                   " (above " + base::short_text(Json(accepts.lambda_min)) + " is asked for)";
+            remedy =
+                "set \"lazy\": 0.5 in the graph, or choose the algorithm exact_diffusion, "
+                "which mixes by halves";
+        }
+    }
+    if (what.empty()) return;
+    what = "/graph: " + name + what + ", but " + algorithm.name + " needs that";
+    if (spec.run.allow_biased) return base::warn(what);
+    throw UserError(what + ": " + remedy + ", or accept it with \"allow_biased\": true");
+}
+
+// Every graph that a run may come to is checked; the first one gets the certificate.
+void certify(Setup& s) {
+    const std::string type = graphs::graph_title(s.spec.graph);
+    s.certificate = graphs::certify(*s.graph, type);
+    const graphs::Staged* staged = s.graph->staged();
+    if (!staged) {
+        return check_graph(
+            *s.graph, type + " with " + std::to_string(s.placement.replicas) + " replicas", s.spec);
+    }
+    if (!algorithm_of(s.spec).accepts.sequences) return check_graph(*s.graph, type, s.spec);
+    for (size_t k = 0; k < staged->graphs(); ++k) {
+        check_graph(staged->graph(k), staged->name(k), s.spec);
+    }
+}
+
+// On a process that has become rank 0: what the first rank 0 has found, and accepted.
+void prove_again(Setup& s) {
+    s.certificate = graphs::certify(*s.graph, graphs::graph_title(s.spec.graph));
+    s.growth = conform::growth(s.spec.algorithm, *s.graph);
+}
+
+// Throws UserError, which names the file where there are several.
+Spec read(const std::string& path, const RunArguments& arguments) {
+    const bool several = arguments.specs.size() > 1;
+    try {
+        Spec spec = resolve_spec(read_spec(path, arguments.settings), default_name(path));
+        const fs::path output = arguments.output;
+        if (several && !output.empty()) {
+            spec.output = (output / fs::path(spec.output).filename()).string();
+        } else if (!output.empty()) {
+            spec.output = arguments.output;
+        }
+        if (!base::is_utf8(spec.output)) {
+            throw UserError(
+                "--output: is not UTF-8 (the result file holds the command): choose "
+                "another name");
+        }
+        return spec;
+    } catch (const UserError& error) {
+        if (several) throw UserError(path + ": " + error.what());
+        throw;
+    }
+}
+
+// Of one of several specs: what its turn would find, said before the first begins. `writers`: the
+// specs before it by their outputs.
+void check_output(const std::string& path, const std::string& output, const RunArguments& arguments,
+                  std::map<std::string, std::string>& writers) {
+    const auto [writer, first] =
+        writers.emplace(fs::absolute(output).lexically_normal().string(), path);
+    if (!first) {
+        throw UserError(path + " and " + writer->second + " would both write " + output +
+                        ": give them names or outputs of their own (/name, /output)");
+    }
+    std::error_code ignored;
+    if (!arguments.output.empty() && fs::exists(arguments.output, ignored) &&
+        !fs::is_directory(arguments.output, ignored)) {
+        throw UserError("--output: " + arguments.output +
+                        " is a file, but of several specs it names the folder of their results: "
+                        "name a folder");
+    }
+    if (!arguments.overwrite && !arguments.resume && fs::exists(output, ignored)) {
+        throw UserError(path + ": the output " + output +
+                        " exists: give --overwrite, --resume or another --output");
+    }
+}
+
+}  // namespace
+
+std::vector<Spec> read_everywhere(comm::World& world, const RunArguments& arguments) {
+    Json all = Json::array();
+    everywhere(world, [&] {
+        if (world.rank() != 0) return;
+        std::map<std::string, std::string> writers;
+        for (const std::string& path : arguments.specs) {
+            const Spec spec = read(path, arguments);
+            all.push_back({{"resolved", spec.resolved},
+                           {"algorithm", spec.algorithm},
+                           {"graph", spec.graph},
+                           {"output", spec.output}});
+            if (arguments.specs.size() > 1) check_output(path, spec.output, arguments, writers);
+        }
+    });
+    std::string text = all.dump();
+    world.broadcast(text);
+    std::vector<Spec> specs;
+    for (const Json& spec : Json::parse(text)) {
+        specs.push_back(spec_of(spec.at("resolved"), spec.at("algorithm"), spec.at("graph"),
+                                spec.at("output")));
+    }
+    return specs;
+}
+
+Setup set_up(comm::World& world, Spec spec, train::Use use) {
+    world.renumber({});
+    base::set_log_rank(world.rank());
+    Setup s;
+    s.spec = std::move(spec);
+    const int64_t n = s.spec.run.replicas;
+    everywhere(world, [&] {
+        if (world.size() > n) {
+            throw UserError("/replicas: " + std::to_string(world.size()) + " ranks for " +
+                            std::to_string(n) +
+                            " replicas (every rank needs at least one): start "
+                            "at most " +
+                            std::to_string(n) + " ranks, or raise /replicas");
+        }
+        s.placement = {n, world.size()};
+    });
+    everywhere(world, [&] { s.device = train::make_device(s.spec.run.device, world, use); });
+    s.on_device = std::make_unique<train::OnDevice>(world, *s.device);
+    // A graph that does not depend on the run is made first: its errors should not wait for data.
+    const auto make = [&](const graphs::RunFacts& run) {
+        const auto size = static_cast<int>(n);
+        const graphs::GraphContext context{size, s.spec.run.seed.graph, run};
+        s.graph = graphs::make_graph(s.spec.graph, context, "/graph");
+        if (world.rank() != 0) return;
+        certify(s);
+        s.growth = check_stability(s.spec, *s.graph, context);
+    };
+    const bool planned = graphs::depends_on_run(s.spec.graph);
+    everywhere(world, [&] {
+        if (!s.spec.graph.is_null() && !planned) make({});
+    });
+    train::SessionOptions options{s.spec.run, s.spec.resolved,          s.spec.algorithm,
+                                  nullptr,    s.spec.output + ".texts", *s.device};
+    if (!s.spec.graph.is_null()) {
+        options.graph = [&](const graphs::RunFacts& run) {
+            if (planned) make(run);
+            return s.graph;
+        };
+    }
+    everywhere(world,
+               [&] { s.session = std::make_unique<train::Session>(world, s.placement, options); });
+    s.placed = place(world, s);
+    base::set_log_rank(world.rank());
+    s.on_device->connect();
+    everywhere(world, [&] {
+        if (world.rank() == 0 && s.graph && !s.certificate) prove_again(s);
+        s.session->connect();
+    });
+    return s;
+}
+
+}  // namespace dbench::bench

@@ -1,0 +1,278 @@
+#include "program/spec.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/optimizers/optimizer.hpp"
+#include "base/error.hpp"
+#include "data/data_spec.hpp"
+#include "data/dataset.hpp"
+#include "graphs/schedule.hpp"
+#include "program/spec_merge.hpp"
+#include "program/spec_tables.hpp"
+
+namespace dbench::bench {
+
+using base::Json;
+using base::UserError;
+
+namespace {
+
+Json read_chain(const std::string& path, std::set<std::string>& seen) {
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    const std::string canonical = fs::weakly_canonical(path, ignored).string();
+    if (!seen.insert(canonical).second) {
+        throw UserError(path + ": /base leads back to this file (a circle): name another base");
+    }
+    Json spec = base::read_json(path);
+    if (!spec.is_object()) throw UserError(path + ": must hold a JSON object");
+    if (!spec.contains("base")) return spec;
+    if (!spec["base"].is_string()) throw UserError(path + ": /base must be a path (a string)");
+    const fs::path base_path = fs::path(path).parent_path() / spec["base"].get<std::string>();
+    Json whole = read_chain(base_path.string(), seen);
+    spec.erase("base");
+    // A name and notes are a file's own.
+    for (const char* own : {"name", "notes"}) {
+        if (!spec.contains(own)) whole.erase(own);
+    }
+    merge_spec(whole, spec);
+    return whole;
+}
+
+std::string fill_name(std::string output, const std::string& name) {
+    const std::string mark = "{name}";
+    for (size_t at; (at = output.find(mark)) != std::string::npos;) {
+        output.replace(at, mark.size(), name);
+    }
+    return output;
+}
+
+// The value of one of the outer keys, or its default.
+Json outer(const Json& given, const std::string& key) {
+    if (given.contains(key)) return given.at(key);
+    for (const auto& p : outer_parameters()) {
+        if (p.name != key) continue;
+        if (p.standard.empty()) throw UserError("/" + key + ": is missing (" + p.help + ")");
+        return Json::parse(p.standard);
+    }
+    throw std::logic_error("no key " + key);
+}
+
+std::vector<std::string> implementation_names() {
+    std::vector<std::string> names;
+    for (const auto& each : implementations()) names.push_back(each.name);
+    return names;
+}
+
+// Fills spec.algorithm and spec.graph, and the keys of the resolved spec that name them.
+void resolve_method(const Json& given, Spec& spec) {
+    Json algorithm, graph;
+    if (given.contains("implementation")) {
+        for (const char* other : {"graph", "algorithm"}) {
+            if (given.contains(other)) {
+                throw UserError(std::string("/") + other +
+                                ": may not stand beside /implementation, which names it");
+            }
+        }
+        const Json& value = given.at("implementation");
+        if (!value.is_string()) throw UserError("/implementation: must be a string");
+        const auto name = value.get<std::string>();
+        for (const auto& each : implementations()) {
+            if (name != each.name) continue;
+            algorithm = Json::parse(each.algorithm);
+            if (each.graph) graph = Json::parse(each.graph);
+        }
+        if (algorithm.is_null()) {
+            throw UserError("/implementation: unknown implementation '" + name + "'" +
+                            base::nearest(name, implementation_names()));
+        }
+        spec.resolved["implementation"] = name;
+    } else {
+        if (!given.contains("algorithm")) {
+            throw UserError(
+                "/algorithm: is missing (name an algorithm and a graph, or an implementation such "
+                "as \"D_ring\")");
+        }
+        algorithm = given.at("algorithm");
+        if (given.contains("graph")) graph = given.at("graph");
+    }
+    spec.algorithm = algorithms::resolve_algorithm(algorithm);
+    const auto name = spec.algorithm.at("type").get<std::string>();
+    const auto* row = base::find_entry(algorithms::algorithm_table(), name);
+    if (row->accepts.graph == algorithms::GraphNeed::none) {
+        if (!graph.is_null()) {
+            throw UserError("/graph: " + name +
+                            " takes no graph (it averages over all replicas): "
+                            "remove it, or choose another algorithm such as dsgd");
+        }
+    } else if (graph.is_null()) {
+        throw UserError("/graph: is missing (" + name + " averages with neighbours in a graph)");
+    } else {
+        spec.graph = graphs::resolve_graph(graph, "/graph");
+    }
+    if (given.contains("implementation")) return;
+    if (!spec.graph.is_null()) spec.resolved["graph"] = spec.graph;
+    spec.resolved["algorithm"] = spec.algorithm;
+}
+
+// So must the replicas' start.
+void check_start(const Json& algorithm, const Json& init) {
+    const auto name = algorithm.at("type").get<std::string>();
+    const auto* row = base::find_entry(algorithms::algorithm_table(), name);
+    if (!row->accepts.one_start || init != "independent") return;
+    throw UserError("/init: must not be independent with " + name +
+                    " (it needs a start that all replicas share): "
+                    "choose same, or the algorithm local_sgd");
+}
+
+// The optimizer must suit the algorithm.
+void check_optimizer(const Json& algorithm, const Json& optimizer) {
+    const auto name = algorithm.at("type").get<std::string>();
+    const auto* row = base::find_entry(algorithms::algorithm_table(), name);
+    if (row->accepts.linearises && !optimizer.at("clip_norm").is_null()) {
+        throw UserError("/optimizer/clip_norm: limits the gradient of the minibatch, which " +
+                        name + " does not use: leave it out");
+    }
+    if (row->accepts.optimizer == algorithms::OptimizerNeed::any) return;
+    const std::string type = optimizer.at("type");
+    if (type != "sgd") {
+        throw UserError("/optimizer/type: " + name + " makes its own direction from plain SGD's (" +
+                        type + " has another): choose sgd, or the algorithm dsgd, which takes " +
+                        type);
+    }
+    if (optimizer.at("momentum") != 0) {
+        const bool own = algorithm.contains("beta");
+        throw UserError("/optimizer/momentum: must be 0 with " + name + " (" +
+                        (own ? "it has a momentum of its own"
+                             : "its own direction is made of gradients, not of momenta") +
+                        "): " + (own ? "set /algorithm/beta instead" : "remove it") +
+                        ", or choose an algorithm such as dsgd or qg_dsgdm");
+    }
+}
+
+// Any codec but those of 16 bits drops so much that only some algorithms make up for it.
+void check_codec(const Json& algorithm, const Json& message) {
+    const auto name = algorithm.at("type").get<std::string>();
+    const auto& accepts = base::find_entry(algorithms::algorithm_table(), name)->accepts;
+    if (accepts.own_messages && message != "float32") {
+        throw UserError("/message: " + name +
+                        " makes its messages itself, by keys of its own: leave /message out, or "
+                        "choose an algorithm that takes a codec, such as choco");
+    }
+    if (!accepts.codes_rows && message != "float32") {
+        throw UserError("/message: " + name +
+                        " sends rows as they are (differences of rounded rows "
+                        "need a W whose rows sum to 1): choose \"float32\", or the algorithm "
+                        "quantized_push_sum");
+    }
+    if (message.is_string()) return;
+    std::string takers;
+    for (const auto& row : algorithms::algorithm_table()) {
+        if (!row.accepts.compresses) continue;
+        if (row.name == name) return;
+        if (!takers.empty()) takers += ", ";
+        takers += row.name;
+    }
+    throw UserError("/message: " + message.at("type").get<std::string>() + " needs an algorithm " +
+                    "that makes up for what it drops, and " + name + " does not: choose one (" +
+                    takers + "), or \"float32\", \"bfloat16\" or \"float16\"");
+}
+
+}  // namespace
+
+const std::vector<base::Parameter>& outer_parameters() {
+    using P = base::Parameter;
+    static const std::vector<P> all = {
+        P::text("base", "null", "a spec file that this one changes, relative to this one's folder"),
+        P::of("models", "model", "", "which model to train"),
+        P::of("data", "data", "", "which data set to train on; beside its own keys")
+            .or_object(data::DataSpec::section().parameters()),
+        P::choice("implementation", "null", implementation_names(),
+                  "an algorithm and a graph by one name"),
+        P::of("algorithms", "algorithm", "null",
+              "what replicas do, where there is no implementation"),
+        P::of("graphs", "graph", "null",
+              "who averages with whom, where there is no implementation; or a list of graphs, each "
+              "but the last with until")
+            .or_null(),
+        P::of("optimizers", "optimizer", "\"sgd\"", "the optimizer of every replica"),
+        P::of("schedules", "schedule", "\"constant\"", "schedule of the learning rate"),
+    };
+    return all;
+}
+
+std::vector<base::Parameter> spec_parameters() {
+    std::vector<base::Parameter> all = train::RunSpec::section().parameters();
+    all.insert(all.end(), outer_parameters().begin(), outer_parameters().end());
+    return all;
+}
+
+const std::vector<Implementation>& implementations() {
+    static const char* kDsgd = R"({"type": "dsgd", "order": "adapt_then_combine"})";
+    static const std::vector<Implementation> all = {
+        {"C_complete", R"({"type": "centralized"})", nullptr, "gradient all-reduce"},
+        {"D_complete", kDsgd, R"({"type": "complete"})", "parameters averaged over all replicas"},
+        {"D_ring", kDsgd, R"({"type": "ring"})", "parameters averaged with two neighbours"},
+        {"D_torus", kDsgd, R"({"type": "torus"})", "parameters averaged with four neighbours"},
+        {"D_exponential", kDsgd, R"({"type": "exponential"})",
+         "parameters averaged with log2 n neighbours"},
+    };
+    return all;
+}
+
+Json read_spec(const std::string& path, const std::vector<std::string>& settings) {
+    std::set<std::string> seen;
+    Json spec = read_chain(path, seen);
+    for (const auto& setting : settings) apply_setting(spec, setting);
+    return spec;
+}
+
+Spec spec_of(Json resolved, Json algorithm, Json graph, std::string output) {
+    Spec spec{std::move(resolved), {}, std::move(algorithm), std::move(graph), std::move(output)};
+    spec.run = train::RunSpec::section().read(spec.resolved);
+    return spec;
+}
+
+Spec resolve_spec(const Json& given, const std::string& default_name) {
+    const auto& own = train::RunSpec::section().parameters();
+    // Unknown keys first: a misspelt key explains a missing one.
+    std::vector<std::string> keys;
+    for (const auto& p : spec_parameters()) keys.push_back(p.name);
+    std::erase(keys, "base");  // was followed when the file was read
+    for (const auto& item : given.items()) {
+        if (std::find(keys.begin(), keys.end(), item.key()) == keys.end()) {
+            throw UserError("/" + item.key() + ": unknown key" + base::nearest(item.key(), keys));
+        }
+    }
+    Json plain = {{"name", default_name}};
+    for (const auto& p : own) {
+        if (given.contains(p.name)) plain[p.name] = given.at(p.name);
+    }
+    plain = base::resolve_object(plain, "", own);
+    Spec spec;
+    Json& out = spec.resolved;
+    for (const char* key : {"name", "notes", "replicas", "seed", "precision", "device"}) {
+        out[key] = plain[key];
+    }
+    out["model"] =
+        base::resolve_member(outer(given, "model"), "/model", "model", family("models").entries);
+    out["data"] = data::resolve_data(outer(given, "data"), "/data");
+    resolve_method(given, spec);
+    out["optimizer"] = algorithms::resolve_optimizer(outer(given, "optimizer"), "/optimizer");
+    check_optimizer(spec.algorithm, out["optimizer"]);
+    out["schedule"] = algorithms::resolve_schedule(outer(given, "schedule"), "/schedule");
+    for (const auto& item : plain.items()) {
+        if (!out.contains(item.key())) out[item.key()] = item.value();
+    }
+    check_start(spec.algorithm, out.at("init"));
+    check_codec(spec.algorithm, out.at("message"));
+    spec.output = fill_name(plain["output"], plain["name"]);
+    return spec_of(std::move(spec.resolved), std::move(spec.algorithm), std::move(spec.graph),
+                   std::move(spec.output));
+}
+
+}  // namespace dbench::bench

@@ -1,0 +1,205 @@
+#include "program/spec_merge.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "program/member_words.hpp"
+#include "program/spec_tables.hpp"
+
+namespace dbench::bench {
+
+using base::Json;
+
+namespace {
+
+std::string type_of(const Json& value) {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_object() && value.contains("type") && value["type"].is_string()) {
+        return value["type"].get<std::string>();
+    }
+    return "";
+}
+
+// Drops keys that a family member of the new type has not.
+void drop_foreign_keys(Json& object, const std::string& pointer, const std::string& old_type) {
+    std::vector<std::string> keys;
+    const std::string type = type_of(object);
+    if (type.empty() || type == old_type || !family_keys(pointer, type, keys)) return;
+    std::string dropped;
+    Json kept = Json::object();
+    for (const auto& item : object.items()) {
+        const bool known =
+            item.key() == "type" || std::find(keys.begin(), keys.end(), item.key()) != keys.end();
+        if (known) {
+            kept[item.key()] = item.value();
+        } else {
+            dropped += (dropped.empty() ? "" : ", ") + item.key();
+        }
+    }
+    if (dropped.empty()) return;
+    base::notice(pointer + ": type is now '" + type + "', which has no " + dropped + ": dropped");
+    object = kept;
+}
+
+void drop(Json& object, const char* key, const char* reason) {
+    if (!object.contains(key)) return;
+    object.erase(key);
+    base::notice(std::string("/") + key + " is dropped: " + reason);
+}
+
+bool is_family(const std::string& pointer) {
+    std::vector<std::string> keys;
+    return family_keys(pointer, "", keys);
+}
+
+void merge_at(Json& target, const Json& patch, const std::string& pointer) {
+    if (is_family(pointer)) {
+        const std::string old_type = type_of(target);
+        if (target.is_string()) target = Json{{"type", old_type}};
+        const Json object = patch.is_string() ? Json{{"type", patch}} : patch;
+        if (!target.is_object() || !object.is_object()) {
+            target = patch;
+            return;
+        }
+        for (const auto& item : object.items()) {
+            merge_at(target[item.key()], item.value(), pointer + "/" + item.key());
+        }
+        drop_foreign_keys(target, pointer, old_type);
+        return;
+    }
+    // A duration or batch size given in another unit replaces the old one.
+    const bool one_of = target.is_object() && patch.is_object() && target.size() == 1 &&
+                        patch.size() == 1 && target.begin().key() != patch.begin().key() &&
+                        patch.begin()->is_number();
+    if (!target.is_object() || !patch.is_object() || one_of) {
+        target = patch;
+        return;
+    }
+    for (const auto& item : patch.items()) {
+        merge_at(target[item.key()], item.value(), pointer + "/" + item.key());
+    }
+}
+
+}  // namespace
+
+void merge_spec(Json& target, const Json& patch) {
+    if (patch.is_object() && target.is_object()) {
+        if (patch.contains("implementation")) {
+            drop(target, "graph", "an implementation is given");
+            drop(target, "algorithm", "an implementation is given");
+        } else if (patch.contains("graph") || patch.contains("algorithm")) {
+            drop(target, "implementation", "a graph or algorithm is given");
+        }
+    }
+    merge_at(target, patch, "");
+}
+
+namespace {
+
+std::vector<std::string> keys_of(const std::string& pointer) {
+    std::vector<std::string> keys;
+    for (size_t at = 0; at < pointer.size();) {
+        const size_t end = std::min(pointer.find('/', at + 1), pointer.size());
+        keys.push_back(pointer.substr(at + 1, end - at - 1));
+        at = end;
+    }
+    return keys;
+}
+
+// A list grows by one entry at a time: a pointer beyond its end would fill it with nulls.
+void check_indices(const Json& target, const std::string& pointer, const std::string& where) {
+    const Json nothing;
+    const Json* at = &target;
+    for (const std::string& key : keys_of(pointer)) {
+        const bool number = !key.empty() && key.find_first_not_of("0123456789") == key.npos;
+        if (number && !at->is_object()) {
+            const size_t entries = at->is_array() ? at->size() : 0;
+            if (key.size() > 9 || std::stoul(key) > entries) {
+                throw base::UserError(where + ": the list there has " + std::to_string(entries) +
+                                      " entries: name one of them (from 0), or the next one");
+            }
+            at = at->is_array() && std::stoul(key) < entries ? &at->at(std::stoul(key)) : &nothing;
+        } else {
+            at = at->is_object() && at->contains(key) ? &at->at(key) : &nothing;
+        }
+    }
+}
+
+// What a pointer leads into becomes an object: a family's word one with that type, a number in its
+// short form (a batch size) an empty one.
+void open_objects(Json& target, const std::string& pointer) {
+    Json* at = &target;
+    std::string path;
+    for (const std::string& key : keys_of(pointer)) {
+        path += "/" + key;
+        if (!at->is_object() || !at->contains(key)) return;
+        at = &at->at(key);
+        if (at->is_string() && is_family(path)) *at = Json{{"type", *at}};
+        if (at->is_number()) *at = Json::object();
+    }
+}
+
+// "graph.type" for "/graph/type".
+std::string pointer_of(const std::string& key) {
+    if (key[0] == '/') return key;
+    std::string pointer = "/" + key;
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    return pointer;
+}
+
+}  // namespace
+
+void apply_setting(Json& target, const std::string& setting) {
+    const size_t equals = setting.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+        throw base::UserError("--set " + setting +
+                              ": not of the form KEY=VALUE, such as graph.type=torus");
+    }
+    const std::string pointer = pointer_of(setting.substr(0, equals));
+    const std::string text = setting.substr(equals + 1);
+    const std::string where = "--set " + pointer.substr(0, 200);
+    if (!base::is_utf8(setting)) {
+        throw base::UserError("--set: one is not UTF-8 (a spec is): write it in UTF-8");
+    }
+    if (keys_of(pointer).size() > base::kMostLevels) {
+        throw base::UserError(where + "...: has more than " + std::to_string(base::kMostLevels) +
+                              " keys, which no spec has: shorten it");
+    }
+    check_indices(target, pointer, where);
+    Json value = Json::accept(text, true) ? base::parse_json(text, where) : Json(text);
+    if (value.is_string() && is_family(pointer) && text.find(':') != text.npos) {
+        value = member_of_words(value.get<std::string>());
+    }
+
+    const size_t slash = pointer.rfind('/');
+    const std::string parent = pointer.substr(0, slash), key = pointer.substr(slash + 1);
+    if (key.empty()) throw base::UserError("--set " + setting + ": the pointer names no key");
+    if (parent.empty()) {  // whole families and plain keys are replaced
+        Json patch{{key, value}};
+        if (target.contains(key)) target.erase(key);
+        merge_spec(target, patch);
+        return;
+    }
+    if (pointer.starts_with("/graph/") || pointer.starts_with("/algorithm/")) {
+        drop(target, "implementation", "a graph or algorithm is set");
+    }
+    try {
+        const Json::json_pointer parent_pointer(parent);
+        open_objects(target, parent);
+        if (key == "type" && is_family(parent)) {
+            Json& object = target[parent_pointer];
+            const std::string old_type = type_of(object);
+            object["type"] = value;
+            drop_foreign_keys(object, parent, old_type);
+        } else {
+            target[Json::json_pointer(pointer)] = value;
+        }
+    } catch (const Json::exception& error) {
+        throw base::UserError("--set " + setting + ": cannot be applied (" +
+                              base::reason_of(error) + "): see dbench list spec for what there is");
+    }
+}
+
+}  // namespace dbench::bench

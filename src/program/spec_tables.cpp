@@ -1,0 +1,53 @@
+#include "program/spec_tables.hpp"
+
+#include <algorithm>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/codecs/codec.hpp"
+#include "algorithms/optimizers/optimizer.hpp"
+#include "data/data_spec.hpp"
+#include "data/dataset.hpp"
+#include "graphs/placement_table.hpp"
+#include "graphs/schedule.hpp"
+#include "train/models/names.hpp"
+
+namespace dbench::bench {
+
+const std::vector<Family>& families() {
+    static const std::vector<Family> all = {
+        {"models", "model", "/model", train::model_entries()},
+        {"data", "data set", "/data", base::entries_of(data::data_table())},
+        {"graphs", "graph", "/graph", base::entries_of(graphs::graph_table())},
+        {"algorithms", "algorithm", "/algorithm", base::entries_of(algorithms::algorithm_table())},
+        {"optimizers", "optimizer", "/optimizer", base::entries_of(algorithms::optimizer_table())},
+        {"schedules", "schedule", "/schedule", base::entries_of(algorithms::schedule_table())},
+        {"codecs", "codec", "/message", base::entries_of(algorithms::codec_table())},
+        {"placements", "placement", "/placement", base::entries_of(graphs::placement_table())},
+        {"partitions", "partition", "/data/partition", base::entries_of(data::partition_table())},
+    };
+    return all;
+}
+
+const Family& family(const std::string& plural) {
+    return *std::find_if(families().begin(), families().end(),
+                         [&](const Family& f) { return f.plural == plural; });
+}
+
+bool family_keys(const std::string& pointer, const std::string& type,
+                 std::vector<std::string>& keys) {
+    for (const Family& f : families()) {
+        if (f.pointer != pointer) continue;
+        keys.clear();
+        for (const base::Entry* entry : f.entries) {
+            if (entry->name != type) continue;
+            for (const auto& p : entry->parameters) keys.push_back(p.name);
+        }
+        if (pointer == "/data") {
+            for (const auto& p : data::DataSpec::section().parameters()) keys.push_back(p.name);
+        }
+        return true;
+    }
+    return false;
+}
+
+}  // namespace dbench::bench

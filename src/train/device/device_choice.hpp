@@ -1,0 +1,11 @@
+#pragma once
+// The values of the spec's key `device`.
+
+#include <cstdint>
+
+namespace dbench::train {
+
+/// Where replicas train. `automatic`: on a GPU if this build and this host can use one.
+enum class DeviceChoice : uint8_t { automatic, cpu, cuda };
+
+}  // namespace dbench::train

@@ -1,0 +1,224 @@
+#include "train/evaluation/evaluation.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include "arena/kernels.hpp"
+#include "base/file.hpp"
+#include "train/evaluation/mean_model.hpp"
+#include "train/models/model.hpp"
+#include "train/replicas.hpp"
+#include "train/tensors.hpp"
+
+namespace dbench::train {
+namespace {
+
+/// Sums over terms: of the loss, of right answers, and of each metric in turn.
+using Sums = std::vector<double>;
+
+/// The samples of batch b where N are cut into C columns (N where there are fewer), parts that lie
+/// one after another, of which the first N mod C are longer by one: the b-th of each.
+std::vector<int64_t> column_heads(int64_t samples, int64_t columns, int64_t b) {
+    const int64_t count = std::min(columns, samples), longer = samples % count;
+    std::vector<int64_t> heads;
+    for (int64_t c = 0; c < count; ++c) {
+        const int64_t begin = c * (samples / count) + std::min(c, longer);
+        if (b < samples / count + (c < longer ? 1 : 0)) heads.push_back(begin + b);
+    }
+    return heads;
+}
+
+void add(Sums& sums, const double* more) {
+    for (double& sum : sums) sum += *more++;
+}
+
+}  // namespace
+
+std::vector<int64_t> spaced_replicas(int64_t n, int64_t m) {
+    std::vector<int64_t> out;
+    for (int64_t j = 0; j < m; ++j) out.push_back(j * n / m);
+    return out;
+}
+
+struct Evaluator::Impl {
+    comm::World& world;
+    comm::Placement placement;
+    const Model& model;
+    Replicas& replicas;
+    const data::DataSets& data;
+    EvaluationPlan plan;
+    MeanModel mean;
+    data::PlainBatches batches;
+    torch::Device place;
+
+    int64_t batch_count(const data::Dataset& set) const {
+        return (set.size() + plan.batch_size - 1) / plan.batch_size;
+    }
+    const data::Batch& batch(const data::Dataset& set, int64_t b) {
+        if (plan.carried) return batches.fill(set, column_heads(set.size(), plan.batch_size, b));
+        const int64_t first = b * plan.batch_size;
+        return batches.fill(set, first, std::min(plan.batch_size, set.size() - first));
+    }
+    /// What a model carries through a set, zero where that begins; empty where it carries nothing.
+    std::vector<torch::Tensor> beginning(const data::Dataset& set) const {
+        std::vector<torch::Tensor> state;
+        if (!plan.carried) return state;
+        for (const CarriedInfo& info : model.declaration().carried) {
+            std::vector<int64_t> shape = info.shape;
+            shape[1] = std::min(plan.batch_size, set.size());
+            state.push_back(torch::zeros(
+                shape, torch::TensorOptions(scalar_type(replicas.x().type)).device(place)));
+        }
+        return state;
+    }
+
+    size_t width() const {
+        size_t width = 2;
+        for (const Metric* metric : plan.metrics) width += static_cast<size_t>(metric->sums);
+        return width;
+    }
+
+    Sums score(const Weights& weights, const data::Dataset& set, int64_t b,
+               std::string* texts = nullptr) {
+        const data::Batch& all = batch(set, b);
+        Weights narrowed = weights;
+        for (torch::Tensor& each : narrowed.carried) each = each.narrow(1, 0, all.count);
+        const torch::Tensor output =
+            model.forward_terms(narrowed, input_tensor(all, place), all.terms, false);
+        const double loss = model.loss(output, all).item<double>() * static_cast<double>(all.terms);
+        Sums sums(width());
+        sums[0] = loss;
+        sums[1] = model.correct(output, all, 1);
+        double* own = sums.data() + 2;
+        for (const Metric* metric : plan.metrics) {
+            metric->add({model, weights, set, all, output, loss, texts}, own);
+            own += metric->sums;
+        }
+        return sums;
+    }
+
+    // Of each evaluated local replica; on rank 0 of all, in plan order.
+    std::vector<Sums> local_scores(const arena::Rows& x, const data::Dataset& set) {
+        std::string packed;
+        for (const int64_t replica : plan.replicas) {
+            const int64_t local = replica - x.first;
+            if (local < 0 || local >= x.count) continue;
+            const Weights weights{views(replicas.layout(), x, local, place),
+                                  views(replicas.buffer_layout(), replicas.buffers(), local, place),
+                                  {},
+                                  beginning(set)};
+            Sums sums(width());
+            for (int64_t b = 0; b < batch_count(set); ++b) {
+                add(sums, score(weights, set, b).data());
+            }
+            pack(sums, packed);
+        }
+        std::vector<Sums> all;  // ranks hold consecutive replicas: already in plan order
+        for (const auto& part : world.gather(packed)) {
+            for (size_t at = 0; at < part.size(); at += bytes()) {
+                all.push_back(unpacked(part, at));
+            }
+        }
+        return all;
+    }
+
+    // Batches are dealt over them; where state is carried, each needs the one before.
+    int readers() const { return plan.carried ? 1 : world.size(); }
+
+    // The mean model's, by the readers; on rank 0, added in batch order.
+    Sums mean_score(Weights weights, const data::Dataset& set, const std::string& file) {
+        std::string packed, texts;
+        const int ranks = readers();
+        weights.carried = beginning(set);
+        for (int64_t b = world.rank(); world.rank() < ranks && b < batch_count(set); b += ranks) {
+            pack(score(weights, set, b, &texts), packed);
+        }
+        if (writes()) keep(world.gather(texts), set, file);
+        Sums sums(width());
+        const auto parts = world.gather(packed);
+        if (world.rank() != 0) return sums;
+        for (int64_t b = 0; b < batch_count(set); ++b) {
+            const auto at = static_cast<size_t>(b / ranks) * bytes();
+            add(sums, unpacked(parts[static_cast<size_t>(b % ranks)], at).data());
+        }
+        return sums;
+    }
+
+    bool writes() const {
+        return std::ranges::any_of(plan.metrics,
+                                   [](const Metric* metric) { return metric->texts; });
+    }
+    // Lines of all readers, whose batches are dealt in turn, in the set's order; on rank 0.
+    void keep(const std::vector<std::string>& parts, const data::Dataset& set,
+              const std::string& file) const {
+        if (world.rank() != 0) return;
+        std::vector<std::istringstream> lines;
+        for (const std::string& part : parts) lines.emplace_back(part);
+        std::string text, line;
+        for (int64_t k = 0; k < set.size(); ++k) {
+            std::getline(lines[static_cast<size_t>(k / plan.batch_size % readers())], line);
+            text += line + "\n";
+        }
+        std::error_code ignored;
+        std::filesystem::create_directories(plan.texts, ignored);
+        base::replace_file("the texts", (std::filesystem::path(plan.texts) / file).string(), text);
+    }
+
+    size_t bytes() const { return width() * sizeof(double); }
+    static void pack(const Sums& sums, std::string& packed) {
+        packed.append(reinterpret_cast<const char*>(sums.data()), sums.size() * sizeof(double));
+    }
+    Sums unpacked(const std::string& packed, size_t at) const {
+        Sums sums(width());
+        std::memcpy(sums.data(), packed.data() + at, bytes());
+        return sums;
+    }
+
+    // `file`: what takes the mean model's texts.
+    void scores(const arena::Rows& x, const Weights& mean_weights, const data::Dataset& set,
+                const std::string& file, algorithms::Scores& out) {
+        const auto terms = static_cast<double>(data::terms(set));
+        const std::vector<Sums> local = local_scores(x, set);
+        const Sums mean_sums = mean_score(mean_weights, set, file);
+        for (const Sums& sums : local) {
+            out.local_loss.push_back(sums[0] / terms);
+            out.local_accuracy.push_back(sums[1] / terms);
+        }
+        out.mean_loss = mean_sums[0] / terms;
+        out.mean_accuracy = mean_sums[1] / terms;
+        size_t at = 2;
+        for (const Metric* metric : plan.metrics) {
+            algorithms::MetricScores found{metric->name, {}, 0};
+            for (const Sums& sums : local) {
+                found.local.push_back(metric->value(sums.data() + at, terms));
+            }
+            found.mean = metric->value(mean_sums.data() + at, terms);
+            out.metrics.push_back(std::move(found));
+            at += static_cast<size_t>(metric->sums);
+        }
+    }
+};
+
+Evaluator::Evaluator(comm::World& world, const comm::Placement& placement, const Model& model,
+                     Replicas& replicas, comm::Exchange& exchange, const data::DataSets& data,
+                     const EvaluationPlan& plan)
+    : impl_(new Impl{world, placement, model, replicas, data, plan,
+                     MeanModel(world, placement, model, replicas, exchange),
+                     data::PlainBatches(replicas.x().type, model.order(), data.threads),
+                     place_of(replicas.device())}) {}
+Evaluator::~Evaluator() = default;
+
+void Evaluator::evaluate(arena::Rows x, algorithms::EvaluationRecord& record) {
+    const torch::NoGradGuard no_grad;
+    const Weights mean = impl_->plan.recalibrate ? impl_->mean.recalibrated(x, *impl_->data.train,
+                                                                            impl_->plan.batch_size)
+                                                 : impl_->mean.pooled(x);
+    const std::string end = std::to_string(record.iteration) + ".txt";
+    impl_->scores(x, mean, *impl_->data.test, "test-" + end, record.test);
+    if (!impl_->data.validation) return;
+    impl_->scores(x, mean, *impl_->data.validation, "validation-" + end, record.validation);
+}
+
+}  // namespace dbench::train

@@ -1,0 +1,157 @@
+#include "train/evaluation/mean_model.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "train/models/layers/layers.hpp"
+#include "train/replicas.hpp"
+#include "train/tensors.hpp"
+
+namespace dbench::train {
+namespace {
+
+using arena::HostRows;
+
+constexpr int64_t kRecalibrationBatches = 32;
+
+void store(const arena::Rows& row, int64_t column, double value) {
+    arena::with_type(row.type, [&]<class T>() { row.row<T>(0)[column] = static_cast<T>(value); });
+}
+
+double load(const arena::Rows& rows, int64_t local, int64_t column) {
+    return arena::with_type(
+        rows.type, [&]<class T>() { return static_cast<double>(rows.row<T>(local)[column]); });
+}
+
+}  // namespace
+
+MeanModel::MeanModel(comm::World& world, const comm::Placement& placement, const Model& model,
+                     Replicas& replicas, comm::Exchange& exchange)
+    : world_(world), model_(model), replicas_(replicas), exchange_(exchange) {
+    const arena::Rows x = replicas.x();
+    const int64_t columns = replicas.layout().columns();
+    const int64_t buffer_columns = replicas.buffer_layout().columns();
+    parameters_ = arena::Buffer(x.type, 0, 1, columns);
+    mean_.resize(columns);
+    if (buffer_columns == 0) return;
+    buffers_ = arena::Buffer(x.type, 0, 1, buffer_columns);
+    pooled_layout_.add("value", {buffer_columns}, arena::TensorKind::norm);
+    pooled_layout_.add("square", {buffer_columns}, arena::TensorKind::norm);
+    pooled_rows_ = arena::Buffer(arena::DType::float64, x.first, x.count, pooled_layout_.columns(),
+                                 arena::reached_memory());
+    buffer_exchange_ = std::make_unique<comm::Exchange>(world, placement, pooled_layout_, nullptr,
+                                                        comm::Reduction::reproducible);
+}
+
+void MeanModel::average_parameters(arena::Rows x) {
+    mean_.resize(replicas_.layout().columns());
+    exchange_.moments(x, mean_.data());
+    HostRows parameters = replaced(parameters_);
+    for (const auto& tensor : replicas_.layout().tensors()) {
+        for (int64_t c = tensor.offset; c < tensor.offset + tensor.numel; ++c) {
+            store(parameters.rows(), c, mean_[c]);
+        }
+    }
+    parameters.put_back("the mean model");
+}
+
+/// Evaluations have been waited for.
+HostRows MeanModel::replaced(const arena::Buffer& row) const {
+    return {row.rows(), queue(), "", HostRows::State::replaced};
+}
+
+arena::Queue* MeanModel::queue() const { return replicas_.device().queues().compute; }
+
+Weights MeanModel::pooled(arena::Rows x) {
+    average_parameters(x);
+    const torch::Device place = place_of(replicas_.device());
+    Weights weights{views(replicas_.layout(), parameters_.rows(), 0, place), {}};
+    if (!buffer_exchange_) return weights;
+
+    const arena::Layout& layout = replicas_.buffer_layout();
+    const int64_t square = pooled_layout_.tensors()[1].offset;
+    const HostRows statistics(replicas_.buffers(), queue(), "statistics that are pooled",
+                              HostRows::State::settled);
+    for (int64_t i = 0; i < x.count; ++i) {
+        double* row = pooled_rows_.rows().row<double>(i);
+        for (int64_t c = 0; c < layout.columns(); ++c) {
+            row[c] = load(statistics.rows(), i, c);
+            row[square + c] = row[c] * row[c];
+        }
+    }
+    arena::Values<double> mean(pooled_layout_.columns());
+    buffer_exchange_->moments(pooled_rows_.rows(), mean.data());
+    const auto& infos = model_.declaration().buffers;
+    HostRows buffers = replaced(buffers_);
+    for (size_t k = 0; k < infos.size(); ++k) {
+        const int64_t at = layout.tensors()[k].offset;
+        for (int64_t c = 0; c < layout.tensors()[k].numel; ++c) {
+            double value = mean[at + c];
+            if (infos[k].variance) {  // the means stand in the buffer before
+                const int64_t m = layout.tensors()[k - 1].offset + c;
+                value += std::max(0.0, mean[square + m] - mean[m] * mean[m]);
+            }
+            store(buffers.rows(), at + c, value);
+        }
+    }
+    buffers.put_back("the mean model's statistics");
+    weights.buffers = views(layout, buffers_.rows(), 0, place);
+    return weights;
+}
+
+Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64_t batch_size) {
+    average_parameters(x);
+    Device& device = replicas_.device();
+    const torch::Device place = place_of(device);
+    Weights weights{views(replicas_.layout(), parameters_.rows(), 0, place), {}};
+    if (!buffer_exchange_) return weights;
+    const arena::Layout& layout = replicas_.buffer_layout();
+    weights.buffers = views(layout, buffers_.rows(), 0, place);
+
+    // In training mode a batch moves each buffer b to (1 - m) b + m s, m the momentum, s the batch
+    // statistic: from b = 0 to m s, which loses nothing however large s is.
+    const int64_t batches =
+        std::min(kRecalibrationBatches, std::max<int64_t>(1, train.size() / batch_size));
+    const int ranks = world_.size();
+    data::PlainBatches plain(x.type, model_.order());
+    std::string packed;
+    for (int64_t b = world_.rank(); b < batches; b += ranks) {
+        const data::Batch& batch =
+            plain.fill(train, b * batch_size, std::min(batch_size, train.size() - b * batch_size));
+        std::vector<double> statistic(layout.columns());
+        device.put(
+            "statistics of a batch",
+            [&] {
+                return std::vector{arena::reads(parameters_.rows(), replicas_.layout().all()),
+                                   arena::writes(buffers_.rows(), layout.all())};
+            },
+            [&] {
+                const torch::NoGradGuard no_grad;
+                for (auto& buffer : weights.buffers) buffer.fill_(0.0);
+                model_.forward(weights, input_tensor(batch, place), true);
+            });
+        const HostRows moved(buffers_.rows(), queue(), "statistics of a batch");
+        for (int64_t c = 0; c < layout.columns(); ++c) {
+            statistic[c] = load(moved.rows(), 0, c) / kNormMomentum;
+        }
+        packed.append(reinterpret_cast<const char*>(statistic.data()),
+                      statistic.size() * sizeof(double));
+    }
+    const auto parts = world_.all_gather(packed);
+    std::vector<double> sum(layout.columns()), statistic(layout.columns());
+    for (int64_t b = 0; b < batches; ++b) {
+        const size_t bytes = statistic.size() * sizeof(double);
+        std::memcpy(statistic.data(), parts[b % ranks].data() + (b / ranks) * bytes, bytes);
+        for (size_t c = 0; c < sum.size(); ++c) sum[c] += statistic[c];
+    }
+    HostRows buffers = replaced(buffers_);
+    for (const auto& tensor : layout.tensors()) {
+        for (int64_t c = tensor.offset; c < tensor.offset + tensor.numel; ++c) {
+            store(buffers.rows(), c, sum[c] / static_cast<double>(batches));
+        }
+    }
+    buffers.put_back("the mean model's statistics");
+    return weights;
+}
+
+}  // namespace dbench::train

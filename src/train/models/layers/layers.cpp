@@ -1,0 +1,249 @@
+#include "train/models/layers/layers.hpp"
+
+#include <ATen/autocast_mode.h>
+#include <ATen/functorch/BatchedTensorImpl.h>
+#include <ATen/functorch/DynamicLayer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "train/models/layers/norm_relu.hpp"
+
+namespace dbench::train {
+namespace {
+
+using arena::TensorKind;
+
+constexpr double kEps = 1e-5;
+
+std::string member(const std::string& module, const char* tensor) {
+    return module.empty() ? tensor : module + "." + tensor;
+}
+
+/// What kaiming_uniform(a = sqrt(5)) of torch.nn comes to, for weights and biases alike.
+Initial kaiming_uniform(int64_t fan_in) {
+    return uniform(1 / std::sqrt(static_cast<double>(fan_in)));
+}
+
+/// y = x W^T + b, whose backward writes the gradient of W where it is wanted. PyTorch's products in
+/// PyTorch's order: same bits, a pass over the gradient less.
+class WrittenLinear : public torch::autograd::Function<WrittenLinear> {
+public:
+    static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+                                 const torch::Tensor& weight,
+                                 const std::optional<torch::Tensor>& bias,
+                                 const torch::Tensor& gradient) {
+        context->save_for_backward({x, weight});
+        context->saved_data["gradient"] = gradient;
+        context->saved_data["bias"] = bias.has_value();
+        return torch::linear(x, weight, bias.value_or(torch::Tensor()));
+    }
+
+    static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                   torch::autograd::variable_list outputs) {
+        const auto saved = context->get_saved_variables();
+        const torch::Tensor& x = saved[0];
+        const torch::Tensor& dy = outputs[0];
+        // Another handle of the same memory: autograd keeps what nobody else holds as it is.
+        torch::Tensor dw = context->saved_data["gradient"].toTensor().alias();
+        torch::mm_out(dw, dy.t(), x);
+        const torch::Tensor dx = context->needs_input_grad(0) ? dy.mm(saved[1]) : torch::Tensor();
+        const bool bias = context->saved_data["bias"].toBool();
+        return {dx, dw, bias ? dy.sum(0) : torch::Tensor(), {}};
+    }
+};
+
+/// x W^T + b; W one of the parameters, as a matrix (its first dimension, all others).
+torch::Tensor linear(const Weights& weights, int w, const torch::Tensor& x,
+                     const std::optional<torch::Tensor>& bias) {
+    const torch::Tensor weight = weights.parameters[w].flatten(1);
+    if (weights.gradients.empty() || !torch::GradMode::is_enabled()) {
+        return torch::linear(x, weight, bias.value_or(torch::Tensor()));
+    }
+    return WrittenLinear::apply(x, weight, bias, weights.gradients[w].flatten(1));
+}
+
+/// What vmap has of all replicas, as layers take it that keep channels apart: replicas are groups
+/// of channels. LibTorch's vmap would scale and shift in passes of their own. Channels are last
+/// where that is known to be quicker: on the host.
+class Grouped {
+public:
+    /// (R, B, C, H, W), R anywhere, to (B, R C, H, W).
+    explicit Grouped(const torch::Tensor& x) {
+        const auto* const batched = at::functorch::maybeGetBatchedImpl(x);
+        level_ = batched->level();
+        replicas_ = batched->value().size(batched->bdim());
+        images_ = batched->value().movedim(batched->bdim(), 1).flatten(1, 2);
+        if (images_.device().is_cpu()) images_ = images_.contiguous(at::MemoryFormat::ChannelsLast);
+    }
+    const torch::Tensor& images() const { return images_; }
+    int64_t replicas() const { return replicas_; }
+    /// (R, n, ...), R first, to (R n, ...).
+    static torch::Tensor weights(const torch::Tensor& each) {
+        const auto* const batched = at::functorch::maybeGetBatchedImpl(each);
+        return batched->value().movedim(batched->bdim(), 0).flatten(0, 1);
+    }
+    torch::Tensor back(const torch::Tensor& images) const {
+        return at::functorch::makeBatched(images.unflatten(1, {replicas_, -1}), 1, level_);
+    }
+
+private:
+    int64_t level_, replicas_;
+    torch::Tensor images_;
+};
+
+/// LibTorch's vmap does not see what is done while it lives: it refuses autograd's functions in
+/// C++, whatever tensors they are given.
+class OutsideOfVmap {
+public:
+    OutsideOfVmap() : layer_(at::functorch::popDynamicLayer()) {}
+    ~OutsideOfVmap() { at::functorch::pushDynamicLayer(std::move(layer_)); }
+    OutsideOfVmap(const OutsideOfVmap&) = delete;
+    OutsideOfVmap& operator=(const OutsideOfVmap&) = delete;
+
+private:
+    at::functorch::DynamicLayer layer_;
+};
+
+bool all_replicas(const torch::Tensor& weight, const torch::Tensor& x) {
+    return at::functorch::isBatchedTensor(weight) && at::functorch::isBatchedTensor(x);
+}
+
+}  // namespace
+
+Linear::Linear(Declaration& d, const std::string& name, int64_t in, int64_t out)
+    : Linear(d, name, in, out, {kaiming_uniform(in), kaiming_uniform(in)}) {}
+
+Linear::Linear(Declaration& d, const std::string& name, int64_t in, int64_t out,
+               const Initials& initials)
+    : weight_(
+          d.parameter({member(name, "weight"), {out, in}, TensorKind::weight, initials.weight})),
+      bias_(d.parameter({member(name, "bias"), {out}, TensorKind::bias, initials.bias})) {}
+
+torch::Tensor Linear::operator()(const Weights& weights, const torch::Tensor& x) const {
+    const torch::Tensor& weight = weights.parameters[weight_];
+    const torch::Tensor& bias = weights.parameters[bias_];
+    if (at::functorch::isBatchedTensor(weight)) {  // so that its gradients lie as the weights do
+        return torch::mm(weight, x.t()).t() + bias;
+    }
+    return linear(weights, weight_, x, bias);
+}
+
+Conv2d::Conv2d(Declaration& d, const std::string& name, const Options& o)
+    : kernel_(o.kernel), stride_(o.stride), padding_(o.kernel / 2), groups_(o.groups) {
+    const int64_t area = o.kernel * o.kernel, in = o.in / o.groups;
+    const Initial initial = o.init == Init::module
+                                ? kaiming_uniform(in * area)
+                                : normal(std::sqrt(2.0 / static_cast<double>(o.out * area)));
+    weight_ = d.parameter(
+        {member(name, "weight"), {o.out, in, o.kernel, o.kernel}, TensorKind::weight, initial});
+}
+
+torch::Tensor Conv2d::operator()(const Weights& weights, const torch::Tensor& x) const {
+    if (is_product(weights, x)) return product(weights, x);
+    if (all_replicas(weights.parameters[weight_], x)) {
+        const Grouped all(x);
+        return all.back(torch::conv2d(all.images(), Grouped::weights(weights.parameters[weight_]),
+                                      {}, stride_, padding_, 1, groups_ * all.replicas()));
+    }
+    return torch::conv2d(x, weights.parameters[weight_], {}, stride_, padding_, 1, groups_);
+}
+
+int64_t Conv2d::reached(int64_t size) const {
+    return (size + 2 * padding_ - kernel_) / stride_ + 1;
+}
+
+// LibTorch's convolution on a CPU brings the weight into an order of its own, forward and twice in
+// backward, and the gradient back. Where there are more weights than pixels, that is much of the
+// time. Arranging pixels for a kernel takes time, too: twice as few should they be then.
+bool Conv2d::is_product(const Weights& weights, const torch::Tensor& x) const {
+    const torch::Tensor& weight = weights.parameters[weight_];
+    if (at::functorch::isBatchedTensor(weight) || !x.device().is_cpu() || groups_ != 1 ||
+        x.dim() != 4 || !x.is_contiguous(at::MemoryFormat::ChannelsLast) ||
+        at::autocast::is_autocast_enabled(at::kCPU)) {
+        return false;
+    }
+    const int64_t pixels = x.size(0) * reached(x.size(2)) * reached(x.size(3));
+    return kernel_ == 1 ? pixels <= std::min(weight.size(0), weight.size(1))
+                        : 2 * pixels <= weight.size(0);
+}
+
+torch::Tensor Conv2d::product(const Weights& weights, const torch::Tensor& x) const {
+    torch::Tensor covered;  // (B H' W', in kernel^2): what the kernel covers around each pixel
+    if (kernel_ == 1) {
+        const auto every = [this](const torch::Tensor& pixels, int64_t dimension) {
+            return pixels.slice(dimension, 0, std::nullopt, stride_);
+        };
+        covered = every(every(x.permute({0, 2, 3, 1}), 1), 2).flatten(0, 2);
+    } else {
+        covered =
+            at::im2col(x, {kernel_, kernel_}, {1, 1}, {padding_, padding_}, {stride_, stride_})
+                .transpose(1, 2)
+                .flatten(0, 1);
+    }
+    return linear(weights, weight_, covered, std::nullopt)
+        .unflatten(0, {x.size(0), reached(x.size(2)), reached(x.size(3))})
+        .permute({0, 3, 1, 2});
+}
+
+BatchNorm2d::BatchNorm2d(Declaration& d, const std::string& name, int64_t channels, double scale)
+    : weight_(d.parameter({member(name, "weight"), {channels}, TensorKind::norm, constant(scale)})),
+      bias_(d.parameter({member(name, "bias"), {channels}, TensorKind::norm, constant(0)})),
+      mean_(d.buffer({member(name, "running_mean"), {channels}, 0, false})),
+      variance_(d.buffer({member(name, "running_var"), {channels}, 1, true})) {}
+
+torch::Tensor BatchNorm2d::operator()(const Weights& weights, const torch::Tensor& x,
+                                      bool training) const {
+    if (all_replicas(weights.parameters[weight_], x)) {
+        const Grouped all(x);
+        return all.back(torch::batch_norm(
+            all.images(), Grouped::weights(weights.parameters[weight_]),
+            Grouped::weights(weights.parameters[bias_]), Grouped::weights(weights.buffers[mean_]),
+            Grouped::weights(weights.buffers[variance_]), training, kNormMomentum, kEps,
+            /*cudnn_enabled=*/true));
+    }
+    return torch::batch_norm(x, weights.parameters[weight_], weights.parameters[bias_],
+                             weights.buffers[mean_], weights.buffers[variance_], training,
+                             kNormMomentum, kEps, /*cudnn_enabled=*/true);
+}
+
+torch::Tensor BatchNorm2d::relu(const Weights& weights, const torch::Tensor& x, bool training,
+                                const torch::Tensor& added) const {
+    const torch::Tensor& weight = weights.parameters[weight_];
+    const torch::Tensor& bias = weights.parameters[bias_];
+    const torch::Tensor& mean = weights.buffers[mean_];
+    const torch::Tensor& variance = weights.buffers[variance_];
+    if (training && takes_norm_relu(x, weights.queue)) {
+        return norm_relu(x, {weight, bias, mean, variance}, added, kNormMomentum, kEps,
+                         weights.queue);
+    }
+    if (training && all_replicas(weight, x)) {
+        const Grouped all(x);
+        if (takes_norm_relu(all.images(), weights.queue)) {
+            const torch::Tensor more = added.defined() ? Grouped(added).images() : added;
+            const torch::Tensor of_all = Grouped::weights(weight), shift = Grouped::weights(bias);
+            const auto of_images = [&] {
+                const OutsideOfVmap outside;
+                return norm_relu(
+                    all.images(),
+                    {of_all, shift, Grouped::weights(mean), Grouped::weights(variance)}, more,
+                    kNormMomentum, kEps, weights.queue);
+            };
+            return all.back(of_images());
+        }
+    }
+    const torch::Tensor y = (*this)(weights, x, training);
+    if (!added.defined()) return relu_of(y);
+    return relu_of(at::functorch::isBatchedTensor(y) ? y + added : y.add_(added));
+}
+
+// Of what vmap sees as a view, backward of a change in place copies all of it three times.
+torch::Tensor relu_of(torch::Tensor x) {
+    return at::functorch::isBatchedTensor(x) ? torch::relu(x) : x.relu_();
+}
+
+torch::Tensor global_average(const torch::Tensor& x) { return x.mean({2, 3}); }
+
+}  // namespace dbench::train

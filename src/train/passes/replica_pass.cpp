@@ -1,0 +1,249 @@
+#include "train/passes/replica_pass.hpp"
+
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/utils/lambda_post_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "base/random.hpp"
+#include "train/device/device.hpp"
+#include "train/models/model.hpp"
+#include "train/passes/gradient_parts.hpp"
+#include "train/passes/ordered_weights.hpp"
+#include "train/replicas.hpp"
+#include "train/tensors.hpp"
+
+namespace dbench::train {
+
+struct ReplicaPass::Impl {
+    /// LibTorch's tensors of a local replica, at one place of its parameters.
+    struct Bound {
+        Weights weights;
+        // Keep the hooks alive; made by the first pass, whose stream they belong to.
+        std::vector<std::shared_ptr<torch::autograd::Node>> accumulators = {};
+    };
+
+    const Model& model;
+    Replicas& replicas;
+    Passes passes;
+    int64_t turns;
+    BucketWatch& watch;
+    Device& device;
+    torch::Device place;
+    std::map<const void*, std::deque<Bound>> bound;  // by the memory of x
+    std::vector<bool> reached;  // tensors whose gradient this backward has written
+    // Of a device with queues: else gradients are copied while they are in the caches.
+    std::unique_ptr<GradientParts> parts;
+    OrderedWeights ordered;
+
+    Impl(const Model& m, Replicas& r, const Passes& p, int64_t n, BucketWatch& w)
+        : model(m),
+          replicas(r),
+          passes(p),
+          turns(n),
+          watch(w),
+          device(r.device()),
+          place(place_of(r.device())),
+          reached(r.layout().tensors().size()),
+          ordered(r.layout(), r.x().type, n,
+                  r.device().queues().compute && m.order() == data::Order::channels_last) {
+        if (device.queues().compute) parts = std::make_unique<GradientParts>(r.layout());
+    }
+
+    int64_t turn_of(int64_t i) const { return i % turns; }
+
+    std::vector<torch::Tensor> views_of(const arena::Layout& layout, const arena::Rows& rows,
+                                        int64_t i) const {
+        return views(layout, rows, i, place);
+    }
+
+    // Leaf tensors over the rows of x whose gradients come into the arena's gradient rows.
+    Bound& bind(const arena::Rows& x, int64_t i) {
+        std::deque<Bound>& all = bound[x.data];
+        for (int64_t j = std::ssize(all); j < x.count; ++j) {
+            Weights w{views_of(replicas.layout(), x, j),
+                      views_of(replicas.buffer_layout(), replicas.buffers(), j),
+                      views_of(replicas.layout(), replicas.g(), j),
+                      views_of(replicas.carried_layout(), replicas.carried(), j)};
+            for (size_t k = 0; k < w.parameters.size(); ++k) {
+                const torch::Tensor leaf = ordered.leaf(k, turn_of(j), place);
+                if (leaf.defined()) w.parameters[k] = leaf;
+                w.parameters[k].requires_grad_(true);
+            }
+            all.push_back({std::move(w)});
+        }
+        return all.at(static_cast<size_t>(i));
+    }
+
+    /// The tensors of a pass that begins.
+    Bound& start(const arena::Rows& x, int64_t i, arena::Queue* queue) {
+        Bound& b = bind(x, i);
+        for (size_t k = b.accumulators.size(); k < b.weights.parameters.size(); ++k) hook(b, k);
+        ordered.bring(x, i, turn_of(i), queue);
+        std::fill(reached.begin(), reached.end(), false);
+        return b;
+    }
+
+    // A first gradient is copied, where adding it to a row of zeros would pass twice over the row.
+    // A device takes it from where it is, with others.
+    void hook(Bound& b, size_t k) {
+        using torch::autograd::utils::LambdaPostHook;
+        auto node = torch::autograd::impl::grad_accumulator(b.weights.parameters[k]);
+        node->add_post_hook(
+            std::make_unique<LambdaPostHook>([this, &b, k](const auto& outputs, const auto&) {
+                torch::Tensor& gradient = b.weights.parameters[k].mutable_grad();
+                torch::Tensor& row = b.weights.gradients[k];
+                if (parts) {
+                    if (gradient.data_ptr() != row.data_ptr()) parts->take(k, gradient, reached[k]);
+                } else if (reached[k]) {
+                    row.add_(gradient);
+                } else if (gradient.data_ptr() != row.data_ptr()) {
+                    row.copy_(gradient);
+                }
+                gradient.reset();
+                reached[k] = true;
+                watch.complete(static_cast<int>(k));
+                return outputs;
+            }));
+        b.accumulators.push_back(std::move(node));
+    }
+
+    /// What comes before the forward pass in training iteration t of the local replica i, whichever
+    /// rank holds it.
+    void begin(const Weights& weights, const data::Batch& batch, int64_t t, int64_t i,
+               int64_t part = 0) {
+        if (model.declaration().draws) {
+            const auto replica = static_cast<uint64_t>(replicas.x().first + i);
+            const auto iteration = static_cast<uint64_t>(t);
+            base::Random key(passes.dropout_seed, base::Purpose::dropout, {replica, iteration});
+            if (part > 0) {
+                key = base::Random(passes.dropout_seed, base::Purpose::dropout,
+                                   {replica, iteration, static_cast<uint64_t>(part)});
+            }
+            torch::manual_seed(key.bits64() >> 1);
+        }
+        if (!batch.continues) {
+            for (torch::Tensor each : weights.carried) each.zero_();
+        }
+    }
+    torch::Tensor forward(const Weights& weights, const data::Batch& batch) const {
+        return model.forward_terms(weights, input_tensor(batch, place), batch.terms, true);
+    }
+
+    /// Adds what a part of a batch came to, or begins with it.
+    void tally(const torch::Tensor& output, const torch::Tensor& loss, const data::Batch& part,
+               double terms, bool further, const Sums& sums, arena::Queue* queue) const {
+        const double share = static_cast<double>(part.terms) / terms;
+        if (parts) {
+            tell_scores(model, output, loss, part, share, terms, further, sums, queue);
+            return;
+        }
+        *sums.loss += share * loss.item<double>();
+        *sums.accuracy += model.correct(output.detach(), part, 1) / terms;
+    }
+
+    /// Brings gradients that backward has left elsewhere into the gradient row i.
+    void collect(int64_t i, arena::Columns columns, arena::Queue* queue) {
+        if (parts) parts->put(replicas.g().only(i), columns, queue);
+    }
+
+    /// The rest of the gradient row i, after all of backward.
+    void finish(const Bound& b, int64_t i, arena::Queue* queue) {
+        collect(i, replicas.layout().all(), queue);
+        if (parts) return parts->zero(replicas.g().only(i), reached, queue);
+        for (size_t k = 0; k < reached.size(); ++k) {
+            if (!reached[k]) torch::Tensor(b.weights.gradients[k]).zero_();
+        }
+    }
+};
+
+ReplicaPass::ReplicaPass(const Model& model, Replicas& replicas, const Passes& passes,
+                         int64_t turns, BucketWatch& watch)
+    : impl_(std::make_unique<Impl>(model, replicas, passes, turns, watch)) {}
+ReplicaPass::~ReplicaPass() = default;
+
+void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& batch,
+                           std::optional<int64_t> t, const Ready* ready, const Sums& sums,
+                           arena::Queue* queue) {
+    Impl& s = *impl_;
+    const int64_t parts = s.passes.parts;
+    Impl::Bound& b = s.start(x, i, queue);
+    Weights weights = b.weights;
+    weights.queue = queue;
+    if (!s.parts) *sums.loss = *sums.accuracy = 0;
+    bool further = false;
+    for (int64_t k = 0; k < parts; ++k) {
+        const data::Batch part = parts == 1 ? batch : data::part(batch, k, parts);
+        if (part.count == 0) continue;
+        const double share = static_cast<double>(part.terms) / static_cast<double>(batch.terms);
+        if (t) s.begin(weights, part, *t, i, k);
+        const torch::Tensor output = s.forward(weights, part);
+        torch::Tensor loss = s.model.loss(output, part, s.passes.smoothing);
+        s.tally(output, loss, part, static_cast<double>(batch.terms), further, sums, queue);
+        if (ready && k + 1 == parts) {
+            s.watch.start(ready,
+                          [&s, i, queue](arena::Columns bucket) { s.collect(i, bucket, queue); });
+        }
+        if (parts > 1) loss = share * loss;
+        loss.backward();
+        s.collect(i, s.replicas.layout().all(), queue);
+        weights.gradients.clear();  // from now on they are added to
+        further = true;
+    }
+    s.finish(b, i, queue);
+}
+
+void ReplicaPass::distil(const arena::Rows& x, const arena::Rows& teacher, int64_t i,
+                         const data::Batch& batch, int64_t t, double temperature,
+                         arena::Queue* queue) {
+    Impl& s = *impl_;
+    Impl::Bound& b = s.start(x, i, queue);
+    Weights student = b.weights;
+    student.queue = queue;
+    for (torch::Tensor& buffer : student.buffers) buffer = buffer.clone();
+    student.carried.clear();
+    torch::Tensor wanted;
+    {
+        const torch::NoGradGuard no_grad;
+        const Weights weights{
+            s.views_of(s.replicas.layout(), teacher, i), student.buffers, {}, {}, queue};
+        s.begin(weights, batch, t, i);
+        wanted = s.forward(weights, batch);
+    }
+    s.begin(student, batch, t, i);
+    const torch::Tensor output = s.forward(student, batch);
+    s.model.distance(output, wanted, temperature).backward();
+    s.finish(b, i, queue);
+}
+
+bool ReplicaPass::begins() const {
+    const Declaration& declaration = impl_->model.declaration();
+    return declaration.draws || !declaration.carried.empty();
+}
+
+void ReplicaPass::begin(const arena::Rows& x, int64_t i, const data::Batch& batch, int64_t t) {
+    impl_->begin(impl_->bind(x, i).weights, batch, t, i);
+}
+
+std::vector<arena::Access> ReplicaPass::beginning(int64_t i) const {
+    const arena::Layout& layout = impl_->replicas.carried_layout();
+    if (layout.columns() == 0) return {};
+    return {arena::writes(impl_->replicas.carried().only(i), layout.all())};
+}
+
+std::vector<arena::Access> ReplicaPass::memory(int64_t i) const {
+    if (impl_->ordered.empty()) return {};
+    const arena::Rows memory = impl_->ordered.memory(impl_->turn_of(i));
+    return {arena::writes(memory, {0, memory.stride})};
+}
+
+void ReplicaPass::stop(const arena::Rows& x, int64_t i) {
+    if (impl_->parts) impl_->parts->drop();
+    for (torch::Tensor each : impl_->bind(x, i).weights.parameters) each.mutable_grad().reset();
+}
+
+}  // namespace dbench::train

@@ -1,0 +1,87 @@
+#include "train/run/asynchronous_trainer.hpp"
+
+#include "base/signals.hpp"
+#include "train/run/between.hpp"
+#include "train/run/stop_request.hpp"
+
+namespace dbench::train {
+
+using algorithms::ComputeTimes;
+using algorithms::Timeline;
+using algorithms::Turn;
+
+int64_t next_barrier(const TrainerPlan& plan, int64_t t) {
+    const auto divides = [](int64_t every, int64_t at) { return every > 0 && at % every == 0; };
+    for (int64_t at = t + 1; at < plan.iterations; ++at) {
+        if (divides(plan.evaluate_every, at) || divides(plan.checkpoint_every, at) ||
+            plan.profile.rows.due(at) || plan.profile.variance.due(at)) {
+            return at;
+        }
+    }
+    return plan.iterations;
+}
+
+data::Asks asks_of(const TrainerPlan& plan, const ComputeTimes& times, int64_t replicas) {
+    // Turns of a span as they end, then those of the next one.
+    struct State {
+        TrainerPlan plan;
+        ComputeTimes times;
+        int64_t replicas, barrier;
+        std::optional<Timeline> timeline;
+        std::vector<Turn> turns;
+        size_t next = 0;
+
+        std::optional<data::Ask> operator()() {
+            while (next == turns.size()) {
+                next = 0;
+                if (timeline) turns = timeline->next();
+                if (!turns.empty()) break;
+                if (barrier >= plan.iterations) return std::nullopt;
+                const int64_t begin = barrier;
+                barrier = next_barrier(plan, begin);
+                timeline.emplace(times, replicas, begin, barrier);
+            }
+            const Turn& turn = turns[next++];
+            return data::Ask{turn.iteration, turn.replica};
+        }
+    };
+    return State{plan, times, replicas, plan.first, std::nullopt, {}};
+}
+
+std::string train_asynchronously(const TrainerParts& p, const TrainerPlan& plan,
+                                 const ComputeTimes& times) {
+    Between between(p, plan);
+    if (plan.first == 0) between.evaluate(0);
+    StopRequest stop(p.world, plan.first);
+    const auto lr = [&](int64_t t) { return p.learning_rate.at(t); };
+    const auto gradient = [&](const Turn& turn, arena::Rows snapshots,
+                              algorithms::IterationRecord& record) {
+        const data::Batch* batch;
+        {
+            const algorithms::TimedScope waiting(p.stepper.timers(), algorithms::Time::data);
+            batch = &p.loader.next();
+        }
+        const auto score = p.executor.gradient(turn.iteration, snapshots, turn.replica, *batch,
+                                               p.stepper.timers());
+        record.loss[static_cast<size_t>(turn.replica)] = score.loss;
+        record.accuracy[static_cast<size_t>(turn.replica)] = score.accuracy;
+    };
+    for (int64_t begin = plan.first; begin < plan.iterations;) {
+        between.check(begin);
+        if (stop.agreed(begin, !base::noted_signal().empty())) return between.stopped(begin);
+        const int64_t end = next_barrier(plan, begin);
+        auto records = p.stepper.advance({begin, end, times, lr, gradient});
+        arena::finish(p.world.queues().compute, "times that are recorded");
+        for (auto& record : records) {
+            record.settle();
+            record.epoch = between.epoch(record.iteration + 1);
+            between.tell(record);
+        }
+        between.completed(end);
+        begin = end;
+    }
+    stop.end();
+    return "";
+}
+
+}  // namespace dbench::train

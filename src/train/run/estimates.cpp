@@ -1,0 +1,194 @@
+#include "train/run/estimates.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/asynchronous/rank_peers.hpp"
+#include "arena/tree.hpp"
+#include "train/run/run_checks.hpp"
+
+namespace dbench::train {
+namespace {
+
+/// Messages that the first rank keeps in a round: one of each local replica's own, those made for
+/// its neighbours, and those received from other ranks.
+int64_t link_messages(const graphs::Schedule& schedule, graphs::Round round,
+                      const comm::Placement& placement) {
+    int64_t count = placement.count(0);
+    for (int i = 0; i < static_cast<int>(placement.count(0)); ++i) {
+        for (const graphs::Link& link : schedule.out(round, i)) count += link.peer != i;
+        for (const graphs::Link& link : schedule.in(round, i)) {
+            count += placement.rank_of(link.peer) != 0;
+        }
+    }
+    return count;
+}
+
+// What the rounds send in the long run, and the most that is received in one: of one period, or of
+// as many iterations all over the run.
+void estimate_exchange(const Estimated& run, Estimates& e) {
+    constexpr int64_t kSample = 64;
+    const int64_t iterations = run.plan.iterations;
+    const algorithms::Algorithm& algorithm = run.stepper.algorithm();
+    const graphs::Schedule* schedule = run.stepper.schedule();
+    const int64_t period = schedule ? schedule->period() : 1;
+    const int64_t rounds = std::min(kSample, period > 0 ? period : iterations);
+    e.link_message_bytes = algorithm.link_message_bytes();
+    for (int64_t k = 0; k < rounds; ++k) {
+        const int64_t t = period > 0 ? k : k * iterations / rounds;
+        const graphs::Round round = run.stepper.round(t);
+        // In the long run: what only the first iteration does is left out.
+        e.bytes_per_step +=
+            run.stepper.bytes_of(algorithm.sent(t + 1, round)) / static_cast<double>(rounds);
+        if (algorithm.keeps_received_rows()) {
+            e.received_bytes = std::max(e.received_bytes,
+                                        run.stepper.exchange().receive_bytes(round, run.plan.type));
+        }
+        if (e.link_message_bytes > 0) {
+            e.received_bytes =
+                std::max(e.received_bytes,
+                         e.link_message_bytes * link_messages(*schedule, round, run.placement));
+        }
+    }
+}
+
+// What a rank keeps for those that do not wait for it.
+int64_t peers_bytes(const Estimated& run) {
+    const algorithms::Asynchronous* algorithm = run.stepper.algorithm().asynchronous();
+    if (!algorithm || run.placement.ranks == 1) return 0;
+    return algorithms::rows_of_rank_peers(*algorithm, *run.stepper.schedule()) *
+           run.layout.columns() * arena::size_of(run.plan.type);
+}
+
+// Each rank sends its maximal subtrees' float64 means, or the rows that they are, to the owners of
+// the columns.
+double variance_bytes_per_step(const Estimated& run) {
+    const comm::Placement& placement = run.placement;
+    const int64_t r = placement.ranks;
+    if (r == 1 || !run.plan.profile.variance.ever()) return 0;
+    double element_bytes = 0;
+    for (int rank = 0; rank < r; ++rank) {
+        for (const arena::Interval node : arena::maximal_subtrees(
+                 placement.replicas, {placement.begin(rank), placement.begin(rank + 1)})) {
+            const bool row = node.end - node.begin == 1;
+            element_bytes += static_cast<double>(row ? arena::size_of(run.plan.type) : 8);
+        }
+    }
+    const int64_t iterations = run.plan.iterations;
+    return element_bytes * static_cast<double>(run.layout.numel()) * static_cast<double>(r - 1) /
+           static_cast<double>(r) *
+           static_cast<double>(run.plan.profile.variance.count(iterations)) /
+           static_cast<double>(iterations);
+}
+
+double evaluation_share(const Estimated& run) {
+    const TrainerPlan& plan = run.plan;
+    const double evaluations =
+        plan.evaluate_every > 0
+            ? 2.0 + static_cast<double>((plan.iterations - 1) / plan.evaluate_every)
+            : 2.0;
+    const double per_evaluation =
+        static_cast<double>(run.evaluated_models) * static_cast<double>(run.evaluation_samples);
+    const double forwards = evaluations * per_evaluation;
+    const double training = 3.0 * static_cast<double>(plan.iterations) *
+                            static_cast<double>(plan.samples_per_iteration);
+    return forwards / (forwards + training);
+}
+
+void estimate_delays(const Estimated& run, Estimates& e) {
+    const comm::Placement& placement = run.placement;
+    for (int rank = 0; rank < placement.ranks && run.delays.any(); ++rank) {
+        double sum = 0;
+        for (int64_t i = placement.begin(rank); i < placement.begin(rank + 1); ++i) {
+            sum += run.delays.expected(i);
+        }
+        e.replica_delay += sum / static_cast<double>(placement.replicas);
+        e.rank_delay = std::max(e.rank_delay, sum);
+    }
+    e.slowest_delay = slowest_delay(run.delays, placement, run.plan.iterations);
+}
+
+bool barriers_in_every_iteration(const TrainerPlan& plan) {
+    const algorithms::ProfilePlan& profile = plan.profile;
+    return profile.rows.mean_interval(plan.iterations) == 1 ||
+           profile.variance.mean_interval(plan.iterations) == 1;
+}
+
+std::string percent(double share) {
+    return std::to_string(static_cast<int>(std::lround(100 * share))) + " %";
+}
+
+}  // namespace
+
+double slowest_delay(const algorithms::Delays& delays, const comm::Placement& placement,
+                     int64_t iterations) {
+    if (!delays.any()) return 0;
+    const int64_t affordable = std::clamp<int64_t>(1'000'000 / placement.replicas, 10, 1000);
+    const int64_t sample = std::min(iterations, affordable);
+    double sum = 0;
+    for (int64_t t = 0; t < sample; ++t) {
+        double slowest = 0;
+        for (int rank = 0; rank < placement.ranks; ++rank) {
+            slowest =
+                std::max(slowest, delays.seconds(placement.begin(rank), placement.count(rank), t));
+        }
+        sum += slowest;
+    }
+    return sum / static_cast<double>(sample);
+}
+
+Estimates estimate(const Estimated& run) {
+    Estimates e;
+    e.iterations = run.plan.iterations;
+    e.per_epoch = run.plan.per_epoch;
+    e.left_out = run.batches.left_out;
+    estimate_exchange(run, e);
+    e.received_bytes += peers_bytes(run);
+    const int64_t element = arena::size_of(run.plan.type), local = run.placement.count(0);
+    const int64_t columns = run.layout.columns();
+    const int64_t elements = 2 * columns + run.buffer_columns + run.stepper.state_elements();
+    e.memory_bytes = local * element * elements + columns * (element + 8) + e.received_bytes;
+    e.profile_bytes_per_step = variance_bytes_per_step(run);
+    e.evaluation_share = evaluation_share(run);
+    estimate_delays(run, e);
+    return e;
+}
+
+std::vector<std::string> warnings(const Estimated& run, const Estimates& e) {
+    std::vector<std::string> out;
+    if (e.left_out > 0.05) {
+        out.push_back("/data/batch_size: " + percent(e.left_out) +
+                      " of the training samples are left out of each epoch (replicas take whole "
+                      "batches only)");
+    }
+    if (e.evaluation_share > 0.10) {
+        out.push_back("/evaluate: evaluation is " + percent(e.evaluation_share) +
+                      " of the run's work (fewer /evaluate/replicas or a longer /evaluate/every "
+                      "would lower it)");
+    }
+    const std::string iterations = std::to_string(run.plan.iterations) + " iterations";
+    // Local steps only, although there are others to exchange with.
+    const graphs::Schedule* schedule = run.stepper.schedule();
+    if (run.placement.replicas > 1 && schedule &&
+        never_exchanges(run.stepper.algorithm(), *schedule, run.plan.iterations)) {
+        out.push_back("/algorithm/period: nothing is exchanged in the run's " + iterations +
+                      " (a shorter period, or a longer /length, would change that)");
+    }
+    if (run.stepper.algorithm().asynchronous() && run.plan.iterations > 1 &&
+        barriers_in_every_iteration(run.plan)) {
+        out.push_back(
+            "/profile/every: replicas wait for one another before every iteration that is "
+            "profiled, and here all are (longer /profile/every and /profile/variance/every would "
+            "let them run apart)");
+    }
+    if (const graphs::Staged* staged = run.stepper.staged()) {
+        for (const auto& text : staged->warnings()) out.push_back(text);
+        if (staged->wish() && !staged->measures_by(run.plan.iterations)) {
+            out.push_back("/graph/every: nothing is measured in " + iterations +
+                          ", so the graph never changes");
+        }
+    }
+    return out;
+}
+
+}  // namespace dbench::train

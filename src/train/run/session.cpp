@@ -1,0 +1,400 @@
+#include "train/run/session.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/optimizers/optimizer_spec.hpp"
+#include "base/error.hpp"
+#include "train/batches/resident_images.hpp"
+#include "train/device/device.hpp"
+#include "train/models/layers/autocast.hpp"
+#include "train/models/model.hpp"
+#include "train/passes/capture.hpp"
+#include "train/passes/stacking.hpp"
+#include "train/replicas.hpp"
+#include "train/run/asynchronous_trainer.hpp"
+#include "train/run/run_checks.hpp"
+#include "train/run/run_plan.hpp"
+
+namespace dbench::train {
+namespace {
+
+using base::Json;
+using base::UserError;
+
+template <class Row>
+const Row& entry_of(const std::vector<Row>& table, const Json& spec) {
+    return *base::find_entry(table, spec.at("type").get<std::string>());
+}
+
+}  // namespace
+
+// Built in stages: what a spec names (constructor), what exchanges (connect), replicas (prepare),
+// the run (train). Only the first is the same whichever rank this is.
+struct Session::Impl {
+    comm::World& world;
+    comm::Placement placement;
+    SessionOptions options;
+    const RunSpec& spec;
+    data::DataContext data_context;
+    data::DataSets data;
+    std::shared_ptr<const data::Partition> partition;
+    data::DataSpec data_keys;
+    data::BatchPlan batches;
+    std::unique_ptr<Model> model;
+    arena::Layout layout;
+    TrainerPlan plan;
+    EvaluationPlan evaluation;
+    std::optional<algorithms::LearningRate> learning_rate;
+    graphs::RunFacts facts;
+    StackingObstacles obstacles;
+    StackingChoice stacking;
+    Residence residence;
+    CaptureChoice capture{};
+    algorithms::RunSchedule schedule;
+    algorithms::Delays delays;
+
+    std::unique_ptr<Replicas> replicas;
+    std::unique_ptr<ResidentImages> resident;      // null: minibatches come from the host
+    std::unique_ptr<algorithms::Stepper> stepper;  // ends before the rows that it may be moving
+    std::unique_ptr<Executor> executor;
+    std::unique_ptr<Evaluator> evaluator;
+    std::unique_ptr<data::Loader> loader;
+    std::unique_ptr<data::Replay> replay;
+
+    Impl(comm::World& w, const comm::Placement& p, const SessionOptions& o)
+        : world(w),
+          placement(p),
+          options(o),
+          spec(o.run),
+          delays(spec.delays, placement.replicas, spec.seed.delay) {
+        check_message(spec);
+        check_compute(spec);
+        data_context = {placement.replicas, spec.seed.data};
+        const Json& data_spec = o.spec.at("data");
+        data = data::load_data(data_spec, data_context);
+        partition = entry_of(data::partition_table(), data_spec.at("partition"))
+                        .make(data_spec.at("partition"), *data.train, data_context);
+        data_keys = data::DataSpec::section().read(data_spec);
+        batches = data::plan_batches(data_keys.batch_size, *partition, placement.replicas);
+        const base::RunLength run = run_length(spec, batches);
+        model = entry_of(model_table(), o.spec.at("model"))
+                    .make(o.spec.at("model"),
+                          {data.train->shape(), data.train->classes(), data.train->tokens(),
+                           batches.stream && !batches.full ? batches.batch_size : 0});
+        if (spec.compute == Compute::bfloat16) model = autocast(std::move(model));
+        layout = layout_of(model->declaration());
+        const Json& optimizer_spec = o.spec.at("optimizer");
+        const auto common = algorithms::OptimizerSpec::section().read(optimizer_spec);
+        learning_rate.emplace(o.spec.at("schedule"), common.lr, run);
+        plan = plan_training(spec, run, data.train->size());
+        evaluation = plan_evaluation(spec, *data.test);
+        evaluation.texts = options.texts;
+        const int64_t element = arena::size_of(spec.message.rows, spec.precision);
+        facts = {run, static_cast<double>(layout.numel() * element)};
+        const auto& row = entry_of(algorithms::algorithm_table(), options.algorithm);
+        if (options.graph) {
+            schedule = algorithms::RunSchedule(options.graph(facts), row, options.algorithm, facts);
+        }
+        check_passes(spec.label_smoothing, data_keys.accumulate, row, *model, *data.train, batches);
+        obstacles = stacking_obstacles(options.device, *model, *data.train, batches,
+                                       data_keys.accumulate, row);
+        check_stacking(spec, obstacles);
+        residence = find_residence();
+        std::string obstacle = capture_obstacle(options.device, *model, *data.train, batches,
+                                                data_keys.accumulate, row);
+        if (obstacle.empty() && spec.stacking == Stacking::streams) {
+            obstacle = capture_obstacle_beside(*model);
+        }
+        capture = choose_capture(spec.capture, std::move(obstacle));
+        if (spec.evaluate.carried) check_carried(*model);
+        if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
+        if (row.accepts.linearises) check_linearised(*model, *data.train, batches, row.name);
+    }
+
+    void connect() {
+        const auto& row = entry_of(algorithms::algorithm_table(), options.algorithm);
+        stepper = std::make_unique<algorithms::Stepper>(
+            world, placement, layout,
+            algorithms::StepSpec{row,
+                                 options.algorithm,
+                                 options.spec.at("optimizer"),
+                                 facts,
+                                 learning_rate->largest(),
+                                 spec.precision,
+                                 choose_reduction(spec, world),
+                                 spec.message.rows,
+                                 plan.profile,
+                                 {spec.message.codec, spec.seed.message},
+                                 nullptr,
+                                 minibatch(),
+                                 spec.seed.graph},
+            schedule);
+        check_temperature(stepper->algorithm(), row.name, data.train->classes());
+        if (const graphs::Staged* staged = stepper->staged()) {
+            check_controller(*staged, stepper->algorithm(), row.name, plan.iterations);
+        }
+        if (stepper->algorithm().asynchronous()) {
+            check_asynchronous(world, placement.replicas, spec, stepper->staged(), row.name);
+        }
+    }
+
+    algorithms::Minibatch minibatch() const {
+        const int64_t classes = data.train->classes();
+        return {batches.batch_size, std::max<int64_t>(1, classes), classes > 0};
+    }
+
+    Estimated estimated() const {
+        const int64_t validation = data.validation ? data.validation->size() : 0;
+        return {placement,
+                plan,
+                batches,
+                layout,
+                *stepper,
+                delays,
+                buffer_layout_of(*model).columns() + carried_layout_of(*model).columns(),
+                static_cast<int64_t>(evaluation.replicas.size()) + 1,
+                data.test->size() + validation};
+    }
+
+    /// By what is free now.
+    Residence find_residence() const {
+        const int64_t local = placement.count(0);  // the fullest rank's
+        const int64_t samples = batches.samples_per_iteration / placement.replicas * local;
+        return choose_residence(data_keys.resident, *data.train, options.device, spec.precision,
+                                samples);
+    }
+
+    void prepare() {
+        replicas = std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision,
+                                              spec.init, spec.seed.init,
+                                              stepper->exchange().readable(), options.device);
+        stepper->attach(replicas->state(), replicas->g());
+        residence = find_residence();
+        if (residence.on) {
+            resident =
+                std::make_unique<ResidentImages>(*data.train->stored(), spec.precision,
+                                                 model->order(), options.device.queues().compute);
+        }
+        make_executor();
+        evaluator = std::make_unique<Evaluator>(world, placement, *model, *replicas,
+                                                stepper->exchange(), data, evaluation);
+    }
+
+    /// A minibatch of the first samples.
+    const data::Batch& first_samples(data::PlainBatches& plain) const {
+        return plain.fill(*data.train, 0, std::min(batches.batch_size, data.train->size()));
+    }
+
+    void make_executor() { executor = std::make_unique<Executor>(*model, *replicas, passes()); }
+
+    Passes passes() const {
+        return {spec.seed.dropout, data_keys.accumulate, spec.label_smoothing,
+                stacking.way,      resident.get(),       capture.captured ? kMostCaptured : 0};
+    }
+
+    /// Of an asynchronous algorithm's gradients.
+    algorithms::ComputeTimes compute_times() const {
+        return algorithms::ComputeTimes(stepper->algorithm().asynchronous()->pace(),
+                                        spec.seed.delay, delays);
+    }
+
+    void make_loader() {
+        data::Loader::Options loading;
+        loading.first_iteration = plan.first;
+        loading.last_iteration = plan.iterations;
+        loading.begin = placement.begin(world.rank());
+        loading.end = placement.begin(world.rank() + 1);
+        loading.type = spec.precision;
+        loading.order = model->order();
+        loading.augment = data_keys.augment;
+        loading.augment_seed = spec.seed.augment;
+        loading.threads = data.threads;
+        if (resident) loading.makes = data::BatchBuffer::Makes::windows;
+        if (stepper->algorithm().asynchronous() && world.size() == 1) {
+            loading.asks = asks_of(plan, compute_times(), placement.replicas);
+        }
+        loader = std::make_unique<data::Loader>(data.train, partition, batches, loading);
+        replay = std::make_unique<data::Replay>(data.train, partition, batches, loading);
+        stepper->distil_by(
+            [this](arena::Rows x, arena::Rows teacher, int64_t t, double temperature) {
+                const auto batch = [&](int64_t i) -> const data::Batch& {
+                    return replay->batch(t, x.first + i);
+                };
+                executor->distil(t, x, teacher, batch, temperature, stepper->timers());
+            });
+        const auto batch_of = [this](int64_t i, int64_t t) -> const data::Batch& {
+            return replay->batch(t, placement.begin(world.rank()) + i);
+        };
+        stepper->linearise_by(
+            {[this, batch_of](const char* weights, int64_t i, int64_t t,
+                              const algorithms::Linearised& out) {
+                 executor->linearise(weights, i, batch_of(i, t), out, stepper->timers());
+             },
+             [this, batch_of](const char* weights, int64_t i, int64_t t) {
+                 return executor->loss(weights, i, batch_of(i, t), stepper->timers());
+             }});
+    }
+};
+
+Session::Session(comm::World& world, const comm::Placement& placement,
+                 const SessionOptions& options)
+    : impl_(std::make_unique<Impl>(world, placement, options)) {}
+Session::~Session() = default;
+
+void Session::connect() { impl_->connect(); }
+
+const arena::Layout& Session::layout() const { return impl_->layout; }
+double Session::row_bytes() const { return impl_->facts.row_bytes; }
+arena::DType Session::type() const { return impl_->spec.precision; }
+const TrainerPlan& Session::plan() const { return impl_->plan; }
+Session::Load Session::load() const {
+    const data::Dataset& train = *impl_->data.train;
+    const auto taken = static_cast<double>(impl_->plan.samples_per_iteration);
+    if (!train.tokens()) return {taken, 0};
+    const data::Extent all = data::whole(train);
+    const double share = taken / static_cast<double>(train.size());
+    return {share * static_cast<double>(all.rows), share * static_cast<double>(all.terms)};
+}
+const graphs::Schedule* Session::schedule() const { return impl_->schedule.schedule.get(); }
+const graphs::Staged* Session::staged() const { return impl_->schedule.staged(); }
+bool Session::asynchronous() const { return impl_->stepper->algorithm().asynchronous(); }
+const std::vector<int64_t>& Session::evaluated() const { return impl_->evaluation.replicas; }
+bool Session::has_validation() const { return impl_->data.validation != nullptr; }
+const std::vector<std::pair<std::string, std::string>>& Session::data_checksums() const {
+    return impl_->data.checksums;
+}
+std::optional<data::Heterogeneity> Session::heterogeneity() const {
+    return data::heterogeneity(*impl_->data.train, *impl_->partition, impl_->placement.replicas);
+}
+Estimates Session::estimate() {
+    Estimates found = train::estimate(impl_->estimated());
+    found.data_bytes = impl_->residence.bytes;
+    found.memory_bytes += found.data_bytes;
+    return found;
+}
+
+std::vector<algorithms::MetricName> Session::metrics() const {
+    std::vector<algorithms::MetricName> names;
+    for (const Metric* metric : impl_->evaluation.metrics) {
+        names.push_back({metric->name, metric->unit, metric->description});
+    }
+    return names;
+}
+
+std::vector<std::string> Session::warnings(const Estimates& estimates) const {
+    return train::warnings(impl_->estimated(), estimates);
+}
+
+std::string Session::remark() const { return impl_->stepper->algorithm().remark(impl_->world); }
+std::string Session::reduction() const {
+    const bool library = choose_reduction(impl_->spec, impl_->world) == comm::Reduction::library;
+    return library ? "library" : "reproducible";
+}
+
+std::string Session::rows_on_host() const {
+    std::string how = impl_->stepper->exchange().rows_on_host();
+    if (asynchronous() && !how.empty()) how = "as messages (replicas do not wait for one another)";
+    return how;
+}
+void Session::prepare() { impl_->prepare(); }
+
+void Session::choose_stacking() {
+    Impl& s = *impl_;
+    if (s.spec.stacking == Stacking::off) return;
+    data::PlainBatches plain(s.spec.precision, s.model->order());
+    s.stacking = train::choose_stacking(s.world, s.placement, s.spec, s.obstacles, *s.model,
+                                        *s.replicas, s.passes(), s.first_samples(plain));
+    s.make_executor();
+}
+std::string Session::stacking() const { return to_text(impl_->stacking); }
+
+std::string Session::resident() const { return to_text(impl_->residence); }
+
+std::string Session::capture() const {
+    const CaptureChoice& chosen = impl_->capture;
+    const std::string beside = capture_obstacle_beside(*impl_->model);
+    if (chosen.captured && impl_->stacking.way == Stacking::streams && !beside.empty()) {
+        return "off (" + beside + ")";
+    }
+    return (chosen.captured ? "on" : "off") +
+           (chosen.reason.empty() ? "" : " (" + chosen.reason + ")");
+}
+
+double Session::seconds_per_iteration() {
+    data::PlainBatches plain(impl_->spec.precision, impl_->model->order());
+    const data::Batch& batch = impl_->first_samples(plain);
+    return impl_->executor->estimate_seconds(batch) *
+               static_cast<double>(impl_->replicas->x().count) +
+           (asynchronous() && impl_->world.size() == 1
+                ? 0
+                : slowest_delay(impl_->delays, impl_->placement, impl_->plan.iterations));
+}
+
+std::string Session::cannot_change_replicas(const CheckpointHead& head) const {
+    const Impl& s = *impl_;
+    if (head.replicas == s.placement.replicas) return "";
+    const std::string change = std::to_string(head.replicas) + " replicas cannot become " +
+                               std::to_string(s.placement.replicas);
+    if (s.stepper->algorithm().keeps_messages()) {
+        return "/replicas: " + change + " with " +
+               s.options.algorithm.at("type").get<std::string>() +
+               ", which keeps messages of its neighbours: set it back";
+    }
+    const int64_t more = std::max(head.replicas, s.placement.replicas);
+    if (s.stepper->algorithm().keeps_means() &&
+        more % std::min(head.replicas, s.placement.replicas) != 0) {
+        return "/replicas: " + change + " with " +
+               s.options.algorithm.at("type").get<std::string>() +
+               ", whose correction rests on means over replicas, which uneven copies change for "
+               "good: choose a multiple or a divisor of " +
+               std::to_string(head.replicas) + ", such as " + std::to_string(2 * head.replicas);
+    }
+    if (!s.model->declaration().carried.empty()) {
+        return "/replicas: " + change +
+               " where a text goes on from batch to batch, each replica's at its place: set it "
+               "back";
+    }
+    const Json then = Json::parse(head.spec).at("data").at("batch_size");
+    if (!then.is_object() || !then.contains("global") ||
+        then != s.options.spec.at("data").at("batch_size")) {
+        return "/data/batch_size: " + change +
+               " where a replica's batch is given: an iteration would be another number of "
+               "samples; runs whose replicas may change say {\"global\": samples}";
+    }
+    return "";
+}
+
+void Session::resume(Checkpoints& checkpoints, const CheckpointHead& head) {
+    Impl& s = *impl_;
+    checkpoints.read(head.iteration, s.replicas->state());
+    // A controller that decided for another graph's replicas begins anew.
+    const bool same = head.replicas == s.placement.replicas;
+    if (auto* staged = s.stepper->staged(); staged && same) staged->restore(head.controller);
+    s.plan.first = head.iteration;
+}
+
+std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoints,
+                           const base::Stopwatch& clock) {
+    Impl& s = *impl_;
+    s.make_loader();
+    const auto checkpoint = [&](int64_t completed) {
+        const graphs::Staged* staged = s.stepper->staged();
+        CheckpointHead head;
+        head.iteration = completed;
+        head.elapsed = clock.seconds();
+        head.spec = s.options.spec.dump();
+        head.device = s.options.device.name();
+        head.controller = staged ? staged->save() : "";
+        checkpoints.write(head, s.replicas->state());
+    };
+    const TrainerParts parts{s.world,    *s.replicas,  *s.executor,      *s.loader,
+                             *s.stepper, *s.evaluator, *s.learning_rate, s.delays,
+                             observer,   clock,        checkpoint};
+    if (s.stepper->algorithm().asynchronous()) {
+        return s.world.size() == 1 ? train_asynchronously(parts, s.plan, s.compute_times())
+                                   : train_on_ranks(parts, s.plan);
+    }
+    return dbench::train::train(parts, s.plan);
+}
+
+}  // namespace dbench::train

@@ -1,0 +1,195 @@
+#include "train/spec/run_spec.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "graphs/placement_table.hpp"
+#include "train/device/device.hpp"
+
+namespace dbench::train {
+namespace {
+
+using base::Json;
+using base::Parameter;
+using base::UserError;
+using base::Words;
+
+Json resolve_name(const Json& given, const std::string& pointer) {
+    if (!given.is_string()) throw UserError(pointer + ": must be a string");
+    const auto name = given.get<std::string>();
+    const bool good = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+        return std::isalnum(c) || c == '.' || c == '_' || c == '-';
+    });
+    if (!good || name[0] == '.') {
+        throw UserError(pointer + ": " + base::short_text(given) +
+                        " is not a name (letters, digits, '.', '_', '-')");
+    }
+    return given;
+}
+
+Json resolve_one_seed(const Json& given, const std::string& pointer) {
+    const bool whole =
+        given.is_number_unsigned() || (given.is_number_integer() && given.get<int64_t>() >= 0);
+    if (!whole) {
+        throw UserError(pointer + ": must be a whole number from 0 (found " +
+                        base::short_text(given) + ")");
+    }
+    return given;
+}
+
+constexpr const char* kSeedShape = R"({"type": "integer", "minimum": 0})";
+
+std::vector<Parameter> seeds() {
+    const auto seed = [](const char* name, const char* help) {
+        return Parameter::any(name, "1", help, resolve_one_seed).shaped(kSeedShape);
+    };
+    return {seed("init", "initial parameters"),
+            seed("data", "partitions and generated data"),
+            seed("graph", "random graphs"),
+            seed("augment", "augmentation"),
+            seed("message", "noise of compressed messages"),
+            seed("delay", "delays of replicas"),
+            seed("dropout", "dropout")};
+}
+
+Json resolve_seed(const Json& given, const std::string& pointer) {
+    return given.is_object() ? base::resolve_object(given, pointer, seeds())
+                             : resolve_one_seed(given, pointer);
+}
+
+Json resolve_device(const Json& given, const std::string& pointer) {
+    if (given != "cuda" || cuda_built()) return given;
+    throw UserError(pointer +
+                    ": cuda is refused (this program was built without CUDA): build it by "
+                    "scripts/setup --cuda, or use \"auto\" or \"cpu\"");
+}
+
+/// One of the words that every algorithm takes, as it is; else a codec with all its keys.
+Json resolve_message(const Json& given, const std::string& pointer) {
+    Json out =
+        base::resolve_member(given, pointer, "codec", base::entries_of(algorithms::codec_table()));
+    const bool any = out.at("type") == "float32" ||
+                     (out.contains("stochastic") && !out.at("stochastic").get<bool>());
+    return any ? out.at("type") : out;
+}
+
+}  // namespace
+
+void take(const Json& value, MessageSpec& out) {
+    out.rows = arena::Codec::identity;
+    if (value == "bfloat16") out.rows = arena::Codec::bfloat16;
+    if (value == "float16") out.rows = arena::Codec::float16;
+    out.codec = algorithms::make_codec(value);
+}
+
+void take(const Json& value, Seeds& out) {
+    if (!value.is_object()) {
+        const auto seed = value.get<uint64_t>();
+        out = {seed, seed, seed, seed, seed, seed, seed};
+    } else {
+        out = {value.at("init"),    value.at("data"),  value.at("graph"),  value.at("augment"),
+               value.at("message"), value.at("delay"), value.at("dropout")};
+    }
+}
+
+// A result has a row per replica and more; a graph has at most so many, too.
+constexpr double kMostReplicas = 1 << 24;
+
+const base::Section<RunSpec>& RunSpec::section() {
+    using R = RunSpec;
+    static const base::Section<R> keys{
+        {Parameter::any("name", "\"{file}\"", "name of the run: letters, digits, '.', '_', '-'",
+                        resolve_name)
+             .shaped(R"({"type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]*$"})"),
+         &R::name},
+        {Parameter::text("notes", "\"\"", "free text, kept in the result file"), &R::notes},
+        {Parameter::integer("replicas", "", "how many model replicas to train")
+             .at_least(1)
+             .at_most(kMostReplicas, "a graph has at most 2^24 nodes"),
+         &R::replicas},
+        {Parameter::any("seed", "1",
+                        "one number, or a number each for init, data, graph, augment, message, "
+                        "delay, dropout",
+                        resolve_seed)
+             .shaped(kSeedShape)
+             .or_object(seeds()),
+         &R::seed},
+        {Words<arena::DType>(
+             "precision", {{"float32", arena::DType::float32}, {"float64", arena::DType::float64}},
+             arena::DType::float32, "precision of all arithmetic"),
+         &R::precision},
+        {Words<Compute>("compute",
+                        {{"precision", Compute::precision}, {"bfloat16", Compute::bfloat16}},
+                        Compute::precision,
+                        "in what models compute: as precision says, or convolutions and products "
+                        "of matrices in bfloat16"),
+         &R::compute},
+        {Words<Stacking>(
+             "stacking",
+             {{"off", Stacking::off},
+              {"streams", Stacking::streams},
+              {"batched", Stacking::batched},
+              {"auto", Stacking::automatic}},
+             Stacking::off,
+             "whether the replicas of a rank pass the model one by one, side by side on streams of "
+             "a card, together, or as is quicker"),
+         &R::stacking},
+        {Words<DeviceChoice>("device",
+                             {{"auto", DeviceChoice::automatic},
+                              {"cpu", DeviceChoice::cpu},
+                              {"cuda", DeviceChoice::cuda}},
+                             DeviceChoice::automatic, "where replicas train", resolve_device),
+         &R::device},
+        {Words<Capture>("capture",
+                        {{"auto", Capture::automatic}, {"on", Capture::on}, {"off", Capture::off}},
+                        Capture::automatic,
+                        "whether a card repeats forward and backward as it has captured them once"),
+         &R::capture},
+        {Parameter::duration("length", R"({"epochs": 1})", "how long the run is").greater_than(0),
+         &R::length},
+        {Words<Init>(
+             "init",
+             {{"same", Init::same}, {"independent", Init::independent}, {"zeros", Init::zeros}},
+             Init::same, "initial parameters of the replicas"),
+         &R::init},
+        {Parameter::number("label_smoothing", "0",
+                           "e: the training loss is 1 - e times the label's cross-entropy plus e "
+                           "times the mean over all classes")
+             .at_least(0)
+             .at_most(0.999),
+         &R::label_smoothing},
+        {"delays", &R::delays, "seconds by which replicas are held up, to study stragglers"},
+        {"evaluate", &R::evaluate, "accuracy on the test set"},
+        {"profile", &R::profile, "what is recorded"},
+        {Parameter::flag("allow_biased", "false",
+                         "accept a graph that does not suit the algorithm (it warns instead)"),
+         &R::allow_biased},
+        {Parameter::flag("allow_unstable", "false",
+                         "accept an algorithm that diverges on the graph at any learning rate"),
+         &R::allow_unstable},
+        {Words<ReductionChoice>("reduction",
+                                {{"auto", ReductionChoice::automatic},
+                                 {"reproducible", ReductionChoice::reproducible},
+                                 {"library", ReductionChoice::library}},
+                                ReductionChoice::automatic, "how sums over replicas are computed"),
+         &R::reduction},
+        {Parameter::of("codecs", "message", "\"float32\"",
+                       "how parameters and gradients travel: as they are, in 16 bits, or, with "
+                       "algorithms that compress, by any codec",
+                       resolve_message),
+         &R::message},
+        {Parameter::of("placements", "placement", "\"linear\"",
+                       "where ranks are put among the processes that the launcher has started",
+                       graphs::resolve_placement)},
+        {Words<bool>("nonfinite", {{"record", false}, {"stop", true}}, false,
+                     "what happens when a loss is not finite"),
+         &R::stop_on_nonfinite},
+        {"checkpoint", &R::checkpoint, "checkpoints"},
+        {Parameter::text("output", R"("results/{name}.h5")", "the result file"), &R::output},
+    };
+    return keys;
+}
+
+}  // namespace dbench::train

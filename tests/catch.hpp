@@ -1,8 +1,8 @@
 #pragma once
 
-#undef CHECK  // torch has one too; its header, precompiled, comes first
+#undef CHECK  // Torch defines CHECK, too, and its precompiled header comes first.
 
-// Catch2, whichever of its two major versions is installed, under the names of version 3.
+// Includes Catch2 version 2 or 3, whichever is installed, with the names of version 3.
 #if __has_include(<catch2/catch_test_macros.hpp>)
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_template_test_macros.hpp>

@@ -1,3 +1,5 @@
+// The main function of test programs that need no MPI.
+
 #if __has_include(<catch2/catch_session.hpp>)
 #include <catch2/catch_session.hpp>
 #else

@@ -1,3 +1,5 @@
+// The main function of test programs that run on several MPI ranks.
+
 #include <mpi.h>
 
 #include <cstdio>
@@ -10,15 +12,16 @@ using Listener = Catch::EventListenerBase;
 #else
 #define CATCH_CONFIG_RUNNER
 #define CATCH_CONFIG_EXTERNAL_INTERFACES
-#define CATCH_CONFIG_NO_POSIX_SIGNALS  // mpirun's SIGTERM after an abort is no failure of its own
+// SIGTERM of mpirun after an abort is not a failure of this rank.
+#define CATCH_CONFIG_NO_POSIX_SIGNALS
 #include <catch2/catch.hpp>
 using Listener = Catch::TestEventListenerBase;
 #endif
 
 namespace {
 
-/// A rank whose test case failed has left the others waiting for its messages: end them all at
-/// once.
+/// Aborts all ranks after a failed test case, because the other ranks may wait for messages of this
+/// rank.
 struct AbortTogether : Listener {
     using Listener::Listener;
 

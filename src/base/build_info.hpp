@@ -1,12 +1,13 @@
 #pragma once
+// Version, commit and compiler of this program, for `dbench --version` and for result files.
 
 namespace dbench::base {
 
-/// What this program was built from and how; the commit is brought up to date by every build.
+/// Describes the build of this program. Every build updates the commit.
 struct BuildInfo {
     const char* version;
-    const char* commit;  ///< twelve hexadecimal digits, or "unknown" outside of a git tree
-    bool dirty;          ///< tracked files differed from the commit
+    const char* commit;  ///< Twelve hexadecimal digits, or "unknown" outside of a git tree.
+    bool dirty;          ///< True if tracked files differed from the commit.
     const char* compiler;
     const char* flags;
     const char* build_type;

@@ -14,7 +14,7 @@ bool Cadence::due(int64_t t) const {
     return false;
 }
 
-bool Cadence::ever() const {
+bool Cadence::any_due() const {
     return std::any_of(stages_.begin(), stages_.end(), [](const Stage& s) { return s.every > 0; });
 }
 
@@ -54,8 +54,8 @@ Cadence to_cadence(const Stages& given, const std::string& pointer, const RunLen
         if (!stages.empty() && stage.until <= stages.back().until) {
             throw UserError(pointer + "/" + std::to_string(stages.size()) +
                             "/until: is iteration " + std::to_string(stage.until) +
-                            ", not after the stage before it (until " +
-                            std::to_string(stages.back().until) + "): order the stages");
+                            ", but the stage before it ends at iteration " +
+                            std::to_string(stages.back().until) + ": order the stages");
         }
         stages.push_back(stage);
     }

@@ -1,5 +1,6 @@
 #pragma once
-// How often something is done in a run, possibly less and less often.
+// How often an action (an evaluation, a checkpoint, a measurement) is done in a run. The interval
+// may change between stages of the run.
 
 #include <cstdint>
 #include <limits>
@@ -12,13 +13,14 @@
 
 namespace dbench::base {
 
-/// Stages of a run, each with an interval: iteration t is due where t mod `every` = 0 for the
-/// `every` of its stage. Without stages nothing is ever due.
+/// A sequence of stages, each with an interval: iteration t is due if t mod `every` = 0 for the
+/// `every` of its stage. Without stages, no iteration is due.
 class Cadence {
 public:
     struct Stage {
-        int64_t until = std::numeric_limits<int64_t>::max();  ///< first iteration of the next stage
-        int64_t every = 0;                                    ///< iterations; 0: never
+        /// First iteration of the next stage.
+        int64_t until = std::numeric_limits<int64_t>::max();
+        int64_t every = 0;  ///< Interval in iterations; 0: never.
     };
 
     Cadence() = default;
@@ -26,30 +28,32 @@ public:
     explicit Cadence(std::vector<Stage> stages) : stages_(std::move(stages)) {}
 
     bool due(int64_t t) const;
-    bool ever() const;                        ///< in some stage
-    int64_t count(int64_t iterations) const;  ///< due ones among 0 .. iterations-1
-    /// Mean iterations between due ones in a run of so many, at least 1; that run's length where
-    /// none is due.
+    bool any_due() const;                     ///< True if some stage has an interval.
+    int64_t count(int64_t iterations) const;  ///< Number of due iterations among 0 .. iterations-1.
+    /// Mean number of iterations between two due ones in a run of `iterations`, at least 1;
+    /// `iterations` itself if none is due.
     int64_t mean_interval(int64_t iterations) const;
 
 private:
     std::vector<Stage> stages_;
 };
 
-/// A cadence as specs give it: a duration, or stages of which each but the last ends.
+/// A cadence as specs write it: one duration, or a list of stages of which all but the last have an
+/// end.
 struct Stages {
     struct Stage {
-        std::optional<Duration> until;  ///< from the start of the run; nothing: its end
-        std::optional<Duration> every;  ///< nothing: never
+        /// Counted from the start of the run; empty: the end of the run.
+        std::optional<Duration> until;
+        std::optional<Duration> every;  ///< Empty: never.
     };
     std::vector<Stage> all;
 };
 
-/// Of a checked value (`Parameter::stages`).
+/// Converts a value that Parameter::stages has checked.
 Stages to_stages(const Json& spec);
 
-/// In iterations of this run. Throws UserError naming `pointer` where the stages do not follow each
-/// other.
+/// Converts durations to iterations of the run `run`. Throws UserError, which names `pointer`, if a
+/// stage does not end after the one before it.
 Cadence to_cadence(const Stages& stages, const std::string& pointer, const RunLength& run);
 
 }  // namespace dbench::base

@@ -1,23 +1,24 @@
 #pragma once
-// Clocks: a monotonic one for durations, the calendar for provenance.
+// A monotonic clock for durations, and the calendar time for provenance.
 
 #include <string>
 
 namespace dbench::base {
 
-/// Seconds on a monotonic clock; only differences mean anything.
+/// Returns seconds on a monotonic clock; only differences are meaningful.
 double now();
 
-/// The present time as ISO 8601 in UTC, "2025-01-31T12:00:00Z".
+/// Returns the current time as ISO 8601 in UTC, "2025-01-31T12:00:00Z".
 std::string iso_time();
 
-/// Adds the time from its construction (or the last `lap`) to accumulators.
+/// Measures the seconds since its construction or its last lap().
 class Stopwatch {
 public:
     Stopwatch() : start_(now()) {}
-    /// As if it had run so many seconds already: those of an earlier start, without the pause.
+    /// Starts with `seconds` already elapsed: a resumed run adds the time of its earlier segments,
+    /// without the pauses between them.
     explicit Stopwatch(double seconds) : start_(now() - seconds) {}
-    /// Seconds since the last lap; starts the next one.
+    /// Returns the seconds since the last lap and starts the next one.
     double lap() {
         const double at = now();
         const double passed = at - start_;

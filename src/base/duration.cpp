@@ -19,9 +19,9 @@ int64_t to_iterations(const Duration& duration, const RunLength& run) {
     if (duration.unit == Duration::Unit::samples) {
         iterations /= static_cast<double>(run.samples_per_iteration);
     }
-    // A product such as 1.1 * 50 lies just above the whole number that is meant.
+    // Rounding can put a product such as 1.1 * 50 just above the intended whole number.
     const double whole = std::ceil(iterations * (1 - 1e-12));
-    constexpr double kMost = 1e15;  // keeps absurd lengths inside an integer
+    constexpr double kMost = 1e15;  // Keeps absurd lengths inside an integer.
     return static_cast<int64_t>(std::min(whole, kMost));
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Lengths of time of a run, as specs give them.
+// Lengths of time in a run, as specs write them.
 
 #include <cstdint>
 
@@ -8,17 +8,18 @@
 
 namespace dbench::base {
 
-/// {"epochs": x}, {"iterations": n} or {"samples": n}; samples are counted over all replicas.
+/// A duration {"epochs": x}, {"iterations": n} or {"samples": n}. Samples are counted over all
+/// replicas.
 struct Duration {
     enum class Unit : uint8_t { epochs, iterations, samples };
     Unit unit = Unit::iterations;
     double amount = 0;
 };
 
-/// Of a checked value (`Parameter::duration`).
+/// Converts a value that Parameter::duration has checked.
 Duration to_duration(const Json& spec);
 
-/// Whole iterations, rounded up; never more than 1e15.
+/// Converts a duration to whole iterations, rounded up; at most 1e15.
 int64_t to_iterations(const Duration& duration, const RunLength& run);
 int64_t to_iterations(const Json& spec, const RunLength& run);
 

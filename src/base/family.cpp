@@ -12,11 +12,11 @@ namespace {
 
 constexpr double kMostCount = 2147483647;  // 2^31 - 1
 
-Parameter make(Parameter::Kind kind, std::string name, std::string standard, std::string help) {
+Parameter make(Parameter::Kind kind, std::string name, std::string default_json, std::string help) {
     Parameter p;
     p.name = std::move(name);
     p.kind = kind;
-    p.standard = std::move(standard);
+    p.default_json = std::move(default_json);
     p.help = std::move(help);
     return p;
 }
@@ -27,33 +27,33 @@ std::string number_text(double value) {
                : short_text(Json(value));
 }
 
-[[noreturn]] void refuse(const std::string& pointer, const std::string& problem) {
+[[noreturn]] void refuse_family(const std::string& pointer, const std::string& problem) {
     throw UserError(pointer + ": " + problem);
 }
 
 void check_range(double value, const std::string& pointer, const Parameter& p) {
-    if (!std::isfinite(value)) refuse(pointer, "must be a finite number");
-    if (value < p.least || (p.above_least && value == p.least)) {
-        refuse(pointer, number_text(value) + " is out of range (must be " +
-                            (p.above_least ? "greater than " : "at least ") + number_text(p.least) +
-                            ")");
+    if (!std::isfinite(value)) refuse_family(pointer, "must be a finite number");
+    if (value < p.minimum || (p.exclusive_minimum && value == p.minimum)) {
+        refuse_family(pointer, number_text(value) + " is out of range (must be " +
+                                   (p.exclusive_minimum ? "greater than " : "at least ") +
+                                   number_text(p.minimum) + ")");
     }
-    if (value > p.most) {
-        refuse(pointer, number_text(value) + " is out of range (must be at most " +
-                            number_text(p.most) + (p.why_most.empty() ? "" : ": " + p.why_most) +
-                            ")");
+    if (value > p.maximum) {
+        refuse_family(pointer, number_text(value) + " is out of range (must be at most " +
+                                   number_text(p.maximum) +
+                                   (p.maximum_reason.empty() ? "" : ": " + p.maximum_reason) + ")");
     }
 }
 
 void expect_type(bool right, const std::string& pointer, const std::string& wanted,
                  const Json& given) {
     if (!right) {
-        refuse(pointer, "must be " + wanted + " (found " + std::string(given.type_name()) + " " +
-                            short_text(given) + ")");
+        refuse_family(pointer, "must be " + wanted + " (found " + std::string(given.type_name()) +
+                                   " " + short_text(given) + ")");
     }
 }
 
-/// The range, which ends far below 2^53, is checked in doubles and before anything is converted.
+/// The range, which ends far below 2^53, is checked in doubles before any conversion.
 Json check_integer(const Json& given, const std::string& pointer, const Parameter& p) {
     const bool exact = given.is_number_integer();
     const double value = given.is_number() ? given.get<double>() : 0;
@@ -70,7 +70,7 @@ Json check_duration(const Json& given, const std::string& pointer, const Paramet
     const auto item = given.begin();
     const auto& units = p.choices;
     if (std::find(units.begin(), units.end(), item.key()) == units.end()) {
-        refuse(pointer + "/" + item.key(), "unknown unit" + nearest(item.key(), units));
+        refuse_family(pointer + "/" + item.key(), "unknown unit" + suggest_name(item.key(), units));
     }
     const std::string inner = pointer + "/" + item.key();
     expect_type(item->is_number(), inner, "a number", *item);
@@ -91,10 +91,10 @@ Json check_list(const Json& given, const std::string& pointer, const Parameter& 
     return out;
 }
 
-/// Every stage but the last says until when it lasts.
+/// Every stage but the last must have "until".
 Json check_stages(const Json& given, const std::string& pointer, const Parameter& p) {
     if (!given.is_array()) return check_duration(given, pointer, p);
-    if (given.empty()) refuse(pointer, "has no stages: name one, or a duration");
+    if (given.empty()) refuse_family(pointer, "has no stages: name one, or a duration");
     Json out = Json::array();
     for (size_t k = 0; k < given.size(); ++k) {
         const std::string at = pointer + "/" + std::to_string(k);
@@ -102,15 +102,15 @@ Json check_stages(const Json& given, const std::string& pointer, const Parameter
         Parameter until = Parameter::duration("until", last ? "null" : "", "where the stage ends");
         Parameter every = Parameter::duration("every", "", "its interval; null: never").or_null();
         for (Parameter* part : {&until, &every}) {
-            part->least = 0;
-            part->above_least = true;
+            part->minimum = 0;
+            part->exclusive_minimum = true;
         }
         until.nullable = last;
         out.push_back(resolve_object(given[k], at, {until, every}));
         if (last && !out.back().at("until").is_null()) {
-            refuse(at + "/until",
-                   "the last stage lasts to the end of the run: remove it, or add "
-                   "a stage after it");
+            refuse_family(at + "/until",
+                          "the last stage lasts to the end of the run: remove it, or add "
+                          "a stage after it");
         }
     }
     return out;
@@ -135,7 +135,8 @@ Json check_kind(const Json& given, const std::string& pointer, const Parameter& 
             expect_type(given.is_string(), pointer, "a string", given);
             const auto word = given.get<std::string>();
             if (std::find(p.choices.begin(), p.choices.end(), word) == p.choices.end()) {
-                refuse(pointer, "unknown value '" + word + "'" + nearest(word, p.choices));
+                refuse_family(pointer,
+                              "unknown value '" + word + "'" + suggest_name(word, p.choices));
             }
             return given;
         }
@@ -171,38 +172,38 @@ Json check(const Json& given, const std::string& pointer, const Parameter& p) {
 
 }  // namespace
 
-Parameter Parameter::integer(std::string name, std::string standard, std::string help) {
-    Parameter p = make(Kind::integer, std::move(name), std::move(standard), std::move(help));
-    p.least = -kMostCount;
-    p.most = kMostCount;
+Parameter Parameter::integer(std::string name, std::string default_json, std::string help) {
+    Parameter p = make(Kind::integer, std::move(name), std::move(default_json), std::move(help));
+    p.minimum = -kMostCount;
+    p.maximum = kMostCount;
     return p;
 }
-Parameter Parameter::number(std::string name, std::string standard, std::string help) {
-    return make(Kind::number, std::move(name), std::move(standard), std::move(help));
+Parameter Parameter::number(std::string name, std::string default_json, std::string help) {
+    return make(Kind::number, std::move(name), std::move(default_json), std::move(help));
 }
-Parameter Parameter::flag(std::string name, std::string standard, std::string help) {
-    return make(Kind::flag, std::move(name), std::move(standard), std::move(help));
+Parameter Parameter::flag(std::string name, std::string default_json, std::string help) {
+    return make(Kind::flag, std::move(name), std::move(default_json), std::move(help));
 }
-Parameter Parameter::text(std::string name, std::string standard, std::string help) {
-    return make(Kind::text, std::move(name), std::move(standard), std::move(help));
+Parameter Parameter::text(std::string name, std::string default_json, std::string help) {
+    return make(Kind::text, std::move(name), std::move(default_json), std::move(help));
 }
-Parameter Parameter::choice(std::string name, std::string standard, std::vector<std::string> words,
-                            std::string help) {
-    Parameter p = make(Kind::choice, std::move(name), std::move(standard), std::move(help));
+Parameter Parameter::choice(std::string name, std::string default_json,
+                            std::vector<std::string> words, std::string help) {
+    Parameter p = make(Kind::choice, std::move(name), std::move(default_json), std::move(help));
     p.choices = std::move(words);
     return p;
 }
-Parameter Parameter::numbers(std::string name, std::string standard, std::string help) {
-    return make(Kind::numbers, std::move(name), std::move(standard), std::move(help));
+Parameter Parameter::numbers(std::string name, std::string default_json, std::string help) {
+    return make(Kind::numbers, std::move(name), std::move(default_json), std::move(help));
 }
-Parameter Parameter::duration(std::string name, std::string standard, std::string help) {
-    Parameter p = make(Kind::duration, std::move(name), std::move(standard), std::move(help));
+Parameter Parameter::duration(std::string name, std::string default_json, std::string help) {
+    Parameter p = make(Kind::duration, std::move(name), std::move(default_json), std::move(help));
     p.choices = {"epochs", "iterations", "samples"};
-    p.least = 0;
+    p.minimum = 0;
     return p;
 }
-Parameter Parameter::stages(std::string name, std::string standard, std::string help) {
-    Parameter p = duration(std::move(name), std::move(standard), std::move(help));
+Parameter Parameter::stages(std::string name, std::string default_json, std::string help) {
+    Parameter p = duration(std::move(name), std::move(default_json), std::move(help));
     p.kind = Kind::stages;
     return p;
 }
@@ -216,39 +217,39 @@ Parameter Parameter::list(std::string name, std::vector<Parameter> members, std:
     p.members = std::move(members);
     return p;
 }
-Parameter Parameter::any(std::string name, std::string standard, std::string help,
+Parameter Parameter::any(std::string name, std::string default_json, std::string help,
                          Resolve resolve) {
-    Parameter p = make(Kind::any, std::move(name), std::move(standard), std::move(help));
+    Parameter p = make(Kind::any, std::move(name), std::move(default_json), std::move(help));
     p.resolve = resolve;
     return p;
 }
 
-Parameter Parameter::of(std::string family, std::string name, std::string standard,
+Parameter Parameter::of(std::string family, std::string name, std::string default_json,
                         std::string help, Resolve resolve) {
-    Parameter p = any(std::move(name), std::move(standard), std::move(help), resolve);
+    Parameter p = any(std::move(name), std::move(default_json), std::move(help), resolve);
     p.family = std::move(family);
     return p;
 }
 
 Parameter Parameter::at_least(double value) && {
-    least = value;
+    minimum = value;
     return std::move(*this);
 }
 Parameter Parameter::greater_than(double value) && {
-    least = value;
-    above_least = true;
+    minimum = value;
+    exclusive_minimum = true;
     return std::move(*this);
 }
 Parameter Parameter::at_most(double value, std::string why) && {
-    most = value;
-    why_most = std::move(why);
+    maximum = value;
+    maximum_reason = std::move(why);
     return std::move(*this);
 }
 Parameter Parameter::or_null() && {
     nullable = true;
     return std::move(*this);
 }
-Parameter Parameter::or_word(std::string key) && {
+Parameter Parameter::or_string(std::string key) && {
     shorthand = std::move(key);
     return std::move(*this);
 }
@@ -272,9 +273,9 @@ Json resolve_object(const Json& given, const std::string& pointer,
     for (const auto& p : parameters) names.push_back(p.name);
     for (const auto& item : given.items()) {
         if (std::find(names.begin(), names.end(), item.key()) == names.end()) {
-            refuse(pointer + "/" + item.key(),
-                   "unknown key" + (names.empty() ? std::string("; none is known here")
-                                                  : nearest(item.key(), names)));
+            refuse_family(pointer + "/" + item.key(),
+                          "unknown key" + (names.empty() ? std::string("; this object has no keys")
+                                                         : suggest_name(item.key(), names)));
         }
     }
     Json out = Json::object();
@@ -282,12 +283,12 @@ Json resolve_object(const Json& given, const std::string& pointer,
         const std::string at = pointer + "/" + p.name;
         if (given.contains(p.name)) {
             out[p.name] = check(given.at(p.name), at, p);
-        } else if (p.standard.empty()) {
-            refuse(at, "is missing (" + p.help + ")");
+        } else if (p.default_json.empty()) {
+            refuse_family(at, "is missing (" + p.help + ")");
         } else {
-            const Json standard = Json::parse(p.standard);
+            const Json default_json = Json::parse(p.default_json);
             const bool completed = p.kind == Parameter::Kind::object || p.resolve;
-            out[p.name] = completed ? check(standard, at, p) : standard;
+            out[p.name] = completed ? check(default_json, at, p) : default_json;
         }
     }
     return out;
@@ -297,7 +298,8 @@ Json resolve_member(const Json& given, const std::string& pointer, const std::st
                     const std::vector<const Entry*>& entries) {
     Json object = given.is_string() ? Json{{"type", given}} : given;
     expect_type(object.is_object(), pointer, "a name or an object with a \"type\"", given);
-    if (!object.contains("type")) refuse(pointer + "/type", "is missing (which " + family + "?)");
+    if (!object.contains("type"))
+        refuse_family(pointer + "/type", "is missing (which " + family + "?)");
     expect_type(object["type"].is_string(), pointer + "/type", "a string", object["type"]);
     const auto name = object["type"].get<std::string>();
     std::vector<std::string> names;
@@ -313,7 +315,8 @@ Json resolve_member(const Json& given, const std::string& pointer, const std::st
         }
         return out;
     }
-    refuse(pointer + "/type", "unknown " + family + " '" + name + "'" + nearest(name, names));
+    refuse_family(pointer + "/type",
+                  "unknown " + family + " '" + name + "'" + suggest_name(name, names));
 }
 
 }  // namespace dbench::base

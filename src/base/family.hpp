@@ -1,6 +1,7 @@
 #pragma once
-// A family (graphs, models, algorithms, ...) is one table: name, help, parameters with defaults.
-// The spec reader, `dbench list`, error messages and docs all come from it.
+// A family (graphs, models, algorithms, ...) is a table of entries: name, help, and parameters with
+// defaults. The spec reader, `dbench list`, error messages and the documentation all use these
+// tables.
 
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
@@ -11,8 +12,8 @@
 
 namespace dbench::base {
 
-/// One key that a spec object may hold: its type, range, default and one line of help.
-/// Defaults are kept as JSON text, so that this header needs no JSON library.
+/// One key of a spec object: its type, range, default and one line of help. Defaults are stored as
+/// JSON text, so that this header does not need the JSON library.
 struct Parameter {
     enum class Kind {
         integer,
@@ -30,75 +31,80 @@ struct Parameter {
 
     std::string name;
     Kind kind = Kind::any;
-    std::string standard;  ///< default as JSON text; empty: the key is required
+    std::string default_json;  ///< Default as JSON text; empty: the key is required.
     std::string help;
-    double least = -std::numeric_limits<double>::infinity();
-    double most = std::numeric_limits<double>::infinity();
-    std::string why_most;              ///< the reason of `most`, where it is not plain
-    bool above_least = false;          ///< `least` itself is refused
-    bool nullable = false;             ///< null is allowed (its meaning stands in `help`)
-    std::vector<std::string> choices;  ///< choice: the words; duration and stages: the units
-    /// object: its keys; list: those of each entry; any: those of an object, if it is one
+    double minimum = -std::numeric_limits<double>::infinity();
+    double maximum = std::numeric_limits<double>::infinity();
+    std::string maximum_reason;        ///< Reason for `maximum`, if it is not obvious.
+    bool exclusive_minimum = false;    ///< True if `minimum` itself is not allowed.
+    bool nullable = false;             ///< True if null is allowed; `help` says what it means.
+    std::vector<std::string> choices;  ///< Words of a choice; units of a duration and of stages.
+    /// Keys of an object (kind object), of each entry (kind list), or of the value if it is an
+    /// object (kind any).
     std::vector<Parameter> members;
-    std::string shorthand;  ///< object: a string stands for one with this key
-    std::string family;     ///< any: the value is of this family, as `dbench list` names it
-    std::string shape;      ///< any: what else the value may be, as a JSON Schema; empty: anything
-    /// Checks and completes a value that suits the rest. Throws UserError.
+    std::string shorthand;  ///< Kind object: a plain string is read as the value of this key.
+    std::string family;     ///< Kind any: the family of the value, as in `dbench list`.
+    std::string shape;      ///< Kind any: other allowed values as a JSON Schema; empty: all.
+    /// Checks a value that passed all other checks, and fills in its defaults. Throws UserError.
     using Resolve = Json (*)(const Json& given, const std::string& pointer);
     Resolve resolve = nullptr;
 
-    /// A whole number; where nothing else is said, a count up to 2^31 - 1.
-    static Parameter integer(std::string name, std::string standard, std::string help);
-    static Parameter number(std::string name, std::string standard, std::string help);
-    static Parameter flag(std::string name, std::string standard, std::string help);
-    static Parameter text(std::string name, std::string standard, std::string help);
-    static Parameter choice(std::string name, std::string standard, std::vector<std::string> words,
-                            std::string help);
-    static Parameter numbers(std::string name, std::string standard, std::string help);
-    /// {"epochs": x}, {"iterations": n} or {"samples": n}.
-    static Parameter duration(std::string name, std::string standard, std::string help);
+    /// A whole number. Without further limits, its absolute value is at most 2^31 - 1.
+    static Parameter integer(std::string name, std::string default_json, std::string help);
+    static Parameter number(std::string name, std::string default_json, std::string help);
+    static Parameter flag(std::string name, std::string default_json, std::string help);
+    static Parameter text(std::string name, std::string default_json, std::string help);
+    static Parameter choice(std::string name, std::string default_json,
+                            std::vector<std::string> words, std::string help);
+    static Parameter numbers(std::string name, std::string default_json, std::string help);
+    /// A duration: {"epochs": x}, {"iterations": n} or {"samples": n}.
+    static Parameter duration(std::string name, std::string default_json, std::string help);
     /// A duration, or a list [{"until": duration, "every": duration or null}, ..., {"every": ...}].
-    static Parameter stages(std::string name, std::string standard, std::string help);
+    static Parameter stages(std::string name, std::string default_json, std::string help);
     static Parameter object(std::string name, std::vector<Parameter> members, std::string help);
     /// A list of objects with the same keys; empty by default.
     static Parameter list(std::string name, std::vector<Parameter> members, std::string help);
-    /// Any JSON value; `resolve` checks and completes it, or whoever uses it where that is null.
-    static Parameter any(std::string name, std::string standard, std::string help,
+    /// Any JSON value. `resolve` checks it and fills in its defaults; if `resolve` is null, the
+    /// reader of the value must do so.
+    static Parameter any(std::string name, std::string default_json, std::string help,
                          Resolve resolve = nullptr);
-    /// Any of a family's values; whoever uses it checks it.
-    static Parameter of(std::string family, std::string name, std::string standard,
+    /// A value of the given family. The reader of the value checks it.
+    static Parameter of(std::string family, std::string name, std::string default_json,
                         std::string help, Resolve resolve = nullptr);
 
     Parameter at_least(double value) &&;
     Parameter greater_than(double value) &&;
     Parameter at_most(double value, std::string why = "") &&;
     Parameter or_null() &&;
-    Parameter or_word(std::string key) &&;
+    Parameter or_string(std::string key) &&;
     Parameter shaped(std::string schema) &&;
     Parameter or_object(std::vector<Parameter> keys) &&;
 };
 
-/// `given` checked as the value of one key at `pointer`, and completed. Throws UserError.
+/// Checks `given` as the value of one key at `pointer`, and returns it with all defaults. Throws
+/// UserError.
 Json resolve_value(const Json& given, const std::string& pointer, const Parameter& parameter);
 
-/// The describing part of a table row; families derive from it and add their factory.
+/// The part of a table row that describes an entry. Each family derives its row type from it and
+/// adds a factory function.
 struct Entry {
     std::string name;
     std::string help;
     std::vector<Parameter> parameters;
 };
 
-/// The keys of `given` checked against `parameters` and completed with their defaults, in table
-/// order. Throws UserError naming the JSON pointer (`pointer` + key), the reason and the remedy.
+/// Checks the keys of `given` against `parameters` and returns the object with all defaults, in
+/// table order. Throws UserError that names the JSON pointer (`pointer` + key), the reason and the
+/// remedy.
 Json resolve_object(const Json& given, const std::string& pointer,
                     const std::vector<Parameter>& parameters);
 
-/// As resolve_object for a family member: a string stands for {"type": string}; `entries` holds the
-/// family's rows. The result starts with "type".
+/// Like resolve_object, for a member of a family whose rows are `entries`. A string is read as
+/// {"type": string}. The result starts with the key "type".
 Json resolve_member(const Json& given, const std::string& pointer, const std::string& family,
                     const std::vector<const Entry*>& entries);
 
-/// Rows of a table as pointers to their describing part.
+/// Returns pointers to the describing parts of all rows of a table.
 template <class Row>
 std::vector<const Entry*> entries_of(const std::vector<Row>& table) {
     std::vector<const Entry*> entries;
@@ -106,7 +112,7 @@ std::vector<const Entry*> entries_of(const std::vector<Row>& table) {
     return entries;
 }
 
-/// The row named `name`, or null.
+/// Returns the row named `name`, or null.
 template <class Row>
 const Row* find_entry(const std::vector<Row>& table, const std::string& name) {
     for (const Row& row : table) {

@@ -18,7 +18,7 @@ NewFile::NewFile(std::string what, std::string path)
     : what_(std::move(what)), path_(std::move(path)) {
     ::unlink(path_.c_str());
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) fail("made");
+    if (descriptor_ < 0) fail("created");
 }
 
 NewFile::~NewFile() {
@@ -41,7 +41,7 @@ void NewFile::close() {
 }
 
 void NewFile::finish() {
-    if (fsync(descriptor_) != 0) fail("brought to the disk");
+    if (fsync(descriptor_) != 0) fail("synced to the disk");
     close();
 }
 
@@ -49,11 +49,11 @@ void NewFile::fail(const char* done) const {
     throw RunError(what_ + " " + path_ + " cannot be " + done + ": " + std::strerror(errno));
 }
 
-std::string not_ordinary(const std::string& path) {
+std::string why_not_regular_file(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return "";
     if (S_ISDIR(status.st_mode)) return "it is a folder";
-    return "it is a pipe or a device, no ordinary file";
+    return "it is a pipe or a device, not a regular file";
 }
 
 void write_synced(const std::string& what, const std::string& path, const std::string& bytes) {
@@ -64,7 +64,7 @@ void write_synced(const std::string& what, const std::string& path, const std::s
 
 void sync_folder(const std::string& path) {
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return;  // some file systems have no such thing
+    if (descriptor < 0) return;  // Some file systems cannot open folders.
     fsync(descriptor);
     ::close(descriptor);
 }
@@ -76,7 +76,8 @@ void replace_file(const std::string& what, const std::string& path, const std::s
         file.add(bytes.data(), bytes.size());
         file.close();
         if (std::rename(partial.c_str(), path.c_str()) != 0) {
-            throw RunError(what + " " + path + " cannot be put in place: " + std::strerror(errno));
+            throw RunError(what + " " + path +
+                           " cannot be renamed from its .partial name: " + std::strerror(errno));
         }
     } catch (...) {
         ::unlink(partial.c_str());

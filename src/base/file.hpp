@@ -1,14 +1,14 @@
 #pragma once
-// Files that are written as a whole.
+// Writing whole files safely, and refusing paths that are not regular files.
 
 #include <cstddef>
 #include <string>
 
 namespace dbench::base {
 
-/// A file that is written from front to back. It takes the place of what has its name; a link of
-/// that name goes, and what it points to stays as it is. All throw RunError: "WHAT PATH cannot be
-/// written: REASON".
+/// A file that is written sequentially. The constructor removes an existing file or link of that
+/// name first; the target of a link is not modified. All functions throw RunError "WHAT PATH cannot
+/// be written: REASON" on failure.
 class NewFile {
 public:
     NewFile(std::string what, std::string path);
@@ -16,8 +16,8 @@ public:
     NewFile(const NewFile&) = delete;
 
     void add(const void* data, size_t bytes);
-    void close();   ///< its contents may still be lost where the machine fails
-    void finish();  ///< brings it to the disk and closes it
+    void close();   ///< Closes without syncing: a crash of the machine may lose the contents.
+    void finish();  ///< Syncs to the disk, then closes.
 
 private:
     [[noreturn]] void fail(const char* done) const;
@@ -26,17 +26,17 @@ private:
     int descriptor_ = -1;
 };
 
-/// Why `path` is not to be read as a file: a folder, or a pipe or device, which may never end; ""
-/// where it is an ordinary file, or there is none.
-std::string not_ordinary(const std::string& path);
+/// Returns why `path` cannot be read as a regular file: it is a folder, or a pipe or device, which
+/// may never end. Returns "" for a regular file and for a path that does not exist.
+std::string why_not_regular_file(const std::string& path);
 
-/// Writes a file and brings it to the disk.
+/// Writes a file and syncs it to the disk.
 void write_synced(const std::string& what, const std::string& path, const std::string& bytes);
-/// Brings to the disk which files the folder holds, where the file system can.
+/// Syncs the list of files in a folder to the disk, if the file system supports that.
 void sync_folder(const std::string& path);
 
-/// Puts a file in the place of another at once, by way of PATH.partial: whoever reads it sees the
-/// old bytes or the new. Not brought to the disk. Throws RunError; the old file then stays.
+/// Replaces a file atomically, by way of PATH.partial: a reader sees either the old or the new
+/// bytes. Does not sync to the disk. Throws RunError; the old file is then not modified.
 void replace_file(const std::string& what, const std::string& path, const std::string& bytes);
 
 }  // namespace dbench::base

@@ -1,29 +1,30 @@
 #pragma once
-// Locks that end with the process, whatever ends that.
+// File locks that the system releases when the process ends, however it ends.
 
 #include <cstdint>
 #include <string>
 
 namespace dbench::base {
 
-enum class Share : uint8_t { shared, alone };
+enum class LockMode : uint8_t { shared, exclusive };
 
-/// Bytes of a file, by where they start and how many there are; 0 of them: all from there on.
+/// A range of bytes of a file: its start and length. `count` 0: to the end of the file.
 struct LockRange {
     int64_t first = 0, count = 0;
 };
 
-/// Locks them, as long as `descriptor` is open (where the system has no such locks: as long as the
-/// process has the file open nowhere else). False where that cannot be, with errno.
-bool lock_bytes(int descriptor, Share share, LockRange range);
+/// Locks a range for as long as `descriptor` is open. On systems without such locks, the lock also
+/// ends when the process closes any other descriptor of the file. Returns false, with errno, if the
+/// lock is not granted.
+bool try_lock_bytes(int descriptor, LockMode share, LockRange range);
 
-enum class Locked : uint8_t { yes, no, unknown };  ///< unknown: no locks on this file system
+enum class LockState : uint8_t { yes, no, unknown };  ///< unknown: the file system has no locks.
 
-/// Whether another descriptor has a lock, of either kind, on any of them.
-Locked locked_bytes(int descriptor, LockRange range);
+/// Returns whether another descriptor holds a lock, of either kind, on any byte of the range.
+LockState lock_state(int descriptor, LockRange range);
 
-/// Holds a file of that name for this process alone; the file is made where there is none, and
-/// stays. On a file system without locks nobody is kept out.
+/// Locks a file for this process alone, for example to protect a folder. Creates the file if needed
+/// and does not delete it. On a file system without locks, it always succeeds.
 class FileLock {
 public:
     FileLock() = default;
@@ -31,7 +32,8 @@ public:
     FileLock(const FileLock&) = delete;
     FileLock& operator=(const FileLock&) = delete;
 
-    /// False where another process holds it. True where this one does, also from before.
+    /// Returns false if another process holds the lock; true if this process holds it, also from an
+    /// earlier call.
     bool take(const std::string& path);
     void release();
 

@@ -1,15 +1,16 @@
 #pragma once
-// Several texts in one: each behind its length.
+// Packing several texts into one, each preceded by its length.
 
 #include <string>
 #include <vector>
 
 namespace dbench::base {
 
-/// The texts one after the other, each behind its length in 8 bytes (of this machine's order).
+/// Returns the texts one after the other, each preceded by its length in 8 bytes (in the byte order
+/// of this machine).
 std::string join_texts(const std::vector<std::string>& texts);
 
-/// The texts that `join_texts` has joined. Throws RunError where the bytes end early.
+/// Returns the texts that `join_texts` joined. Throws RunError if the bytes end early.
 std::vector<std::string> split_texts(const std::string& bytes);
 
 }  // namespace dbench::base

@@ -1,6 +1,6 @@
 #pragma once
-// Functions that are inlined into the loop that calls them, on the host and, where nvcc reads
-// them, on a device.
+// Marks functions that must be inlined into the calling loop, on the host and, under nvcc, on the
+// device.
 
 #if defined(__CUDACC__)
 #define DBENCH_INLINE __host__ __device__ __forceinline__

@@ -16,7 +16,7 @@
 namespace dbench::base {
 namespace {
 
-constexpr uintmax_t kMostText = uintmax_t{1} << 30;  // bytes: of a spec, of a graph
+constexpr uintmax_t kMaxTextBytes = uintmax_t{1} << 30;  // Bytes of a spec or of a graph file.
 
 size_t edit_distance(const std::string& a, const std::string& b) {
     std::vector<size_t> row(b.size() + 1);
@@ -33,7 +33,8 @@ size_t edit_distance(const std::string& a, const std::string& b) {
     return row.back();
 }
 
-/// With a question mark for each byte that is not ASCII: what is not UTF-8 shall not be printed.
+/// Replaces each byte that is not ASCII by a question mark, because invalid UTF-8 must not be
+/// printed.
 std::string printable(std::string text) {
     std::replace_if(
         text.begin(), text.end(), [](unsigned char c) { return c >= 128; }, '?');
@@ -47,23 +48,23 @@ Json parse_json(const std::string& text, const std::string& where) {
     const auto refuse = [&](int level, Json::parse_event_t event, Json& value) {
         const bool opens =
             event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-        if (opens && level >= kMostLevels) {
-            throw UserError(where + ": more than " + std::to_string(kMostLevels) +
-                            " objects and lists in each other (nothing here needs so many): "
+        if (opens && level >= kMaxDepth) {
+            throw UserError(where + ": more than " + std::to_string(kMaxDepth) +
+                            " nested objects and lists (no spec needs so many): "
                             "look for brackets that are never closed");
         }
         if (value.is_string() &&
             value.get_ref<const std::string&>().find('\0') != std::string::npos) {
             throw UserError(where +
-                            ": a text holds the character \\u0000 (no name or path can): "
-                            "remove it");
+                            ": a string contains the character \\u0000 (names and paths "
+                            "cannot): remove it");
         }
         if (event == Json::parse_event_t::object_start) keys.emplace_back();
         if (event == Json::parse_event_t::object_end) keys.pop_back();
         if (event == Json::parse_event_t::key &&
             !keys.back().insert(value.get<std::string>()).second) {
             throw UserError(where + ": the key '" + value.get<std::string>() +
-                            "' stands twice in one object (only one can count): remove one");
+                            "' appears twice in one object (only one can be used): remove one");
         }
         return true;
     };
@@ -82,7 +83,7 @@ Json parse_json(const std::string& text, const std::string& where) {
                         std::to_string(column) + " (" + printable(reason) + ")");
     } catch (const Json::out_of_range& error) {
         throw UserError(where + ": " + reason_of(error) +
-                        " (numbers end at 1.8e308): write a smaller one");
+                        " (the largest number is 1.8e308): write a smaller one");
     }
 }
 
@@ -103,18 +104,18 @@ bool is_utf8(const std::string& text) {
 }
 
 std::string read_text(const std::string& path) {
-    std::string problem = path == "/dev/stdin" ? "" : not_ordinary(path);
+    std::string problem = path == "/dev/stdin" ? "" : why_not_regular_file(path);
     std::string text;
     if (problem.empty()) {
         errno = 0;
         std::ifstream file(path, std::ios::binary);
         std::string piece(1 << 16, '\0');
-        while (file && text.size() <= kMostText) {
+        while (file && text.size() <= kMaxTextBytes) {
             file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
             text.append(piece, 0, static_cast<size_t>(file.gcount()));
         }
         if (!file.eof())
-            problem = file ? "it has more than 1 GiB" : std::strerror(errno ? errno : EIO);
+            problem = file ? "it is larger than 1 GiB" : std::strerror(errno ? errno : EIO);
     }
     if (!problem.empty()) {
         throw UserError(path + ": cannot be read (" + problem +
@@ -131,7 +132,7 @@ std::string short_text(const Json& value) {
     return text;
 }
 
-std::string nearest(const std::string& name, const std::vector<std::string>& names) {
+std::string suggest_name(const std::string& name, const std::vector<std::string>& names) {
     if (names.empty()) return "";
     const auto best =
         std::min_element(names.begin(), names.end(), [&](const auto& a, const auto& b) {
@@ -142,7 +143,7 @@ std::string nearest(const std::string& name, const std::vector<std::string>& nam
     }
     std::string list;
     for (const auto& each : names) list += (list.empty() ? "" : ", ") + each;
-    return "; there are: " + list;
+    return "; choose from: " + list;
 }
 
 }  // namespace dbench::base

@@ -1,5 +1,5 @@
 #pragma once
-// JSON as DBench reads it: `//` comments, errors with line and column, duplicate keys refused.
+// Reading JSON: `//` comments are allowed, errors name line and column, duplicate keys are refused.
 
 #include <exception>
 #include <nlohmann/json_fwd.hpp>
@@ -10,29 +10,30 @@ namespace dbench::base {
 
 using Json = nlohmann::ordered_json;
 
-/// Levels of objects and lists in each other that a text may have.
-constexpr int kMostLevels = 64;
+/// Maximum nesting depth of objects and lists.
+constexpr int kMaxDepth = 64;
 
-/// Parses `text`; `where` names it in errors. Throws UserError: with line and column where it is
-/// not JSON; where it is nested too deeply, or a number is too large.
+/// Parses `text`; `where` names it in errors. Throws UserError with line and column if it is not
+/// JSON, and UserError if it is nested too deeply or a number is too large.
 Json parse_json(const std::string& text, const std::string& where);
 
-/// Reads and parses a file. Throws UserError where it cannot be read or parsed.
+/// Reads and parses a file. Throws UserError if it cannot be read or parsed.
 Json read_json(const std::string& path);
 
-/// The whole file as text. Throws UserError.
+/// Returns the whole file as text. Throws UserError.
 std::string read_text(const std::string& path);
 
-/// A value as one line, for messages.
+/// Returns a value as one line of at most 60 characters, for messages.
 std::string short_text(const Json& value);
 
-/// What an error of the JSON library says, without its own numbering.
+/// Returns the message of an exception of the JSON library, without its error number.
 std::string reason_of(const std::exception& error);
 
-/// Whether `text` is UTF-8, as JSON needs it.
+/// Returns true if `text` is valid UTF-8, which JSON requires.
 bool is_utf8(const std::string& text);
 
-/// "; did you mean 'x'?" for the nearest of `names` (edit distance), else the list of names.
-std::string nearest(const std::string& name, const std::vector<std::string>& names);
+/// Returns "; did you mean 'x'?" for the most similar of `names` (edit distance). If none is
+/// similar, returns a list of all names.
+std::string suggest_name(const std::string& name, const std::vector<std::string>& names);
 
 }  // namespace dbench::base

@@ -10,7 +10,7 @@ namespace {
 std::atomic<int> log_rank{0};
 std::atomic<bool> log_quiet{false};
 
-// One write call a line, so that lines of several ranks do not interleave.
+// One write call per line, so that lines of several ranks do not interleave.
 void line(const char* kind, const std::string& text) {
     std::string out = "dbench";
     if (log_rank > 0) out += " [rank " + std::to_string(log_rank) + "]";

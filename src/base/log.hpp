@@ -1,12 +1,12 @@
 #pragma once
-// Messages for people on standard error. One line each, marked with their kind and, on ranks other
+// Messages for users on standard error: one line each, marked with its kind and, on ranks other
 // than 0, with the rank.
 
 #include <string>
 
 namespace dbench::base {
 
-/// Which rank's name the lines of this process carry; `quiet` drops notices, never warnings.
+/// Sets the rank that the lines of this process name. `quiet` drops notices, but never warnings.
 void set_log_identity(int rank, bool quiet);
 void set_log_rank(int rank);
 

@@ -8,7 +8,7 @@
 namespace dbench::base {
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, const std::string& problem) {
+[[noreturn]] void refuse_npy(const std::string& path, const std::string& problem) {
     throw UserError(path + ": " + problem);
 }
 
@@ -33,12 +33,13 @@ double (*reader_of(const std::string& kind))(const char*) {
     return nullptr;
 }
 
-// The text after 'key': in the header's Python dictionary.
+// Returns the text after 'key': in the header's Python dictionary.
 std::string field(const std::string& header, const std::string& key, const std::string& path) {
     const auto at = header.find("'" + key + "':");
-    if (at == std::string::npos) refuse(path, "not a NumPy file (no '" + key + "' in its header)");
+    if (at == std::string::npos)
+        refuse_npy(path, "not a NumPy file (no '" + key + "' in its header)");
     const auto first = header.find_first_not_of(' ', at + key.size() + 3);
-    if (first == std::string::npos) refuse(path, "not a NumPy file (its header ends early)");
+    if (first == std::string::npos) refuse_npy(path, "not a NumPy file (its header ends early)");
     return header.substr(first);
 }
 
@@ -46,7 +47,7 @@ std::vector<size_t> shape_of(const std::string& text, const std::string& path, s
     std::vector<size_t> shape;
     const char* at = text.data() + 1;
     const char* end = text.data() + std::min(text.find(')'), text.size());
-    if (text[0] != '(') refuse(path, "not a NumPy file (no shape in its header)");
+    if (text[0] != '(') refuse_npy(path, "not a NumPy file (no shape in its header)");
     size_t count = 1;
     while (at < end) {
         size_t length = 0;
@@ -56,8 +57,8 @@ std::vector<size_t> shape_of(const std::string& text, const std::string& path, s
             continue;
         }
         at = next;
-        if (length == 0) refuse(path, "the array is empty");
-        if (length > most || count > most / length) refuse(path, "the array is too large");
+        if (length == 0) refuse_npy(path, "the array is empty");
+        if (length > most || count > most / length) refuse_npy(path, "the array is too large");
         count *= length;
         shape.push_back(length);
     }
@@ -75,24 +76,24 @@ size_t NpyArray::count() const {
 double (*NpyArray::reader() const)(const char*) { return reader_of(kind); }
 
 NpyArray parse_npy(std::string_view content, const std::string& path, size_t most) {
-    if (!content.starts_with("\x93NUMPY")) refuse(path, "not a NumPy file");
-    if (content.size() < 12) refuse(path, "not a NumPy file (it ends within its header)");
-    const bool wide = content[6] >= 2;  // version 2 has four bytes of length
+    if (!content.starts_with("\x93NUMPY")) refuse_npy(path, "not a NumPy file");
+    if (content.size() < 12) refuse_npy(path, "not a NumPy file (it ends within its header)");
+    const bool wide = content[6] >= 2;  // From version 2 on, the length has four bytes.
     size_t length = 0;
     for (int b = wide ? 3 : 1; b >= 0; --b) {
         length = length << 8 | static_cast<unsigned char>(content[8 + b]);
     }
     const size_t start = (wide ? 12 : 10) + length;
-    if (start > content.size()) refuse(path, "not a NumPy file (it ends within its header)");
+    if (start > content.size()) refuse_npy(path, "not a NumPy file (it ends within its header)");
     const std::string header(content.substr(wide ? 12 : 10, length));
     const std::string type = field(header, "descr", path);
     NpyArray array;
     array.kind = type.size() > 4 && type[1] != '>' ? type.substr(2, 2) : "";
     if (array.reader() == nullptr) {
-        refuse(path, "the array's type is not known (" + type.substr(0, 6) +
-                         "): save it as little-endian float64, a.astype('<f8')");
+        refuse_npy(path, "the type of the array is not supported (" + type.substr(0, 6) +
+                             "): save it as little-endian float64, a.astype('<f8')");
     }
-    array.columns_first = field(header, "fortran_order", path).rfind("True", 0) == 0;
+    array.fortran_order = field(header, "fortran_order", path).rfind("True", 0) == 0;
     array.shape = shape_of(field(header, "shape", path), path, most);
     array.data = content.substr(start);
     if (array.data.size() < array.count() * array.width()) {
@@ -100,8 +101,8 @@ NpyArray parse_npy(std::string_view content, const std::string& path, size_t mos
         for (const size_t each : array.shape) {
             shape += (shape.empty() ? "" : " x ") + std::to_string(each);
         }
-        refuse(path, "truncated (" + std::to_string(array.data.size()) + " bytes of data for " +
-                         shape + " numbers)");
+        refuse_npy(path, "truncated (" + std::to_string(array.data.size()) + " bytes of data for " +
+                             shape + " numbers)");
     }
     return array;
 }

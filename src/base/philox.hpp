@@ -1,7 +1,7 @@
 #pragma once
-// Philox4x32-10 (Salmon et al., SC11, section 3.3) by the block, and the keys of streams
-// (random.hpp), for loops that draw for many elements at once: any element's numbers are found
-// without those before it.
+// The random generator Philox4x32-10 (Salmon et al., SC11, section 3.3), one block at a time, and
+// the keys of streams (random.hpp). Kernels that draw one number for each of many elements use it
+// directly, because it computes the numbers of any element without those before it.
 
 #include <cstdint>
 
@@ -13,7 +13,8 @@ struct PhiloxBlock {
     uint32_t word[4];
 };
 
-/// Words wait in 64 bits: so loops over many blocks need no shuffles between vectors.
+/// Computes one block. The words are held in 64-bit variables, so that loops over many blocks need
+/// no shuffles between vector registers.
 DBENCH_INLINE PhiloxBlock philox(uint64_t key, uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3) {
     uint64_t x0 = c0, x1 = c1, x2 = c2, x3 = c3;
     auto k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
@@ -29,20 +30,20 @@ DBENCH_INLINE PhiloxBlock philox(uint64_t key, uint32_t c0, uint32_t c1, uint32_
              static_cast<uint32_t>(x3)}};
 }
 
-/// Block `index` of the stream of `key`.
+/// Returns block `index` of the stream with key `key`.
 DBENCH_INLINE PhiloxBlock block_of(uint64_t key, uint64_t index) {
     return philox(key, static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), 0, 0);
 }
 
-/// The key of a child stream: one block of the parent key, counted by the word.
+/// Returns the key of a child stream: one block under the parent key, with `word` as the counter.
 DBENCH_INLINE uint64_t child_key(uint64_t key, uint64_t word, uint32_t purpose, uint32_t position) {
     const PhiloxBlock out = philox(key, static_cast<uint32_t>(word),
                                    static_cast<uint32_t>(word >> 32), purpose, position);
     return out.word[0] | (static_cast<uint64_t>(out.word[1]) << 32);
 }
 
-/// The 53 bits of a stream's 64 as a number in [0, 1), without a conversion of 64 bits, which
-/// vector units may lack; all of it is exact.
+/// Converts the upper 53 of 64 random bits to a number in [0, 1). It avoids the conversion of a
+/// 64-bit integer, which some vector units lack; every step is exact.
 DBENCH_INLINE double uniform_of(uint32_t low, uint32_t high) {
     return (static_cast<double>(high) * 0x1p21 +
             static_cast<double>(static_cast<int32_t>(low >> 11))) *

@@ -37,7 +37,7 @@ double Random::uniform() {
 }
 
 uint64_t Random::below(uint64_t n) {
-    // Rejection keeps it unbiased: draws below 2^64 mod n are thrown away.
+    // Rejection makes the result unbiased: draws below 2^64 mod n are discarded.
     const uint64_t threshold = (0 - n) % n;
     for (;;) {
         const uint64_t draw = bits64();

@@ -1,7 +1,7 @@
 #pragma once
-// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC11; philox.hpp). A
-// stream is named by a key, so that any rank draws the same numbers for the same purpose in any
-// order.
+// Counter-based random numbers by Philox4x32-10 (Salmon et al., SC11; philox.hpp). A key names a
+// stream, so any rank draws the same numbers for the same purpose, in any order. Purposes with
+// several streams number them in streams.hpp.
 
 #include <array>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace dbench::base {
 
-/// What a stream is for; streams of different purposes are independent. Values are part of the
-/// results' reproducibility: append, never renumber.
+/// The purposes of streams; streams of different purposes are independent. Results depend on the
+/// values: append new ones, and never change or reuse one.
 enum class Purpose : uint32_t {
     init = 1,
     shuffle = 2,
@@ -31,16 +31,17 @@ enum class Purpose : uint32_t {
 
 class Random {
 public:
-    /// The stream of (seed, purpose, words...), for example (seed, augment, epoch, sample).
+    /// Opens the stream of (seed, purpose, words...), for example (seed, augment, epoch, sample).
     Random(uint64_t seed, Purpose purpose, std::initializer_list<uint64_t> words = {});
 
-    uint32_t bits();             ///< 32 uniform bits
-    uint64_t bits64();           ///< 64 uniform bits
-    double uniform();            ///< uniform in [0, 1), 53 bits
-    uint64_t below(uint64_t n);  ///< uniform in 0..n-1, unbiased; n >= 1
-    double normal();             ///< standard normal (Box-Muller)
+    uint32_t bits();             ///< 32 uniform bits.
+    uint64_t bits64();           ///< 64 uniform bits.
+    double uniform();            ///< Uniform in [0, 1), with 53 bits.
+    uint64_t below(uint64_t n);  ///< Uniform in 0..n-1, unbiased; n >= 1.
+    double normal();             ///< Standard normal (Box-Muller).
 
-    /// Of the stream: its numbers are those of block_of(key(), 0), (.., 1) and so on (philox.hpp).
+    /// Returns the key of the stream, whose numbers are those of block_of(key(), 0),
+    /// block_of(key(), 1) and so on (philox.hpp).
     uint64_t key() const { return key_; }
 
 private:
@@ -52,7 +53,7 @@ private:
     bool has_spare_ = false;
 };
 
-/// A uniformly random permutation of 0..n-1 (Fisher-Yates).
+/// Returns a uniformly random permutation of 0..n-1 (Fisher-Yates).
 std::vector<int64_t> permutation(int64_t n, Random& random);
 
 }  // namespace dbench::base

@@ -1,17 +1,17 @@
 #pragma once
-// How long a run is, in the units of its spec: made once, where batches are known, and asked by all
-// that happens every so often.
+// The length of a run, which converts the units of durations. It is computed once, when the batch
+// size is known.
 
 #include <cstdint>
 
 namespace dbench::base {
 
-/// The defaults, where nothing is trained (a graph looked at by itself): an iteration is an epoch,
-/// and the run's length is open.
+/// The defaults hold if nothing is trained (for example, `dbench graph`): an epoch is one
+/// iteration, and the length is unknown.
 struct RunLength {
-    int64_t iterations = 0;             ///< T; 0: not known
-    int64_t per_epoch = 1;              ///< L: iterations
-    int64_t samples_per_iteration = 1;  ///< the global batch: of all replicas
+    int64_t iterations = 0;             ///< T, the iterations of the run; 0: unknown.
+    int64_t per_epoch = 1;              ///< L, the iterations per epoch.
+    int64_t samples_per_iteration = 1;  ///< The global batch size, over all replicas.
 };
 
 }  // namespace dbench::base

@@ -7,12 +7,12 @@
 
 namespace dbench::base {
 
-void take(const Json& value, int64_t& out) { out = value.get<int64_t>(); }
-void take(const Json& value, double& out) { out = value.get<double>(); }
-void take(const Json& value, bool& out) { out = value.get<bool>(); }
-void take(const Json& value, std::string& out) { out = value.get<std::string>(); }
-void take(const Json& value, Duration& out) { out = to_duration(value); }
-void take(const Json& value, Stages& out) { out = to_stages(value); }
+void read_value(const Json& value, int64_t& out) { out = value.get<int64_t>(); }
+void read_value(const Json& value, double& out) { out = value.get<double>(); }
+void read_value(const Json& value, bool& out) { out = value.get<bool>(); }
+void read_value(const Json& value, std::string& out) { out = value.get<std::string>(); }
+void read_value(const Json& value, Duration& out) { out = to_duration(value); }
+void read_value(const Json& value, Stages& out) { out = to_stages(value); }
 bool is_null(const Json& value) { return value.is_null(); }
 
 size_t index_of(const Json& word, const Parameter& choice) {

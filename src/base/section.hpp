@@ -1,5 +1,6 @@
 #pragma once
-// A section of the spec: its keys are declared once, each with the member that its value goes to.
+// A section of the spec is a struct whose members are filled from the keys of one JSON object. Each
+// key is declared once, together with its member.
 
 #include <functional>
 #include <initializer_list>
@@ -15,34 +16,36 @@
 
 namespace dbench::base {
 
-// A checked value into a member. Types of other rooms bring their own `take` beside them.
-void take(const Json& value, int64_t& out);
-void take(const Json& value, double& out);
-void take(const Json& value, bool& out);
-void take(const Json& value, std::string& out);
-void take(const Json& value, Duration& out);
-void take(const Json& value, Stages& out);
+// Each `read_value` stores a checked value in a member. Other modules overload it for their own
+// types, next to the type.
+void read_value(const Json& value, int64_t& out);
+void read_value(const Json& value, double& out);
+void read_value(const Json& value, bool& out);
+void read_value(const Json& value, std::string& out);
+void read_value(const Json& value, Duration& out);
+void read_value(const Json& value, Stages& out);
 bool is_null(const Json& value);
 template <class T>
-void take(const Json& value, std::optional<T>& out) {
+void read_value(const Json& value, std::optional<T>& out) {
     if (is_null(value)) return out.reset();
-    take(value, out.emplace());
+    read_value(value, out.emplace());
 }
 
-/// The index of a word among a choice's words.
+/// Returns the index of a word among a choice's words.
 size_t index_of(const Json& word, const Parameter& choice);
-/// The member of an object.
+/// Returns the member `name` of an object.
 const Json& member_of(const Json& object, const std::string& name);
-/// Calls for every entry of a list.
+/// Calls `entry` for every element of a list.
 void for_each(const Json& list, const std::function<void(const Json&)>& entry);
-/// A word as a default's text.
+/// Returns a word as the JSON text of a default.
 std::string default_text(const std::string& word);
 
-/// A key whose words name values. The default is the first word for `standard`.
+/// A key of kind choice whose words map to values of the enum E. The default is the first word for
+/// `standard`.
 template <class E>
 struct Words {
     Parameter parameter;
-    std::vector<E> values;  ///< in the order of the parameter's choices
+    std::vector<E> values;  ///< In the order of the words.
 
     Words(std::string name, std::initializer_list<std::pair<const char*, E>> words, E standard,
           std::string help, Parameter::Resolve resolve = nullptr) {
@@ -59,36 +62,38 @@ struct Words {
     }
 };
 
-/// The keys of `S`, a struct with one member per key. Of a struct that is a section itself,
-/// `S::section()` gives its keys.
+/// The keys of `S`, a struct with one member per key. If S is used as a member of another section,
+/// its function `S::section()` returns its keys.
 template <class S>
 class Section {
 public:
-    /// One key: how it is declared, and where its value goes.
+    /// One key: its declaration, and the function that stores its value.
     struct Key {
         Parameter parameter;
         std::function<void(S&, const Json&)> set;
 
-        /// A family's row or the like: whoever makes it reads the object itself.
+        /// A key that the section does not store, for example a member of a family: its reader uses
+        /// the JSON object itself.
         Key(Parameter p) : parameter(std::move(p)), set([](S&, const Json&) {}) {}
         template <class T>
         Key(Parameter p, T S::*member)
             : parameter(std::move(p)),
-              set([member](S& s, const Json& value) { take(value, s.*member); }) {}
+              set([member](S& s, const Json& value) { read_value(value, s.*member); }) {}
         Key(Parameter p, void (*setter)(S&, const Json&)) : parameter(std::move(p)), set(setter) {}
         template <class E>
         Key(Words<E> words, E S::*member)
             : parameter(words.parameter), set([words, member](S& s, const Json& value) {
                   s.*member = words.values.at(index_of(value, words.parameter));
               }) {}
-        /// An object whose keys are a section's. `word`: a string stands for one with this key.
+        /// An object whose keys are those of the section T. If `word` is not empty, a string is
+        /// read as an object with this key.
         template <class T>
         Key(std::string name, T S::*member, std::string help, std::string word = "")
             : parameter(
                   Parameter::object(std::move(name), T::section().parameters(), std::move(help))
-                      .or_word(std::move(word))),
+                      .or_string(std::move(word))),
               set([member](S& s, const Json& value) { s.*member = T::section().read(value); }) {}
-        /// A list of objects whose keys are a section's.
+        /// A list of objects whose keys are those of the section T.
         template <class T>
         Key(std::string name, std::vector<T> S::*member, std::string help)
             : parameter(
@@ -106,7 +111,7 @@ public:
 
     const std::vector<Parameter>& parameters() const { return parameters_; }
 
-    /// Of an object that was checked against `parameters`; further keys are left alone.
+    /// Reads an object that was checked against `parameters`; ignores other keys.
     S read(const Json& resolved) const {
         S out{};
         for (const Key& key : keys_) key.set(out, member_of(resolved, key.parameter.name));

@@ -11,7 +11,7 @@ namespace {
 
 volatile std::sig_atomic_t received = 0;
 std::atomic<double> first_time{std::numeric_limits<double>::infinity()};
-static_assert(std::atomic<double>::is_always_lock_free);  // a handler sets it
+static_assert(std::atomic<double>::is_always_lock_free);  // The signal handler sets it.
 
 void note(int signal) {
     received = signal;
@@ -21,7 +21,7 @@ void note(int signal) {
 
 }  // namespace
 
-void note_signals() {
+void catch_signals() {
     for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
         struct sigaction action {};
         action.sa_handler = note;
@@ -32,9 +32,9 @@ void note_signals() {
     std::signal(SIGXFSZ, SIG_IGN);
 }
 
-double noted_signal_time() { return first_time; }
+double first_signal_time() { return first_time; }
 
-std::string noted_signal() {
+std::string received_signal() {
     switch (received) {
         case 0:
             return "";

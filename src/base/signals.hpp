@@ -1,18 +1,20 @@
 #pragma once
-// Signals that ask a run to end: noted here, acted on at the next step boundary.
+// Signals that ask a run to end. The handler only records them; the run reacts at the next step
+// boundary.
 
 #include <string>
 
 namespace dbench::base {
 
-/// Notes SIGINT, SIGTERM and SIGUSR1 from now on instead of dying of them; writing to a closed pipe
-/// or past a file size limit becomes an error return.
-void note_signals();
+/// Records SIGINT, SIGTERM and SIGUSR1 from now on instead of ending the process. Also ignores
+/// SIGPIPE and SIGXFSZ, so that writing to a closed pipe or past a file size limit returns an
+/// error.
+void catch_signals();
 
-/// Name of the signal received ("SIGTERM"), or empty.
-std::string noted_signal();
+/// Returns the name of the last signal received ("SIGTERM"), or "".
+std::string received_signal();
 
-/// When the first was received, on the clock of `base::now`; infinite while none was.
-double noted_signal_time();
+/// Returns when the first signal was received, on the clock of base::now(); infinity if none was.
+double first_signal_time();
 
 }  // namespace dbench::base

@@ -1,19 +1,19 @@
 #pragma once
-// Text in columns, and sizes, for people.
+// Text in columns and sizes with units, for people to read.
 
 #include <string>
 #include <vector>
 
 namespace dbench::base {
 
-/// `text` and blanks up to `width` characters; at least one blank.
+/// Returns `text` padded with blanks to `width` characters; appends at least one blank.
 std::string column(const std::string& text, size_t width);
 
-/// Rows of equally many cells, each a line: the first column to the left, the others to the right,
-/// two blanks between.
+/// Returns rows of equally many cells as lines: the first column is left-aligned, the others are
+/// right-aligned, with two blanks between columns.
 std::string aligned(const std::vector<std::vector<std::string>>& rows);
 
-/// "17 B", "1.5 GiB"
+/// Returns a size such as "17 B" or "1.5 GiB".
 std::string bytes_text(double bytes);
 
 }  // namespace dbench::base

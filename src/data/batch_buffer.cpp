@@ -1,3 +1,5 @@
+// Filling the memory of one batch (BatchBuffer, PlainBatches) and splitting a batch into parts.
+
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
@@ -11,11 +13,11 @@
 namespace dbench::data {
 namespace {
 
-// Memory as wide as a token.
+// A type as wide as a token, to allocate memory for tokens.
 constexpr arena::DType kTokenBytes = arena::DType::float64;
 static_assert(sizeof(int64_t) == sizeof(double));
 
-// Grows only: a short last batch keeps the memory of the long ones.
+// The memory only grows: a short last batch keeps the memory of the long ones.
 void reserve(arena::Buffer& buffer, arena::DType type, int64_t count) {
     if (buffer.rows().stride >= count) return;
     buffer = arena::Buffer(type, 0, 1, count, arena::host_memory());
@@ -23,7 +25,7 @@ void reserve(arena::Buffer& buffer, arena::DType type, int64_t count) {
 
 }  // namespace
 
-BatchBuffer::BatchBuffer(arena::DType type, Order order, Makes makes) : makes_(makes) {
+BatchBuffer::BatchBuffer(arena::DType type, Order order, Contents contents) : contents_(contents) {
     batch_.type = type;
     batch_.order = order;
 }
@@ -47,7 +49,7 @@ void BatchBuffer::start(const Dataset& data, const std::vector<int64_t>& samples
     batch_.continues = continues;
     batch_.shape.assign(1, batch_.count);
     batch_.shape.insert(batch_.shape.end(), shape.begin(), shape.end());
-    if (makes_ == Makes::windows) {
+    if (contents_ == Contents::windows) {
         batch_.windows.resize(static_cast<size_t>(batch_.count));
     } else {
         reserve(inputs_, batch_.tokens ? kTokenBytes : batch_.type, batch_.count * numel_);
@@ -68,7 +70,7 @@ void BatchBuffer::put(int64_t position, const Dataset& data, int64_t index, uint
     DBENCH_EXPECT(position < static_cast<int64_t>(places_.size()));
     const auto [row, term] = places_[position];
     int64_t* const labels = labels_.data() + term;
-    if (makes_ == Makes::windows) {
+    if (contents_ == Contents::windows) {
         batch_.windows[static_cast<size_t>(row)] = window_of(index, augment_key);
     } else {
         void* const input = inputs_.rows().at(0, row * numel_);
@@ -100,7 +102,7 @@ Batch part(const Batch& batch, int64_t k, int64_t parts) {
     out.terms = terms_before(last) - terms_before(first);
     out.inputs = static_cast<std::byte*>(batch.inputs) +
                  first * element * (numel(batch.shape) / batch.count);
-    out.windows.clear();  // their inputs are there
+    out.windows.clear();  // The inputs are in memory already.
     if (batch.labels) out.labels += terms_before(first);
     if (batch.targets) {
         out.targets = static_cast<const std::byte*>(batch.targets) + first * size_of(batch.type);
@@ -119,8 +121,9 @@ const Batch& PlainBatches::fill(const Dataset& data, int64_t first, int64_t coun
 
 const Batch& PlainBatches::fill(const Dataset& data, const std::vector<int64_t>& samples) {
     buffer_.start(data, samples);
-    team_.each(std::ssize(samples),
-               [&](int64_t k) { buffer_.put(k, data, samples[static_cast<size_t>(k)], 0); });
+    pool_.parallel_for(std::ssize(samples), [&](int64_t k) {
+        buffer_.put(k, data, samples[static_cast<size_t>(k)], 0);
+    });
     return buffer_.batch();
 }
 

@@ -17,7 +17,8 @@ bool in_word(char c) {
            (byte >= 'a' && byte <= 'z');
 }
 
-/// What is encoded by itself: runs of letters and digits, or of anything else.
+/// Returns the units that are encoded independently: runs of letters and digits, and runs of other
+/// characters; the first one of a word includes the blank before it.
 std::vector<std::string> words_with_blanks(std::string_view line) {
     std::vector<std::string> out;
     for (const std::string_view word : blank_separated(line)) {
@@ -30,7 +31,7 @@ std::vector<std::string> words_with_blanks(std::string_view line) {
     return out;
 }
 
-std::vector<int32_t> bytes_of(const std::string& word) {
+std::vector<int32_t> byte_pairs_bytes_of(const std::string& word) {
     std::vector<int32_t> out;
     for (const char c : word) {
         out.push_back(BytePairs::kBytes + static_cast<unsigned char>(c));
@@ -42,8 +43,8 @@ uint64_t key(std::pair<int32_t, int32_t> pair) {
     return static_cast<uint64_t>(pair.first) << 32 | static_cast<uint32_t>(pair.second);
 }
 
-/// Every occurrence of a pair, from the left, becomes `piece`. `turned(old, made)` is told of each
-/// pair with a neighbour that another one takes the place of.
+/// Replaces every occurrence of `pair`, from the left, by `piece`. Calls `turned(old, made)` for
+/// each pair of a replaced piece and its neighbour: `old` occurs once less, and `made` once more.
 template <class Turned>
 void merge(std::vector<int32_t>& word, std::pair<int32_t, int32_t> pair, int32_t piece,
            const Turned& turned) {
@@ -90,7 +91,7 @@ std::string BytePairs::problem(std::span<const Pair> merges) {
         const auto known = [&](int32_t part) { return part >= kBytes && part < piece; };
         const std::string made = "piece " + std::to_string(piece);
         if (!known(pair.first) || !known(pair.second)) {
-            return made + " is made of pieces that are no earlier ones";
+            return made + " is made of pieces that are not earlier pieces";
         }
         if (!seen.insert(key(pair)).second) return made + " is made of the same pair as another";
         ++piece;
@@ -114,11 +115,11 @@ BytePairs::BytePairs(const std::vector<std::string>& lines, int64_t size)
         for (const std::string& word : words_with_blanks(line)) ++counted[word];
     }
     std::vector<Word> words;
-    for (const auto& [word, times] : counted) words.push_back({bytes_of(word), times});
+    for (const auto& [word, times] : counted) words.push_back({byte_pairs_bytes_of(word), times});
 
     struct Place {
         int64_t times = 0;
-        std::vector<size_t> words;  // in which the pair stands, or stood
+        std::vector<size_t> words;  // Words that contain the pair, or contained it.
     };
     std::unordered_map<uint64_t, Place> places;
     struct Candidate {
@@ -128,7 +129,7 @@ BytePairs::BytePairs(const std::vector<std::string>& lines, int64_t size)
             return times != other.times ? times < other.times : pair > other.pair;
         }
     };
-    std::priority_queue<Candidate> candidates;  // also with numbers that are no longer right
+    std::priority_queue<Candidate> candidates;  // May hold outdated counts.
     std::vector<Pair> changed;
     const auto more = [&](Pair pair, int64_t times, size_t w) {
         Place& place = places[key(pair)];
@@ -168,10 +169,10 @@ BytePairs::BytePairs(const std::vector<std::string>& lines, int64_t size)
 }
 
 std::vector<int32_t> BytePairs::encode_word(const std::string& word) const {
-    std::vector<int32_t> pieces = bytes_of(word);
+    std::vector<int32_t> pieces = byte_pairs_bytes_of(word);
     while (true) {
         Pair pair;
-        int32_t first = 0;  // the earliest merge's piece
+        int32_t first = 0;  // Piece of the earliest merge found so far; 0: none.
         for (size_t k = 0; k + 1 < pieces.size(); ++k) {
             const auto at = pieces_.find(key({pieces[k], pieces[k + 1]}));
             if (at == pieces_.end() || (first > 0 && at->second >= first)) continue;

@@ -1,6 +1,6 @@
 #pragma once
-// Byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909) over bytes, so that every text has
-// pieces.
+// Byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909) on bytes, so that every text can be
+// encoded.
 
 #include <cstdint>
 #include <span>
@@ -12,36 +12,37 @@
 
 namespace dbench::data {
 
-/// The words of a line with one blank between them, and none at its ends.
+/// Returns the words of a line with one blank between them and none at the ends.
 std::string normalised(std::string_view line);
 
-/// Pieces of text by number: kPadToken, kBeginToken and kEndToken, which stand for no text; the 256
-/// bytes; then one for each merge of two earlier pieces. A word is encoded with the blank before
-/// it, and apart from the punctuation that touches it.
+/// A vocabulary of numbered pieces of text: kPadToken, kBeginToken and kEndToken, which represent
+/// no text; the 256 bytes; then one piece for each merge of two earlier pieces. A word is encoded
+/// together with the blank before it, and separately from punctuation that touches it.
 class BytePairs {
 public:
-    static constexpr int64_t kBytes = 3;              ///< the number of byte 0
-    static constexpr int64_t kMerged = kBytes + 256;  ///< that of the first merged piece
+    static constexpr int64_t kBytes = 3;              ///< Number of byte 0.
+    static constexpr int64_t kMerged = kBytes + 256;  ///< Number of the first merged piece.
 
-    /// Merges the most frequent pair of pieces inside words, again and again, until there are
-    /// `size` pieces or no pair stands twice; of equally frequent pairs, the one of the smallest
-    /// left and then right number.
+    /// Learns a vocabulary from `lines`: repeatedly merges the most frequent pair of adjacent
+    /// pieces inside words, until there are `size` pieces or no pair occurs twice. Among equally
+    /// frequent pairs, the pair with the smallest left number wins, then the one with the smallest
+    /// right number.
     BytePairs(const std::vector<std::string>& lines, int64_t size);
 
-    using Pair = std::pair<int32_t, int32_t>;  ///< the numbers of the pieces left and right
-    /// These merges in order; there is no problem() with them.
+    using Pair = std::pair<int32_t, int32_t>;  ///< Numbers of the left and right piece.
+    /// Builds the vocabulary of these merges, in order. Precondition: problem(merges) is empty.
     explicit BytePairs(std::span<const Pair> merges);
-    /// Why these cannot be merges in order; "" where they can.
+    /// Returns why these cannot be the merges of a vocabulary, in order; "" if they can.
     static std::string problem(std::span<const Pair> merges);
-    /// The first `size` pieces, at least kMerged and at most as many as there are: those that are
-    /// learnt where so many are asked for.
+    /// Returns the vocabulary of the first `size` pieces, which is the one that the learning
+    /// constructor returns for this size. `size` is at least kMerged and at most size().
     BytePairs first(int64_t size) const;
 
     int64_t size() const { return kMerged + static_cast<int64_t>(merges_.size()); }
     std::vector<std::vector<int32_t>> encode(const std::vector<std::string>& lines) const;
-    /// The text of pieces; decode(encode(line)) is normalised(line).
+    /// Returns the text of pieces; decode(encode(line)) is normalised(line).
     std::string decode(std::span<const int64_t> pieces) const;
-    /// The merges in order, a line each: the numbers of the pieces left and right.
+    /// Returns the merges in order, one per line: the numbers of the left and right piece.
     std::string text() const;
 
 private:
@@ -49,8 +50,9 @@ private:
     void add(Pair pair);
 
     std::vector<Pair> merges_;
-    std::unordered_map<uint64_t, int32_t> pieces_;  ///< what a pair is merged to
-    std::vector<std::string> texts_;                ///< of every piece
+    /// The piece that a pair is merged to, by the key of the pair.
+    std::unordered_map<uint64_t, int32_t> pieces_;
+    std::vector<std::string> texts_;  ///< Text of each piece.
 };
 
 }  // namespace dbench::data

@@ -13,12 +13,11 @@ using base::Parameter;
 using base::UserError;
 
 Parameter global_batch() {
-    return Parameter::integer("global", "", "samples per iteration, of all replicas together")
-        .at_least(1);
+    return Parameter::integer("global", "", "samples per iteration over all replicas").at_least(1);
 }
 
 Parameter token_batch() {
-    return Parameter::integer("tokens", "", "tokens of a replica's pairs of sentences, padded")
+    return Parameter::integer("tokens", "", "tokens per replica and side, including padding")
         .at_least(1);
 }
 
@@ -47,15 +46,15 @@ Json resolve_partition(const Json& given, const std::string& pointer) {
 
 }  // namespace
 
-void take(const Json& value, BatchSize& out) {
+void read_value(const Json& value, BatchSize& out) {
     if (value.is_string()) {
-        out = {BatchSize::Of::partition, 0};
+        out = {BatchSize::Unit::partition, 0};
     } else if (value.is_object() && value.contains("tokens")) {
-        out = {BatchSize::Of::tokens, value.at("tokens").get<int64_t>()};
+        out = {BatchSize::Unit::tokens, value.at("tokens").get<int64_t>()};
     } else if (value.is_object()) {
-        out = {BatchSize::Of::all, value.at("global").get<int64_t>()};
+        out = {BatchSize::Unit::all, value.at("global").get<int64_t>()};
     } else {
-        out = {BatchSize::Of::replica, value.get<int64_t>()};
+        out = {BatchSize::Unit::replica, value.get<int64_t>()};
     }
 }
 
@@ -75,46 +74,48 @@ const base::Section<DataLimit>& DataLimit::section() {
 
 const base::Section<DataSpec>& DataSpec::section() {
     static const base::Section<DataSpec> keys{
-        {Parameter::any("batch_size", "32",
-                        "samples per replica and iteration; {\"global\": G}: of all replicas; "
-                        "{\"tokens\": T}: sentences of one length, with so many tokens; \"full\": "
-                        "the replica's whole partition",
-                        resolve_batch_size)
+        {Parameter::any(
+             "batch_size", "32",
+             "samples per replica and iteration; {\"global\": G}: G samples over all replicas; "
+             "{\"tokens\": T}: pairs of sentences of similar length, at most T tokens per side; "
+             "\"full\": the replica's whole partition",
+             resolve_batch_size)
              .shaped(R"({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "full"}]})")
              .or_object({global_batch(), token_batch()}),
          &DataSpec::batch_size},
         {Parameter::integer("accumulate", "1",
-                            "parts of a batch that pass the model one after another, to add up "
-                            "their gradients: less memory")
+                            "number of parts into which a batch is divided to save memory; their "
+                            "gradients are added up")
              .at_least(1),
          &DataSpec::accumulate},
         {Parameter::of("partitions", "partition", R"({"type": "shuffled"})",
-                       "how samples are dealt to replicas", resolve_partition)},
+                       "how samples are assigned to replicas", resolve_partition)},
         {Parameter::integer("validation", "0", "samples held out from the end of the training set")
              .at_least(0),
          &DataSpec::validation},
         {Parameter::flag(
              "augment", "false",
-             "random crop and flip of training images (padding 4; of photographs of any size "
-             "a resized part)"),
+             "random crop and flip of training images (with padding 4; photographs of any size: a "
+             "random part, resized)"),
          &DataSpec::augment},
         {base::Words<Normalize>(
              "normalize", {{"standard", Normalize::standard}, {"unit", Normalize::unit}},
              Normalize::standard,
              "standard: published mean and deviation per channel; unit: pixel / 255"),
          &DataSpec::normalize},
-        {Parameter::integer("threads", "1",
-                            "threads of a rank that make batches; more decode photographs faster")
+        {Parameter::integer(
+             "threads", "1",
+             "threads per rank that make batches; more threads decode photographs faster")
              .at_least(1)
              .at_most(1024),
          &DataSpec::threads},
         {base::Words<Resident>(
-             "resident", {{"auto", Resident::any}, {"on", Resident::on}, {"off", Resident::off}},
-             Resident::any,
-             "whether training images lie on the card, where minibatches are then made: auto, "
-             "where they fit"),
+             "resident",
+             {{"auto", Resident::automatic}, {"on", Resident::on}, {"off", Resident::off}},
+             Resident::automatic,
+             "store training images on the GPU and make minibatches there; auto: if they fit"),
          &DataSpec::resident},
-        {"limit", &DataSpec::limit, "samples taken from the beginning of the file order"},
+        {"limit", &DataSpec::limit, "number of samples used, from the beginning of the file order"},
     };
     return keys;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The keys of /data that every data set takes beside its own.
+// The keys of /data that all data sets share.
 
 #include <cstdint>
 #include <optional>
@@ -8,21 +8,21 @@
 
 namespace dbench::data {
 
-/// What an iteration takes: so many samples of each replica, so many of all replicas together,
-/// each replica's whole partition, or of each replica as many pairs of sentences of one length as
-/// make so many tokens.
+/// The batch of an iteration: `samples` samples per replica; `samples` samples of all replicas
+/// together; the whole partition of each replica; or, per replica, pairs of sentences of similar
+/// length with at most `samples` tokens per side, including padding.
 struct BatchSize {
-    enum class Of : uint8_t { replica, all, partition, tokens };
-    Of of = Of::replica;
-    int64_t samples = 0;  ///< or tokens; nothing to say of whole partitions
+    enum class Unit : uint8_t { replica, all, partition, tokens };
+    Unit unit = Unit::replica;
+    int64_t samples = 0;  ///< Samples or tokens; unused for whole partitions.
 };
-void take(const base::Json& value, BatchSize& out);
+void read_value(const base::Json& value, BatchSize& out);
 
 enum class Normalize : uint8_t { standard, unit };
-/// Whether training images lie on the device.
-enum class Resident : uint8_t { any, on, off };
+/// The location of training images: the device, the host, or (`automatic`) the device if they fit.
+enum class Resident : uint8_t { automatic, on, off };
 
-/// How many samples are taken from the beginning of the file order; nothing: all.
+/// How many samples are used, from the beginning of the file order; empty: all.
 struct DataLimit {
     std::optional<int64_t> train, test;
     static const base::Section<DataLimit>& section();
@@ -30,7 +30,8 @@ struct DataLimit {
 
 struct DataSpec {
     BatchSize batch_size;
-    int64_t accumulate;  ///< parts of a batch that pass the model one after another
+    int64_t accumulate;  ///< Number of parts of a batch that are passed through the model one after
+                         ///< another.
     int64_t validation;
     bool augment;
     int64_t threads;

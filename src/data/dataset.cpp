@@ -17,7 +17,7 @@ std::string Dataset::text(const std::vector<int64_t>&) const {
     return "";
 }
 
-Extent whole(const Dataset& data) {
+Extent total_extent(const Dataset& data) {
     const int64_t size = data.size();
     if (!data.ragged()) return {size, numel(data.shape()), size * numel(data.label_shape())};
     Extent sum{0, 0, 0};
@@ -30,7 +30,7 @@ Extent whole(const Dataset& data) {
     return sum;
 }
 
-int64_t terms(const Dataset& data) { return whole(data).terms; }
+int64_t terms(const Dataset& data) { return total_extent(data).terms; }
 
 bool has_sample_labels(const Dataset& data) {
     return data.classes() > 0 && data.label_shape().empty();

@@ -1,5 +1,5 @@
 #pragma once
-// Samples in memory, how they are dealt to replicas, and the thread that makes batches of them.
+// The interface of data sets and partitions, and their tables.
 
 #include <cstdint>
 #include <memory>
@@ -14,125 +14,131 @@
 
 namespace dbench::data {
 
-/// Memory order of image batches; logical shape is always (B, C, H, W).
+/// Memory order of image batches; the logical shape is always (B, C, H, W).
 enum class Order : uint8_t { contiguous, channels_last };
 
-/// How much of a batch a sample takes in a set whose samples differ.
+/// The space that one sample takes in a batch, for sets whose samples differ in size.
 struct Extent {
-    int64_t rows;    ///< pairs of sentences
-    int64_t length;  ///< tokens of the longest sentence
-    int64_t terms;   ///< labels
+    int64_t rows;    ///< Pairs of sentences.
+    int64_t length;  ///< Tokens of the longest sentence.
+    int64_t terms;   ///< Labels.
 };
 
-/// Images that lie in memory as bytes, and what `Dataset::input` makes of them.
+/// Images that are stored as bytes, with the tables that `Dataset::input` uses to normalise them.
 struct StoredImages {
-    arena::Pictures pictures;  ///< all samples; they stay for as long as their set does
-    const float* single;       ///< of each channel and byte the normalised value, [C, 256]
-    const double* twice;       ///< the same in float64
+    arena::Pictures pictures;  ///< All samples; valid as long as their set.
+    const float* single;       ///< The normalised value of each channel and byte, [C, 256].
+    const double* twice;       ///< `single` in float64.
 };
 
-/// Tokens of pairs of sentences that stand for no piece of a text.
+/// Special tokens of pairs of sentences; they represent no text.
 constexpr int64_t kPadToken = 0, kBeginToken = 1, kEndToken = 2;
 
-/// A set of samples: size and get. Composed by wrapping (limit, hold-out, buckets).
+/// A set of samples that can be read by index. Other sets wrap one to select or group samples
+/// (slice.hpp, bucketed()). Immutable: all functions may be called by several threads.
 class Dataset {
 public:
     virtual ~Dataset() = default;
     virtual int64_t size() const = 0;
-    /// Of one input: {C, H, W}, {features}, or {length} of tokens.
+    /// The shape of one input: {C, H, W}, {features}, or {length} for tokens.
     virtual std::vector<int64_t> shape() const = 0;
-    /// Whether inputs are tokens, int64 numbers from 0 to below classes(), and not reals.
+    /// True if inputs are tokens (int64 numbers from 0 to classes() - 1) and not real numbers.
     virtual bool tokens() const { return false; }
-    virtual int64_t classes() const = 0;  ///< 0: real-valued targets (one per sample)
-    /// Of one sample's labels: {} one for all of it, {length} one for each position.
+    virtual int64_t classes() const = 0;  ///< 0 for real-valued targets (one per sample).
+    /// The shape of the labels of one sample: {} for one label, {length} for one label per
+    /// position.
     virtual std::vector<int64_t> label_shape() const { return {}; }
     /// Writes input `index`, normalised, to `out` (numel(shape) elements of `type`, or tokens),
-    /// images in memory order `order`. `augment_key` not 0: random crop and flip drawn from it.
+    /// images in memory order `order`. If `augment_key` is not 0, it seeds a random crop and flip.
     virtual void input(int64_t index, arena::DType type, Order order, uint64_t augment_key,
                        void* out) const = 0;
-    /// The images that inputs are made of, by window_of (images.hpp); nothing where they are made
-    /// otherwise.
+    /// Returns the stored images from which window_of (images.hpp) cuts the inputs; empty if inputs
+    /// are made in another way.
     virtual std::optional<StoredImages> stored() const { return std::nullopt; }
-    /// Class of a whole sample; only where classes() > 0 and label_shape() is {}.
+    /// Returns the class of a whole sample. Precondition: classes() > 0 and label_shape() is {}.
     virtual int64_t label(int64_t index) const = 0;
-    /// Writes the classes of a sample, numel(label_shape) of them; only where classes() > 0.
+    /// Writes the numel(label_shape) classes of a sample. Precondition: classes() > 0.
     virtual void labels(int64_t index, int64_t* out) const { *out = label(index); }
-    virtual double target(int64_t index) const = 0;  ///< real target; only where classes() == 0
+    virtual double target(int64_t index) const = 0;  ///< Real target; only if classes() == 0.
 
-    /// Whether samples are pairs of sentences, each of its own length. shape() is then {2, length},
-    /// label_shape() {length}, of the longest; inputs and labels come from `pairs` alone.
+    /// True if samples are pairs of sentences of different lengths. Then shape() is {2, length} and
+    /// label_shape() is {length} for the longest sentence, and inputs and labels are read with
+    /// `pairs` only.
     virtual bool ragged() const { return false; }
-    /// Of one sample, ragged or not.
+    /// Returns the extent of one sample, ragged or not.
     virtual Extent extent(int64_t index) const;
-    /// Writes a ragged sample, padded with kPadToken to `length` tokens: `inputs` {rows, 2, length}
-    /// are the source, which ends with kEndToken, and the target, which begins with kBeginToken;
-    /// `labels` [terms] the tokens that follow the target's, the last one kEndToken; `terms` [rows]
-    /// how many a row has.
+    /// Writes a ragged sample, padded with kPadToken to `length` tokens. `inputs` {rows, 2, length}
+    /// receives the sources, which end with kEndToken, and the targets, which begin with
+    /// kBeginToken. `labels` [terms] receives the next token for each token of the targets; the
+    /// last label of each row is kEndToken. `terms` [rows] receives the number of labels of each
+    /// row.
     virtual void pairs(int64_t index, int64_t length, int64_t* inputs, int64_t* labels,
                        int64_t* terms) const;
-    /// Tokens of a ragged set as text.
+    /// Returns the text of the tokens of a ragged set.
     virtual std::string text(const std::vector<int64_t>& tokens) const;
 };
 
-/// Whether the set has one class a sample, by which samples can be sorted.
+/// Returns true if each sample has one class, so that samples can be sorted by class.
 bool has_sample_labels(const Dataset& data);
 
-/// Labels of all samples.
+/// Returns the number of labels of all samples.
 int64_t terms(const Dataset& data);
 
-/// Added up over all samples; `length` is that of the longest.
-Extent whole(const Dataset& data);
+/// Returns the sum of the extents of all samples; its `length` is that of the longest sentence.
+Extent total_extent(const Dataset& data);
 
-/// The product of the lengths; 1 of none.
+/// Returns the product of the lengths; 1 if there are none.
 int64_t numel(const std::vector<int64_t>& shape);
 
 struct DataSets {
     std::shared_ptr<const Dataset> train, test;
-    std::shared_ptr<const Dataset> validation;                   ///< null where none is held out
-    std::vector<std::pair<std::string, std::string>> checksums;  ///< file name, digest; provenance
-    int64_t threads = 1;                                         ///< of a rank that make batches
+    std::shared_ptr<const Dataset> validation;  ///< Null if no samples are held out.
+    /// File name and digest, for provenance.
+    std::vector<std::pair<std::string, std::string>> checksums;
+    int64_t threads = 1;  ///< Threads per rank that make batches.
 };
 
 struct DataContext {
     int64_t replicas;
-    uint64_t seed;  ///< the spec's data seed
+    uint64_t seed;  ///< The data seed of the spec.
 };
 
-/// Whether a set can be used: where its files lie, or which are missing and where to get them.
+/// The status of a data set: the place of its files, or which files are missing and where to get
+/// them.
 struct DataStatus {
     std::string name;
     bool present;
-    std::string detail;  ///< one line
+    std::string detail;  ///< One line.
 };
 
-/// A row of the data table. `make` takes a resolved /data object, reads and checks files; it throws
-/// UserError which says which file, what was expected and where to get it.
+/// A row of the data table. `make` accepts a resolved /data object, and reads and checks the files.
+/// It throws UserError that says which file is wrong, what was expected, and where to get it.
 struct DataEntry : base::Entry {
-    bool images;  ///< "augment" and "normalize" apply
+    bool images;  ///< The keys "augment" and "normalize" apply.
     DataSets (*make)(const base::Json& spec, const DataContext& context);
-    DataStatus (*status)(const std::string& root);  ///< null: needs no files
+    DataStatus (*status)(const std::string& root);  ///< Null: the set needs no files.
 };
 const std::vector<DataEntry>& data_table();
 
-/// Resolves /data of a spec: the row's own keys, then those of DataSpec. Throws UserError.
+/// Resolves /data of a spec: the keys of its data set, then those of DataSpec. Throws UserError.
 base::Json resolve_data(const base::Json& given, const std::string& pointer);
 
-/// Reads the sets named by a resolved /data object, with `limit` and `validation` applied.
+/// Reads the sets of a resolved /data object and applies `limit` and `validation`.
 DataSets load_data(const base::Json& spec, const DataContext& context);
 
-/// One entry per set in table order, for `dbench doctor` and `list data`. Only looks whether files
-/// are there, reads none. An empty root stands for $DBENCH_DATA.
+/// Returns one entry per set in table order, for `dbench doctor` and `list data`. Only checks
+/// whether files exist; reads none. An empty root means $DBENCH_DATA.
 std::vector<DataStatus> data_status(const std::string& root);
 
-/// Which samples each replica sees: docs/data.md. Pure in (spec, n, N, seed).
+/// The assignment of samples to replicas (docs/data.md). A pure function of (spec, n, N, seed).
 class Partition {
 public:
     virtual ~Partition() = default;
-    virtual int64_t size(int64_t replica) const = 0;  ///< m_i
-    /// Whether samples follow each other in an epoch, so that a batch goes on where the one before
-    /// has ended: each of its samples is from a part of the epoch's order of its own.
+    virtual int64_t size(int64_t replica) const = 0;  ///< Samples of the replica, m_i.
+    /// True if the samples of an epoch form continuous texts: each batch position then reads its
+    /// own consecutive part of the order of the epoch, and continues where the batch before ended.
     virtual bool stream() const { return false; }
-    /// Sample numbers of a replica's epoch, in the order they are taken.
+    /// Returns the sample numbers of one epoch of a replica, in the order in which they are used.
     virtual std::vector<int64_t> epoch(int64_t replica, int64_t epoch) const = 0;
 };
 

@@ -34,8 +34,8 @@ using GzFile = std::unique_ptr<gzFile_s, CloseGz>;
 }  // namespace
 
 DataFile read_data_file(const std::string& path, int64_t limit, const std::string& source) {
-    // zlib hands plain files through as they are, so both kinds take one way.
-    if (const std::string why = base::not_ordinary(path); !why.empty()) {
+    // zlib also reads files that are not compressed, so one code path reads both kinds.
+    if (const std::string why = base::why_not_regular_file(path); !why.empty()) {
         unreadable(path, why, source);
     }
     errno = 0;
@@ -112,9 +112,9 @@ std::string named_file(const std::string& path, const std::string& key) {
         std::error_code ignored;
         if (!each.empty() && fs::exists(each, ignored)) return each.string();
     }
-    throw base::UserError("/data/" + key + ": there is no file " + path + " here" +
-                          (root ? ", nor in " + std::string(root) : "") +
-                          ": name a file of text, from this folder or from $DBENCH_DATA");
+    throw base::UserError("/data/" + key + ": there is no file " + path +
+                          (root ? ", also not in " + std::string(root) : "") +
+                          ": name a text file, relative to the current folder or to $DBENCH_DATA");
 }
 
 std::string find_file(const std::string& folder, const std::vector<std::string>& names) {

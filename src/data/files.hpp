@@ -1,5 +1,6 @@
 #pragma once
-// Reading the files of published data sets, and saying what is wrong with them.
+// Reading the files of published data sets, with errors that say what is wrong and where to get the
+// file.
 
 #include <cstdint>
 #include <string>
@@ -9,38 +10,42 @@
 
 namespace dbench::data {
 
-/// The contents of a data file; of one whose name ends in .gz, unpacked.
+/// The contents of a data file; unpacked if its name ends in .gz.
 struct DataFile {
     std::string path;
-    std::vector<uint8_t> bytes;  ///< at most `limit + 1` of them
-    int64_t size = 0;  ///< of the contents; where longer than `limit`, a lower bound for .gz
+    std::vector<uint8_t> bytes;  ///< At most `limit + 1` bytes.
+    /// Size of the contents; a lower bound for a .gz that is longer than `limit`.
+    int64_t size = 0;
 };
 
-/// Reads at most `limit + 1` bytes: one too many is enough to know. Throws UserError where the file
-/// cannot be read or unpacked; `source` says where to get it.
+/// Reads at most `limit + 1` bytes, which suffices to detect a file that is too long. Throws
+/// UserError if the file cannot be read or unpacked; `source` says where to get it.
 DataFile read_data_file(const std::string& path, int64_t limit, const std::string& source);
 
-/// Throws UserError unless the contents are exactly `expected` bytes; `layout` explains the number.
+/// Throws UserError unless the contents are exactly `expected` bytes; `layout` explains this
+/// number.
 void check_size(const DataFile& file, int64_t expected, const std::string& layout,
                 const std::string& source);
 
-/// Digest of the contents (so plain and .gz agree): CRC-32 as "crc32:0123abcd".
+/// Returns the CRC-32 of the unpacked contents as "crc32:0123abcd"; so a plain and a .gz file have
+/// the same digest.
 std::string digest(const std::vector<uint8_t>& bytes);
 std::string digest(const std::string& bytes);
 
-/// `root` of a resolved /data object, or $DBENCH_DATA. Throws UserError where neither is set.
-/// `folder`: what should be found there.
+/// Returns `root` of a resolved /data object, or else $DBENCH_DATA. Throws UserError if neither is
+/// set. The error message names `folder`, which should be in the root, and `source`.
 std::string data_root(const base::Json& spec, const std::string& folder, const std::string& source);
 
-/// A file that /data/`key` names: the path as given, or else under $DBENCH_DATA. Throws UserError
-/// where there is none.
+/// Returns the path of a file that /data/`key` names: the path as given or, if there is no such
+/// file, below $DBENCH_DATA. Throws UserError if there is none.
 std::string named_file(const std::string& path, const std::string& key);
 
-/// The first of `folders` (relative to `root`) that holds one of `names`; empty where none does.
+/// Returns the first of `folders` (relative to `root`) that contains one of `names`; "" if none
+/// does.
 std::string find_folder(const std::string& root, const std::vector<std::string>& folders,
                         const std::vector<std::string>& names);
 
-/// The first of `names` that is in `folder`, as a path; empty where none is.
+/// Returns the path of the first of `names` that exists in `folder`; "" if none does.
 std::string find_file(const std::string& folder, const std::vector<std::string>& names);
 
 }  // namespace dbench::data

@@ -1,5 +1,5 @@
 #pragma once
-// How unlike the replicas' labels are.
+// How different the label distributions of the replicas are.
 
 #include <cstdint>
 #include <optional>
@@ -9,15 +9,19 @@
 namespace dbench::data {
 
 struct Heterogeneity {
-    int64_t labels_min = 0, labels_max = 0;  ///< labels that a replica sees in its first epoch
+    int64_t labels_min = 0,
+            /// Least and largest number of labels that a replica sees in its first epoch.
+        labels_max = 0;
     double labels_mean = 0;
-    int64_t classes = 0;  ///< labels in the whole training set
+    int64_t classes = 0;  ///< Labels in the whole training set.
     /// Mean over the replicas of the total-variation distance between a replica's label shares and
-    /// the whole set's, 1/2 sum_c |share_ic - share_c|: 0 alike, towards 1 nothing in common.
+    /// those of the whole set, 1/2 sum_c |share_ic - share_c|. 0: all alike; near 1: nothing in
+    /// common.
     double total_variation = 0;
 };
 
-/// Of the samples of epoch 0. Nothing where targets are real numbers. O(N + n classes).
+/// Returns the heterogeneity of the samples of epoch 0; empty if samples have no class. O(N + n
+/// classes).
 std::optional<Heterogeneity> heterogeneity(const Dataset& train, const Partition& partition,
                                            int64_t replicas);
 

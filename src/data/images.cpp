@@ -12,7 +12,7 @@ namespace dbench::data {
 namespace {
 
 template <class T>
-using Table = std::array<T, 256>;  // a byte's normalised value
+using Table = std::array<T, 256>;  // The normalised value of each byte.
 
 template <class T>
 std::vector<Table<T>> tables_of(const Normalization& normalization) {
@@ -98,7 +98,7 @@ Normalization measured(const Images& images) {
     const int64_t area = images.height * images.width;
     const double count = static_cast<double>(images.count() * area);
     for (int64_t c = 0; c < images.channels; ++c) {
-        uint64_t sum = 0, squares = 0;  // exact: below 2^64 for 2^48 pixels
+        uint64_t sum = 0, squares = 0;  // Exact: below 2^64 for 2^48 pixels.
         for (int64_t k = 0; k < images.count(); ++k) {
             const uint8_t* plane = images.pixels.data() + (k * images.channels + c) * area;
             for (int64_t p = 0; p < area; ++p) {
@@ -140,7 +140,8 @@ void apply_crop(const Crop& crop, const uint8_t* image, int64_t channels, int64_
                 int64_t width, uint8_t* out) {
     std::memset(out, 0, static_cast<size_t>(channels * height * width));
     const int64_t down = crop.top - kPadding, right = crop.left - kPadding;
-    const int64_t first = right < 0 ? -right : 0;  // columns of the window that lie in the image
+    // Columns of the window that are inside the image.
+    const int64_t first = right < 0 ? -right : 0;
     const int64_t last = right > 0 ? width - right : width;
     for (int64_t c = 0; c < channels; ++c) {
         for (int64_t y = 0; y < height; ++y) {

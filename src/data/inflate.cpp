@@ -7,8 +7,8 @@
 namespace dbench::data {
 
 bool inflate_exactly(std::string_view packed, uint64_t size, Packing packing, std::string& out) {
-    constexpr uint64_t kMostRatio = 1100;  // deflate reaches 1032
-    constexpr uint64_t kPiece = 1 << 30;   // zlib counts in 32 bits
+    constexpr uint64_t kMostRatio = 1100;  // deflate reaches 1032.
+    constexpr uint64_t kPiece = 1 << 30;   // zlib counts in 32 bits.
     if (size / kMostRatio > packed.size() + 1) return false;
     out.resize(size);
     z_stream stream{};
@@ -19,14 +19,14 @@ bool inflate_exactly(std::string_view packed, uint64_t size, Packing packing, st
     int state = Z_OK;
     while (state == Z_OK) {
         const auto in = static_cast<uInt>(std::min(kPiece, packed.size() - read));
-        const auto room = static_cast<uInt>(std::min(kPiece, size - written));
+        const auto space = static_cast<uInt>(std::min(kPiece, size - written));
         stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + read));
         stream.avail_in = in;
         stream.next_out = reinterpret_cast<Bytef*>(out.data() + written);
-        stream.avail_out = room;
+        stream.avail_out = space;
         state = inflate(&stream, Z_NO_FLUSH);
         read += in - stream.avail_in;
-        written += room - stream.avail_out;
+        written += space - stream.avail_out;
     }
     inflateEnd(&stream);
     return state == Z_STREAM_END && written == size;

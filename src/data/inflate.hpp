@@ -1,5 +1,5 @@
 #pragma once
-// Deflated bytes (RFC 1951) whose unpacked size is known.
+// Unpacking deflated bytes (RFC 1951) whose unpacked size is known.
 
 #include <cstdint>
 #include <string>
@@ -7,9 +7,12 @@
 
 namespace dbench::data {
 
-enum class Packing : uint8_t { raw, zlib };  ///< alone (ZIP), or in zlib's frame (PNG)
+enum class Packing : uint8_t {
+    raw,
+    zlib
+};  ///< Without a frame (ZIP), or in the frame of zlib (PNG).
 
-/// Whether `packed` unpacks to exactly `size` bytes, which are then in `out`.
+/// Unpacks `packed` to `out`. Returns true if it unpacks to exactly `size` bytes.
 bool inflate_exactly(std::string_view packed, uint64_t size, Packing packing, std::string& out);
 
 }  // namespace dbench::data

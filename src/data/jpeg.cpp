@@ -3,9 +3,9 @@
 #include <csetjmp>
 #include <cstdio>
 
-// Needs stdio's FILE before it.
+// jpeglib.h needs the type FILE of stdio.
 #include <jpeglib.h>
-// Needs the types of jpeglib.h.
+// jerror.h needs the types of jpeglib.h.
 #include <jerror.h>
 
 #include <algorithm>
@@ -19,27 +19,27 @@ namespace dbench::data {
 namespace {
 
 constexpr int64_t kMostPixels = int64_t{1} << 28;
-constexpr int64_t kAround = 2;  // chroma is interpolated from what lies beside a pixel
+constexpr int64_t kAround = 2;  // Chroma is interpolated from neighbouring pixels.
 
 struct Failing {
-    jpeg_error_mgr manager;  // first: the library knows this part
+    jpeg_error_mgr manager;  // Must be the first member: the library has a pointer to it.
     std::jmp_buf jump;
     char text[JMSG_LENGTH_MAX];
 };
 
-[[noreturn]] void fail(j_common_ptr info) {
+[[noreturn]] void fail_jpeg(j_common_ptr info) {
     auto* failing = reinterpret_cast<Failing*>(info->err);
     info->err->format_message(info, failing->text);
     std::longjmp(failing->jump, 1);
 }
 
-// The library goes on with grey where data are missing; what it can mend is left to it.
+// The library fills missing data with grey; treat that as an error. It may repair other faults.
 void warned(j_common_ptr info, int level) {
     const int code = info->err->msg_code;
-    if (level < 0 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER)) fail(info);
+    if (level < 0 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER)) fail_jpeg(info);
 }
 
-// Inks, which are `full` where nothing is printed, as light: (1 - ink) (1 - black).
+// Converts inks to light: (1 - ink) (1 - black). Inverted inks are 255 where nothing is printed.
 void rgb_of_inks(const uint8_t* cmyk, int64_t width, bool inverted, uint8_t* rgb) {
     for (int64_t x = 0; x < width; ++x) {
         for (int c = 0; c < 3; ++c) {
@@ -56,8 +56,8 @@ bool begins_with(std::span<const uint8_t> bytes, std::initializer_list<uint8_t> 
 
 }  // namespace
 
-// The library leaves a failing call by longjmp: nothing that has a destructor may live in the
-// functions which setjmp returns to.
+// The library leaves a failing call by longjmp, so no object with a destructor may live in a
+// function that calls setjmp.
 struct Jpeg::Impl {
     std::span<const uint8_t> bytes;
     std::string path;
@@ -67,7 +67,7 @@ struct Jpeg::Impl {
 
     bool read_header() {
         info.err = jpeg_std_error(&failing.manager);
-        failing.manager.error_exit = fail;
+        failing.manager.error_exit = fail_jpeg;
         failing.manager.emit_message = warned;
         if (setjmp(failing.jump) != 0) return false;
         jpeg_create_decompress(&info);
@@ -108,7 +108,7 @@ struct Jpeg::Impl {
 
     [[noreturn]] void refuse() const {
         throw base::UserError(path + ": cannot be decoded (" + failing.text +
-                              "): the file is damaged or cut off, get it again, or remove it");
+                              "): the file is damaged or truncated; get it again, or remove it");
     }
 };
 
@@ -121,7 +121,7 @@ Jpeg::Jpeg(std::span<const uint8_t> bytes, std::string path) : impl_(std::make_u
     if (!read) impl_->refuse();
     throw base::UserError(impl_->path + ": is " + std::to_string(width()) + " by " +
                           std::to_string(height()) +
-                          " (more than 2^28 pixels are not decoded): make it smaller");
+                          " pixels (at most 2^28 pixels are supported): make it smaller");
 }
 
 Jpeg::~Jpeg() { jpeg_destroy_decompress(&impl_->info); }
@@ -145,7 +145,7 @@ void Jpeg::decode(const Part& part, int64_t eighths, Pixels& out) {
     auto left = static_cast<JDIMENSION>(first(part.left));
     auto width = static_cast<JDIMENSION>(last(part.left + part.width, d.info.output_width)) - left;
     DBENCH_EXPECT(out.height > 0 && width > 0);
-    if (!d.crop(&left, &width)) d.refuse();  // to whole blocks
+    if (!d.crop(&left, &width)) d.refuse();  // Rounds to whole blocks.
     out.left = left;
     out.width = width;
     out.rgb.resize(static_cast<size_t>(out.width * out.height * 3));
@@ -162,7 +162,7 @@ bool looks_like_png(std::span<const uint8_t> beginning) {
 }
 
 std::string jpeg_version() {
-    // LIBJPEG_TURBO_VERSION is a bare 2.1.5.
+    // LIBJPEG_TURBO_VERSION is unquoted, such as 2.1.5.
 #define DBENCH_TEXT_OF(words) #words
 #define DBENCH_TEXT(words) DBENCH_TEXT_OF(words)
     return "libjpeg-turbo " DBENCH_TEXT(LIBJPEG_TURBO_VERSION);

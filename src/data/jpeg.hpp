@@ -1,6 +1,5 @@
 #pragma once
-// Photographs in JPEG files: how large they are, and the pixels of a part of one, at its own size
-// or smaller.
+// Decoding JPEG photographs: their size, and the pixels of a part, at full or reduced size.
 
 #include <cstdint>
 #include <memory>
@@ -10,8 +9,8 @@
 
 namespace dbench::data {
 
-/// Pixels in red, green and blue: rows top .. top + height - 1 of a photograph, and of each the
-/// columns left .. left + width - 1.
+/// RGB pixels of a rectangle of a photograph: rows top .. top + height - 1 and columns left .. left
+/// + width - 1.
 struct Pixels {
     int64_t left = 0, top = 0, width = 0, height = 0;
     std::vector<uint8_t> rgb;  ///< (height, width, 3)
@@ -24,9 +23,9 @@ struct Part {
 
 class Jpeg {
 public:
-    /// Reads the header. Grey, colour and CMYK (Adobe's, whose inks are inverted, too). `path`
-    /// names the file in errors, and `bytes` must outlive this. Throws UserError where it is no
-    /// JPEG, damaged or of more than 2^28 pixels.
+    /// Reads the header. Supports grey, colour and CMYK files, also the inverted inks that Adobe
+    /// writes. `path` names the file in errors. `bytes` must outlive this object. Throws UserError
+    /// if the file is not a JPEG, is damaged, or has more than 2^28 pixels.
     Jpeg(std::span<const uint8_t> bytes, std::string path);
     ~Jpeg();
     Jpeg(const Jpeg&) = delete;
@@ -34,10 +33,10 @@ public:
     int64_t width() const;
     int64_t height() const;
 
-    /// Decodes the photograph at eighths/8 of its size (1 to 8: inverse transforms of fewer
-    /// coefficients), no more of it than `part` needs; `out` is in pixels of that size and holds
-    /// some around the part, if there are any. Once. Throws UserError where the file is damaged or
-    /// ends before the part does.
+    /// Decodes the photograph at eighths/8 of its size (1 to 8), which uses inverse transforms of
+    /// fewer coefficients, and only the rows and columns that `part` needs. `out` is in pixels of
+    /// that size and includes a few pixels around the part, if there are any. May be called once.
+    /// Throws UserError if the file is damaged or ends before the part does.
     void decode(const Part& part, int64_t eighths, Pixels& out);
 
 private:
@@ -45,11 +44,11 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Whether a file begins as a JPEG does, as a PNG does.
+/// Returns true if a file begins like a JPEG, or like a PNG.
 bool looks_like_jpeg(std::span<const uint8_t> beginning);
 bool looks_like_png(std::span<const uint8_t> beginning);
 
-/// "libjpeg-turbo 2.1.5": what this program is linked to.
+/// Returns the version of the linked library, such as "libjpeg-turbo 2.1.5".
 std::string jpeg_version();
 
 }  // namespace dbench::data

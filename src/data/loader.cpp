@@ -15,7 +15,8 @@
 namespace dbench::data {
 namespace {
 
-// Two rounds of the local replicas hide any unevenness; beyond these bounds memory is only wasted.
+// Two batches per local replica hide uneven progress; more than these limits would only waste
+// memory.
 int64_t default_queue(const Dataset& data, int64_t batch, const Loader::Options& options) {
     constexpr int64_t kMost = 64, kMostBytes = int64_t{256} << 20;
     const int64_t element = data.tokens() ? sizeof(int64_t) : size_of(options.type);
@@ -24,20 +25,20 @@ int64_t default_queue(const Dataset& data, int64_t batch, const Loader::Options&
     return std::max<int64_t>(1, std::min(wanted, kMostBytes / std::max<int64_t>(1, bytes)));
 }
 
-/// Writes the batch at `position` of an epoch in which the replica takes its samples in `order`.
-/// False where `stop` ended it half-way (a full batch can take long).
-bool fill(BatchBuffer& buffer, Team& team, const Dataset& data, const BatchPlan& plan,
+/// Writes the batch at `position` of an epoch in which the replica uses its samples in `order`.
+/// Returns false if `stop` interrupted it, because a full batch can take long.
+bool fill(BatchBuffer& buffer, ThreadPool& pool, const Dataset& data, const BatchPlan& plan,
           const Loader::Options& options, const std::vector<int64_t>& order, int64_t epoch,
           int64_t position, const std::atomic<bool>& stop) {
     const int64_t count = plan.full ? static_cast<int64_t>(order.size()) : plan.batch_size;
     DBENCH_EXPECT((position + 1) * count <= static_cast<int64_t>(order.size()));
-    // Of a stream, sample k comes from the k-th of `count` parts that lie one after another.
+    // In a stream, sample k comes from the k-th of `count` consecutive parts of the order.
     const int64_t first = plan.stream ? position : position * count;
-    const int64_t apart = plan.stream ? plan.per_epoch : 1;
+    const int64_t stride = plan.stream ? plan.per_epoch : 1;
     std::vector<int64_t> samples(static_cast<size_t>(count));
-    for (int64_t k = 0; k < count; ++k) samples[k] = order[first + k * apart];
+    for (int64_t k = 0; k < count; ++k) samples[k] = order[first + k * stride];
     buffer.start(data, samples, plan.stream && position > 0);
-    team.each(count, [&](int64_t k) {
+    pool.parallel_for(count, [&](int64_t k) {
         if (stop.load(std::memory_order_relaxed)) return;
         const int64_t sample = samples[k];
         const uint64_t key = options.augment ? augment_key(options.augment_seed, epoch, sample) : 0;
@@ -46,13 +47,13 @@ bool fill(BatchBuffer& buffer, Team& team, const Dataset& data, const BatchPlan&
     return !stop.load(std::memory_order_relaxed);
 }
 
-/// Iterations in turn, and in each the replicas.
-Asks in_turn(const Loader::Options& options) {
-    Ask next{options.first_iteration, options.begin};
+/// Returns the default order: iterations in turn, and in each iteration the replicas.
+BatchOrder in_turn(const Loader::Options& options) {
+    BatchRequest next{options.first_iteration, options.begin};
     return [next, begin = options.begin, end = options.end,
-            last = options.last_iteration]() mutable -> std::optional<Ask> {
+            last = options.last_iteration]() mutable -> std::optional<BatchRequest> {
         if (next.iteration >= last || begin >= end) return std::nullopt;
-        const Ask now = next;
+        const BatchRequest now = next;
         if (++next.replica == end) next = {now.iteration + 1, begin};
         return now;
     };
@@ -72,7 +73,7 @@ struct Loader::Impl {
     BatchPlan plan;
     Options options;
 
-    // Buffers go round: free -> the thread fills -> ready -> the consumer holds -> free.
+    // Life of a buffer: free -> filled by the thread -> ready -> held by the consumer -> free.
     std::vector<BatchBuffer> buffers;
     std::mutex mutex;
     std::condition_variable has_free, has_ready;
@@ -89,9 +90,10 @@ struct Loader::Impl {
         : data(std::move(d)), orders(std::move(p)), plan(pl), options(o) {
         const int64_t queue =
             options.queue > 0 ? options.queue : default_queue(*data, plan.batch_size, options);
-        // One more is in the consumer's hands; the one being filled counts as part of the queue.
+        // One more buffer is held by the consumer; the one being filled counts as part of the
+        // queue.
         for (int64_t k = 0; k < queue + 1; ++k) {
-            buffers.emplace_back(options.type, options.order, options.makes);
+            buffers.emplace_back(options.type, options.order, options.contents);
         }
         for (BatchBuffer& each : buffers) free.push_back(&each);
         thread = std::thread([this] { work(); });
@@ -129,13 +131,13 @@ struct Loader::Impl {
     }
 
     void make_batches() {
-        const Asks asks = options.asks ? options.asks : in_turn(options);
-        Team team(options.threads);
-        while (const std::optional<Ask> ask = asks()) {
+        const BatchOrder batch_order = options.batch_order ? options.batch_order : in_turn(options);
+        ThreadPool pool(options.threads);
+        while (const std::optional<BatchRequest> ask = batch_order()) {
             const int64_t epoch = ask->iteration / plan.per_epoch;
             const std::vector<int64_t>& order = orders.of(ask->replica, epoch);
             BatchBuffer* buffer = take_free();
-            if (buffer == nullptr || !fill(*buffer, team, *data, plan, options, order, epoch,
+            if (buffer == nullptr || !fill(*buffer, pool, *data, plan, options, order, epoch,
                                            ask->iteration % plan.per_epoch, stop)) {
                 return;
             }
@@ -154,7 +156,7 @@ struct Loader::Impl {
         has_ready.wait(lock, [this] { return finished || !ready.empty(); });
         if (ready.empty()) {
             if (failure) std::rethrow_exception(failure);
-            throw std::logic_error("a batch was asked for after the loader's last iteration");
+            throw std::logic_error("a batch was requested after the last iteration of the loader");
         }
         held = ready.front();
         ready.pop_front();
@@ -177,12 +179,12 @@ Replay::Replay(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partit
       plan_(plan),
       options_(options),
       buffer_(options.type, options.order),
-      team_(options.threads) {}
+      pool_(options.threads) {}
 
 const Batch& Replay::batch(int64_t t, int64_t replica) {
     const int64_t epoch = t / plan_.per_epoch;
     const std::atomic<bool> stop{false};
-    fill(buffer_, team_, *data_, plan_, options_, orders_.of(replica, epoch), epoch,
+    fill(buffer_, pool_, *data_, plan_, options_, orders_.of(replica, epoch), epoch,
          t % plan_.per_epoch, stop);
     return buffer_.batch();
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Batches in the order in which they are consumed, made ahead by one thread, which others may help,
-// with a bounded queue.
+// Making batches: a thread makes them ahead, in the order in which they are used, and puts them
+// into a bounded queue. Further threads may share the work.
 
 #include <cstdint>
 #include <functional>
@@ -12,56 +12,62 @@
 #include "arena/rows.hpp"
 #include "data/data_spec.hpp"
 #include "data/dataset.hpp"
-#include "data/team.hpp"
+#include "data/thread_pool.hpp"
 
 namespace dbench::data {
 
-/// One replica's minibatch, in host memory but for one that is `on_device`.
+/// One replica's minibatch. It is in host memory unless `on_device` is true.
 struct Batch {
-    int64_t count = 0;  ///< of samples; of pairs of sentences
-    /// Logical: {count, C, H, W}, {count, features}, {count, length} or {count, 2, length}.
+    int64_t count = 0;  ///< Number of samples, or of pairs of sentences.
+    /// Logical shape: {count, C, H, W}, {count, features}, {count, length} or {count, 2, length}.
     std::vector<int64_t> shape;
     Order order = Order::contiguous;
     arena::DType type = arena::DType::float32;
-    bool tokens = false;  ///< inputs are int64, whatever `type`
-    int64_t terms = 0;    ///< of which loss and accuracy are means: samples, or their positions
-    std::vector<int64_t> row_terms;  ///< [count], where samples differ in theirs; else empty
-    bool continues = false;          ///< sample k follows sample k of the replica's batch before
+    bool tokens = false;  ///< Inputs are int64, whatever `type` is.
+    /// Number of terms of which loss and accuracy are means: samples, or label positions.
+    int64_t terms = 0;
+    /// [count], the terms of each sample, if they differ; else empty.
+    std::vector<int64_t> row_terms;
+    bool continues = false;  ///< Sample k continues sample k of the previous batch of the replica.
     void* inputs = nullptr;
-    const int64_t* labels = nullptr;  ///< [terms]; null for real targets
-    const void* targets = nullptr;    ///< [count] of `type`; null for classes
-    /// [count], where inputs are left to who holds the images that these are windows of.
+    const int64_t* labels = nullptr;  ///< [terms]; null for real targets.
+    const void* targets = nullptr;    ///< [count] of `type`; null for classes.
+    /// [count], the windows of stored images that are the inputs, if the holder of the images (the
+    /// device) makes the inputs itself; else empty.
     std::vector<arena::Window> windows;
-    bool on_device = false;         ///< inputs lie where the model computes
-    bool labels_on_device = false;  ///< labels and targets do, too
+    bool on_device = false;  ///< Inputs are in the memory of the device that computes the model.
+    bool labels_on_device = false;  ///< Labels and targets are, too.
 };
 
-/// Part k of `parts` of a batch, over its memory: consecutive samples, nearly as many in each.
+/// Returns part k of `parts` of a batch, without copying: consecutive samples, nearly equally many
+/// in each part.
 Batch part(const Batch& batch, int64_t k, int64_t parts);
 
-/// How an epoch is cut into batches (docs/data.md): L = floor(min_i m_i / batch).
+/// How an epoch is divided into batches (docs/data.md): L = floor(min_i m_i / batch).
 struct BatchPlan {
-    int64_t batch_size;  ///< per replica; of a full batch the smallest partition's size
-    bool full;           ///< one iteration is one pass over the replica's whole partition
-    int64_t per_epoch;   ///< L
-    double left_out;     ///< share of samples left out each epoch
-    int64_t samples_per_iteration;  ///< of all replicas
-    bool stream = false;            ///< see Partition::stream
+    /// Samples per replica; for a full batch, the size of the smallest partition.
+    int64_t batch_size;
+    bool full;          ///< One iteration passes over the whole partition of the replica.
+    int64_t per_epoch;  ///< L, the iterations per epoch.
+    double left_out;    ///< Share of the samples that are not used in an epoch.
+    int64_t samples_per_iteration;  ///< The global batch size.
+    bool stream = false;            ///< See Partition::stream.
 };
-/// Throws UserError where a batch is larger than the smallest partition or a global batch cannot be
-/// dealt to n replicas.
+/// Computes the plan. Throws UserError if a batch is larger than the smallest partition, or if a
+/// global batch cannot be divided evenly among n replicas.
 BatchPlan plan_batches(const BatchSize& batch_size, const Partition& partition, int64_t replicas);
 
-/// The memory of one batch, kept from batch to batch; inputs start at a multiple of 64 bytes.
+/// The memory of one batch, reused for the next; inputs start at a multiple of 64 bytes.
 class BatchBuffer {
 public:
-    /// `makes`: inputs, or the windows of stored images that they are.
-    enum class Makes : uint8_t { inputs, windows };
-    BatchBuffer(arena::DType type, Order order, Makes makes = Makes::inputs);
-    /// Makes room for `samples` of `data`; earlier contents are lost.
+    /// The contents of the buffer: inputs, or only the windows of stored images that are the
+    /// inputs.
+    enum class Contents : uint8_t { inputs, windows };
+    BatchBuffer(arena::DType type, Order order, Contents contents = Contents::inputs);
+    /// Reserves memory for `samples` of `data`; discards the earlier contents.
     void start(const Dataset& data, const std::vector<int64_t>& samples, bool continues = false);
-    /// Writes sample `index`, the one at `position` of them; `augment_key` as for Dataset::input.
-    /// By several threads at once, at different positions.
+    /// Writes sample `index` of `data` at `position` in the batch; `augment_key` as for
+    /// Dataset::input. Several threads may call it at once, for different positions.
     void put(int64_t position, const Dataset& data, int64_t index, uint64_t augment_key);
     const Batch& batch() const { return batch_; }
 
@@ -70,25 +76,26 @@ private:
         int64_t row, term;
     };
 
-    Makes makes_;
+    Contents contents_;
     Batch batch_;
-    int64_t numel_ = 0;          ///< elements of one row of inputs
-    std::vector<Place> places_;  ///< where each sample begins
+    int64_t numel_ = 0;          ///< Elements of one row of inputs.
+    std::vector<Place> places_;  ///< The first row and term of each sample.
     arena::Buffer inputs_, targets_;
     std::vector<int64_t> labels_;
 };
 
-/// The key of a sample's augmentation in an epoch: never 0, the same whoever makes the batch.
+/// Returns the augmentation key of a sample in an epoch. It is never 0 and does not depend on the
+/// thread or rank that makes the batch.
 uint64_t augment_key(uint64_t augment_seed, int64_t epoch, int64_t sample);
 
-/// A replica's batch of its own iteration.
-struct Ask {
+/// Identifies one batch: the iteration of a replica.
+struct BatchRequest {
     int64_t iteration, replica;
 };
-/// Names what is consumed next; nothing at the end.
-using Asks = std::function<std::optional<Ask>()>;
+/// Returns the batch that is used next; empty at the end.
+using BatchOrder = std::function<std::optional<BatchRequest>()>;
 
-/// In what order a replica takes its samples, kept for as long as an epoch lasts.
+/// The order in which each replica uses its samples, cached for the current epoch.
 class EpochOrders {
 public:
     explicit EpochOrders(std::shared_ptr<const Partition> partition)
@@ -101,31 +108,33 @@ private:
         std::vector<int64_t> samples;
     };
     std::shared_ptr<const Partition> partition_;
-    std::map<int64_t, Order> orders_;  ///< of the epoch last asked for, by replica
+    std::map<int64_t, Order> orders_;  ///< The last requested epoch of each replica.
 };
 
-/// Serves batches of iterations first, first + 1, ... and in each of local replicas begin .. end-1,
-/// or in another order.
+/// Makes the batches of iterations first, first + 1, ..., in each iteration for the local replicas
+/// begin .. end-1, or in the order of `batch_order`. The constructor starts the thread; one thread
+/// may call next().
 class Loader {
 public:
     struct Options {
-        int64_t first_iteration = 0, last_iteration = 0;  ///< half-open
-        int64_t begin = 0, end = 1;                       ///< replicas of this rank
+        int64_t first_iteration = 0, last_iteration = 0;  ///< Half-open range.
+        int64_t begin = 0, end = 1;  ///< Replicas of this rank, a half-open range.
         arena::DType type = arena::DType::float32;
         Order order = Order::contiguous;
         bool augment = false;
         uint64_t augment_seed = 0;
-        int64_t threads = 1;  ///< that share out the samples of a batch
-        BatchBuffer::Makes makes = BatchBuffer::Makes::inputs;
-        int queue = 0;  ///< batches made ahead; 0: two rounds of the local replicas, in bounds
-        Asks asks = nullptr;  ///< the order where it is another; called by the loader's thread
+        int64_t threads = 1;  ///< Threads that share the samples of a batch.
+        BatchBuffer::Contents contents = BatchBuffer::Contents::inputs;
+        int queue = 0;  ///< Batches made ahead; 0: two per local replica, within bounds.
+        BatchOrder batch_order = nullptr;  ///< The order of batches, if it is another; the thread
+                                           ///< of the loader calls it.
     };
     Loader(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partition> partition,
            const BatchPlan& plan, const Options& options);
-    ~Loader();  ///< stops the thread
+    ~Loader();  ///< Stops the thread.
 
-    /// The next batch, valid until the following call. Rethrows what the thread threw; after the
-    /// last iteration it throws std::logic_error.
+    /// Returns the next batch, valid until the following call. Rethrows an exception of the thread.
+    /// Throws std::logic_error after the last iteration.
     const Batch& next();
 
 private:
@@ -133,15 +142,15 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// The batches that a Loader serves, once more: of any iteration and replica, made when asked for,
+/// Makes batches of a Loader once more, for any iteration and replica, synchronously and always
 /// with their inputs.
 class Replay {
 public:
-    /// `options`: those of the loader; its iterations and replicas do not matter.
+    /// `options` are those of the loader; their iterations and replicas are ignored.
     Replay(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partition> partition,
            const BatchPlan& plan, const Loader::Options& options);
 
-    /// That of iteration t and a replica; valid until the following call.
+    /// Returns the batch of iteration t of a replica, valid until the following call.
     const Batch& batch(int64_t t, int64_t replica);
 
 private:
@@ -150,22 +159,22 @@ private:
     BatchPlan plan_;
     Loader::Options options_;
     BatchBuffer buffer_;
-    Team team_;
+    ThreadPool pool_;
 };
 
-/// Batches of samples that are not augmented; for evaluation.
+/// Makes batches without augmentation, for evaluation.
 class PlainBatches {
 public:
     PlainBatches(arena::DType type, Order order, int64_t threads = 1)
-        : buffer_(type, order), team_(threads) {}
-    /// Samples first .. first + count - 1 of `data`; valid until the following call.
+        : buffer_(type, order), pool_(threads) {}
+    /// Returns samples first .. first + count - 1 of `data`, valid until the following call.
     const Batch& fill(const Dataset& data, int64_t first, int64_t count);
-    /// These samples, likewise.
+    /// Returns the given samples, valid until the following call.
     const Batch& fill(const Dataset& data, const std::vector<int64_t>& samples);
 
 private:
     BatchBuffer buffer_;
-    Team team_;
+    ThreadPool pool_;
 };
 
 }  // namespace dbench::data

@@ -1,5 +1,5 @@
 #pragma once
-// Samples of real numbers in memory, taken as they are.
+// A data set of real numbers in memory, used without normalisation.
 
 #include <memory>
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace dbench::data {
 
-/// `values`: (N, numel(shape)); `targets`: (N), labels where `classes` is not 0.
+/// Returns a data set. `values` has the shape (N, numel(shape)); `targets` (N) are labels if
+/// `classes` is not 0.
 std::shared_ptr<const Dataset> number_set(std::vector<double> values, std::vector<int64_t> shape,
                                           std::vector<double> targets, int64_t classes);
 

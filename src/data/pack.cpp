@@ -1,10 +1,11 @@
-// Packs: the photographs' files one after another, then an index, then where that begins. All
-// numbers are of 64 bits, of this machine's order.
+// Reading and writing packs: the files of photographs one after another, then an index, then a
+// footer that says where the index begins. All numbers are 64-bit, in the byte order of this
+// machine.
 //
 //   "DBPHOTO1"  file file ...  index  {index's offset, its size, its CRC-32}  "DBPHOTO1"
 //
-// The index is three texts, each behind its length: the classes, the names (texts behind their
-// lengths, too), and a record for each photograph.
+// The index consists of three texts, each preceded by its length (framing.hpp): the classes, the
+// names (each again a list of texts), and the records of the photographs.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -47,11 +48,12 @@ uint64_t crc_of(std::span<const uint8_t> bytes) {
     return crc32_z(crc32_z(0, nullptr, 0), bytes.data(), bytes.size());
 }
 
-std::span<const uint8_t> bytes_of(const std::string& text) {
+std::span<const uint8_t> pack_bytes_of(const std::string& text) {
     return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-/// A file in memory, read as it is used; ranks of a host share it.
+/// A file mapped into memory. The system reads pages on first use, and the ranks of a host share
+/// them.
 class Mapping {
 public:
     explicit Mapping(const std::string& path) {
@@ -82,24 +84,24 @@ private:
     size_t size_ = 0;
 };
 
-class Packed : public Photographs {
+class PackedPhotographs : public Photographs {
 public:
-    explicit Packed(const std::string& path) : path_(path), file_(path) {
+    explicit PackedPhotographs(const std::string& path) : path_(path), file_(path) {
         const std::span<const uint8_t> all = file_.bytes();
         Footer footer{};
         if (all.size() < kMagicSize || std::memcmp(all.data(), kMagic, kMagicSize) != 0) {
             throw UserError(path +
-                            ": is no pack of photographs (it begins otherwise): make one by "
+                            ": is not a pack of photographs (wrong first bytes): make one with "
                             "dbench data pack FOLDER " +
                             path);
         }
-        if (all.size() < kMagicSize + sizeof footer) refuse("it is cut off");
+        if (all.size() < kMagicSize + sizeof footer) refuse("it is truncated");
         std::memcpy(&footer, all.data() + all.size() - sizeof footer, sizeof footer);
-        if (std::memcmp(footer.magic, kMagic, kMagicSize) != 0) refuse("it is cut off");
+        if (std::memcmp(footer.magic, kMagic, kMagicSize) != 0) refuse("it is truncated");
         const uint64_t end = all.size() - sizeof footer;
         if (footer.offset > end || footer.size != end - footer.offset) refuse("its end is damaged");
         const auto index = all.subspan(footer.offset, footer.size);
-        if (crc_of(index) != footer.crc) refuse("its index has another checksum");
+        if (crc_of(index) != footer.crc) refuse("the checksum of its index is wrong");
         digest_ = data::digest(std::vector<uint8_t>(index.begin(), index.end()));
         take({reinterpret_cast<const char*>(index.data()), index.size()}, footer.offset);
     }
@@ -113,8 +115,8 @@ public:
         const auto bytes = file_.bytes().subspan(record.offset, record.size);
         if (crc_of(bytes) != record.crc) {
             throw UserError(path(k) +
-                            ": has another checksum than when it was packed (the file is "
-                            "damaged): copy or pack it again");
+                            ": has a wrong checksum (the pack is damaged): copy or pack it "
+                            "again");
         }
         return bytes;
     }
@@ -123,17 +125,18 @@ public:
 
 private:
     [[noreturn]] void refuse(const std::string& why) const {
-        throw UserError(path_ + ": is no whole pack (" + why + "): copy or pack it again");
+        throw UserError(path_ + ": is not a complete pack (" + why + "): copy or pack it again");
     }
 
     void take(const std::string& index, uint64_t end) {
         try {
             const std::vector<std::string> parts = base::split_texts(index);
-            if (parts.size() != 3) refuse("its index is of another kind");
+            if (parts.size() != 3) refuse("its index has a wrong format");
             classes = base::split_texts(parts[0]);
             names = base::split_texts(parts[1]);
             records_.resize(names.size());
-            if (parts[2].size() != records_.size() * sizeof(Record)) refuse("its index is odd");
+            if (parts[2].size() != records_.size() * sizeof(Record))
+                refuse("its index has a wrong length");
             std::memcpy(records_.data(), parts[2].data(), parts[2].size());
         } catch (const base::RunError&) {
             refuse("its index ends early");
@@ -141,7 +144,7 @@ private:
         for (const Record& record : records_) {
             if (record.offset > end || record.size > end - record.offset ||
                 record.label >= classes.size()) {
-                refuse("its index names what is not there");
+                refuse("its index refers to missing bytes or classes");
             }
             labels.push_back(static_cast<int32_t>(record.label));
         }
@@ -156,7 +159,7 @@ private:
 }  // namespace
 
 std::shared_ptr<const Photographs> packed_photographs(const std::string& path) {
-    return std::make_shared<Packed>(path);
+    return std::make_shared<PackedPhotographs>(path);
 }
 
 void pack(const Photographs& all, const std::string& path,
@@ -165,11 +168,11 @@ void pack(const Photographs& all, const std::string& path,
     base::NewFile file("the pack", partial);
     try {
         std::vector<Record> records;
-        std::vector<uint8_t> room;
+        std::vector<uint8_t> buffer;
         uint64_t at = kMagicSize;
         file.add(kMagic, kMagicSize);
         for (int64_t k = 0; k < all.size(); ++k) {
-            const std::span<const uint8_t> bytes = all.bytes(k, room);
+            const std::span<const uint8_t> bytes = all.bytes(k, buffer);
             file.add(bytes.data(), bytes.size());
             records.push_back({at, bytes.size(), crc_of(bytes),
                                static_cast<uint64_t>(all.labels[static_cast<size_t>(k)])});
@@ -180,14 +183,15 @@ void pack(const Photographs& all, const std::string& path,
             {base::join_texts(all.classes),
              base::join_texts(all.names),
              {reinterpret_cast<const char*>(records.data()), records.size() * sizeof(Record)}});
-        Footer footer{at, index.size(), crc_of(bytes_of(index)), {}};
+        Footer footer{at, index.size(), crc_of(pack_bytes_of(index)), {}};
         std::memcpy(footer.magic, kMagic, kMagicSize);
         file.add(index.data(), index.size());
         file.add(&footer, sizeof footer);
         file.finish();
         if (std::rename(partial.c_str(), path.c_str()) != 0) {
-            throw base::RunError("the pack " + path +
-                                 " cannot be put in place: " + std::strerror(errno));
+            throw base::RunError(
+                "the pack " + path +
+                " cannot be renamed from its .partial name: " + std::strerror(errno));
         }
         base::sync_folder(std::filesystem::absolute(path).parent_path().string());
     } catch (...) {

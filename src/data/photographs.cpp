@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::UserError;
 
-// Names in a folder, sorted; none hidden.
+// Returns the names in a folder, sorted, without hidden ones.
 std::vector<std::string> names_in(const fs::path& folder) {
     std::vector<std::string> names;
     std::error_code error;
@@ -37,14 +37,14 @@ std::vector<std::string> names_in(const fs::path& folder) {
     return names;
 }
 
-/// A photograph's file. Throws UserError.
+/// An open file of a photograph. All functions throw UserError.
 class OpenFile {
 public:
     explicit OpenFile(std::string path)
         : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
         struct stat status {};
         if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) fail(std::strerror(errno));
-        if (!S_ISREG(status.st_mode)) fail("it is no ordinary file");
+        if (!S_ISREG(status.st_mode)) fail("it is not a regular file");
         size_ = status.st_size;
     }
     ~OpenFile() {
@@ -53,14 +53,15 @@ public:
     OpenFile(const OpenFile&) = delete;
 
     int64_t size() const { return size_; }
-    /// The bytes from `at` on, `count` of them.
+    /// Reads `count` bytes from offset `at`.
     void read(int64_t at, int64_t count, std::vector<uint8_t>& out) {
         out.resize(static_cast<size_t>(count));
         for (int64_t got = 0; got < count;) {
             const ssize_t some =
                 ::pread(descriptor_, out.data() + got, static_cast<size_t>(count - got), at + got);
             if (some < 0 && errno == EINTR) continue;
-            if (some <= 0) fail(some == 0 ? "it became shorter" : std::strerror(errno));
+            if (some <= 0)
+                fail(some == 0 ? "it became shorter while it was read" : std::strerror(errno));
             got += some;
         }
     }
@@ -69,7 +70,7 @@ private:
     [[noreturn]] void fail(const std::string& why) {
         if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
         throw UserError(path_ + ": cannot be read (" + why +
-                        "): all that lies among photographs must be one that can be read");
+                        "): everything in a folder of photographs must be a readable photograph");
     }
 
     std::string path_;
@@ -77,16 +78,15 @@ private:
     int64_t size_ = 0;
 };
 
-class InFolder : public Photographs {
+class FolderPhotographs : public Photographs {
 public:
-    InFolder(const std::string& folder, ClassBy by) : folder_(folder) {
-        by == ClassBy::folder ? take_folders() : take_names();
+    FolderPhotographs(const std::string& folder, ClassBy by) : folder_(folder) {
+        by == ClassBy::folder ? add_folders() : add_names();
         if (size() > 0) return;
         throw UserError(folder + ": holds no photographs" +
                         (by == ClassBy::folder
-                             ? " (there is no folder in it, as for a class): name "
-                               "the folder that holds the classes' folders, or "
-                               "say \"class_by\": \"name\""
+                             ? " (it holds no class folders): name the folder that holds one "
+                               "folder per class, or set \"class_by\": \"name\""
                              : ": name the folder that holds them"));
     }
 
@@ -94,16 +94,16 @@ public:
         return (folder_ / names[static_cast<size_t>(k)]).string();
     }
 
-    std::span<const uint8_t> bytes(int64_t k, std::vector<uint8_t>& room) const override {
+    std::span<const uint8_t> bytes(int64_t k, std::vector<uint8_t>& buffer) const override {
         OpenFile file(path(k));
-        file.read(0, file.size(), room);
-        return room;
+        file.read(0, file.size(), buffer);
+        return buffer;
     }
 
     std::string digest() const override { return data::digest(base::join_texts(names)); }
 
     void check() const {
-        constexpr int64_t kLongestTail = 4096;  // some files go on beyond the end marker
+        constexpr int64_t kLongestTail = 4096;  // Some files continue after the end marker.
         constexpr uint8_t kEnd[] = {0xff, 0xd9};
         std::vector<uint8_t> part;
         for (int64_t k = 0; k < size(); ++k) {
@@ -111,8 +111,8 @@ public:
             file.read(0, std::min<int64_t>(file.size(), 8), part);
             if (looks_like_png(part)) continue;
             if (!looks_like_jpeg(part)) {
-                throw UserError(path(k) + ": is no JPEG (" + std::to_string(file.size()) +
-                                " bytes, which do not begin as one): convert it, or move it out "
+                throw UserError(path(k) + ": is not a JPEG (" + std::to_string(file.size()) +
+                                " bytes with a wrong beginning): convert it, or move it out "
                                 "of the folder");
             }
             const int64_t tail = std::min(file.size(), kLongestTail);
@@ -120,27 +120,27 @@ public:
             if (std::search(part.begin(), part.end(), std::begin(kEnd), std::end(kEnd)) ==
                 part.end()) {
                 throw UserError(path(k) + ": ends too early (" + std::to_string(file.size()) +
-                                " bytes without a JPEG's end marker): the file is cut off, get it "
-                                "again, or remove it");
+                                " bytes without a JPEG end marker): the file is truncated; get "
+                                "it again, or remove it");
             }
         }
     }
 
 private:
-    void take_folders() {
+    void add_folders() {
         for (const std::string& name : names_in(folder_)) {
             if (!fs::is_directory(folder_ / name)) continue;
             const std::vector<std::string> files = names_in(folder_ / name);
             if (files.empty()) {
                 throw UserError((folder_ / name).string() +
-                                ": holds no photographs (its name is a class): fill it, or remove "
-                                "it");
+                                ": holds no photographs (each folder is a class): add some, or "
+                                "remove the folder");
             }
             for (const std::string& file : files) add(name, name + "/" + file);
         }
     }
 
-    void take_names() {
+    void add_names() {
         std::vector<std::pair<std::string, std::string>> all;
         for (const std::string& name : names_in(folder_)) {
             if (fs::is_directory(folder_ / name)) continue;
@@ -150,7 +150,7 @@ private:
         for (const auto& [label, name] : all) add(label, name);
     }
 
-    // Classes come in their order.
+    // Precondition: photographs are added in the order of their classes.
     void add(const std::string& label, const std::string& name) {
         if (classes.empty() || classes.back() != label) classes.push_back(label);
         names.push_back(name);
@@ -164,7 +164,7 @@ private:
 
 std::shared_ptr<const Photographs> photographs_in(const std::string& folder, ClassBy by,
                                                   bool check) {
-    auto all = std::make_shared<InFolder>(folder, by);
+    auto all = std::make_shared<FolderPhotographs>(folder, by);
     if (check) all->check();
     return all;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Photographs as they lie in files, not decoded, and their classes: in folders, or packed into one
-// file.
+// Collections of encoded photographs with their classes, either in folders or packed into one file
+// (`dbench data pack`).
 
 #include <cstdint>
 #include <functional>
@@ -11,41 +11,44 @@
 
 namespace dbench::data {
 
+/// A collection of encoded photographs. Immutable after construction.
 class Photographs {
 public:
     virtual ~Photographs() = default;
 
     int64_t size() const { return static_cast<int64_t>(labels.size()); }
-    /// Where photograph k lies, for messages.
+    /// Returns where photograph k is stored, for messages.
     virtual std::string path(int64_t k) const = 0;
-    /// Its file's bytes, in `room` or elsewhere: valid until `room` changes, and as long as this.
-    /// Throws UserError where it cannot be read, or is damaged. By several threads at once.
-    virtual std::span<const uint8_t> bytes(int64_t k, std::vector<uint8_t>& room) const = 0;
-    /// Of what there is: of the names in folders, of all of a pack.
+    /// Returns the encoded bytes of photograph k, either in `buffer` or in memory of this object.
+    /// They are valid until `buffer` changes, and as long as this object. Throws UserError if the
+    /// photograph cannot be read or is damaged. Several threads may call it at once.
+    virtual std::span<const uint8_t> bytes(int64_t k, std::vector<uint8_t>& buffer) const = 0;
+    /// Returns a digest of the collection: of the names in the folders, or of the index of a pack.
     virtual std::string digest() const = 0;
 
-    std::vector<std::string> classes;  ///< sorted
-    std::vector<int32_t> labels;       ///< of each photograph, its class's place in `classes`
-    std::vector<std::string> names;  ///< of each its path below the folder, "CLASS/FILE" or "FILE"
+    std::vector<std::string> classes;  ///< Sorted.
+    std::vector<int32_t> labels;       ///< Index into `classes`, for each photograph.
+    /// Path below the folder, "CLASS/FILE" or "FILE", for each photograph.
+    std::vector<std::string> names;
 };
 
-/// What tells a photograph's class: the folder in which it lies, or its file's name as far as the
-/// first "_" or ".".
+/// The part of the path that names the class of a photograph: the folder, or the file name up to
+/// the first "_" or ".".
 enum class ClassBy : uint8_t { folder, name };
 
-/// The photographs below a folder, by class and name; files whose names begin with a dot are left
-/// out. `check`: each file is looked at, whether it is a JPEG that has an end. Throws UserError
-/// where one is cut off, there are none, or a class has none.
+/// Returns the photographs below a folder, sorted by class and name. Ignores files whose names
+/// begin with a dot. `check`: also checks that each file is a JPEG with an end marker. Throws
+/// UserError if a file fails this check, there are no photographs, or a class has none.
 std::shared_ptr<const Photographs> photographs_in(const std::string& folder, ClassBy by,
                                                   bool check);
 
-/// Those of a pack. Throws UserError where the file is no pack, is cut off, or its index is
-/// damaged; the checksum of a photograph is compared whenever that is read.
+/// Returns the photographs of a pack. Throws UserError if the file is not a pack, is truncated, or
+/// has a damaged index. The checksum of a photograph is verified each time it is read.
 std::shared_ptr<const Photographs> packed_photographs(const std::string& path);
 
-/// Writes a pack. `progress` is told how many photographs, of how many bytes, it holds so far. What
-/// has the name `path` is replaced at the end, at once; until then, PATH.partial grows. Throws
-/// RunError where it cannot be written.
+/// Writes a pack. Calls `progress` with the number of photographs and bytes written so far. Writes
+/// to PATH.partial first and replaces `path` atomically at the end. Throws RunError if it cannot be
+/// written.
 void pack(const Photographs& all, const std::string& path,
           const std::function<void(int64_t photographs, int64_t bytes)>& progress);
 

@@ -1,4 +1,4 @@
-// PNG: ISO/IEC 15948. PPM and PGM: netpbm's P6 and P5.
+// Decoders for PNG (ISO/IEC 15948) and for PPM and PGM (P6 and P5 of netpbm).
 
 #include "data/picture.hpp"
 
@@ -18,20 +18,21 @@ namespace {
 
 constexpr int64_t kMostSide = 1 << 14;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& problem,
-                         const std::string& remedy) {
+[[noreturn]] void refuse_picture(const std::string& path, const std::string& problem,
+                                 const std::string& remedy) {
     throw base::UserError(path + ": " + problem + ": " + remedy);
 }
 
 [[noreturn]] void damaged(const std::string& path, const std::string& what) {
-    refuse(path, "is damaged (" + what + ")", "put a good copy in its place, or remove it");
+    refuse_picture(path, "is damaged (" + what + ")", "replace it by a good copy, or remove it");
 }
 
 constexpr const char* kConvert =
-    "convert it, such as with ImageMagick: mogrify -format png -depth 8 -type TrueColor -interlace "
+    "convert it, for example with ImageMagick: mogrify -format png -depth 8 -type TrueColor "
+    "-interlace "
     "none FILE";
 
-uint32_t number_at(std::string_view bytes, size_t at) {
+uint32_t picture_number_at(std::string_view bytes, size_t at) {
     uint32_t value = 0;
     for (size_t b = 0; b < 4; ++b) value = value << 8 | static_cast<uint8_t>(bytes[at + b]);
     return value;
@@ -40,15 +41,16 @@ uint32_t number_at(std::string_view bytes, size_t at) {
 void check_sides(const Picture& picture, const std::string& path) {
     for (const int64_t side : {picture.height, picture.width}) {
         if (side < 1 || side > kMostSide) {
-            refuse(path,
-                   "is " + std::to_string(picture.width) + " by " + std::to_string(picture.height) +
-                       " pixels (sides are 1 to " + std::to_string(kMostSide) + ")",
-                   "make it smaller");
+            refuse_picture(
+                path,
+                "is " + std::to_string(picture.width) + " by " + std::to_string(picture.height) +
+                    " pixels (allowed are sides of 1 to " + std::to_string(kMostSide) + ")",
+                "make it smaller");
         }
     }
 }
 
-// Samples that follow each other pixel by pixel, as planes.
+// Converts interleaved samples (pixel by pixel) to planes.
 void take_planes(Picture& picture, const uint8_t* samples) {
     const int64_t area = picture.height * picture.width, channels = picture.channels;
     picture.pixels.resize(static_cast<size_t>(channels * area));
@@ -61,19 +63,19 @@ void take_planes(Picture& picture, const uint8_t* samples) {
 
 struct PngParts {
     std::string_view header, palette;
-    std::string packed;  // the image data
+    std::string packed;  // The compressed image data.
 };
 
 PngParts png_parts(std::string_view bytes, const std::string& path) {
     PngParts parts;
     for (size_t at = 8;;) {
         if (bytes.size() - at < 12) damaged(path, "it ends too early");
-        const size_t size = number_at(bytes, at);
+        const size_t size = picture_number_at(bytes, at);
         if (size > bytes.size() - at - 12) damaged(path, "it ends too early");
         const std::string_view type = bytes.substr(at + 4, 4), data = bytes.substr(at + 8, size);
         const auto crc =
             crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<const Bytef*>(type.data()), size + 4);
-        if (crc != number_at(bytes, at + 8 + size)) damaged(path, "a checksum is wrong");
+        if (crc != picture_number_at(bytes, at + 8 + size)) damaged(path, "a checksum is wrong");
         if (type == "IHDR") parts.header = data;
         if (type == "PLTE") parts.palette = data;
         if (type == "IDAT") parts.packed += data;
@@ -84,7 +86,7 @@ PngParts png_parts(std::string_view bytes, const std::string& path) {
     return parts;
 }
 
-// Undoes what made rows easier to pack: each byte is the difference from one predicted.
+// Reverses the filters of PNG: each byte is stored as its difference from a prediction.
 void unfilter(std::string& rows, int64_t height, int64_t row_bytes, int64_t pixel_bytes,
               const std::string& path) {
     auto* bytes = reinterpret_cast<uint8_t*>(rows.data());
@@ -115,15 +117,15 @@ Picture parse_png(std::string_view bytes, const std::string& path) {
     const PngParts parts = png_parts(bytes, path);
     const int depth = parts.header[8], colour = parts.header[9], interlaced = parts.header[12];
     if (depth != 8 || interlaced != 0 || (colour != 0 && colour != 2 && colour != 3)) {
-        refuse(path,
-               "is a PNG of a kind that is not read (" + std::to_string(depth) + " bits a sample" +
-                   (colour >= 4 ? ", transparent" : "") + (interlaced != 0 ? ", interlaced" : "") +
-                   ")",
-               kConvert);
+        refuse_picture(path,
+                       "is a PNG in a format that is not supported (" + std::to_string(depth) +
+                           " bits per sample" + (colour >= 4 ? ", transparent" : "") +
+                           (interlaced != 0 ? ", interlaced" : "") + ")",
+                       kConvert);
     }
     Picture picture;
-    picture.width = number_at(parts.header, 0);
-    picture.height = number_at(parts.header, 4);
+    picture.width = picture_number_at(parts.header, 0);
+    picture.height = picture_number_at(parts.header, 4);
     picture.channels = colour == 0 ? 1 : 3;
     check_sides(picture, path);
     const int64_t samples = colour == 2 ? 3 : 1, row = picture.width * samples;
@@ -142,7 +144,8 @@ Picture parse_png(std::string_view bytes, const std::string& path) {
                 plain.push_back(value);
                 continue;
             }
-            if (parts.palette.size() < size_t{3} * (value + 1U)) damaged(path, "its palette is");
+            if (parts.palette.size() < size_t{3} * (value + 1U))
+                damaged(path, "its palette is too short");
             for (size_t c = 0; c < 3; ++c) {
                 plain.push_back(static_cast<uint8_t>(parts.palette[size_t{3} * value + c]));
             }
@@ -152,7 +155,7 @@ Picture parse_png(std::string_view bytes, const std::string& path) {
     return picture;
 }
 
-// "P6 WIDTH HEIGHT 255" and a blank, with comments, before the samples.
+// The format: "P6 WIDTH HEIGHT 255" and one blank before the samples; comments are allowed.
 Picture parse_pnm(std::string_view bytes, const std::string& path) {
     size_t at = 2;
     const auto next = [&] {
@@ -172,7 +175,9 @@ Picture parse_pnm(std::string_view bytes, const std::string& path) {
     picture.width = next();
     picture.height = next();
     if (const int64_t most = next(); most != 255) {
-        refuse(path, "has values up to " + std::to_string(most) + " (255 is read)", kConvert);
+        refuse_picture(path,
+                       "has values up to " + std::to_string(most) + " (only 255 is supported)",
+                       kConvert);
     }
     ++at;
     check_sides(picture, path);
@@ -188,10 +193,10 @@ Picture parse_picture(const std::string& bytes, const std::string& path) {
     if (bytes.starts_with("\x89PNG\r\n\x1a\n")) return parse_png(bytes, path);
     if (bytes.starts_with("P5") || bytes.starts_with("P6")) return parse_pnm(bytes, path);
     const bool jpeg = bytes.starts_with("\xff\xd8\xff");
-    refuse(
-        path,
-        jpeg ? "is a JPEG, which the data set imagenet reads" : "is no PNG, PPM (P6) or PGM (P5)",
-        jpeg ? kConvert : "convert it, or move it out of the folder");
+    refuse_picture(path,
+                   jpeg ? "is a JPEG, which only the data set imagenet reads"
+                        : "is not a PNG, PPM (P6) or PGM (P5)",
+                   jpeg ? kConvert : "convert it, or move it out of the folder");
 }
 
 Picture read_picture(const std::string& path) { return parse_picture(base::read_text(path), path); }

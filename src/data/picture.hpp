@@ -1,5 +1,5 @@
 #pragma once
-// Pictures in files: PNG of 8 bits a sample, and binary PPM and PGM.
+// Reading pictures: PNG with 8 bits per sample, and binary PPM and PGM.
 
 #include <cstdint>
 #include <string>
@@ -9,12 +9,13 @@ namespace dbench::data {
 
 struct Picture {
     int64_t channels = 0, height = 0, width = 0;
-    std::vector<uint8_t> pixels;  ///< (C, H, W)
+    std::vector<uint8_t> pixels;  ///< (C, H, W).
 };
 
-/// Throws UserError that names the file and the remedy, where it is another kind or damaged.
+/// Reads a picture file. Throws UserError, with the file and the remedy, if it is damaged or in
+/// another format.
 Picture read_picture(const std::string& path);
-/// The same of a file's contents; `path` names it in errors.
+/// Reads a picture from the contents of a file; `path` names it in errors.
 Picture parse_picture(const std::string& bytes, const std::string& path);
 
 }  // namespace dbench::data

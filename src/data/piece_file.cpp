@@ -23,11 +23,11 @@ std::string head_of(int64_t pieces, const std::string& merges) {
     return std::string(kHead) + std::to_string(pieces) + " pieces, " + digest(merges) + "\n";
 }
 
-[[noreturn]] void fail(const std::string& path, const std::string& why) {
+[[noreturn]] void fail_piece_file(const std::string& path, const std::string& why) {
     throw base::UserError(path + ": " + why + kRemedy);
 }
 
-/// "LEFT RIGHT", or nothing.
+/// Parses a line "LEFT RIGHT". Returns false if it is malformed.
 bool read_pair(const std::string& line, BytePairs::Pair& out) {
     const char* const end = line.data() + line.size();
     const auto left = std::from_chars(line.data(), end, out.first);
@@ -52,21 +52,22 @@ bool holds_pieces(const std::string& path) {
 BytePairs read_pieces(const std::string& path) {
     const DataFile file = read_data_file(path, kMostBytes, "`dbench data pieces`");
     const std::string text(file.bytes.begin(), file.bytes.end());
-    if (!text.starts_with(kHead)) fail(path, "is no file of byte pairs");
-    const size_t begin = text.find('\n') + 1;  // 0 where there is none
+    if (!text.starts_with(kHead)) fail_piece_file(path, "is not a file of byte pairs");
+    const size_t begin = text.find('\n') + 1;  // 0 if there is none.
     const std::string merges = begin > 0 ? text.substr(begin) : "";
     std::vector<BytePairs::Pair> pairs;
     std::istringstream in(merges);
     for (std::string line; std::getline(in, line);) {
         BytePairs::Pair pair;
-        if (!read_pair(line, pair)) fail(path, "is damaged (no pair of numbers: " + line + ")");
+        if (!read_pair(line, pair))
+            fail_piece_file(path, "is damaged (not a pair of numbers: " + line + ")");
         pairs.push_back(pair);
     }
     const auto pieces = BytePairs::kMerged + static_cast<int64_t>(pairs.size());
     if (text != head_of(pieces, merges) + merges) {
-        fail(path, "is damaged, or was changed (its first line does not agree with the others)");
+        fail_piece_file(path, "is damaged or was changed (its first line does not match the rest)");
     }
-    if (const std::string why = BytePairs::problem(pairs); !why.empty()) fail(path, why);
+    if (const std::string why = BytePairs::problem(pairs); !why.empty()) fail_piece_file(path, why);
     return BytePairs(pairs);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Byte pairs in a file, so that they are learnt once: `dbench data pieces`.
+// Storing a byte-pair vocabulary in a file, so that it is learnt only once: `dbench data pieces`.
 
 #include <cstdint>
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace dbench::data {
 
-/// Text: a line with the number of pieces and the CRC-32 of all that follows, then
-/// BytePairs::text(). Throws RunError.
+/// Writes a text file: a line with the number of pieces and the CRC-32 of everything after that
+/// line, then BytePairs::text(). Throws RunError.
 void write_pieces(const BytePairs& pieces, const std::string& path);
 
-/// Whether the file begins as write_pieces has it.
+/// Returns true if the file begins like one of write_pieces.
 bool holds_pieces(const std::string& path);
 
-/// All pieces of a file. Throws UserError, which names the file, where it is not what write_pieces
-/// has written.
+/// Reads all pieces of a file. Throws UserError, which names the file, if write_pieces did not
+/// write it or it was changed.
 BytePairs read_pieces(const std::string& path);
 
 }  // namespace dbench::data

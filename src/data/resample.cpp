@@ -12,13 +12,13 @@ namespace {
 
 constexpr int64_t kColours = 3;
 
-/// Which pixels a sample takes, and how much of each.
+/// The pixels that an output sample uses, and their weights.
 struct Taps {
     int64_t first = 0;
-    std::vector<float> weights;  // their sum is 1
+    std::vector<float> weights;  // Their sum is 1.
 };
 
-// `begin`: where the pixels at hand begin.
+// Returns the taps of all samples of an axis. `begin` is the first pixel that is available.
 std::vector<Taps> taps_of(const Axis& axis, int64_t begin) {
     const double support = std::max(1.0, axis.step);
     std::vector<Taps> all(static_cast<size_t>(axis.count));
@@ -32,8 +32,8 @@ std::vector<Taps> taps_of(const Axis& axis, int64_t begin) {
         weights.clear();
         double sum = 0;
         for (int64_t p = from; p < to; ++p) {
-            const double apart = std::abs(static_cast<double>(p) + 0.5 - centre) / support;
-            weights.push_back(std::max(0.0, 1 - apart));
+            const double distance = std::abs(static_cast<double>(p) + 0.5 - centre) / support;
+            weights.push_back(std::max(0.0, 1 - distance));
             sum += weights.back();
         }
         DBENCH_EXPECT(sum > 0);
@@ -45,7 +45,8 @@ std::vector<Taps> taps_of(const Axis& axis, int64_t begin) {
     return all;
 }
 
-// A weighted mean of rows, which lie `stride` apart. Four at a time: sums stay in registers.
+// Computes a weighted mean of rows at a distance of `stride` bytes. Two rows per pass, so that
+// fewer partial sums go through memory.
 void mean_of_rows(const uint8_t* rows, int64_t stride, const std::vector<float>& weights,
                   int64_t count, float* out) {
     size_t t = 0;
@@ -71,7 +72,7 @@ void mean_of_rows(const uint8_t* rows, int64_t stride, const std::vector<float>&
     }
 }
 
-/// (value / 255 - mean) / deviation as scale value + shift.
+/// The normalisation (value / 255 - mean) / deviation in the form scale value + shift.
 struct Affine {
     std::array<float, kColours> scale, shift;
     explicit Affine(const Normalization& n) {
@@ -112,7 +113,7 @@ void resample(const Pixels& in, const Axis& x, const Axis& y, bool mirrored,
     const bool last = order == Order::channels_last;
     const int64_t colour_step = last ? 1 : x.count * y.count, pixel_step = last ? kColours : 1;
     const int64_t stride = in.width * kColours;
-    // Of the columns only those that a sample takes.
+    // Only these columns are used by any sample.
     int64_t begin = in.width, end = 0;
     for (const Taps& taps : across) {
         begin = std::min(begin, taps.first);

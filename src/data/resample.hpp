@@ -1,5 +1,5 @@
 #pragma once
-// Photographs brought to another size: bilinear, with antialiasing where they become smaller.
+// Resizing photographs: bilinear, with antialiasing when they become smaller.
 
 #include <cstdint>
 
@@ -10,18 +10,19 @@
 
 namespace dbench::data {
 
-/// Sample k of `count` along an axis stands at origin + (k + 1/2) step, in pixels whose centres are
-/// at 1/2, 3/2, ...; of these, first .. last - 1 may be taken.
+/// Output samples along one axis: sample k of `count` is at origin + (k + 1/2) step, in pixels
+/// whose centres are at 1/2, 3/2, ... Only the pixels first .. last - 1 may be used.
 struct Axis {
     double origin, step;
     int64_t count;
     int64_t first, last;
 };
 
-/// Each sample is a weighted mean of pixels by the triangle of half-width max(1, step) around it:
-/// what Pillow's BILINEAR does, here without rounding to bytes. Then (value / 255 - mean) /
-/// deviation. `out`: (3, y.count, x.count) elements of `type`, in memory order `order`, from right
-/// to left where `mirrored`. The axes are in pixels of the photograph of which `in` is a part.
+/// Resizes `in` and normalises it. Each output sample is the mean of pixels weighted by a triangle
+/// of half-width max(1, step) around it, which is what the filter BILINEAR of Pillow does, but
+/// without rounding to bytes; then (value / 255 - mean) / deviation. `out` receives (3, y.count,
+/// x.count) elements of `type`, in memory order `order`, from right to left if `mirrored`. The axes
+/// are in pixels of the whole photograph, of which `in` is a part.
 void resample(const Pixels& in, const Axis& x, const Axis& y, bool mirrored,
               const Normalization& normalization, arena::DType type, Order order, void* out);
 

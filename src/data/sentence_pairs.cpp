@@ -9,7 +9,7 @@
 namespace dbench::data {
 namespace {
 
-/// What all ragged sets have in common.
+/// The functions that all ragged sets share.
 class Ragged : public Dataset {
 public:
     Ragged(int64_t longest, int64_t vocabulary) : longest_(longest), vocabulary_(vocabulary) {}
@@ -40,7 +40,7 @@ using Sentences = std::vector<std::vector<int32_t>>;
 int64_t longest_of(const Sentences& sentences) {
     size_t longest = 0;
     for (const auto& each : sentences) longest = std::max(longest, each.size());
-    return static_cast<int64_t>(longest) + 1;  // kBeginToken or kEndToken is a token, too
+    return static_cast<int64_t>(longest) + 1;  // Plus kBeginToken or kEndToken.
 }
 
 class SentencePairs : public Ragged {
@@ -132,7 +132,7 @@ std::shared_ptr<const Dataset> bucketed(std::shared_ptr<const Dataset> pairs, in
     if (const int64_t longest = length[order.back()]; longest > tokens) {
         throw base::UserError("/data/batch_size/tokens: " + std::to_string(tokens) +
                               " is less than the " + std::to_string(longest) +
-                              " tokens of the longest sentence: use at least that");
+                              " tokens of the longest sentence: use at least that many");
     }
     std::vector<std::vector<int64_t>> buckets(1);
     for (const int64_t pair : order) {

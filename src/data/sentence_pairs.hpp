@@ -1,5 +1,5 @@
 #pragma once
-// Pairs of sentences as samples, and batches of pairs that are about as long.
+// Data sets of pairs of sentences, and batches of pairs of similar length.
 
 #include <cstdint>
 #include <memory>
@@ -11,14 +11,16 @@
 
 namespace dbench::data {
 
-/// A ragged set: line k of `targets` translates line k of `sources`, both in these pieces.
+/// Returns a ragged set: line k of `targets` translates line k of `sources`; both are encoded with
+/// `pieces`.
 std::shared_ptr<const Dataset> sentence_pairs(const std::vector<std::string>& sources,
                                               const std::vector<std::string>& targets,
                                               std::shared_ptr<const BytePairs> pieces);
 
-/// Batches of a ragged set as samples: pairs sorted by their longer sentence, and in the set's
-/// order where these are equal, are cut into batches as large as can be, of at most `tokens` on
-/// each side with the padding. Throws UserError where a pair is longer.
+/// Returns a set whose samples are batches ("buckets") of a ragged set. Pairs are sorted by the
+/// length of their longer sentence (ties keep the order of the set) and divided into batches that
+/// are as large as possible, with at most `tokens` tokens per side including padding. Throws
+/// UserError if one pair is longer.
 std::shared_ptr<const Dataset> bucketed(std::shared_ptr<const Dataset> pairs, int64_t tokens);
 
 }  // namespace dbench::data

@@ -1,5 +1,5 @@
 #pragma once
-// A range of another set's samples: `limit` and `validation`.
+// A range of the samples of another set, for `limit` and `validation`.
 
 #include <cstdint>
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace dbench::data {
 
-/// Samples first .. first + count - 1 of `whole`, renumbered from 0.
+/// Returns samples first .. first + count - 1 of `whole`, renumbered from 0.
 std::shared_ptr<const Dataset> slice(std::shared_ptr<const Dataset> whole, int64_t first,
                                      int64_t count);
 

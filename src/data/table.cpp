@@ -1,3 +1,5 @@
+// The table of data sets, and loading the sets of a spec.
+
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -11,7 +13,8 @@
 
 namespace dbench::data {
 
-// In the order of documentation; each row, NAME_data(), is in the file of its set.
+// The data sets in the order of the documentation. The row of each, NAME_data(), is defined in the
+// file of the set.
 #define DBENCH_DATA_SETS(ROW) \
     ROW(shapes)               \
     ROW(regression)           \
@@ -37,14 +40,14 @@ using base::Json;
 using base::Parameter;
 using base::UserError;
 
-// The first `limit` samples, where there is one.
+// Keeps only the first `limit` samples, if there is a limit.
 void apply_limit(std::shared_ptr<const Dataset>& set, std::optional<int64_t> limit,
                  const std::string& split) {
     if (!limit) return;
     if (*limit > set->size()) {
         throw UserError("/data/limit/" + split + ": " + std::to_string(*limit) +
                         " is more than the " + std::to_string(set->size()) +
-                        " samples there are: use at most that, or null");
+                        " samples of the data set: use at most that many, or null");
     }
     set = slice(set, 0, *limit);
 }
@@ -75,7 +78,7 @@ Json resolve_data(const Json& given, const std::string& pointer) {
             throw UserError(pointer + "/augment: crops and flips images" + why + "leave it false");
         }
         if (common.normalize != Normalize::standard) {
-            throw UserError(pointer + "/normalize: concerns pixels" + why + "leave it out");
+            throw UserError(pointer + "/normalize: is for pixels" + why + "leave it out");
         }
     }
     return out;
@@ -83,7 +86,7 @@ Json resolve_data(const Json& given, const std::string& pointer) {
 
 namespace {
 
-// `limit` and `validation` applied.
+// Loads the sets and applies `limit` and `validation`.
 DataSets load_samples(const Json& spec, const DataSpec& common, const DataContext& context) {
     const DataEntry* row = base::find_entry(data_table(), spec.at("type").get<std::string>());
     DataSets sets = row->make(spec, context);
@@ -104,7 +107,7 @@ DataSets load_samples(const Json& spec, const DataSpec& common, const DataContex
     if (rest < 1) {
         throw UserError("/data/validation: holding out " + std::to_string(held_out) + " of " +
                         std::to_string(sets.train->size()) +
-                        " training samples leaves none to train on: use less");
+                        " training samples leaves none to train on: use fewer");
     }
     sets.validation = slice(sets.train, rest, held_out);
     sets.train = slice(sets.train, 0, rest);
@@ -116,11 +119,12 @@ DataSets load_samples(const Json& spec, const DataSpec& common, const DataContex
 DataSets load_data(const Json& spec, const DataContext& context) {
     const DataSpec common = DataSpec::section().read(spec);
     DataSets sets = load_samples(spec, common, context);
-    if (common.batch_size.of == BatchSize::Of::tokens) {
+    if (common.batch_size.unit == BatchSize::Unit::tokens) {
         if (!sets.train->ragged()) {
-            throw UserError("/data/batch_size/tokens: counts the tokens of sentences, which " +
-                            spec.at("type").get<std::string>() +
-                            " has not: give a number of samples, such as 32");
+            throw UserError(
+                "/data/batch_size/tokens: counts the tokens of pairs of sentences, but " +
+                spec.at("type").get<std::string>() +
+                " has none: give a number of samples, such as 32");
         }
         sets.train = bucketed(sets.train, common.batch_size.samples);
     }

@@ -47,18 +47,17 @@ std::shared_ptr<const Dataset> token_set(std::vector<int32_t> tokens, int64_t vo
                                          int64_t length, const std::string& path) {
     const auto count = static_cast<int64_t>(tokens.size());
     if (count <= length) {
-        throw base::UserError(path + ": holds " + std::to_string(count) +
-                              " tokens, and a window of " + std::to_string(length) +
-                              " needs one more than that: choose a shorter /data/sequence, or a "
-                              "longer text");
+        throw base::UserError(
+            path + ": holds " + std::to_string(count) + " tokens, and a window of " +
+            std::to_string(length) +
+            " needs one more than its length: choose a shorter /data/sequence, or "
+            "a longer text");
     }
     return std::make_shared<TokenSet>(std::move(tokens), vocabulary, length);
 }
 
 base::Parameter sequence_parameter() {
-    return base::Parameter::integer("sequence", "35", "tokens in a sample")
-        .at_least(1)
-        .at_most(1e6);
+    return base::Parameter::integer("sequence", "35", "tokens per sample").at_least(1).at_most(1e6);
 }
 
 }  // namespace dbench::data

@@ -1,5 +1,5 @@
 #pragma once
-// Texts as samples: a sequence of tokens cut into windows.
+// A data set of a text: a sequence of tokens divided into windows.
 
 #include <cstdint>
 #include <memory>
@@ -10,14 +10,13 @@
 
 namespace dbench::data {
 
-/// Windows of `length` tokens, one after another; the label of a position is the token that
-/// follows it. What is left at the end, less than a window and the token after it, is in none.
-/// Tokens are from 0 to below `vocabulary`. Throws UserError where there is not even one window;
-/// `path` names the file.
+/// Returns a set of consecutive windows of `length` tokens; the label of a position is the next
+/// token. The tokens after the last full window (and its last label) are not used. Tokens are below
+/// `vocabulary`. Throws UserError if there is not even one window; `path` names the file.
 std::shared_ptr<const Dataset> token_set(std::vector<int32_t> tokens, int64_t vocabulary,
                                          int64_t length, const std::string& path);
 
-/// The parameter `sequence`.
+/// Returns the parameter `sequence`.
 base::Parameter sequence_parameter();
 
 }  // namespace dbench::data

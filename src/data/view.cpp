@@ -9,13 +9,13 @@
 namespace dbench::data {
 namespace {
 
-// The pixels begin .. begin + length - 1, and no others, as `size` samples.
+// Returns `size` samples of the pixels begin .. begin + length - 1, and of no other pixels.
 Axis axis_of(int64_t begin, int64_t length, int64_t size) {
     return {static_cast<double>(begin), static_cast<double>(length) / static_cast<double>(size),
             size, begin, begin + length};
 }
 
-// `size` samples in the middle of a side of `length` that is brought to `resized`.
+// Returns `size` samples in the middle of a side of `length` pixels that is resized to `resized`.
 Axis middle_of(int64_t length, int64_t resized, int64_t size) {
     const double step = static_cast<double>(length) / static_cast<double>(resized);
     const double begin = std::nearbyint(static_cast<double>(resized - size) / 2);

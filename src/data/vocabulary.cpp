@@ -37,7 +37,7 @@ Vocabulary::Vocabulary(const std::vector<std::string_view>& text, std::optional<
         std::string_view word;
         int64_t times;
     };
-    std::vector<Count> counts;  // in the order in which words come first
+    std::vector<Count> counts;  // In the order of first occurrence.
     std::unordered_map<std::string_view, size_t> place;
     for (const std::string_view word : text) {
         const auto [at, fresh] = place.try_emplace(word, counts.size());
@@ -67,11 +67,12 @@ std::vector<int32_t> Vocabulary::tokens(const std::vector<std::string_view>& tex
     for (const std::string_view word : text) {
         const auto at = numbers_.find(std::string(word));
         if (at == numbers_.end() && !unknown_) {
-            throw base::UserError(path + ": word " + std::to_string(tokens.size() + 1) + ", '" +
-                                  std::string(word.substr(0, 40)) +
-                                  "', is not in the vocabulary, the words of the training text: "
-                                  "set /data/vocabulary, which makes unknown words " +
-                                  std::string(kUnknown) + ", or get the files again");
+            throw base::UserError(
+                path + ": word " + std::to_string(tokens.size() + 1) + ", '" +
+                std::string(word.substr(0, 40)) +
+                "', does not occur in the training text, so it is not in the "
+                "vocabulary: set /data/vocabulary, which replaces unknown words by " +
+                std::string(kUnknown) + ", or get the files again");
         }
         tokens.push_back(at == numbers_.end() ? *unknown_ : at->second);
     }

@@ -12,7 +12,7 @@ namespace dbench::data {
 namespace {
 
 constexpr uint64_t kEnd = 0x06054b50, kCentral = 0x02014b50, kLocal = 0x04034b50;
-constexpr uint64_t kElsewhere = 0xffffffff;  // a number too large for its field
+constexpr uint64_t kElsewhere = 0xffffffff;  // A number that is too large for its field.
 
 }  // namespace
 
@@ -33,17 +33,17 @@ uint64_t Zip::number(uint64_t at, int width) const {
 }
 
 Zip::Zip(std::string path) : path_(std::move(path)), bytes_(base::read_text(path_)) {
-    // The end record is 22 bytes and a comment of at most 65535.
+    // The end record has 22 bytes and a comment of at most 65535 bytes.
     uint64_t end = bytes_.size() < 22 ? 0 : bytes_.size() - 22;
     const uint64_t least = end > 65535 ? end - 65535 : 0;
     while (end > least && number(end, 4) != kEnd) --end;
     if (bytes_.size() < 22 || number(end, 4) != kEnd) {
-        refuse("is no .npz file (an archive of arrays)");
+        refuse("is not an .npz file (an archive of arrays)");
     }
     uint64_t at = number(end + 16, 4);
-    if (at == kElsewhere) refuse("is too large to be read (4 GiB and more)");
+    if (at == kElsewhere) refuse("is too large (4 GiB or more is not supported)");
     for (uint64_t left = number(end + 10, 2); left > 0; --left) {
-        if (number(at, 4) != kCentral) refuse("is a damaged .npz file (its directory is)");
+        if (number(at, 4) != kCentral) refuse("is a damaged .npz file (its directory is damaged)");
         add_entry(at);
         at += 46 + number(at + 28, 2) + number(at + 30, 2) + number(at + 32, 2);
     }
@@ -54,7 +54,8 @@ void Zip::add_entry(uint64_t at) {
                 number(at + 42, 4)};
     const uint64_t name = at + 46, name_size = number(at + 28, 2);
     const uint64_t extra = name + name_size, extra_end = extra + number(at + 30, 2);
-    // Large sizes stand in the extra field with the number 1, those that are there in this order.
+    // Large sizes are stored in the extra field with the number 1, which holds only the values that
+    // are too large, in this order.
     for (uint64_t field = extra; field + 4 <= extra_end; field += 4 + number(field + 2, 2)) {
         if (number(field, 2) != 1) continue;
         uint64_t value = field + 4;
@@ -77,7 +78,8 @@ std::vector<std::string> Zip::names() const {
 
 std::string Zip::read(const std::string& name) const {
     const Entry& entry = entries_.at(name);
-    if (number(entry.offset, 4) != kLocal) refuse("is a damaged .npz file (" + name + " is)");
+    if (number(entry.offset, 4) != kLocal)
+        refuse("is a damaged .npz file (" + name + " is damaged)");
     const uint64_t start =
         entry.offset + 30 + number(entry.offset + 26, 2) + number(entry.offset + 28, 2);
     if (start > bytes_.size() || entry.packed > bytes_.size() - start) {
@@ -90,7 +92,7 @@ std::string Zip::read(const std::string& name) const {
     if (entry.method == 8) whole = inflate_exactly(packed, entry.size, Packing::raw, out);
     const auto crc =
         crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<const Bytef*>(out.data()), out.size());
-    if (!whole || crc != entry.crc) refuse("is a damaged .npz file (" + name + " is)");
+    if (!whole || crc != entry.crc) refuse("is a damaged .npz file (" + name + " is damaged)");
     return out;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Reading ZIP archives (PKWARE's APPNOTE.TXT), as NumPy's savez and savez_compressed write them.
+// Reading ZIP archives (PKWARE's APPNOTE.TXT) as written by numpy.savez and savez_compressed.
 
 #include <cstdint>
 #include <map>
@@ -10,14 +10,15 @@ namespace dbench::data {
 
 class Zip {
 public:
-    /// Reads the whole file. Throws UserError where it is no archive, or damaged.
+    /// Reads the whole file. Throws UserError if it is not an archive or is damaged.
     explicit Zip(std::string path);
 
     const std::string& path() const { return path_; }
     const std::string& bytes() const { return bytes_; }
     bool has(const std::string& name) const { return entries_.contains(name); }
     std::vector<std::string> names() const;
-    /// Contents of the entry `name`, which is there, unpacked and checked. Throws UserError.
+    /// Returns the contents of the entry `name`, unpacked and verified. Precondition: has(name).
+    /// Throws UserError.
     std::string read(const std::string& name) const;
 
 private:

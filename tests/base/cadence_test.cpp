@@ -16,7 +16,7 @@ int64_t counted(const Cadence& cadence, int64_t iterations) {
 
 }  // namespace
 
-TEST_CASE("A stage's interval holds until the next one's first iteration") {
+TEST_CASE("A stage's interval is used until the first iteration of the next stage") {
     const Cadence cadence(std::vector<Cadence::Stage>{{10, 1}, {64, 7}, {.every = 500}});
     std::vector<int64_t> due;
     for (int64_t t = 0; t < 1200; ++t) {
@@ -26,7 +26,7 @@ TEST_CASE("A stage's interval holds until the next one's first iteration") {
                                       14, 21, 28, 35, 42, 49, 56, 63, 500, 1000});
 }
 
-TEST_CASE("How many are due is known without a walk over the run") {
+TEST_CASE("The number of due iterations is computed without a loop over the run") {
     for (const auto& stages :
          std::vector<std::vector<Cadence::Stage>>{{{.every = 1}},
                                                   {{.every = 7}},
@@ -40,11 +40,11 @@ TEST_CASE("How many are due is known without a walk over the run") {
             CHECK(cadence.count(length) == counted(cadence, length));
         }
     }
-    CHECK(Cadence(0).ever() == false);
+    CHECK(Cadence(0).any_due() == false);
     CHECK(Cadence(7).mean_interval(700) == 7);
 }
 
-TEST_CASE("Stages are given in iterations, samples or epochs") {
+TEST_CASE("Stages can be given in iterations, samples or epochs") {
     const Json spec = Json::parse(R"([{"until": {"epochs": 2}, "every": {"iterations": 3}},
                                       {"until": {"samples": 800}, "every": null},
                                       {"until": null, "every": {"epochs": 1}}])");

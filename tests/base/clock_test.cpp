@@ -15,12 +15,12 @@ void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
 }  // namespace
 
-TEST_CASE("The clock counts seconds and never goes back") {
+TEST_CASE("The clock counts seconds and never runs backwards") {
     const double start = now();
     pause();
     const double passed = now() - start;
     CHECK(passed >= 0.02);
-    CHECK(passed < 20);  // seconds, not milliseconds, on however busy a machine
+    CHECK(passed < 20);  // In seconds, not milliseconds; the limit is wide for a busy machine.
     double last = now();
     for (int i = 0; i < 1000; ++i) {
         const double next = now();
@@ -29,7 +29,7 @@ TEST_CASE("The clock counts seconds and never goes back") {
     }
 }
 
-TEST_CASE("Laps are the time since the lap before, seconds that since without ending it") {
+TEST_CASE("lap() returns the time since the previous lap, and seconds() does not end the lap") {
     const double before = now();
     Stopwatch watch;
     pause();
@@ -44,8 +44,8 @@ TEST_CASE("Laps are the time since the lap before, seconds that since without en
     CHECK(first + second <= all);
 }
 
-TEST_CASE("The calendar's time is UTC in ISO 8601, wherever the machine stands") {
-    ::setenv("TZ", "AWAY-5", 1);  // five hours east
+TEST_CASE("iso_time() returns UTC in ISO 8601 in every time zone") {
+    ::setenv("TZ", "AWAY-5", 1);  // Five hours east of UTC.
     ::tzset();
     const std::time_t before = std::time(nullptr);
     const std::string text = iso_time();

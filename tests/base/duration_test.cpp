@@ -13,7 +13,7 @@ int64_t iterations(const char* text, int64_t per_epoch = 30, int64_t samples = 6
 
 }  // namespace
 
-TEST_CASE("A length is rounded up to whole iterations") {
+TEST_CASE("A duration is rounded up to whole iterations") {
     CHECK(iterations(R"({"iterations": 17})") == 17);
     CHECK(iterations(R"({"epochs": 2})") == 60);
     CHECK(iterations(R"({"epochs": 0.5})", 31) == 16);
@@ -24,7 +24,7 @@ TEST_CASE("A length is rounded up to whole iterations") {
 }
 
 TEST_CASE("Rounding errors of a product do not add an iteration") {
-    CHECK(1.1 * 50 > 55);  // as floating-point numbers
+    CHECK(1.1 * 50 > 55);  // True for floating-point numbers.
     CHECK(iterations(R"({"epochs": 1.1})", 50) == 55);
     for (int64_t per_epoch = 1; per_epoch <= 2000; ++per_epoch) {
         for (const int64_t tenths : {1, 2, 3, 7, 11, 29}) {
@@ -38,7 +38,7 @@ TEST_CASE("Rounding errors of a product do not add an iteration") {
     }
 }
 
-TEST_CASE("What exceeds a whole number by little is rounded up all the same") {
+TEST_CASE("A duration slightly above a whole number is rounded up") {
     CHECK(iterations(R"({"epochs": 1.000001})") == 31);
     CHECK(iterations(R"({"samples": 64000001})") == 1000001);
 }

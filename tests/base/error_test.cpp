@@ -1,4 +1,4 @@
-#undef NDEBUG  // contracts are checked in this file, whatever the build
+#undef NDEBUG  // Contracts must be checked whether or not NDEBUG is defined.
 #include "base/error.hpp"
 
 #include <string>
@@ -10,7 +10,7 @@ namespace dbench::base {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("A broken contract says which and where, and is nobody's input error") {
+TEST_CASE("A broken contract names the condition and the file, and is not a UserError") {
     const auto half = [](int even) {
         DBENCH_EXPECT(even % 2 == 0);
         return even / 2;
@@ -26,7 +26,7 @@ TEST_CASE("A broken contract says which and where, and is nobody's input error")
     CHECK_THAT(message, ContainsSubstring("error_test.cpp:"));
 }
 
-TEST_CASE("The user's errors and the run's own are told apart") {
+TEST_CASE("UserError and RunError are different types") {
     CHECK_FALSE(std::is_base_of_v<RunError, UserError>);
     CHECK_FALSE(std::is_base_of_v<UserError, RunError>);
     CHECK_FALSE(std::is_base_of_v<std::logic_error, UserError>);

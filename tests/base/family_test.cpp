@@ -10,7 +10,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// The value that `parameter` makes of the JSON `text`.
+// Resolves the JSON `text` as a value of `parameter`.
 Json resolved(const Parameter& parameter, const std::string& text) {
     const Json given = {{parameter.name, Json::parse(text)}};
     return resolve_object(given, "/model", {parameter}).at(parameter.name);
@@ -30,7 +30,7 @@ const std::vector<Parameter> kKeys = {
 
 }  // namespace
 
-TEST_CASE("Given keys are completed with defaults, in the table's order") {
+TEST_CASE("Missing keys get their defaults, in the order of the table") {
     const Json out =
         resolve_object(Json::parse(R"({"inner": {"bias": false}, "rate": 0.5})"), "/model", kKeys);
     CHECK(out.dump() == R"({"layers":2,"rate":0.5,"inner":{"bias":false,"note":"none"}})");
@@ -38,23 +38,23 @@ TEST_CASE("Given keys are completed with defaults, in the table's order") {
     CHECK(without.at("inner").dump() == R"({"bias":true,"note":"none"})");
 }
 
-TEST_CASE("Wrong keys are named by their JSON pointer") {
+TEST_CASE("Errors name a wrong key by its JSON pointer") {
     const auto message = [](const char* text) {
         return message_of([&] { resolve_object(Json::parse(text), "/model", kKeys); });
     };
     CHECK(message(R"({"rate": 1, "layer": 2})") ==
           "/model/layer: unknown key; did you mean 'layers'?");
     CHECK(message(R"({"rate": 1, "inner": {"width": 1}})") ==
-          "/model/inner/width: unknown key; there are: bias, note");
+          "/model/inner/width: unknown key; choose from: bias, note");
     CHECK(message(R"({"layers": 3})") == "/model/rate: is missing (dropped share)");
     CHECK(message("[1]") == "/model: must be an object (found array [1])");
     CHECK(message_of([] { resolve_object(Json::parse("3"), "", {}); }) ==
           "/: must be an object (found number 3)");
     CHECK(message_of([] { resolve_object(Json::parse(R"({"a": 1})"), "/model", {}); }) ==
-          "/model/a: unknown key; none is known here");
+          "/model/a: unknown key; this object has no keys");
 }
 
-TEST_CASE("Whole numbers are whole, and become integers") {
+TEST_CASE("Whole numbers must have no fraction and become integers") {
     const Parameter whole = Parameter::integer("k", "1", "");
     CHECK(resolved(whole, "4").dump() == "4");
     CHECK(resolved(whole, "4.0").dump() == "4");
@@ -66,7 +66,7 @@ TEST_CASE("Whole numbers are whole, and become integers") {
     CHECK(refused(whole, "null") == "/model/k: must be a whole number (found null null)");
 }
 
-TEST_CASE("Ranges hold at both ends") {
+TEST_CASE("Ranges are checked at both ends") {
     const Parameter closed = Parameter::number("p", "0", "").at_least(0).at_most(1);
     for (const char* inside : {"0", "1", "0.5"}) CHECK(refused(closed, inside).empty());
     CHECK(refused(closed, "-0.1") == "/model/p: -0.1 is out of range (must be at least 0)");
@@ -81,7 +81,7 @@ TEST_CASE("Ranges hold at both ends") {
     CHECK_THAT(refused(list, "0.5"), ContainsSubstring("/model/betas: must be a list of numbers"));
 }
 
-TEST_CASE("Texts, flags and choices take their own type alone") {
+TEST_CASE("Texts, flags and choices accept only their own type") {
     CHECK(refused(Parameter::text("t", "\"\"", ""), "1") ==
           "/model/t: must be a string (found number 1)");
     CHECK(refused(Parameter::flag("f", "true", ""), "1") ==
@@ -94,7 +94,7 @@ TEST_CASE("Texts, flags and choices take their own type alone") {
     CHECK(resolved(Parameter::any("a", "0", ""), R"([{"x": null}])").dump() == R"([{"x":null}])");
 }
 
-TEST_CASE("null is a value only where the key says so") {
+TEST_CASE("null is accepted only if the key allows it") {
     const Parameter open = Parameter::integer("width", "null", "null: all").at_least(1);
     CHECK_FALSE(refused(open, "null").empty());
     const Parameter nullable = Parameter::integer("width", "null", "").at_least(1).or_null();
@@ -123,7 +123,7 @@ TEST_CASE("A duration has one unit and a number in its range") {
     CHECK(refused(Parameter::duration("warmup", "", ""), R"({"epochs": 0})").empty());
 }
 
-TEST_CASE("Stages end one after the other, the last with the run") {
+TEST_CASE("Each stage must end after the one before, and the last one ends with the run") {
     const Parameter every = Parameter::stages("every", "", "").greater_than(0).or_null();
     CHECK(resolved(every, R"({"epochs": 1})").dump() == R"({"epochs":1})");
     CHECK(resolved(every, R"([{"until": {"epochs": 2}, "every": null},
@@ -142,7 +142,7 @@ TEST_CASE("Stages end one after the other, the last with the run") {
     CHECK_THAT(refused(every, R"([{}])"), ContainsSubstring("/model/every/0/every: is missing"));
 }
 
-TEST_CASE("Every entry of a list is an object of its keys, completed with defaults") {
+TEST_CASE("Every element of a list is checked as an object and gets its defaults") {
     const Parameter list = Parameter::list(
         "rules", {Parameter::number("rate", "", "share").at_least(0), kKeys[0]}, "");
     CHECK(resolve_object(Json::object(), "", {list}).dump() == R"({"rules":[]})");
@@ -156,7 +156,7 @@ TEST_CASE("Every entry of a list is an object of its keys, completed with defaul
     CHECK_THAT(refused(list, "[3]"), ContainsSubstring("/model/rules/0: must be an object"));
 }
 
-TEST_CASE("A member is a name, or an object with a type, completed from its row") {
+TEST_CASE("A family member is a name or an object with a type, and gets the defaults of its row") {
     const std::vector<Entry> table = {
         {"ring", "", {}},
         {"ring_lattice", "", {Parameter::integer("k", "4", "").at_least(2)}},
@@ -170,7 +170,8 @@ TEST_CASE("A member is a name, or an object with a type, completed from its row"
     CHECK(member(R"({"k": 8, "type": "ring_lattice"})").dump() ==
           R"({"type":"ring_lattice","k":8})");
     CHECK(message("\"rings\"") == "/graph/type: unknown graph 'rings'; did you mean 'ring'?");
-    CHECK(message(R"({"type": "ring", "k": 8})") == "/graph/k: unknown key; none is known here");
+    CHECK(message(R"({"type": "ring", "k": 8})") ==
+          "/graph/k: unknown key; this object has no keys");
     CHECK(message(R"({"type": "ring_lattice", "k": 1})") ==
           "/graph/k: 1 is out of range (must be at least 2)");
     CHECK(message(R"({"k": 8})") == "/graph/type: is missing (which graph?)");

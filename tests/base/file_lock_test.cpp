@@ -13,7 +13,7 @@
 namespace dbench::base {
 namespace {
 
-/// A descriptor of its own of a file that is made where there is none.
+/// A new descriptor of a file, which is created if it does not exist.
 class Opened {
 public:
     explicit Opened(const std::string& path)
@@ -26,19 +26,19 @@ private:
     int descriptor_;
 };
 
-/// Whether another process could take it now.
+/// Returns true if another process could lock the file now.
 bool free_for_others(const std::string& path) {
     return in_child([&] { return FileLock().take(path) ? 0 : 1; }).exit_status == 0;
 }
 
 }  // namespace
 
-TEST_CASE("A file is held by one lock at a time, of whichever process") {
+TEST_CASE("Only one FileLock at a time holds a file, in one process or in several") {
     const Folder folder;
     const std::string path = folder / "lock";
     FileLock first, second;
     CHECK(first.take(path));
-    CHECK(first.take(path));  // it is held already
+    CHECK(first.take(path));  // This object holds the lock already.
     CHECK_FALSE(second.take(path));
     CHECK_FALSE(free_for_others(path));
     first.release();
@@ -47,7 +47,7 @@ TEST_CASE("A file is held by one lock at a time, of whichever process") {
     CHECK_FALSE(first.take(path));
 }
 
-TEST_CASE("A lock ends with what holds it, and the file stays") {
+TEST_CASE("A lock ends with the object or process that holds it, and the file is kept") {
     const Folder folder;
     const std::string path = folder / "lock";
     { CHECK(FileLock().take(path)); }
@@ -63,7 +63,7 @@ TEST_CASE("A lock ends with what holds it, and the file stays") {
     CHECK(FileLock().take(path));
 }
 
-TEST_CASE("A child process that ends leaves its parent's lock alone") {
+TEST_CASE("A child process that ends does not release the lock of its parent") {
     const Folder folder;
     const std::string path = folder / "lock";
     FileLock lock;
@@ -72,7 +72,7 @@ TEST_CASE("A child process that ends leaves its parent's lock alone") {
     CHECK_FALSE(free_for_others(path));
 }
 
-TEST_CASE("Nobody is kept out where the file cannot be made, and links are not followed") {
+TEST_CASE("take() succeeds if the file cannot be created, and does not follow links") {
     const Folder folder;
     CHECK(FileLock().take(folder / "no/folder/lock"));
     std::filesystem::create_symlink("target", folder / "link");
@@ -80,20 +80,20 @@ TEST_CASE("Nobody is kept out where the file cannot be made, and links are not f
     CHECK_FALSE(std::filesystem::exists(folder / "target"));
 }
 
-TEST_CASE("Bytes are locked by range, for one alone or for several") {
+TEST_CASE("Ranges of bytes can be locked exclusively or shared") {
     const Folder folder;
     const Opened first(folder / "file"), second(folder / "file");
     const LockRange bytes{.first = 100, .count = 1}, beside{.first = 101, .count = 1};
-    CHECK(locked_bytes(second, bytes) == Locked::no);
-    CHECK(lock_bytes(first, Share::shared, bytes));
-    CHECK(locked_bytes(second, bytes) == Locked::yes);
-    CHECK(locked_bytes(second, beside) == Locked::no);
-    CHECK(locked_bytes(first, bytes) == Locked::no);  // no other's
-    CHECK(lock_bytes(second, Share::shared, bytes));
-    CHECK_FALSE(lock_bytes(second, Share::alone, bytes));
-    CHECK(lock_bytes(second, Share::alone, beside));
-    CHECK_FALSE(lock_bytes(first, Share::shared, {}));  // the whole file
-    CHECK(locked_bytes(-1, bytes) == Locked::unknown);
+    CHECK(lock_state(second, bytes) == LockState::no);
+    CHECK(try_lock_bytes(first, LockMode::shared, bytes));
+    CHECK(lock_state(second, bytes) == LockState::yes);
+    CHECK(lock_state(second, beside) == LockState::no);
+    CHECK(lock_state(first, bytes) == LockState::no);  // The descriptor does not see its own lock.
+    CHECK(try_lock_bytes(second, LockMode::shared, bytes));
+    CHECK_FALSE(try_lock_bytes(second, LockMode::exclusive, bytes));
+    CHECK(try_lock_bytes(second, LockMode::exclusive, beside));
+    CHECK_FALSE(try_lock_bytes(first, LockMode::shared, {}));  // Locking the whole file fails.
+    CHECK(lock_state(-1, bytes) == LockState::unknown);
 }
 
 }  // namespace dbench::base

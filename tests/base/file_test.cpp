@@ -21,7 +21,7 @@ std::string contents(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("A file takes the place of another, and leaves nothing beside it") {
+TEST_CASE("A file is replaced, and no temporary file is left") {
     const Folder folder;
     replace_file("the note", folder / "note", "first");
     CHECK(contents(folder / "note") == "first");
@@ -33,7 +33,7 @@ TEST_CASE("A file takes the place of another, and leaves nothing beside it") {
     CHECK(folder.entries() == 1);
 }
 
-TEST_CASE("What a link points to is not written to") {
+TEST_CASE("Replacing a link does not write to its target") {
     const Folder folder;
     write_synced("the file", folder / "precious", "precious");
     for (const char* link : {"note", "note.partial"}) {
@@ -48,11 +48,11 @@ TEST_CASE("What a link points to is not written to") {
     CHECK(contents(folder / "precious") == "precious");
 }
 
-TEST_CASE("A file that cannot be written says which, and why; the old one stays") {
+TEST_CASE("An error names the file and the reason, and the old file is kept") {
     const Folder folder;
-    CHECK_THROWS_WITH(
-        replace_file("the note", folder / "no/note", "text"),
-        "the note " + (folder / "no/note") + ".partial cannot be made: No such file or directory");
+    CHECK_THROWS_WITH(replace_file("the note", folder / "no/note", "text"),
+                      "the note " + (folder / "no/note") +
+                          ".partial cannot be created: No such file or directory");
     fs::create_directories(folder / "taken");
     CHECK_THROWS_AS(replace_file("the note", folder / "taken", "text"), RunError);
     CHECK(fs::is_directory(folder / "taken"));

@@ -1,4 +1,5 @@
 #pragma once
+// A temporary folder for tests.
 
 #include <cstdint>
 #include <cstdlib>
@@ -10,7 +11,7 @@
 
 namespace dbench::base {
 
-/// A folder that goes away with the test.
+/// A temporary folder, which is removed with its contents by the destructor.
 class Folder {
 public:
     Folder() {
@@ -25,7 +26,7 @@ public:
     Folder(const Folder&) = delete;
     std::string operator/(const std::string& name) const { return path_ + "/" + name; }
     const std::string& path() const { return path_; }
-    /// Files and folders in it, hidden ones too.
+    /// Number of files and folders in it, including hidden ones.
     int64_t entries() const {
         return std::distance(std::filesystem::directory_iterator(path_), {});
     }

@@ -5,7 +5,7 @@
 
 namespace dbench::base {
 
-TEST_CASE("Joined texts come apart as they were") {
+TEST_CASE("split_texts() returns the texts that join_texts() joined") {
     const std::vector<std::string> texts{"", "a", std::string(3, '\0'), std::string(5000, 'x'), ""};
     CHECK(split_texts(join_texts(texts)) == texts);
     CHECK(join_texts({}).empty());
@@ -18,7 +18,8 @@ TEST_CASE("Joined texts that end early are refused") {
     for (const size_t length : {1, 7, 8, 12, 20}) {
         CHECK_THROWS_AS(split_texts(whole.substr(0, length)), RunError);
     }
-    CHECK_THROWS_AS(split_texts(std::string(8, '\xff')), RunError);  // a length beyond any memory
+    // A length that exceeds any memory.
+    CHECK_THROWS_AS(split_texts(std::string(8, '\xff')), RunError);
 }
 
 }  // namespace dbench::base

@@ -1,4 +1,5 @@
 #pragma once
+// Running a function in a child process.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,15 +8,15 @@
 
 namespace dbench::base {
 
-/// How a child process that runs `body` ended, and what it wrote on standard error.
+/// How a child process ended, and what it wrote to standard error.
 struct Ended {
-    int exit_status = -1;  ///< -1: a signal ended it
+    int exit_status = -1;  ///< -1: a signal ended the process.
     int signal = 0;
     std::string stderr_text;
 };
 
-/// Runs `body` in a process of its own, so that what it does to the process stays there. Its result
-/// is the exit status.
+/// Runs `body` in a child process, so that its effects on the process do not reach the test. The
+/// result of `body` is the exit status.
 template <class Body>
 Ended in_child(Body&& body) {
     int ends[2];

@@ -11,7 +11,7 @@ namespace dbench::base {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("Comments are read over, and keys keep their order") {
+TEST_CASE("Comments are ignored, and keys keep their order") {
     const Json json = parse_json(
         "// head\n{\"b\": 1, // tail\n \"a\": [2, 3], /* and */ \"c\": {}}", "spec.json");
     CHECK(json.dump() == R"({"b":1,"a":[2,3],"c":{}})");
@@ -31,19 +31,20 @@ TEST_CASE("A syntax error names the file, its line and its column") {
         CAPTURE(text);
         const std::string message = message_of([&] { parse_json(text, "spec.json"); });
         CHECK_THAT(message, ContainsSubstring("spec.json: not valid JSON at " + place + " ("));
-        CHECK(message.find("parse_error") == std::string::npos);  // the library's own prefix
+        // The prefix of the JSON library.
+        CHECK(message.find("parse_error") == std::string::npos);
     }
 }
 
-TEST_CASE("A key may stand once in an object, and again in another one") {
+TEST_CASE("A key may appear once per object") {
     CHECK_THAT(message_of([] { parse_json(R"({"a": 1, "b": {"c": 1, "c": 2}})", "spec.json"); }),
-               ContainsSubstring("spec.json: the key 'c' stands twice"));
+               ContainsSubstring("spec.json: the key 'c' appears twice"));
     CHECK_THAT(message_of([] { parse_json(R"({"a": {"b": 1}, "a": 2})", "spec.json"); }),
-               ContainsSubstring("the key 'a' stands twice"));
+               ContainsSubstring("the key 'a' appears twice"));
     CHECK(parse_json(R"([{"a": {"a": 1}, "b": [{"a": 2}]}, {"a": 3}])", "x").size() == 2);
 }
 
-TEST_CASE("A file that cannot be read says which and why") {
+TEST_CASE("An error names the file that cannot be read and the reason") {
     const Folder folder;
     const std::string path = folder / "spec.json";
     CHECK_THAT(message_of([&] { read_json(path); }),
@@ -57,7 +58,7 @@ TEST_CASE("A file that cannot be read says which and why") {
     CHECK_THAT(message_of([&] { read_json(path); }), ContainsSubstring(path + ": not valid JSON"));
 }
 
-TEST_CASE("A value in a message is one line of at most 60 characters") {
+TEST_CASE("short_text() returns one line of at most 60 characters") {
     CHECK(short_text(Json::parse("{\"a\":\n [1, \"b\\nc\"]}")) == R"({"a":[1,"b\nc"]})");
     const std::string quote = "\"";
     CHECK(short_text(Json(std::string(58, 'x'))) == quote + std::string(58, 'x') + quote);
@@ -66,16 +67,17 @@ TEST_CASE("A value in a message is one line of at most 60 characters") {
     CHECK(cut.size() == 60);
 }
 
-TEST_CASE("A near name is proposed, of others all are listed") {
+TEST_CASE("suggest_name() proposes a similar name, or else lists all names") {
     const std::vector<std::string> names = {"ring", "torus", "one_peer_exponential"};
-    CHECK(nearest("rnig", names) == "; did you mean 'ring'?");
-    CHECK(nearest("tours", names) == "; did you mean 'torus'?");
-    CHECK(nearest("one_peer_exp", {"one_peer_expo", "ring"}) == "; did you mean 'one_peer_expo'?");
-    CHECK(nearest("complete", names) == "; there are: ring, torus, one_peer_exponential");
-    CHECK(nearest("ring", {}).empty());
-    // Long names may differ in a third of their letters, short ones in two.
-    CHECK(nearest("one_peer_hypertential", names) == "; did you mean 'one_peer_exponential'?");
-    CHECK(nearest("rats", {"ring"}) == "; there are: ring");
+    CHECK(suggest_name("rnig", names) == "; did you mean 'ring'?");
+    CHECK(suggest_name("tours", names) == "; did you mean 'torus'?");
+    CHECK(suggest_name("one_peer_exp", {"one_peer_expo", "ring"}) ==
+          "; did you mean 'one_peer_expo'?");
+    CHECK(suggest_name("complete", names) == "; choose from: ring, torus, one_peer_exponential");
+    CHECK(suggest_name("ring", {}).empty());
+    // A name is near if at most a third of its letters differ, or two letters of a short name.
+    CHECK(suggest_name("one_peer_hypertential", names) == "; did you mean 'one_peer_exponential'?");
+    CHECK(suggest_name("rats", {"ring"}) == "; choose from: ring");
 }
 
 }  // namespace dbench::base

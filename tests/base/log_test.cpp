@@ -19,7 +19,7 @@ std::string said(int rank, bool quiet) {
 
 }  // namespace
 
-TEST_CASE("Messages are marked with their kind, and with the rank beside rank 0") {
+TEST_CASE("Messages are marked with their kind and, except on rank 0, with the rank") {
     CHECK(said(0, false) ==
           "dbench: began\ndbench: warning: share of evaluation is 12 %\n"
           "dbench: error: disk full\n");
@@ -28,7 +28,7 @@ TEST_CASE("Messages are marked with their kind, and with the rank beside rank 0"
           "dbench [rank 3]: error: disk full\n");
 }
 
-TEST_CASE("Quiet drops notices alone") {
+TEST_CASE("quiet drops notices but not warnings and errors") {
     CHECK(said(0, true) ==
           "dbench: warning: share of evaluation is 12 %\ndbench: error: disk full\n");
 }

@@ -1,4 +1,5 @@
 #pragma once
+// The message of an expected UserError.
 
 #include <string>
 
@@ -6,7 +7,7 @@
 
 namespace dbench::base {
 
-/// What `call` complains of as the user's fault; empty where it does not.
+/// Returns the message of the UserError that `call` throws; "" if it does not throw one.
 template <class Call>
 std::string message_of(Call&& call) {
     try {

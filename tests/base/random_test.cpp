@@ -12,7 +12,8 @@ namespace {
 
 using Block = std::array<uint32_t, 4>;
 
-// Philox4x32-10 as its paper has it (Salmon et al., SC11, section 3.3), apart from the library.
+// Philox4x32-10 as defined in its paper (Salmon et al., SC11, section 3.3), independent of the
+// library.
 Block philox(uint64_t key, Block counter) {
     uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
     for (int round = 0; round < 10; ++round) {
@@ -33,7 +34,7 @@ std::vector<uint32_t> first_bits(Random random, int count) {
 
 }  // namespace
 
-TEST_CASE("The Philox of this test gives the published vectors") {
+TEST_CASE("The reference Philox of this test gives the published vectors") {
     CHECK(philox(0, {0, 0, 0, 0}) == Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
     CHECK(philox(~0ull, {~0u, ~0u, ~0u, ~0u}) ==
           Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
@@ -58,7 +59,7 @@ TEST_CASE("A stream is Philox in counter mode under a key made of seed, purpose 
     CHECK(first_bits(Random(seed, Purpose::augment, {word, 7}), 20) == expected);
 }
 
-TEST_CASE("Streams of other keys are other streams") {
+TEST_CASE("Streams with different keys are different") {
     std::vector<Random> streams;
     for (const uint64_t seed : {0ull, 1ull, 1ull << 32}) {
         for (uint32_t purpose = 1; purpose <= 10; ++purpose) {
@@ -77,7 +78,7 @@ TEST_CASE("Streams of other keys are other streams") {
     CHECK(firsts.size() == streams.size());
 }
 
-TEST_CASE("What a stream gives does not depend on draws from others") {
+TEST_CASE("A stream does not depend on draws from other streams") {
     const auto alone = first_bits(Random(5, Purpose::shuffle, {3}), 12);
     Random one(5, Purpose::shuffle, {3}), other(5, Purpose::shuffle, {4});
     std::vector<uint32_t> interleaved;
@@ -88,7 +89,7 @@ TEST_CASE("What a stream gives does not depend on draws from others") {
     CHECK(interleaved == alone);
 }
 
-TEST_CASE("64 bits are two draws, the low half first; uniform has their upper 53") {
+TEST_CASE("bits64() joins two draws, low half first, and uniform() uses its upper 53 bits") {
     const auto bits = first_bits(Random(9, Purpose::init), 4);
     Random wide(9, Purpose::init);
     const uint64_t first = bits[0] | (static_cast<uint64_t>(bits[1]) << 32);
@@ -97,7 +98,7 @@ TEST_CASE("64 bits are two draws, the low half first; uniform has their upper 53
     CHECK(uniform.uniform() == std::ldexp(static_cast<double>(first >> 11), -53));
 }
 
-TEST_CASE("Uniform and normal numbers have their moments") {
+TEST_CASE("Uniform and normal numbers have the right moments") {
     Random random(11, Purpose::shapes);
     constexpr int kDraws = 40000;
     double least = 1, most = 0, sum = 0, normal_sum = 0, squares = 0, fourths = 0;
@@ -114,14 +115,14 @@ TEST_CASE("Uniform and normal numbers have their moments") {
     CHECK(least < 0.001);
     CHECK(most < 1);
     CHECK(most > 0.999);
-    // Four standard errors of each.
+    // Within four standard errors of each moment.
     CHECK(std::abs(sum / kDraws - 0.5) < 4 * std::sqrt(1.0 / 12 / kDraws));
     CHECK(std::abs(normal_sum / kDraws) < 4 / std::sqrt(kDraws));
     CHECK(std::abs(squares / kDraws - 1) < 4 * std::sqrt(2.0 / kDraws));
     CHECK(std::abs(fourths / kDraws - 3) < 4 * std::sqrt(96.0 / kDraws));
 }
 
-TEST_CASE("Numbers below n are all met, alike often") {
+TEST_CASE("below(n) returns every number equally often") {
     Random random(13, Purpose::partition);
     for (const uint64_t n : {1ull, 2ull, 3ull, 10ull}) {
         CAPTURE(n);
@@ -130,14 +131,14 @@ TEST_CASE("Numbers below n are all met, alike often") {
         for (int i = 0; i < draws; ++i) ++met.at(random.below(n));
         for (const int count : met) CHECK(std::abs(count - 3000) < 5 * std::sqrt(3000.0));
     }
-    // Of n = 3/4 2^64, a plain remainder would give the lower third twice as often as the rest.
+    // For n = 3/4 2^64, a plain remainder would return the lower third twice as often as the rest.
     constexpr uint64_t kLarge = 3ull << 62;
     int lower = 0;
     for (int i = 0; i < 3000; ++i) lower += random.below(kLarge) < kLarge / 3;
     CHECK(std::abs(lower - 1000) < 5 * std::sqrt(3000.0 * 2 / 9));
 }
 
-TEST_CASE("A permutation holds each number once, and every order comes alike often") {
+TEST_CASE("A permutation contains each number once, and every order is equally likely") {
     Random random(17, Purpose::shuffle);
     auto order = permutation(1000, random);
     CHECK_FALSE(std::is_sorted(order.begin(), order.end()));

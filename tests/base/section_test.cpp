@@ -1,4 +1,4 @@
-// Sections of a spec: one declaration per key.
+// Sections of a spec: each key is declared once, with its member.
 
 #include "base/section.hpp"
 
@@ -61,7 +61,7 @@ Outer read(const char* text) {
 
 }  // namespace
 
-TEST_CASE("Defaults come from the declarations alone") {
+TEST_CASE("Defaults come from the declarations of the keys") {
     const Outer all = read("{}");
     CHECK(all.count == 7);
     CHECK(all.rate == 0.5);
@@ -72,10 +72,10 @@ TEST_CASE("Defaults come from the declarations alone") {
     CHECK(all.doubled == 2);
     CHECK(all.list.empty());
     CHECK(to_cadence(all.inner.every, "", {}).due(3));
-    CHECK(Outer::section().parameters().at(5).standard == "\"crimson\"");
+    CHECK(Outer::section().parameters().at(5).default_json == "\"crimson\"");
 }
 
-TEST_CASE("Every value goes to its member") {
+TEST_CASE("Every value is stored in its member") {
     const Outer all = read(R"({"count": -3, "rate": 2, "flag": false, "text": "b", "doubled": 4,
         "length": {"epochs": 1.5}, "colour": "green", "inner": {"every": {"samples": 8}}})");
     CHECK(all.count == -3);
@@ -92,7 +92,7 @@ TEST_CASE("Every value goes to its member") {
     CHECK(to_cadence(with_list.list[1].every, "", {}).due(2));
     CHECK(read(R"({"colour": "red"})").colour == Colour::red);
     CHECK_THROWS_WITH(read(R"({"colour": "blue"})"),
-                      "/colour: unknown value 'blue'; there are: crimson, red, green");
+                      "/colour: unknown value 'blue'; choose from: crimson, red, green");
     CHECK_THROWS_AS(read(R"({"inner": {"each": 1}})"), UserError);
 }
 

@@ -14,7 +14,7 @@
 
 namespace dbench::base {
 
-TEST_CASE("Signals that ask for an end are noted by name, and the process goes on") {
+TEST_CASE("Signals that ask for an end are recorded by name, and the process continues") {
     struct Case {
         int signal;
         const char* name;
@@ -23,17 +23,17 @@ TEST_CASE("Signals that ask for an end are noted by name, and the process goes o
          {Case{SIGINT, "SIGINT"}, Case{SIGTERM, "SIGTERM"}, Case{SIGUSR1, "SIGUSR1"}}) {
         CAPTURE(name);
         const Ended ended = in_child([&] {
-            note_signals();
-            if (!noted_signal().empty() || !std::isinf(noted_signal_time())) return 3;
+            catch_signals();
+            if (!received_signal().empty() || !std::isinf(first_signal_time())) return 3;
             const double before = now();
             std::raise(signal);
-            if (noted_signal() != name) return 4;
-            if (noted_signal_time() < before || noted_signal_time() > now()) return 5;
+            if (received_signal() != name) return 4;
+            if (first_signal_time() < before || first_signal_time() > now()) return 5;
             return 0;
         });
         CHECK(ended.exit_status == 0);
     }
-    // Without note_signals, and without the handlers of the test framework:
+    // Without catch_signals(), and without the handlers of the test framework:
     const Ended ended = in_child([] {
         std::signal(SIGTERM, SIG_DFL);
         return std::raise(SIGTERM);
@@ -41,14 +41,14 @@ TEST_CASE("Signals that ask for an end are noted by name, and the process goes o
     CHECK(ended.signal == SIGTERM);
 }
 
-TEST_CASE("The time is the first signal's, the name the last one's") {
+TEST_CASE("The recorded time is that of the first signal, the name that of the last one") {
     const Ended ended = in_child([] {
-        note_signals();
+        catch_signals();
         std::raise(SIGUSR1);
-        const double first = noted_signal_time();
+        const double first = first_signal_time();
         std::raise(SIGTERM);
-        if (noted_signal_time() != first) return 3;
-        return noted_signal() == "SIGTERM" ? 0 : 4;
+        if (first_signal_time() != first) return 3;
+        return received_signal() == "SIGTERM" ? 0 : 4;
     });
     CHECK(ended.exit_status == 0);
 }
@@ -72,7 +72,7 @@ TEST_CASE("Writing to a closed pipe or past a size limit returns an error") {
     };
     const auto noting = [](auto body) {
         return in_child([&] {
-            note_signals();
+            catch_signals();
             return body();
         });
     };

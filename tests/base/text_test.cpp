@@ -4,14 +4,14 @@
 
 namespace dbench::base {
 
-TEST_CASE("A column has its width, and a blank behind what is too long") {
+TEST_CASE("column() pads to a width and appends a blank to a text that is too long") {
     CHECK(column("ab", 4) == "ab  ");
     CHECK(column("abc", 4) == "abc ");
     CHECK(column("abcd", 4) == "abcd ");
     CHECK(column("abcdef", 4) == "abcdef ");
 }
 
-TEST_CASE("Rows are aligned: the first column to the left, the others to the right") {
+TEST_CASE("aligned() aligns the first column to the left and the others to the right") {
     CHECK(aligned({{"graph", "n", "rate"}, {"ring", "1000", "0.5"}}) ==
           "graph     n  rate\n"
           "ring   1000   0.5\n");
@@ -19,7 +19,7 @@ TEST_CASE("Rows are aligned: the first column to the left, the others to the rig
     CHECK(aligned({{"a"}, {"b", "c"}}) == "a\nb  c\n");
 }
 
-TEST_CASE("Bytes are told in the largest unit of which there is one") {
+TEST_CASE("bytes_text() uses the largest unit in which the number is at least 1") {
     CHECK(bytes_text(0) == "0 B");
     CHECK(bytes_text(1023) == "1023 B");
     CHECK(bytes_text(1024) == "1.0 KiB");

@@ -1,4 +1,5 @@
-// The sets that lie in files: made here in a temporary folder, damaged in every way, and read.
+// Data sets that are read from files: the tests write files to a temporary folder, damage them in
+// every way, and read them.
 
 #include <iostream>
 
@@ -52,7 +53,7 @@ std::string refused_spec(const std::string& type, const std::string& root) {
 
 }  // namespace
 
-TEST_CASE("a CIFAR-10 file is labels and planes") {
+TEST_CASE("a CIFAR-10 record consists of a label and three planes") {
     const Folder folder;
     test::write_file(folder / "x.bin", cifar_records(4));
     Images images;
@@ -85,7 +86,7 @@ TEST_CASE("damaged CIFAR-10 files are refused") {
     bytes = cifar_records(4);
     bytes[2 * 3073] = 10;
     CHECK(refused(bytes) == path + ": record 2 has label 10 (labels are 0 to 9; the file is " +
-                                "damaged or another one)" + again);
+                                "damaged or is a different one)" + again);
     Images images;
     CHECK(refusal([&] { data::append_cifar(folder / "none", data::kCifar10, 4, images); }) ==
           folder / "none: cannot be read (No such file or directory): check the file and its "
@@ -96,11 +97,11 @@ TEST_CASE("damaged CIFAR-10 files are refused") {
           }).starts_with(folder.path() + ": cannot be read (it is a folder)"));
 }
 
-TEST_CASE("cifar10 is found in its folder or in the root itself, whole or not at all") {
+TEST_CASE("cifar10 is found in its folder or in the root, and only if all files exist") {
     const Folder folder;
     const std::string inner = GENERATE("cifar-10-batches-bin/", "");
     CHECK(refused_spec("cifar10", folder.path()) ==
-          "/data/root: no CIFAR-10 here (no cifar-10-batches-bin in " + folder.path() +
+          "/data/root: CIFAR-10 was not found (no cifar-10-batches-bin in " + folder.path() +
               "): unpack " + kCifar + " there, or name the folder that holds cifar-10-batches-bin");
     for (int k = 1; k <= 5; ++k) {
         test::write_zeros(folder / (inner + "data_batch_" + std::to_string(k) + ".bin"), 30730000);
@@ -123,7 +124,7 @@ TEST_CASE("cifar10 is found in its folder or in the root itself, whole or not at
     CHECK(test::input_of(*sets.test, 0)[0] == Catch::Approx(-0.4914 / 0.2470));
 }
 
-TEST_CASE("CIFAR-100 has a coarse and a fine label a record, of which one counts") {
+TEST_CASE("a CIFAR-100 record has a coarse and a fine label, of which the spec chooses one") {
     const Folder folder;
     Bytes bytes;
     for (const auto& [coarse, fine] : {std::pair{3, 99}, {19, 0}}) {
@@ -157,10 +158,10 @@ TEST_CASE("CIFAR-100 has a coarse and a fine label a record, of which one counts
           }).starts_with(path + ": is too short (found 6147 bytes, expected 6148, 2 records"));
 }
 
-TEST_CASE("cifar100 is read from its two files, with 100 classes or 20") {
+TEST_CASE("cifar100 is read from its two files, with 100 or 20 classes") {
     const Folder folder;
     CHECK(refused_spec("cifar100", folder.path())
-              .starts_with("/data/root: no CIFAR-100 here (no cifar-100-binary in "));
+              .starts_with("/data/root: CIFAR-100 was not found (no cifar-100-binary in "));
     test::write_zeros(folder / "cifar-100-binary/train.bin", 50000 * 3074);
     test::write_zeros(folder / "cifar-100-binary/test.bin", 10000 * 3074);
     const test::Environment environment("DBENCH_DATA", folder.path().c_str());
@@ -174,7 +175,7 @@ TEST_CASE("cifar100 is read from its two files, with 100 classes or 20") {
     CHECK(data::load_data(coarse, {1, 1}).test->classes() == 20);
 }
 
-TEST_CASE("without a root the variable and the key are named") {
+TEST_CASE("if no root is set, the error names the variable and the key") {
     const test::Environment environment("DBENCH_DATA", nullptr);
     CHECK(
         refusal([] {
@@ -188,7 +189,7 @@ TEST_CASE("without a root the variable and the key are named") {
           }).find("the folder that holds fashion-mnist") != std::string::npos);
 }
 
-TEST_CASE("IDX files, plain and compressed, read the same") {
+TEST_CASE("IDX files give the same images plain and compressed") {
     const Folder folder;
     test::write_file(folder / "images", idx_images(30));
     test::write_file(folder / "labels", idx_labels(30));
@@ -228,13 +229,13 @@ TEST_CASE("damaged IDX files are refused") {
               ": is not an IDX file of labels (found magic number 0x00000803, expected "
               "0x00000801): get it again from X");
     CHECK(refused(idx_images(29), idx_labels(30)) ==
-          images + ": holds another number of images (found 29, expected 30): get it again from X");
+          images + ": holds a wrong number of images (found 29, expected 30): get it again from X");
     CHECK(refused(idx_images(30), idx_labels(31)) ==
-          labels + ": holds another number of labels (found 31, expected 30): get it again from X");
+          labels + ": holds a wrong number of labels (found 31, expected 30): get it again from X");
     CHECK(refused(idx(0x803, {30, 32, 28}, 0), idx_labels(30)) ==
-          images + ": holds images of another height (found 32, expected 28): get it again from X");
+          images + ": holds images of a wrong height (found 32, expected 28): get it again from X");
     CHECK(refused(idx(0x803, {30, 28, 32}, 0), idx_labels(30)) ==
-          images + ": holds images of another width (found 32, expected 28): get it again from X");
+          images + ": holds images of a wrong width (found 32, expected 28): get it again from X");
 
     Bytes bytes = idx_images(30);
     bytes.pop_back();
@@ -271,7 +272,7 @@ TEST_CASE("damaged compressed files are refused") {
                            "file and its permissions, or get it again from X");
     test::write_gz(path, idx_images(1));
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(static_cast<long>(packed) - 6).put('\x55').put('\x55');  // in the checksum
+    file.seekp(static_cast<long>(packed) - 6).put('\x55').put('\x55');  // In the checksum.
     file.close();
     CHECK(refused().find("incorrect data check") != std::string::npos);
 }
@@ -280,7 +281,7 @@ TEST_CASE("fashion_mnist is found under its usual names") {
     const Folder folder;
     const std::string inner = GENERATE("fashion-mnist/", "FashionMNIST/raw/", "");
     CHECK(refused_spec("fashion_mnist", folder.path()) ==
-          "/data/root: no Fashion-MNIST here (no train-images-idx3-ubyte, plain or .gz, in " +
+          "/data/root: Fashion-MNIST was not found (no train-images-idx3-ubyte, plain or .gz, in " +
               folder.path() + " or its folder fashion-mnist): get the four files from " + kFashion);
     test::write_gz(folder / (inner + "train-images-idx3-ubyte.gz"), idx_images(60000));
     test::write_file(folder / (inner + "train-labels.idx1-ubyte"), idx_labels(60000));
@@ -298,10 +299,10 @@ TEST_CASE("fashion_mnist is found under its usual names") {
     for (const auto& each : data::data_status(folder.path())) {
         if (each.name == "fashion_mnist") CHECK(each.present);
     }
-    // The test set under the training set's name is noticed.
+    // A test set with the name of the training set is detected.
     test::write_gz(folder / (inner + "train-images-idx3-ubyte.gz"), idx_images(10000));
     CHECK(refused_spec("fashion_mnist", folder.path())
-              .find("holds another number of images (found 10000, expected 60000)") !=
+              .find("holds a wrong number of images (found 10000, expected 60000)") !=
           std::string::npos);
 }
 
@@ -325,7 +326,7 @@ TEST_CASE("published data sets have their published statistics") {
             ++count;
         }
     }
-    // Of every tenth image only.
+    // From every tenth image only.
     CHECK(std::abs(sum / count) < 0.02);
     CHECK(std::abs(std::sqrt(squares / count) - 1) < 0.02);
     for (const int each : labels) CHECK(each > 350);

@@ -17,7 +17,7 @@ data::DataSets shapes(const std::string& keys, uint64_t seed = 1) {
     return data::load_data(data_spec(R"({"type": "shapes", )" + keys + "}"), {1, seed});
 }
 
-// The minimiser of the squared error over samples first .. first + count - 1, by Gaussian
+// Returns the minimiser of the squared error over samples first .. first + count - 1, by Gaussian
 // elimination on the normal equations.
 std::vector<double> least_squares(const data::Dataset& data, int64_t first, int64_t count) {
     const size_t d = static_cast<size_t>(data.shape()[0]);
@@ -49,7 +49,7 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-TEST_CASE("shapes has the sizes asked for and ten classes") {
+TEST_CASE("shapes has the requested sizes and ten classes") {
     const auto sets = shapes(R"("train": 500, "test": 60)");
     CHECK(sets.train->size() == 500);
     CHECK(sets.test->size() == 60);
@@ -58,10 +58,10 @@ TEST_CASE("shapes has the sizes asked for and ten classes") {
     CHECK(sets.checksums.size() == 2);
     std::vector<int> counts(10);
     for (int64_t k = 0; k < 500; ++k) ++counts.at(sets.train->label(k));
-    for (const int count : counts) CHECK(std::abs(count - 50) < 35);  // five deviations
+    for (const int count : counts) CHECK(std::abs(count - 50) < 35);  // Five standard deviations.
 }
 
-TEST_CASE("a shape depends on seed, split and number alone") {
+TEST_CASE("a shape depends on seed, split and number only") {
     const auto few = shapes(R"("train": 20, "test": 5)"),
                many = shapes(R"("train": 40, "test": 9)");
     CHECK(input_of(*few.train, 19) == input_of(*many.train, 19));
@@ -74,7 +74,7 @@ TEST_CASE("a shape depends on seed, split and number alone") {
     CHECK(input_of(*few.train, 0) != input_of(*shapes(R"("train": 20, "test": 5)", 2).train, 0));
 }
 
-TEST_CASE("the constants normalise shapes of the default difficulty") {
+TEST_CASE("the built-in constants normalise shapes of the default difficulty") {
     const auto sets = shapes(R"("train": 2000, "test": 1)");
     double sum = 0, squares = 0;
     for (int64_t k = 0; k < 2000; ++k) {
@@ -88,7 +88,7 @@ TEST_CASE("the constants normalise shapes of the default difficulty") {
     CHECK(std::abs(std::sqrt(variance) - 1) < 0.03);
 }
 
-TEST_CASE("at difficulty 0 all images of a class are the same, at 1 none") {
+TEST_CASE("images of a class are all equal at difficulty 0 and all different at 1") {
     const auto equal_pairs = [](const std::string& difficulty) {
         const auto sets = shapes(R"("train": 60, "test": 1, "difficulty": )" + difficulty);
         int equal = 0, pairs = 0;
@@ -107,7 +107,7 @@ TEST_CASE("at difficulty 0 all images of a class are the same, at 1 none") {
     CHECK(equal_pairs("1").first == 0);
 }
 
-TEST_CASE("figures fit into a circle of 1.2 and no two are the same") {
+TEST_CASE("figures fit into a circle of radius 1.2, and no two are equal") {
     for (int64_t label = 0; label < data::kShapeClasses; ++label) {
         int inside = 0;
         for (float y = -2; y <= 2; y += 0.05F) {
@@ -117,7 +117,7 @@ TEST_CASE("figures fit into a circle of 1.2 and no two are the same") {
                 if (in) CHECK(std::hypot(x, y) < 1.2F);
             }
         }
-        CHECK(inside > 200);  // of about 1250 in the unit disc
+        CHECK(inside > 200);  // The unit disc has about 1250 points.
         for (int64_t other = 0; other < label; ++other) {
             int different = 0;
             for (float y = -1; y <= 1; y += 0.05F) {
@@ -131,7 +131,7 @@ TEST_CASE("figures fit into a circle of 1.2 and no two are the same") {
     }
 }
 
-TEST_CASE("each replica's least-squares solution is its own optimum") {
+TEST_CASE("the least-squares solution of each replica is its own optimum") {
     const Json spec = data_spec(R"({"type": "regression", "samples": 30, "dimension": 6,
         "heterogeneity": 2, "noise": 0, "partition": "contiguous"})");
     const data::DataContext context = {3, 11};
@@ -151,7 +151,7 @@ TEST_CASE("each replica's least-squares solution is its own optimum") {
     CHECK(distance(least_squares(*sets.test, 0, sets.test->size()), common) < 1e-9);
 }
 
-TEST_CASE("heterogeneity 0 gives one optimum, noise moves it a little") {
+TEST_CASE("with heterogeneity 0 all replicas have one optimum, and noise moves it only a little") {
     const Json spec = data_spec(R"({"type": "regression", "samples": 400, "dimension": 4,
         "heterogeneity": 0, "noise": 0.1})");
     const auto sets = data::load_data(spec, {2, 3});
@@ -159,17 +159,17 @@ TEST_CASE("heterogeneity 0 gives one optimum, noise moves it a little") {
     CHECK(data::regression_optimum(spec, 3, 1) == common);
     const double off = distance(least_squares(*sets.train, 0, 400), common);
     CHECK(off > 0);
-    CHECK(off < 0.1);  // expected: 0.1 sqrt(trace(C^-1) / 400) = 0.022
+    CHECK(off < 0.1);  // Expected: 0.1 sqrt(trace(C^-1) / 400) = 0.022.
 }
 
-TEST_CASE("a replica's regression data do not depend on how many replicas there are") {
+TEST_CASE("regression data of a replica do not depend on the number of replicas") {
     const Json spec = data_spec(R"({"type": "regression", "samples": 5})");
     const auto two = data::load_data(spec, {2, 3}), four = data::load_data(spec, {4, 3});
     CHECK(input_of(*two.train, 9) == input_of(*four.train, 9));
     CHECK(two.train->target(9) == four.train->target(9));
 }
 
-TEST_CASE("the features' variances fall from 1 to 1 over the condition number") {
+TEST_CASE("the variances of the features fall from 1 to 1 / condition") {
     const Json spec = data_spec(R"({"type": "regression", "samples": 4000, "dimension": 3,
         "condition": 100})");
     const auto sets = data::load_data(spec, {1, 3});

@@ -15,7 +15,7 @@ using data::Order;
 
 namespace {
 
-// Two images (2, 5, 6) whose bytes are all different within an image and never 0.
+// Two images (2, 5, 6) whose bytes all differ within an image and are never 0.
 Images small_images() {
     Images images{2, 5, 6, test::Bytes(120), {3, 1}};
     for (size_t k = 0; k < 120; ++k) images.pixels[k] = static_cast<uint8_t>(1 + k);
@@ -43,7 +43,7 @@ TEST_CASE("pixels are normalised per channel, in both precisions") {
     CHECK(single[59] == static_cast<float>(values[59]));
 }
 
-TEST_CASE("unit is the pixel over 255 in the run's precision") {
+TEST_CASE("unit gives pixel / 255 in the precision of the run") {
     const auto unit = data::chosen_normalization(data::Normalize::unit, {{0.5, 0.25}, {0.2, 0.1}});
     const auto set = data::image_set(small_images(), 4, unit);
     std::vector<float> single(60);
@@ -66,7 +66,7 @@ TEST_CASE("channels_last holds the same values in another order") {
     }
 }
 
-TEST_CASE("inputs are windows of the stored images, to the bit") {
+TEST_CASE("inputs equal windows of the stored images, to the bit") {
     const auto set = data::image_set(small_images(), 4, {{0.5, 0.25}, {0.2, 0.1}});
     const auto whole = set->stored(), second = data::slice(set, 1, 1)->stored();
     REQUIRE((whole && second));
@@ -112,7 +112,7 @@ TEST_CASE("a crop is a window of the image padded by four zeros") {
     }
 }
 
-TEST_CASE("crops are drawn from the key, all of them alike") {
+TEST_CASE("crops are drawn from the key, and all are equally likely") {
     std::vector<int> top(9), left(9);
     int mirrored = 0;
     constexpr int kDraws = 9000;

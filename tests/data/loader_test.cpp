@@ -31,7 +31,7 @@ Setting setting(const std::string& spec_text, int64_t replicas) {
     return s;
 }
 
-// Batches made with no thread, from the definitions.
+// Makes batches from the definitions, without a thread.
 struct Expected {
     std::vector<float> inputs;
     std::vector<int64_t> labels;
@@ -54,16 +54,16 @@ Expected expected(const Setting& s, int64_t t, int64_t replica, bool augment, Or
 
 }  // namespace
 
-TEST_CASE("the loader serves any order that is asked for, replicas in different epochs too") {
+TEST_CASE("the loader follows any given order, even with replicas in different epochs") {
     const auto s = setting(R"({"type": "shapes", "train": 70, "test": 1, "batch_size": 6})", 4);
-    const std::vector<data::Ask> order = {{3, 2}, {0, 1}, {5, 2}, {1, 1}, {2, 3}, {2, 1}};
+    const std::vector<data::BatchRequest> order = {{3, 2}, {0, 1}, {5, 2}, {1, 1}, {2, 3}, {2, 1}};
     Loader::Options options;
-    options.asks = [&order, k = size_t{0}]() mutable -> std::optional<data::Ask> {
+    options.batch_order = [&order, k = size_t{0}]() mutable -> std::optional<data::BatchRequest> {
         if (k == order.size()) return std::nullopt;
         return order[k++];
     };
     Loader loader(s.sets.train, s.partition, s.plan, options);
-    for (const data::Ask& ask : order) {
+    for (const data::BatchRequest& ask : order) {
         const Expected right = expected(s, ask.iteration, ask.replica, false, Order::contiguous);
         const data::Batch& batch = loader.next();
         CHECK(std::memcmp(batch.inputs, right.inputs.data(), right.inputs.size() * 4) == 0);
@@ -72,12 +72,12 @@ TEST_CASE("the loader serves any order that is asked for, replicas in different 
     CHECK_THROWS_AS(loader.next(), std::logic_error);
 }
 
-TEST_CASE("the loader's batches are those of the definition, whatever the queue") {
+TEST_CASE("the batches of the loader follow the definition for any queue length") {
     const auto s = setting(R"({"type": "shapes", "train": 70, "test": 1, "batch_size": 6})", 4);
     REQUIRE(s.plan.per_epoch == 2);
     const int queue = GENERATE(0, 1, 2, 50);
     Loader::Options options;
-    options.first_iteration = 1;  // begins and ends inside an epoch
+    options.first_iteration = 1;  // Begins and ends inside an epoch.
     options.last_iteration = 6;
     options.begin = 1;
     options.end = 4;
@@ -101,7 +101,7 @@ TEST_CASE("the loader's batches are those of the definition, whatever the queue"
     CHECK_THROWS_AS(loader.next(), std::logic_error);
 }
 
-TEST_CASE("batches are served once more, in any order") {
+TEST_CASE("Replay makes batches again, in any order") {
     const std::string size = GENERATE("6", "\"full\"");
     const auto s =
         setting(R"({"type": "shapes", "train": 70, "test": 1, "batch_size": )" + size + "}", 4);
@@ -120,7 +120,7 @@ TEST_CASE("batches are served once more, in any order") {
     }
 }
 
-TEST_CASE("full batches are the whole partition") {
+TEST_CASE("a full batch is the whole partition") {
     const auto s = setting(R"({"type": "shapes", "train": 7, "test": 1, "batch_size": "full",
                                "partition": "contiguous"})",
                            2);
@@ -139,7 +139,7 @@ TEST_CASE("full batches are the whole partition") {
     }
 }
 
-TEST_CASE("real targets come in the run's precision") {
+TEST_CASE("real targets have the precision of the run") {
     const auto s = setting(R"({"type": "regression", "samples": 5, "batch_size": 2})", 2);
     Loader::Options options;
     options.type = arena::DType::float64;
@@ -154,7 +154,7 @@ TEST_CASE("real targets come in the run's precision") {
     }
 }
 
-TEST_CASE("a loader can be dropped at any moment") {
+TEST_CASE("a loader can be destroyed at any moment") {
     const auto s = setting(R"({"type": "shapes", "train": 64, "test": 1, "batch_size": 8})", 2);
     Loader::Options options;
     options.last_iteration = 1000000;
@@ -184,11 +184,11 @@ public:
 
 }  // namespace
 
-TEST_CASE("what the thread throws arrives at its place, again and again") {
+TEST_CASE("next() rethrows an exception of the thread at its place, repeatedly") {
     const auto data = std::make_shared<Failing>();
     const auto* row = base::find_entry(data::partition_table(), "contiguous");
     const std::shared_ptr<data::Partition> partition = row->make(Json{}, *data, {1, 1});
-    const auto plan = data::plan_batches({data::BatchSize::Of::replica, 2}, *partition, 1);
+    const auto plan = data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 1);
     Loader::Options options;
     options.last_iteration = 4;
     Loader loader(data, partition, plan, options);
@@ -199,7 +199,7 @@ TEST_CASE("what the thread throws arrives at its place, again and again") {
     }
 }
 
-TEST_CASE("plain batches are consecutive samples, short ones too") {
+TEST_CASE("plain batches are consecutive samples, and may be short") {
     const auto s = setting(R"({"type": "shapes", "train": 40, "test": 10})", 1);
     data::PlainBatches batches(arena::DType::float64, Order::channels_last);
     for (const auto& [first, count] : {std::pair{0, 4}, {4, 4}, {8, 2}}) {

@@ -1,5 +1,5 @@
 #pragma once
-// A data set of which only the numbers and the labels matter, and partitions of it by their spec.
+// A data set with labels but without inputs, and partitions of it by their spec.
 
 #include <cstdint>
 #include <memory>
@@ -12,6 +12,7 @@
 
 namespace dbench::test {
 
+/// A data set of which tests use only sample numbers and labels.
 class NumberedSet : public data::Dataset {
 public:
     explicit NumberedSet(std::vector<int64_t> labels, int64_t classes = 10)
@@ -28,14 +29,15 @@ private:
     int64_t classes_;
 };
 
-/// Labels 0, 1, ..., 9, 0, 1, ...
+/// Returns a set with labels 0, 1, ..., 9, 0, 1, ...
 inline NumberedSet ten_labels(int64_t size) {
     std::vector<int64_t> labels;
     for (int64_t k = 0; k < size; ++k) labels.push_back(k % 10);
     return NumberedSet(std::move(labels));
 }
 
-/// The partition of /data/partition `given` (a name or an object), defaults filled in.
+/// Returns the partition that `given` (a name or an object, as in /data/partition) describes, with
+/// defaults filled in.
 inline std::unique_ptr<data::Partition> partition_of(const base::Json& given,
                                                      const data::Dataset& set, int64_t replicas,
                                                      uint64_t seed = 1) {

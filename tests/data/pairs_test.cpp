@@ -1,4 +1,4 @@
-// Pairs of sentences: byte pairs beside the definition, buckets, and batches with padding.
+// Pairs of sentences: byte pairs compared with their definition, buckets, and batches with padding.
 
 #include <algorithm>
 #include <filesystem>
@@ -29,7 +29,7 @@ namespace {
 const Lines kText = {"the cat sat on the mat", "the cats sat, the mats sat: aaaaa aaa",
                      "  a\tcat's hat  costs 3.50 (three fifty) \xc3\xa4\xc3\xb6\xc3\xa4 "};
 
-/// Merges by counting all pairs of all words anew each time; words are split by hand.
+/// Learns merges by counting all pairs of all words again for each merge; words are split by hand.
 std::vector<std::pair<int64_t, int64_t>> merges_by_definition(std::vector<Tokens> words,
                                                               int64_t count) {
     std::vector<std::pair<int64_t, int64_t>> merges;
@@ -38,9 +38,10 @@ std::vector<std::pair<int64_t, int64_t>> merges_by_definition(std::vector<Tokens
         for (const Tokens& word : words) {
             for (size_t k = 0; k + 1 < word.size(); ++k) ++times[{word[k], word[k + 1]}];
         }
-        const auto best = std::max_element(  // of equal ones the first, which is the smallest
-            times.begin(), times.end(),
-            [](const auto& a, const auto& b) { return a.second < b.second; });
+        // max_element returns the first of equal ones, which is the smallest pair.
+        const auto best =
+            std::max_element(times.begin(), times.end(),
+                             [](const auto& a, const auto& b) { return a.second < b.second; });
         merges.push_back(best->first);
         for (Tokens& word : words) {
             Tokens merged;
@@ -73,7 +74,7 @@ std::vector<Tokens> bytes_of(const Lines& words) {
     return out;
 }
 
-/// Sentences of so many letters, each a piece of its own.
+/// Returns sentences of the given numbers of letters; each letter is a piece.
 std::shared_ptr<const data::Dataset> letters(const std::vector<std::pair<int, int>>& lengths) {
     Lines sources, targets;
     for (const auto& [source, target] : lengths) {
@@ -94,19 +95,19 @@ Tokens piece(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("byte pairs are merged as defined, equally frequent ones by their numbers") {
+TEST_CASE("byte pairs follow their definition, and ties are broken by piece numbers") {
     const Lines lines = {"ab ab, abc bcbcb aaaa", "bc abab"};
     const auto words = bytes_of({" ab", " ab", ",", " abc", " bcbcb", " aaaa", " bc", " abab"});
     const BytePairs pieces(lines, BytePairs::kMerged + 5);
     CHECK(pieces.size() == BytePairs::kMerged + 5);
     CHECK(pieces.text() == text_of(merges_by_definition(words, 5)));
-    // It ends where no pair stands twice.
+    // Learning ends when no pair occurs twice.
     CHECK(BytePairs({"abc"}, 1000).size() == BytePairs::kMerged);
     CHECK(BytePairs({"abc xbc"}, 1000).text() ==
           text_of({{BytePairs::kBytes + 'b', BytePairs::kBytes + 'c'}}));
 }
 
-TEST_CASE("every text comes back as it was, but for blanks") {
+TEST_CASE("decoding returns the text except for repeated blanks") {
     const BytePairs pieces(kText, 300);
     Lines others = kText;
     others.insert(others.end(), {"", "   ", "never, seen: \x01\xff \xe2\x82\xac", "a  b", "..."});
@@ -122,7 +123,7 @@ TEST_CASE("every text comes back as it was, but for blanks") {
     CHECK(pieces.decode(Tokens{data::kBeginToken, data::kEndToken, data::kPadToken}).empty());
 }
 
-TEST_CASE("a file of pieces has those that are learnt, and a damaged one is refused") {
+TEST_CASE("a file of pieces returns the learnt pieces, and a damaged file is refused") {
     const test::Folder folder;
     const std::string path = folder / "pieces.txt";
     const BytePairs pieces(kText, BytePairs::kMerged + 20);
@@ -130,7 +131,7 @@ TEST_CASE("a file of pieces has those that are learnt, and a damaged one is refu
     CHECK(data::holds_pieces(path));
     CHECK_FALSE(data::holds_pieces(path + "?"));
     CHECK(data::read_pieces(path).text() == pieces.text());
-    // Fewer are those that are learnt where fewer are asked for.
+    // The first pieces of a file are those that are learnt for this smaller size.
     const BytePairs few(kText, BytePairs::kMerged + 7), first = data::read_pieces(path).first(266);
     CHECK(first.text() == few.text());
     CHECK(first.encode(kText) == few.encode(kText));
@@ -145,23 +146,23 @@ TEST_CASE("a file of pieces has those that are learnt, and a damaged one is refu
         std::ofstream(path) << contents;
         return refusal([&] { data::read_pieces(path); });
     };
-    const auto with = [](const std::string& merges, int count) {  // a first line that agrees
+    const auto with = [](const std::string& merges, int count) {  // A matching first line.
         return "dbench byte pairs, " + std::to_string(BytePairs::kMerged + count) + " pieces, " +
                data::digest(merges) + "\n" + merges;
     };
     CHECK(refused(with("100 101\n259 102\n", 2)).empty());
     using Damaged = std::pair<std::string, std::string>;
     for (const auto& [contents, said] :
-         {Damaged{"", "is no file of byte pairs"},
-          {"100 101\n", "is no file of byte pairs"},
+         {Damaged{"", "is not a file of byte pairs"},
+          {"100 101\n", "is not a file of byte pairs"},
           {whole.substr(0, head - 1), "is damaged"},
           {whole.substr(0, whole.size() - 1), "damaged"},
-          {whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1), "does not agree"},
-          {whole + "3 4\n", "does not agree"},
-          {whole + "x\n", "no pair of numbers: x"},
-          {whole + "3 4 5\n", "no pair of numbers: 3 4 5"},
-          {with("100 259\n", 1), "piece 259 is made of pieces that are no earlier ones"},
-          {with("100 101\n2 100\n", 2), "piece 260 is made of pieces that are no earlier"},
+          {whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1), "does not match"},
+          {whole + "3 4\n", "does not match"},
+          {whole + "x\n", "not a pair of numbers: x"},
+          {whole + "3 4 5\n", "not a pair of numbers: 3 4 5"},
+          {with("100 259\n", 1), "piece 259 is made of pieces that are not earlier pieces"},
+          {with("100 101\n2 100\n", 2), "piece 260 is made of pieces that are not earlier"},
           {with("100 101\n100 101\n", 2), "piece 260 is made of the same pair"}}) {
         CAPTURE(contents);
         const std::string refusal = refused(contents);
@@ -174,10 +175,10 @@ TEST_CASE("a file of pieces has those that are learnt, and a damaged one is refu
 }
 
 TEST_CASE("a batch of pairs is padded to its longest sentence") {
-    const auto set = letters({{3, 2}, {2, 4}});  // with kEndToken
+    const auto set = letters({{3, 2}, {2, 4}});  // Plus kEndToken.
     data::PlainBatches plain(arena::DType::float32, data::Order::contiguous);
     const data::Batch& batch = plain.fill(*set, 0, 2);
-    CHECK(batch.shape == Tokens{2, 2, 5});  // a word's blank is a piece, too
+    CHECK(batch.shape == Tokens{2, 2, 5});  // The blank of a word is a piece, too.
     CHECK(batch.terms == data::terms(*set));
     CHECK(batch.row_terms == Tokens{3, 5});
     const auto* inputs = static_cast<const int64_t*>(batch.inputs);
@@ -202,7 +203,7 @@ TEST_CASE("a batch of pairs is padded to its longest sentence") {
     CHECK(data::part(batch, 0, 4).count == 0);
 }
 
-TEST_CASE("buckets hold every pair once, sorted, as many as the tokens allow") {
+TEST_CASE("buckets contain every pair once, sorted, and as many pairs as the tokens allow") {
     std::vector<std::pair<int, int>> lengths;
     for (int k = 0; k < 60; ++k) lengths.emplace_back(2 + k * 7 % 13, 2 + k * 5 % 11);
     const auto pairs = letters(lengths);
@@ -229,7 +230,7 @@ TEST_CASE("buckets hold every pair once, sorted, as many as the tokens allow") {
         CHECK(e.length >= before);
         before = e.length;
         collect(*set, k, found);
-        if (k + 1 < set->size()) {  // the next bucket's shortest pair did not fit
+        if (k + 1 < set->size()) {  // The shortest pair of the next bucket did not fit.
             CHECK((e.rows + 1) * set->extent(k + 1).length > kTokens);
         }
     }

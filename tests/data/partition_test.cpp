@@ -21,16 +21,16 @@ std::unique_ptr<data::Partition> make(const base::Json& spec, int64_t samples, i
 
 data::BatchSize size_of(const Json& value) {
     data::BatchSize size;
-    take(value, size);
+    read_value(value, size);
     return size;
 }
 
-// Whether samples beyond n floor(N/n) belong to nobody.
+// True if samples beyond n floor(N/n) belong to no replica.
 bool equal_sizes(const std::string& type) { return type == "dirichlet" || type == "by_label"; }
 
 }  // namespace
 
-TEST_CASE("in every partition an epoch holds each sample once") {
+TEST_CASE("an epoch of every partition contains each sample at most once") {
     for (const auto& row : data::partition_table()) {
         Json spec = {{"type", row.name}};
         if (row.name == "by_label") spec["labels_per_replica"] = 1;
@@ -76,7 +76,7 @@ TEST_CASE("shuffled: positions i, i+n, ... of one permutation per epoch") {
     CHECK(partition->epoch(0, 0) != make("shuffled", 11, 3, 43)->epoch(0, 0));
 }
 
-TEST_CASE("iid: the split stays, the order changes") {
+TEST_CASE("iid keeps the split and changes the order") {
     const auto partition = make("iid", 1000, 4);
     const auto as_set = [](const Samples& s) { return std::set<int64_t>(s.begin(), s.end()); };
     const Samples first = partition->epoch(1, 0), second = partition->epoch(1, 1);
@@ -84,13 +84,14 @@ TEST_CASE("iid: the split stays, the order changes") {
     CHECK(as_set(first) == as_set(second));
     CHECK(first == make("iid", 1000, 4)->epoch(1, 0));
     CHECK(as_set(first) != as_set(make("iid", 1000, 4, 2)->epoch(1, 0)));
-    // Random, not a block of the file: the mean sample number is that of the whole.
+    // The split is random and not a block of the file: the mean sample number is that of the whole
+    // set.
     const double mean = std::accumulate(first.begin(), first.end(), 0.0) / 250;
-    CHECK(std::abs(mean - 499.5) < 80);  // four standard deviations
+    CHECK(std::abs(mean - 499.5) < 80);  // Four standard deviations.
 }
 
-TEST_CASE("a batch plan cuts the smallest partition") {
-    const auto partition = make("contiguous", 103, 4);  // 25, 26, 26, 26
+TEST_CASE("a batch plan divides the smallest partition") {
+    const auto partition = make("contiguous", 103, 4);  // Sizes 25, 26, 26, 26.
     const auto plan = data::plan_batches(size_of(8), *partition, 4);
     CHECK(plan.batch_size == 8);
     CHECK_FALSE(plan.full);
@@ -110,7 +111,7 @@ TEST_CASE("a batch plan cuts the smallest partition") {
     CHECK(full.samples_per_iteration == 103);
 }
 
-TEST_CASE("batches that cannot be are refused") {
+TEST_CASE("impossible batch sizes are refused") {
     const auto partition = make("contiguous", 103, 4);
     const auto refused = [&](const Json& size) {
         return refusal([&] { data::plan_batches(size_of(size), *partition, 4); });
@@ -119,9 +120,9 @@ TEST_CASE("batches that cannot be are refused") {
           "/data/batch_size: a batch of 26 is more than the 25 training samples of replica 0: "
           "use at most 25, or \"full\"");
     CHECK(refused(Json{{"global", 42}}) ==
-          "/data/batch_size/global: 42 samples cannot be dealt evenly to 4 replicas: "
-          "the nearest that can is 40 or 44");
-    CHECK(refused(Json{{"global", 2}}).ends_with("the nearest that can is 4"));
+          "/data/batch_size/global: 42 samples cannot be divided evenly among 4 replicas: "
+          "the nearest possible number is 40 or 44");
+    CHECK(refused(Json{{"global", 2}}).ends_with("the nearest possible number is 4"));
     const auto empty = make("contiguous", 3, 4);
     CHECK(refusal([&] { data::plan_batches(size_of("full"), *empty, 4); }) ==
           "/replicas: replica 0 gets no training samples (3 for 4 replicas): "

@@ -1,7 +1,7 @@
 #include <csetjmp>
 #include <cstdio>
 
-// Needs stdio's FILE before it.
+// jpeglib.h needs the type FILE of stdio.
 #include <jpeglib.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include "catch.hpp"
 #include "data/photographs.hpp"
 #include "data/support.hpp"
-#include "data/team.hpp"
+#include "data/thread_pool.hpp"
 #include "data/view.hpp"
 
 using namespace dbench;
@@ -26,11 +26,11 @@ namespace {
 struct Coding {
     J_COLOR_SPACE colours = JCS_RGB;
     int channels = 3;
-    int across = 2, down = 2;  // pixels a chroma sample
+    int across = 2, down = 2;  // Pixels per chroma sample.
     bool progressive = false;
 };
 
-/// Waves that differ by channel, with edges, as a JPEG.
+/// Returns a JPEG of waves that differ by channel, with edges.
 test::Bytes jpeg_of(int width, int height, const Coding& coding) {
     jpeg_compress_struct info{};
     jpeg_error_mgr errors{};
@@ -88,7 +88,7 @@ const std::vector<std::pair<std::string, Coding>> kCodings = {
 
 }  // namespace
 
-TEST_CASE("a part of a photograph is decoded as in the whole, at every size") {
+TEST_CASE("a decoded part equals that part of the whole photograph, at every size") {
     for (const auto& [name, coding] : kCodings) {
         const test::Bytes bytes = jpeg_of(150, 101, coding);
         for (int64_t eighths = 1; eighths <= 8; ++eighths) {
@@ -124,7 +124,7 @@ TEST_CASE("a part of a photograph is decoded as in the whole, at every size") {
     }
 }
 
-TEST_CASE("JPEGs that are damaged are refused by name") {
+TEST_CASE("damaged JPEGs are refused by name") {
     const test::Bytes good = jpeg_of(90, 70, {});
     const auto said = [](const test::Bytes& bytes) {
         return test::refusal([&] { decoded(bytes, {0, 0, 90, 70}, 8); });
@@ -138,7 +138,7 @@ TEST_CASE("JPEGs that are damaged are refused by name") {
         cut.insert(cut.end(), {0xff, 0xd9});
         CHECK_THAT(said(cut), ContainsSubstring("a.jpg: cannot be decoded"));
     }
-    test::Bytes bomb = good;  // the header says 65500 by 65500
+    test::Bytes bomb = good;  // The header claims 65500 by 65500 pixels.
     const uint8_t start[] = {0xff, 0xc0};
     const auto frame = std::search(bomb.begin(), bomb.end(), std::begin(start), std::end(start));
     for (int k = 5; k < 9; k += 2) {
@@ -148,7 +148,7 @@ TEST_CASE("JPEGs that are damaged are refused by name") {
     CHECK_THAT(said(bomb), ContainsSubstring("65500 by 65500"));
 }
 
-TEST_CASE("resampling is the mean by a triangle, of the pixels that may be taken") {
+TEST_CASE("resampling is a triangle-weighted mean of the allowed pixels") {
     data::Pixels in{3, 2, 40, 30, std::vector<uint8_t>(40 * 30 * 3)};
     for (size_t k = 0; k < in.rgb.size(); ++k) in.rgb[k] = static_cast<uint8_t>((k * 97) % 251);
     const data::Normalization normalization = {{0.1, 0.2, 0.3}, {0.5, 1, 2}};
@@ -209,7 +209,7 @@ TEST_CASE("random views have the areas and ratios of the definition") {
         left += view.x.origin / std::max(1.0, 400 - w);
         mirrored += view.mirrored;
     }
-    // Means of the definition: over areas and ratios that fit, all as likely. Places are uniform.
+    // Means over all areas and ratios that fit, which are equally likely. Positions are uniform.
     double fit = 0, of_area = 0, of_log = 0;
     constexpr int kGrid = 400;
     for (int i = 0; i < kGrid * kGrid; ++i) {
@@ -225,13 +225,13 @@ TEST_CASE("random views have the areas and ratios of the definition") {
     CHECK(log_ratio / kDraws == Approx(of_log / fit).margin(0.015));
     CHECK(left / kDraws == Approx(0.5).margin(0.03));
     CHECK(mirrored / kDraws == Approx(0.5).margin(0.03));
-    // Where nothing fits, the middle.
+    // If no rectangle fits, the view is in the middle.
     const data::View narrow = data::random_view(1, 1000, 10, 64);
     CHECK((narrow.y.first == 0 && narrow.y.last == 10));
     CHECK((narrow.x.first == 493 && narrow.x.last == 506));
 }
 
-TEST_CASE("a view is decoded no larger than it needs, and no smaller") {
+TEST_CASE("a view is decoded at the smallest sufficient size") {
     for (const int64_t side : {10, 64, 65, 100, 128, 129, 300, 511, 512, 513, 5000}) {
         const data::View view = data::central_view(side, side + 7, 56);
         const int64_t eighths = data::eighths_for(view);
@@ -245,7 +245,7 @@ TEST_CASE("a view is decoded no larger than it needs, and no smaller") {
     }
 }
 
-TEST_CASE("a pack gives back every photograph, and no byte of its index may change") {
+TEST_CASE("a pack returns every photograph, and a changed byte of its index is detected") {
     const test::Folder folder;
     const std::string root = folder.path() + "/photos", file = folder.path() + "/a.pack";
     for (const char* name : {"b/2.jpg", "a/10.jpg", "a/9.jpg", "c/x.jpg"}) {
@@ -279,7 +279,7 @@ TEST_CASE("a pack gives back every photograph, and no byte of its index may chan
     }
 }
 
-TEST_CASE("classes by names are sorted as classes") {
+TEST_CASE("classes from file names are sorted as classes") {
     const test::Folder folder;
     const std::string root = folder.path() + "/photos";
     for (const char* name : {"a-b_1.jpg", "a.jpg", "a_2.jpg"}) {
@@ -291,17 +291,18 @@ TEST_CASE("classes by names are sorted as classes") {
     CHECK(all->labels == std::vector<int32_t>{0, 0, 1});
 }
 
-TEST_CASE("a team does every part once, and throws what the least number threw") {
+TEST_CASE("a ThreadPool runs every part once and rethrows the exception of the smallest number") {
     for (const int64_t threads : {1, 2, 5}) {
-        data::Team team(threads);
+        data::ThreadPool pool(threads);
         for (int64_t count = 0; count < 40; ++count) {
             std::vector<std::atomic<int>> times(static_cast<size_t>(count));
-            team.each(count, [&](int64_t k) { ++times[k]; });
+            pool.parallel_for(count, [&](int64_t k) { ++times[k]; });
             CHECK(std::all_of(times.begin(), times.end(), [](const auto& n) { return n == 1; }));
             const auto failing = [&](int64_t k) {
                 if (k % 7 == 3) throw base::UserError(std::to_string(k));
             };
-            CHECK(test::refusal([&] { team.each(count, failing); }) == (count > 3 ? "3" : ""));
+            CHECK(test::refusal([&] { pool.parallel_for(count, failing); }) ==
+                  (count > 3 ? "3" : ""));
         }
     }
 }

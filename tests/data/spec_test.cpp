@@ -6,7 +6,7 @@ using base::Json;
 using test::data_spec;
 using test::refusal;
 
-TEST_CASE("a name alone gets every default") {
+TEST_CASE("a name alone gets all defaults") {
     CHECK(data_spec(R"("cifar10")") == Json::parse(R"({
         "type": "cifar10", "root": null, "batch_size": 32, "accumulate": 1,
         "partition": {"type": "shuffled"}, "validation": 0, "augment": false, "normalize": "standard", "threads": 1,
@@ -29,7 +29,7 @@ TEST_CASE("resolving twice changes nothing") {
     }
 }
 
-TEST_CASE("every form of batch_size") {
+TEST_CASE("every form of batch_size is accepted or refused as documented") {
     for (const char* form : {"1", "64", R"({"global": 512})", R"("full")"}) {
         const auto spec =
             data_spec(std::string(R"({"type": "shapes", "batch_size": )") + form + "}");
@@ -65,12 +65,12 @@ TEST_CASE("errors name the pointer and the remedy") {
     CHECK(refusal([] { data_spec(R"({"type": "regression", "augment": true})"); }) ==
           "/data/augment: crops and flips images (regression has no images): leave it false");
     CHECK(refusal([] { data_spec(R"({"type": "regression", "normalize": "unit"})"); }) ==
-          "/data/normalize: concerns pixels (regression has no images): leave it out");
+          "/data/normalize: is for pixels (regression has no images): leave it out");
     CHECK(refusal([] { data_spec(R"({"type": "shapes", "limit": {"train": 0}})"); }) ==
           "/data/limit/train: 0 is out of range (must be at least 1)");
 }
 
-TEST_CASE("limit comes first, then validation from its end") {
+TEST_CASE("limit is applied first, then validation is held out from the end") {
     const auto whole =
         data::load_data(data_spec(R"({"type": "shapes", "train": 50, "test": 20})"), {1, 7});
     const auto cut = data::load_data(data_spec(R"({"type": "shapes", "train": 50, "test": 20,
@@ -94,13 +94,14 @@ TEST_CASE("limit and validation beyond the data are refused") {
         return refusal([&] { data::load_data(spec, {1, 7}); });
     };
     CHECK(refused(R"("limit": {"test": 21})") ==
-          "/data/limit/test: 21 is more than the 20 samples there are: use at most that, or null");
+          "/data/limit/test: 21 is more than the 20 samples of the data set: use at most that "
+          "many, or null");
     CHECK(refused(R"("limit": {"train": 10}, "validation": 10)") ==
           "/data/validation: holding out 10 of 10 training samples leaves none to train on: "
-          "use less");
+          "use fewer");
 }
 
-TEST_CASE("status has a line for each set") {
+TEST_CASE("data_status() has one entry per set") {
     const test::Folder folder;
     const auto all = data::data_status(folder.path());
     REQUIRE(all.size() == data::data_table().size());

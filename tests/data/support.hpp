@@ -1,5 +1,5 @@
 #pragma once
-// Helpers of the data tests: files with given contents, resolved specs.
+// Helpers of the data tests: files with given contents, and resolved specs.
 
 #include <zlib.h>
 
@@ -20,7 +20,7 @@ namespace dbench::test {
 
 using base::Folder;
 
-/// An environment variable set (or, with null, unset) for a while.
+/// Sets an environment variable (or unsets it, if null) and restores it in the destructor.
 class Environment {
 public:
     Environment(std::string name, const char* value) : name_(std::move(name)) {
@@ -42,7 +42,7 @@ inline void write_file(const std::string& path, const Bytes& bytes) {
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
 }
 
-/// A file of `size` zeros that takes no room on the disk.
+/// Writes a sparse file of `size` zeros, which uses no space on the disk.
 inline void write_zeros(const std::string& path, int64_t size) {
     write_file(path, {});
     std::filesystem::resize_file(path, static_cast<uintmax_t>(size));
@@ -55,7 +55,7 @@ inline void write_gz(const std::string& path, const Bytes& bytes) {
     gzclose(file);
 }
 
-/// What a UserError said; empty where none was thrown.
+/// Returns the message of the UserError that `work` throws; "" if it does not throw one.
 template <class Work>
 std::string refusal(Work&& work) {
     try {
@@ -70,7 +70,7 @@ inline base::Json data_spec(const std::string& text) {
     return data::resolve_data(base::parse_json(text, "test"), "/data");
 }
 
-/// Input `index` in float64.
+/// Returns input `index` in float64.
 inline std::vector<double> input_of(const data::Dataset& data, int64_t index,
                                     data::Order order = data::Order::contiguous,
                                     uint64_t augment_key = 0) {

@@ -1,4 +1,4 @@
-// Texts: words and bytes as tokens, windows of them, and the order in which a stream reads them.
+// Texts: words and bytes as tokens, windows, and the order in which a stream reads them.
 
 #include <cstring>
 #include <numeric>
@@ -53,15 +53,16 @@ TEST_CASE("words are separated by blanks, and every line ends with <eos>") {
     CHECK(words_of("").empty());
 }
 
-TEST_CASE("a vocabulary is numbered by frequency, then by who comes first") {
-    const auto text = words_of("b a c a\nb a <unk> d\n");  // a 3, b 2, <eos> 2, c, <unk>, d
+TEST_CASE("a vocabulary is numbered by frequency, then by first occurrence") {
+    // Counts: a 3, b 2, <eos> 2, c, <unk>, d.
+    const auto text = words_of("b a c a\nb a <unk> d\n");
     const Vocabulary all(text, {});
     CHECK(all.size() == 6);
     CHECK(all.tokens(text, "x") == Tokens{1, 0, 3, 0, 2, 1, 0, 4, 5, 2});
     CHECK_THAT(refusal([&] { static_cast<void>(all.tokens(words_of("a e"), "the.file")); }),
                ContainsSubstring("the.file: word 2, 'e'"));
 
-    // Of the four most frequent the last makes room for <unk>, which is the fifth.
+    // The last of the four most frequent words is replaced by <unk>, which is the fifth.
     const Vocabulary four(text, 4);
     CHECK(four.size() == 4);
     CHECK(four.tokens(words_of("a b c d e"), "x") == Tokens{0, 1, 3, 3, 3, 2});
@@ -71,9 +72,9 @@ TEST_CASE("a vocabulary is numbered by frequency, then by who comes first") {
     CHECK(Vocabulary(words_of("a b"), 3).size() == 3);
 }
 
-TEST_CASE("windows lie one after another, and each position's label is the next token") {
+TEST_CASE("windows are consecutive, and the label of each position is the next token") {
     const auto set = data::token_set(counted(12), 12, 4, "x");
-    REQUIRE(set->size() == 2);  // a third would need the token 12
+    REQUIRE(set->size() == 2);  // A third window would need token 12.
     CHECK(data::token_set(counted(13), 13, 4, "x")->size() == 3);
     CHECK(input_of(*set, 1) == Labels{4, 5, 6, 7});
     CHECK(labels_of(*set, 1) == Labels{5, 6, 7, 8});
@@ -81,15 +82,15 @@ TEST_CASE("windows lie one after another, and each position's label is the next 
                ContainsSubstring("the.file: holds 4 tokens"));
 }
 
-TEST_CASE("a stream's batches go on where the ones before ended") {
-    // 2 replicas of 11 and 12 windows of 3 tokens, 2 columns of 5 windows each.
+TEST_CASE("the batches of a stream continue where the previous ones ended") {
+    // 2 replicas with 11 and 12 windows of 3 tokens, in 2 columns of 5 windows each.
     const std::shared_ptr<const data::Dataset> set = data::token_set(counted(71), 71, 3, "x");
     REQUIRE(set->size() == 23);
     const std::shared_ptr<data::Partition> partition = test::partition_of("stream", *set, 2);
-    const auto plan = data::plan_batches({data::BatchSize::Of::replica, 2}, *partition, 2);
+    const auto plan = data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 2);
     REQUIRE(plan.per_epoch == 5);
     data::Loader::Options options;
-    options.first_iteration = 3;  // and so where a run goes on
+    options.first_iteration = 3;  // A resumed run starts inside an epoch.
     options.last_iteration = 12;
     options.end = 2;
     data::Loader loader(set, partition, plan, options);
@@ -111,10 +112,10 @@ TEST_CASE("a stream's batches go on where the ones before ended") {
     }
 }
 
-TEST_CASE("other partitions deal windows as any samples") {
+TEST_CASE("other partitions assign windows like any samples") {
     const std::shared_ptr<const data::Dataset> set = data::token_set(counted(71), 71, 3, "x");
     const std::shared_ptr<data::Partition> partition = test::partition_of("shuffled", *set, 2);
-    const auto plan = data::plan_batches({data::BatchSize::Of::replica, 2}, *partition, 2);
+    const auto plan = data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 2);
     data::Replay replay(set, partition, plan, {});
     const auto order = partition->epoch(1, 0);
     const data::Batch& batch = replay.batch(3, 1);
@@ -122,11 +123,11 @@ TEST_CASE("other partitions deal windows as any samples") {
     CHECK(static_cast<const int64_t*>(batch.inputs)[3] == 3 * order[7]);
     for (const char* by_labels : {"dirichlet", "by_label"}) {
         CHECK_THAT(refusal([&] { test::partition_of(by_labels, *set, 2); }),
-                   ContainsSubstring("each position has one"));
+                   ContainsSubstring("each position of a sample has one"));
     }
 }
 
-TEST_CASE("text: the bytes of a file, the last tenth for testing") {
+TEST_CASE("text reads the bytes of a file and uses the last tenth for testing") {
     const test::Folder folder;
     const std::string path = folder / "a.txt";
     test::write_file(path, bytes("0123456789abcdefghi\xff"));
@@ -156,10 +157,11 @@ TEST_CASE("text: the bytes of a file, the last tenth for testing") {
                ContainsSubstring("no images"));
 }
 
-TEST_CASE("wikitext2: what is wrong with its files is said of the file") {
+TEST_CASE("wikitext2 names a damaged file") {
     const test::Folder folder;
     const auto spec = R"({"type": "wikitext2", "root": ")" + folder / "" + "\"}";
-    CHECK_THAT(refusal([&] { load(spec); }), ContainsSubstring("/data/root: no WikiText-2 here"));
+    CHECK_THAT(refusal([&] { load(spec); }),
+               ContainsSubstring("/data/root: WikiText-2 was not found"));
     test::write_file(folder / "wikitext-2/wiki.train.tokens", bytes("a b"));
     CHECK_THAT(refusal([&] { load(spec); }),
                ContainsSubstring("wiki.train.tokens: is too short (found 3 bytes"));
@@ -168,7 +170,7 @@ TEST_CASE("wikitext2: what is wrong with its files is said of the file") {
                ContainsSubstring("wiki.valid.tokens: cannot be read"));
 }
 
-TEST_CASE("wikitext2 as it is published") {
+TEST_CASE("wikitext2 has its published contents") {
     const char* root = std::getenv("DBENCH_DATA");
     if (root == nullptr || !std::filesystem::exists(std::string(root) + "/wikitext-2")) {
         WARN("skipped: no wikitext-2 in DBENCH_DATA");
@@ -185,7 +187,7 @@ TEST_CASE("wikitext2 as it is published") {
     CHECK(small.train->size() == 100);
     CHECK(small.test->size() == 7000);
     CHECK(small.validation->size() == 217645 / 35);
-    // The same text: a token is the same word's number or <unk>'s.
+    // Both cover the same text: a token is the number of the same word or of <unk>.
     CHECK(input_of(*small.train, 0) != Labels(35));
     CHECK_THAT(refusal([] { load(R"({"type": "wikitext2", "validation": 5})"); }),
                ContainsSubstring("a validation set of its own"));

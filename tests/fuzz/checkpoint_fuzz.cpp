@@ -1,5 +1,6 @@
-// A part of a checkpoint: as it stands, or, where it does not begin as one, as a head that somebody
-// has written with the right checksum; what follows its first NUL byte are the rows.
+// Fuzz target for a part of a checkpoint. Input that begins with the magic number is used
+// unchanged. Other input gets a valid magic number, length and checksum: its bytes up to the first
+// NUL become the head, and the rest the rows.
 
 #include "fuzz.hpp"
 #include "train/checkpoints/checkpoint_part.hpp"

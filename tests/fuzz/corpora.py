@@ -1,4 +1,4 @@
-"""What the fuzz targets begin with: good inputs, and those that once did harm."""
+"""Write the corpora of the fuzz targets: valid inputs, and inputs that once caused failures."""
 
 import gzip
 import io
@@ -74,7 +74,7 @@ def idx(images=4, labels=4, side=28, byte=0):
 
 
 def data():
-    def both(images, labels):   # see data_fuzz.cpp: how much of the rest the first file is
+    def both(images, labels):   # data_fuzz.cpp: the first byte is the share of the images file
         share = round(255 * len(images) / (len(images) + len(labels)))
         while (len(images) + len(labels)) * share // 255 < len(images):
             images, labels = images, labels + b"\0"
@@ -91,7 +91,7 @@ def data():
 
 
 def png(width=3, height=2, colour=2, depth=8, rows=None, palette=b""):
-    """By the format's definition; every row has another filter."""
+    """Return a PNG by the definition of the format; every row has a different filter."""
     def part(kind, content):
         return (struct.pack(">I", len(content)) + kind + content
                 + struct.pack(">I", zlib.crc32(kind + content)))
@@ -168,7 +168,7 @@ def checkpoint():
 
 
 def result(run):
-    """Of a file of the program: as it is, running, cut, with bits flipped all over."""
+    """Return variants of a result file: unchanged, running, truncated, and with flipped bits."""
     plain = open(run, "rb").read()
     found = {"complete": plain, "empty": b"", "head": plain[:48], "half": plain[:len(plain) // 2],
              "marked": plain[:11] + b"\x05" + plain[12:], "other": b"\x89HDF\r\n\x1a\n" + bytes(90)}

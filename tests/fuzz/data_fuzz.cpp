@@ -1,6 +1,6 @@
-// Files of data sets, by their first bytes: a picture (PNG, PPM, PGM), an archive of arrays (.npz),
-// or else images in the IDX format, plain or compressed, where the first byte says how much of the
-// rest is the images' file, in 255ths.
+// Fuzz target for files of data sets, chosen by their first bytes: a picture (PNG, PPM, PGM), an
+// archive of arrays (.npz), or else images in the IDX format, plain or compressed. For IDX, the
+// first byte gives the share of the images file in the rest, in 255ths.
 
 #include <zlib.h>
 
@@ -14,9 +14,10 @@
 namespace dbench::fuzz {
 namespace {
 
-constexpr size_t kSignature = 8, kFrame = 12;  // of a PNG; of its parts: length, type, checksum
+// Bytes of the signature of a PNG; bytes of length, type and checksum of a chunk.
+constexpr size_t kSignature = 8, kFrame = 12;
 
-// Right checksums: without them no change of a picture would be read beyond its own part.
+// Corrects all checksums; otherwise no changed picture would be read beyond the changed chunk.
 std::string mended(std::string png) {
     const auto number = [&](size_t at) {
         size_t value = 0;

@@ -1,9 +1,10 @@
-// Drives a fuzz target where there is no libFuzzer: every input of the corpus as it is, then
-// changed ones until the time is over. The same seed gives the same inputs in the same order.
+// Drives a fuzz target without libFuzzer: first every input of the corpus unchanged, then mutated
+// inputs until the time is over. The same seed gives the same inputs in the same order.
 //
-//   fuzz_spec CORPUS [SECONDS] [SEED]       an input that fails stays as fuzz_failed.bin
+//   fuzz_spec CORPUS [SECONDS] [SEED]       a failing input is kept as fuzz_failed.bin
 //
-// Status 0; 1 where an input took longer than ten seconds; a crash ends it by its signal.
+// Exit status 0 on success, 2 for a wrong command line. A crash or an input that takes longer than
+// ten seconds ends the process by a signal.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@ namespace {
 
 using namespace dbench;
 
-constexpr unsigned kMostSeconds = 10;  // for one input
+constexpr unsigned kMostSeconds = 10;  // For one input.
 constexpr size_t kMostBytes = 1 << 20;
 
 std::string current;
@@ -83,7 +84,7 @@ private:
     void change(std::string& text) {
         const size_t at = place(text), length = 1 + below(64);
         switch (below(8)) {
-            case 0:  // one bit
+            case 0:  // Flip one bit.
                 if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
                 break;
             case 1:
@@ -95,16 +96,16 @@ private:
             case 3:
                 text.resize(at);
                 break;
-            case 4:  // a piece twice, or often
+            case 4:  // Repeat a piece, sometimes often.
                 text.insert(at, repeated(text.substr(at, length)));
                 break;
-            case 5:  // a piece of another input
+            case 5:  // Insert a piece of another input.
             {
                 const std::string& other = corpus_[below(corpus_.size())];
                 text.insert(at, other, place(other), length * 4);
                 break;
             }
-            case 6:  // an extreme number in place
+            case 6:  // Overwrite with extreme numbers.
                 for (size_t k = 0; k < 8 && at + k < text.size(); ++k) {
                     text[at + k] = below(2) ? '\xff' : '\0';
                 }

@@ -28,7 +28,7 @@ struct Folder {
     std::string path;
 };
 
-/// What the user is told names something and does not speak the language of a library.
+/// Returns true if a message says something and does not contain words of a library.
 bool is_clear(const std::string& message) {
     for (const char* raw :
          {"[json.exception", "std::", "vector::", "basic_string", "bad_alloc", "broken contract"}) {

@@ -1,4 +1,4 @@
-// Files of graphs: text, CSV, .npy.
+// Fuzz target for graph files: text, CSV and .npy.
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,9 @@
-// Result files: looked at, verified, and taken up by a run that goes on.
+// Fuzz target for result files: inspects, verifies and repairs them, and reads them like a resumed
+// run.
 
 #include "base/error.hpp"
 #include "fuzz.hpp"
-#include "profile/earlier.hpp"
+#include "profile/earlier_run.hpp"
 #include "profile/result_file.hpp"
 #include "profile/verify.hpp"
 
@@ -18,8 +19,8 @@ void read(const std::string& input) {
     static_cast<void>(profile::to_text(found));
     if (!found.readable) return;
     static_cast<void>(profile::to_text(profile::verify(path)));
-    static_cast<void>(profile::clear_flag(path));
-    static_cast<void>(profile::read_earlier(path, 2));
+    static_cast<void>(profile::clear_write_mark(path));
+    static_cast<void>(profile::read_earlier_run(path, 2));
 }
 
 }  // namespace dbench::fuzz

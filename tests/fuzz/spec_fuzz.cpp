@@ -1,4 +1,5 @@
-// Specs: what stands in a file, and what --set says (after a NUL byte, if there is one).
+// Fuzz target for specs: the content of a file and, after a NUL byte (if there is one), an argument
+// of --set.
 
 #include <nlohmann/json.hpp>
 
@@ -40,7 +41,7 @@ void read(const std::string& input) {
     const std::string path = in_file(input.substr(0, end), "spec.json");
     std::vector<std::string> settings;
     if (end != input.npos)
-        settings.emplace_back(input.c_str() + end + 1);  // arguments end at a NUL
+        settings.emplace_back(input.c_str() + end + 1);  // Arguments end at a NUL byte.
     const program::Spec spec = program::resolve_spec(program::read_spec(path, settings), "run");
     static_cast<void>(spec.resolved.dump());
 }

@@ -1,6 +1,7 @@
-// Parts of the file order: `contiguous`, and `stream` for texts. Under `stream` a batch of B
-// samples has one from each of B columns, equal parts of the replica's own, and the next batch
-// those that follow them: where a replica stands in its text is known from the iteration alone.
+// The partitions contiguous and stream: consecutive parts of the file order. With stream, the part
+// of a replica is divided into B equal columns for batches of B samples. A batch takes one sample
+// from each column, and the next batch takes the samples that follow them, so the position of a
+// replica in its text is a function of the iteration.
 
 #include <numeric>
 
@@ -31,8 +32,8 @@ private:
 };
 
 template <bool stream>
-std::unique_ptr<Partition> make(const base::Json&, const Dataset& train,
-                                const DataContext& context) {
+std::unique_ptr<Partition> make_contiguous(const base::Json&, const Dataset& train,
+                                           const DataContext& context) {
     return std::make_unique<Contiguous>(train.size(), context.replicas, stream);
 }
 
@@ -43,18 +44,20 @@ int64_t block_begin(int64_t replica, int64_t replicas, int64_t items) {
 }
 
 PartitionEntry contiguous_partition() {
-    return {{"contiguous",
-             "replica i owns samples floor(iN/n) .. floor((i+1)N/n)-1 of the file order, in it",
-             {}},
-            make<false>};
+    return {
+        {"contiguous",
+         "replica i owns samples floor(iN/n) .. floor((i+1)N/n)-1 of the file order, in that order",
+         {}},
+        make_contiguous<false>};
 }
 
 PartitionEntry stream_partition() {
     return {{"stream",
-             "contiguous, each part cut into batch_size columns: iteration k of an epoch takes the "
-             "k-th sample of every column, so that texts go on from batch to batch",
+             "like contiguous, with each part divided into batch_size columns: iteration k of an "
+             "epoch takes the k-th sample of every column, so that texts continue from batch to "
+             "batch",
              {}},
-            make<true>};
+            make_contiguous<true>};
 }
 
 }  // namespace dbench::data

@@ -1,5 +1,6 @@
-// Label shares drawn from a Dirichlet distribution: Hsu, Qi and Brown 2019 (arXiv 1909.06335), as
-// Yurochkin et al. 2019 (arXiv 1905.12022) but with as many samples for every replica.
+// The partition dirichlet: label shares drawn from a Dirichlet distribution (Hsu, Qi and Brown
+// 2019, arXiv 1909.06335), like Yurochkin et al. 2019 (arXiv 1905.12022) but with equally many
+// samples per replica.
 
 #include "data/partitions/dirichlet.hpp"
 
@@ -14,6 +15,7 @@
 namespace dbench::data {
 namespace {
 
+using base::PartitionStream;
 using base::Random;
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
@@ -34,7 +36,8 @@ double log_gamma_variate(double shape, Random& random) {
 
 using Groups = std::vector<std::vector<int64_t>>;
 
-// exp(logs), scaled so that the largest of the classes with samples left is 1; 0 for the others.
+// Returns exp(logs), scaled so that the largest value of the classes with samples left is 1; 0 for
+// the other classes.
 std::vector<double> odds_of(const std::vector<double>& logs, const Groups& left) {
     double most = kNone;
     for (size_t c = 0; c < logs.size(); ++c) {
@@ -47,13 +50,13 @@ std::vector<double> odds_of(const std::vector<double>& logs, const Groups& left)
     return odds;
 }
 
-// A class by the odds of each of its samples that are left.
+// Draws a class with a probability proportional to the odds of each of its remaining samples.
 size_t draw_class(const std::vector<double>& odds, const Groups& left, Random& random) {
     const auto weight = [&](size_t c) { return odds[c] * static_cast<double>(left[c].size()); };
     double rest = 0;
     for (size_t c = 0; c < odds.size(); ++c) rest += weight(c);
     rest *= random.uniform();
-    size_t last = 0;  // of those that can be drawn: rounding may leave a rest after it
+    size_t last = 0;  // The last class that can be drawn, in case rounding leaves a rest.
     for (size_t c = 0; c < odds.size(); ++c) {
         if (weight(c) == 0) continue;
         last = c;
@@ -63,12 +66,14 @@ size_t draw_class(const std::vector<double>& odds, const Groups& left, Random& r
     return last;
 }
 
-// A sample's odds are its class's share p_ic divided by the class's size N_c, so that a replica
-// draws by p_i from the whole set, and as the iid split does for large alpha: what earlier replicas
-// took too much of is drawn less often, and nothing odd is left for the last ones.
-std::vector<int64_t> deal(double alpha, const Dataset& train, const DataContext& context) {
+// The odds of a sample are the share p_ic of its class divided by the size N_c of the class. So a
+// replica draws by p_i from the whole set and, for large alpha, like the partition iid. Classes of
+// which earlier replicas took many samples are drawn less often, so the last replicas do not get an
+// unusual rest.
+std::vector<int64_t> deal_dirichlet(double alpha, const Dataset& train,
+                                    const DataContext& context) {
     const int64_t samples = train.size(), each = samples / context.replicas;
-    Random order = split_random(context.seed, SplitStream::dirichlet_samples);
+    Random order = split_random(context.seed, PartitionStream::dirichlet_samples);
     Groups left = grouped_by_label(train, base::permutation(samples, order));
     std::vector<double> concentration, log_size;
     for (const auto& group : left) {
@@ -79,8 +84,8 @@ std::vector<int64_t> deal(double alpha, const Dataset& train, const DataContext&
     std::vector<int64_t> split;
     for (int64_t i = 0; i < context.replicas; ++i) {
         const auto word = static_cast<uint64_t>(i);
-        Random shares = split_random(context.seed, SplitStream::dirichlet_shares, word);
-        Random labels = split_random(context.seed, SplitStream::dirichlet_labels, word);
+        Random shares = split_random(context.seed, PartitionStream::dirichlet_shares, word);
+        Random labels = split_random(context.seed, PartitionStream::dirichlet_labels, word);
         auto logs = log_dirichlet(concentration, shares);
         for (size_t c = 0; c < logs.size(); ++c) logs[c] -= log_size[c];
         auto odds = odds_of(logs, left);
@@ -106,15 +111,16 @@ std::vector<double> log_dirichlet(const std::vector<double>& concentration, Rand
 
 PartitionEntry dirichlet_partition() {
     return {{"dirichlet",
-             "replica i's label shares are drawn from Dirichlet(alpha x the whole set's shares), "
-             "its floor(N/n) samples by them; a new order every epoch",
+             "each replica draws its label shares from Dirichlet(alpha x the shares of the whole "
+             "set) and then floor(N/n) samples with these shares; a new order every epoch",
              {base::Parameter::number("alpha", "0.5",
-                                      "large: every replica's labels as the whole set's; small: "
-                                      "few labels each")
+                                      "large: every replica has the label shares of the whole set; "
+                                      "small: few labels per replica")
                   .at_least(1e-6)}},
             [](const base::Json& spec, const Dataset& train, const DataContext& context) {
                 require_labels(train, "dirichlet");
-                return fixed_split(deal(spec.at("alpha").get<double>(), train, context), context);
+                return fixed_split(deal_dirichlet(spec.at("alpha").get<double>(), train, context),
+                                   context);
             }};
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Dirichlet variates whose parameters may be tiny.
+// Random numbers of a Dirichlet distribution whose parameters may be tiny.
 
 #include <vector>
 
@@ -7,10 +7,10 @@
 
 namespace dbench::data {
 
-/// Logarithms of a Dirichlet(concentration) variate up to a common constant, by Gamma variates of
-/// Marsaglia and Tsang (ACM TOMS 26, 2000). In logarithms because the shares of a small
-/// concentration lie below the least double, and their order still matters.
-/// concentration[c] = 0: class c has no share (-infinity).
+/// Returns the logarithms of a Dirichlet(concentration) variate up to a common constant, from Gamma
+/// variates by Marsaglia and Tsang (ACM TOMS 26, 2000). Logarithms are used because the shares for
+/// a small concentration are below the smallest double, but their order still matters.
+/// concentration[c] = 0 means that class c has no share (-infinity).
 std::vector<double> log_dirichlet(const std::vector<double>& concentration, base::Random& random);
 
 }  // namespace dbench::data

@@ -1,3 +1,5 @@
+// The partition iid.
+
 #include "base/random.hpp"
 #include "data/partitions/partitions.hpp"
 #include "data/partitions/split.hpp"
@@ -6,7 +8,7 @@ namespace dbench::data {
 
 PartitionEntry iid_partition() {
     return {{"iid",
-             "a random split made once; each replica draws a new order of its own every epoch",
+             "a random split that stays the same; each replica draws a new order every epoch",
              {}},
             [](const base::Json&, const Dataset& train, const DataContext& context) {
                 base::Random random(context.seed, base::Purpose::partition);

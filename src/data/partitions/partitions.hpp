@@ -1,5 +1,5 @@
 #pragma once
-// What the rows of the partition table share.
+// A function that all partitions use.
 
 #include <cstdint>
 
@@ -7,7 +7,8 @@
 
 namespace dbench::data {
 
-/// Where replica `replica`'s block begins when N items are dealt in n blocks: floor(i N / n).
+/// Returns where the block of replica `replica` begins if N items are divided into n blocks:
+/// floor(i N / n).
 int64_t block_begin(int64_t replica, int64_t replicas, int64_t items);
 
 }  // namespace dbench::data

@@ -1,3 +1,5 @@
+// The partition shuffled.
+
 #include <memory>
 #include <mutex>
 
@@ -26,7 +28,8 @@ public:
 private:
     using Order = std::shared_ptr<const std::vector<int64_t>>;
 
-    // The replicas of a rank ask one after the other for the same epoch: it is drawn once.
+    // The replicas of a rank request the same epoch one after the other, so its permutation is
+    // cached.
     Order permutation_of(int64_t epoch) const {
         const std::lock_guard lock(mutex_);
         if (!last_ || last_epoch_ != epoch) {
@@ -50,7 +53,7 @@ private:
 PartitionEntry shuffled_partition() {
     return {
         {"shuffled",
-         "one permutation of the training set per epoch; replica i takes positions i, i+n, ...",
+         "one permutation of the training set per epoch; replica i uses positions i, i+n, ...",
          {}},
         [](const base::Json&, const Dataset& train, const DataContext& context) {
             return std::unique_ptr<Partition>(std::make_unique<Shuffled>(train.size(), context));

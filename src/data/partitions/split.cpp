@@ -47,14 +47,15 @@ std::vector<std::vector<int64_t>> grouped_by_label(const Dataset& train,
 
 void require_labels(const Dataset& train, const std::string& name) {
     if (has_sample_labels(train)) return;
-    throw base::UserError("/data/partition: " + name + " deals samples by their labels (" +
-                          (train.classes() > 0 ? "of this data set, each position has one"
-                                               : "this data set has real targets") +
+    throw base::UserError("/data/partition: " + name + " assigns samples by their labels (" +
+                          (train.classes() > 0
+                               ? "in this data set, each position of a sample has one"
+                               : "this data set has real targets") +
                           "): use shuffled, contiguous or iid");
 }
 
-base::Random split_random(uint64_t seed, SplitStream stream, uint64_t word) {
-    return {seed, base::Purpose::partition, {static_cast<uint64_t>(stream), word}};
+base::Random split_random(uint64_t seed, base::PartitionStream stream, uint64_t word) {
+    return base::random_stream(seed, stream, word);
 }
 
 }  // namespace dbench::data

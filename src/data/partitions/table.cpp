@@ -1,8 +1,11 @@
+// The table of partitions.
+
 #include "data/partitions/partitions.hpp"
 
 namespace dbench::data {
 
-// In the order of documentation; each row, NAME_partition(), is in the file of its partition.
+// The partitions in the order of the documentation. The row of each, NAME_partition(), is defined
+// in the file of the partition.
 #define DBENCH_PARTITIONS(ROW) \
     ROW(shuffled) ROW(contiguous) ROW(stream) ROW(iid) ROW(dirichlet) ROW(by_label)
 

@@ -1,5 +1,5 @@
-// CIFAR-10 and CIFAR-100, "binary version": 50000 records for training and 10000 for testing, in
-// six files or in two (cs.toronto.edu/~kriz/cifar.html).
+// The data sets cifar10 and cifar100 in the "binary version": 50000 records for training and 10000
+// for testing, in six or in two files (cs.toronto.edu/~kriz/cifar.html).
 
 #include "data/sets/cifar.hpp"
 
@@ -16,13 +16,14 @@ namespace {
 
 constexpr int64_t kCifarImage = 3 * 32 * 32, kTestRecords = 10000;
 
-/// A set's files: equally large ones for training, and one for testing.
+/// The files of one of the sets: `train` files of equal size, and one test file.
 struct CifarFiles {
-    const char *name, *title, *folder, *python;  ///< python: the version that is not read
+    /// python: the folder of the Python version, which is not supported.
+    const char *name, *title, *folder, *python;
     const char* source;
     std::vector<std::string> train;
     std::string test;
-    int64_t records;  ///< of a file for training
+    int64_t records;  ///< Records per training file.
     Normalization published;
 
     std::vector<std::string> all() const {
@@ -59,23 +60,23 @@ const CifarFiles& files100() {
     return files;
 }
 
-std::string folder_of(const CifarFiles& files, const std::string& root) {
+std::string folder_of_cifar(const CifarFiles& files, const std::string& root) {
     return find_folder(root, {files.folder, ""}, files.all());
 }
 
-std::string missing(const CifarFiles& files, const std::string& root) {
+std::string missing_cifar(const CifarFiles& files, const std::string& root) {
     std::string text = std::string("no ") + files.folder + " in " + root;
     if (std::filesystem::is_directory(std::filesystem::path(root) / files.python)) {
-        text += ", only the Python version, which is not read";
+        text += ", only the Python version, which is not supported";
     }
     return text;
 }
 
 DataStatus status_of(const CifarFiles& files, const std::string& root) {
     if (root.empty()) return {files.name, false, "DBENCH_DATA is not set"};
-    const std::string folder = folder_of(files, root);
+    const std::string folder = folder_of_cifar(files, root);
     if (folder.empty()) {
-        return {files.name, false, missing(files, root) + "; get " + files.source};
+        return {files.name, false, missing_cifar(files, root) + "; get " + files.source};
     }
     for (const auto& file : files.all()) {
         if (find_file(folder, {file}).empty()) {
@@ -87,10 +88,10 @@ DataStatus status_of(const CifarFiles& files, const std::string& root) {
 
 DataSets cifar_sets(const base::Json& spec, const CifarFiles& files, const CifarRecord& record) {
     const std::string root = data_root(spec, files.folder, files.source);
-    const std::string folder = folder_of(files, root);
+    const std::string folder = folder_of_cifar(files, root);
     if (folder.empty()) {
-        throw base::UserError("/data/root: no " + std::string(files.title) + " here (" +
-                              missing(files, root) + "): unpack " + files.source +
+        throw base::UserError("/data/root: " + std::string(files.title) + " was not found (" +
+                              missing_cifar(files, root) + "): unpack " + files.source +
                               " there, or name the folder that holds " + files.folder);
     }
     DataSets sets;
@@ -125,7 +126,7 @@ std::string append_cifar(const std::string& path, const CifarRecord& record, int
             throw base::UserError(
                 path + ": record " + std::to_string(k) + " has label " + std::to_string(label) +
                 " (labels are 0 to " + std::to_string(record.classes - 1) +
-                "; the file is damaged or another one): get it again from " + record.source);
+                "; the file is damaged or is a different one): get it again from " + record.source);
         }
         images.labels.push_back(label);
         images.pixels.insert(images.pixels.end(), at + record.labels, at + size);
@@ -145,16 +146,17 @@ DataEntry cifar10_data() {
 }
 
 DataEntry cifar100_data() {
-    return {{"cifar100",
-             "photographs in 100 classes, 3x32x32: 50000 for training, 10000 for testing",
-             {root_parameter(), base::Parameter::choice("labels", "\"fine\"", {"fine", "coarse"},
-                                                        "the 100 classes, or their 20 kinds")}},
-            true,
-            [](const base::Json& spec, const DataContext&) {
-                return cifar_sets(spec, files100(),
-                                  spec.at("labels") == "fine" ? kCifar100 : kCifar100Coarse);
-            },
-            [](const std::string& root) { return status_of(files100(), root); }};
+    return {
+        {"cifar100",
+         "photographs in 100 classes, 3x32x32: 50000 for training, 10000 for testing",
+         {root_parameter(), base::Parameter::choice("labels", "\"fine\"", {"fine", "coarse"},
+                                                    "the 100 classes, or their 20 superclasses")}},
+        true,
+        [](const base::Json& spec, const DataContext&) {
+            return cifar_sets(spec, files100(),
+                              spec.at("labels") == "fine" ? kCifar100 : kCifar100Coarse);
+        },
+        [](const std::string& root) { return status_of(files100(), root); }};
 }
 
 }  // namespace dbench::data

@@ -1,3 +1,5 @@
+// The figures of the data set `shapes` as signed distances (declared in drawing.hpp).
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -18,7 +20,7 @@ float triangle(float x, float y) {
     return std::max(y - 0.5F, slope * std::abs(x) - 0.5F * y - 0.5F);
 }
 
-// Five points of radius 1, notches of radius 0.42: folded to one half of one point.
+// Five points of radius 1 and notches of radius 0.42; by symmetry, one half of one point suffices.
 float star(float x, float y) {
     const float sector = 2 * kPi / 5;
     float angle = std::fmod(std::atan2(y, x) + 2 * kPi, sector);
@@ -26,7 +28,7 @@ float star(float x, float y) {
     const float radius = std::hypot(x, y);
     const float px = radius * std::cos(angle), py = radius * std::sin(angle);
     const float nx = 0.42F * std::cos(sector / 2), ny = 0.42F * std::sin(sector / 2);
-    const float length = std::hypot(nx - 1, ny);  // of the edge from (1, 0) to (nx, ny)
+    const float length = std::hypot(nx - 1, ny);  // Length of the edge from (1, 0) to (nx, ny).
     return (ny * (px - 1) - (nx - 1) * py) / length;
 }
 

@@ -9,24 +9,25 @@
 namespace dbench::data {
 namespace {
 
-constexpr int64_t kSide = 28;
-constexpr uint32_t kImagesMagic = 0x803, kLabelsMagic = 0x801;  // unsigned bytes, rank 3 and 1
+constexpr int64_t kIdxSide = 28;
+constexpr uint32_t kImagesMagic = 0x803, kLabelsMagic = 0x801;  // Unsigned bytes, rank 3 and 1.
 
-uint32_t number_at(const DataFile& file, int64_t offset) {
+uint32_t idx_number_at(const DataFile& file, int64_t offset) {
     uint32_t value = 0;
     for (int64_t k = 0; k < 4; ++k) value = value << 8 | file.bytes[offset + k];
     return value;
 }
 
-[[noreturn]] void refuse(const DataFile& file, const std::string& what, const std::string& found,
-                         const std::string& expected, const std::string& source) {
+[[noreturn]] void refuse_idx(const DataFile& file, const std::string& what,
+                             const std::string& found, const std::string& expected,
+                             const std::string& source) {
     throw base::UserError(file.path + ": " + what + " (found " + found + ", expected " + expected +
                           "): get it again from " + source);
 }
 
-// Magic number and dimensions before the size: they tell best what a wrong file is.
-DataFile read(const std::string& path, uint32_t magic, const std::vector<int64_t>& shape,
-              const std::string& source) {
+// Checks the magic number and dimensions before the size, because they identify a wrong file best.
+DataFile read_idx(const std::string& path, uint32_t magic, const std::vector<int64_t>& shape,
+                  const std::string& source) {
     int64_t header = 4, size = 1;
     for (const int64_t each : shape) {
         header += 4;
@@ -42,17 +43,18 @@ DataFile read(const std::string& path, uint32_t magic, const std::vector<int64_t
         return std::string(text);
     };
     const char* kind = magic == kImagesMagic ? "images" : "labels";
-    if (number_at(file, 0) != magic) {
-        refuse(file, std::string("is not an IDX file of ") + kind,
-               "magic number " + hexadecimal(number_at(file, 0)), hexadecimal(magic), source);
+    if (idx_number_at(file, 0) != magic) {
+        refuse_idx(file, std::string("is not an IDX file of ") + kind,
+                   "magic number " + hexadecimal(idx_number_at(file, 0)), hexadecimal(magic),
+                   source);
     }
     for (size_t d = 0; d < shape.size(); ++d) {
-        const uint32_t found = number_at(file, 4 + 4 * static_cast<int64_t>(d));
+        const uint32_t found = idx_number_at(file, 4 + 4 * static_cast<int64_t>(d));
         if (found == shape[d]) continue;
-        const std::string what = d == 0   ? std::string("holds another number of ") + kind
-                                 : d == 1 ? "holds images of another height"
-                                          : "holds images of another width";
-        refuse(file, what, std::to_string(found), std::to_string(shape[d]), source);
+        const std::string what = d == 0   ? std::string("holds a wrong number of ") + kind
+                                 : d == 1 ? "holds images of a wrong height"
+                                          : "holds images of a wrong width";
+        refuse_idx(file, what, std::to_string(found), std::to_string(shape[d]), source);
     }
     check_size(file, header + size, layout, source);
     return file;
@@ -61,17 +63,18 @@ DataFile read(const std::string& path, uint32_t magic, const std::vector<int64_t
 }  // namespace
 
 Images read_idx(const IdxFiles& files, int64_t count, std::string digests[2]) {
-    const DataFile pixels = read(files.images, kImagesMagic, {count, kSide, kSide}, files.source);
-    const DataFile labels = read(files.labels, kLabelsMagic, {count}, files.source);
+    const DataFile pixels =
+        read_idx(files.images, kImagesMagic, {count, kIdxSide, kIdxSide}, files.source);
+    const DataFile labels = read_idx(files.labels, kLabelsMagic, {count}, files.source);
     Images images;
     images.channels = 1;
-    images.height = images.width = kSide;
+    images.height = images.width = kIdxSide;
     images.pixels.assign(pixels.bytes.begin() + 16, pixels.bytes.end());
     images.labels.assign(labels.bytes.begin() + 8, labels.bytes.end());
     for (int64_t k = 0; k < count; ++k) {
         if (images.labels[k] > 9) {
-            refuse(labels, "label " + std::to_string(k) + " is out of range",
-                   std::to_string(images.labels[k]), "0 to 9", files.source);
+            refuse_idx(labels, "label " + std::to_string(k) + " is out of range",
+                       std::to_string(images.labels[k]), "0 to 9", files.source);
         }
     }
     if (digests != nullptr) {

@@ -1,5 +1,5 @@
-// Photographs of any size, as ImageNet's (Russakovsky et al. 2015, arXiv 1409.0575), decoded
-// whenever they are taken.
+// The data set imagenet: photographs of any size, like those of ImageNet (Russakovsky et al. 2015,
+// arXiv 1409.0575), which are decoded each time they are used.
 
 #include <algorithm>
 #include <cstdlib>
@@ -22,11 +22,11 @@ using base::Json;
 using base::Parameter;
 using base::UserError;
 
-constexpr const char* kFolder = "imagenet";
-constexpr const char* kSource =
-    "https://image-net.org (it asks for a registration: scripts/fetch-data imagenet)";
+constexpr const char* kImagenetFolder = "imagenet";
+constexpr const char* kImagenetSource =
+    "https://image-net.org (a registration is required: scripts/fetch-data imagenet)";
 
-/// Those of a file that is no JPEG, whatever its name says: one of ImageNet's is a PNG.
+/// Converts a picture that is not a JPEG, whatever its name says: one file of ImageNet is a PNG.
 Pixels pixels_of(const Picture& picture) {
     Pixels out{0, 0, picture.width, picture.height, {}};
     const int64_t area = picture.width * picture.height;
@@ -58,9 +58,9 @@ public:
     void input(int64_t index, arena::DType type, Order order, uint64_t augment_key,
                void* out) const override {
         DBENCH_EXPECT(index >= 0 && index < size());
-        thread_local std::vector<uint8_t> room;
+        thread_local std::vector<uint8_t> buffer;
         thread_local Pixels pixels;
-        const std::span<const uint8_t> bytes = photographs_->bytes(index, room);
+        const std::span<const uint8_t> bytes = photographs_->bytes(index, buffer);
         const std::string path = photographs_->path(index);
         View view;
         if (looks_like_png(bytes)) {
@@ -84,24 +84,25 @@ private:
     }
 
     std::shared_ptr<const Photographs> photographs_;
-    std::vector<int64_t> label_of_;  // of the photographs' classes
+    std::vector<int64_t> label_of_;  // Label of each class of the photographs.
     int64_t classes_, size_;
     Normalization normalization_;
 };
 
-// Where relative paths begin: in ROOT/imagenet, in ROOT, and where the program was started.
+// Returns the folders in which relative paths are searched: ROOT/imagenet, ROOT, and the current
+// folder.
 std::vector<fs::path> places(const Json& spec) {
     std::vector<fs::path> all;
     const char* variable = std::getenv("DBENCH_DATA");
     const std::string standard = variable != nullptr ? variable : "";
     const fs::path root =
         spec.at("root").is_string() ? spec.at("root").get<std::string>() : standard;
-    if (!root.empty()) all = {root / kFolder, root};
+    if (!root.empty()) all = {root / kImagenetFolder, root};
     all.emplace_back();
     return all;
 }
 
-std::shared_ptr<const Photographs> read(const Json& spec, const std::string& split) {
+std::shared_ptr<const Photographs> read_imagenet(const Json& spec, const std::string& split) {
     const fs::path wanted = spec.at(split).get<std::string>();
     std::error_code ignored;
     std::string tried;
@@ -116,35 +117,36 @@ std::shared_ptr<const Photographs> read(const Json& spec, const std::string& spl
         tried += (tried.empty() ? "" : ", ") + path.string();
     }
     throw UserError("/data/" + split +
-                    ": is not there (neither a folder that holds a folder of "
-                    "photographs for each class, nor a file of dbench data "
+                    ": was not found (neither a folder that holds one folder of "
+                    "photographs per class, nor a file made by dbench data "
                     "pack: " +
                     tried + "): name one of them, or set DBENCH_DATA to the folder that holds " +
-                    kFolder + "; the photographs are at " + kSource);
+                    kImagenetFolder + "; the photographs are at " + kImagenetSource);
 }
 
-// The place of each class of `photographs` among those of training.
+// Returns the index of each class of `photographs` among the training classes.
 std::vector<int64_t> labels_among(const std::vector<std::string>& classes,
                                   const Photographs& photographs) {
     std::vector<int64_t> labels;
     for (const std::string& name : photographs.classes) {
         const auto found = std::find(classes.begin(), classes.end(), name);
         if (found == classes.end()) {
-            throw UserError("/data/test: " + photographs.path(0) + ": the class " + name +
-                            " is none of the training photographs': remove it, or train on it");
+            throw UserError(
+                "/data/test: " + photographs.path(0) + ": the class " + name +
+                " is not one of the training classes: remove it, or add it to the training set");
         }
         labels.push_back(found - classes.begin());
     }
     return labels;
 }
 
-DataSets make(const Json& spec, const DataContext&) {
+DataSets make_imagenet(const Json& spec, const DataContext&) {
     const auto size = spec.at("size").get<int64_t>();
     const Normalization published = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
     const auto normalization =
         chosen_normalization(DataSpec::section().read(spec).normalize, published);
-    const auto train = read(spec, "train");
-    const auto test = spec.at("test") == spec.at("train") ? train : read(spec, "test");
+    const auto train = read_imagenet(spec, "train");
+    const auto test = spec.at("test") == spec.at("train") ? train : read_imagenet(spec, "test");
     const auto classes = static_cast<int64_t>(train->classes.size());
     const auto set_of = [&](const std::shared_ptr<const Photographs>& photographs) {
         return std::make_shared<PhotographSet>(
@@ -157,13 +159,14 @@ DataSets make(const Json& spec, const DataContext&) {
     return sets;
 }
 
-DataStatus status(const std::string& root) {
+DataStatus imagenet_status(const std::string& root) {
     const std::string name = "imagenet";
     if (root.empty()) return {name, false, "DBENCH_DATA is not set"};
-    const std::string folder = find_folder(root, {kFolder, ""}, {"train"});
+    const std::string folder = find_folder(root, {kImagenetFolder, ""}, {"train"});
     if (folder.empty()) {
         return {name, false,
-                "no " + (fs::path(root) / kFolder / "train").string() + "; get " + kSource};
+                "no " + (fs::path(root) / kImagenetFolder / "train").string() + "; get " +
+                    kImagenetSource};
     }
     if (find_file(folder, {"val"}).empty()) return {name, false, "val missing in " + folder};
     return {name, true, folder};
@@ -174,24 +177,25 @@ DataStatus status(const std::string& root) {
 DataEntry imagenet_data() {
     return {{"imagenet",
              "JPEG photographs of any size, in one folder per class or packed into one file; "
-             "decoded when they are taken",
+             "decoded when they are used",
              {root_parameter(),
               Parameter::text("train", "\"train\"",
-                              "the folder that holds the classes' folders, or a file of dbench "
-                              "data pack; relative to imagenet in the root, or to the root"),
+                              "the folder that holds one folder per class, or a file made by "
+                              "dbench data pack; relative to imagenet in the root, or to the root"),
               Parameter::text("test", "\"val\"", "the same for testing"),
-              Parameter::integer("size", "224", "sides of the square that a photograph becomes")
+              Parameter::integer("size", "224",
+                                 "width and height in pixels to which photographs are resized")
                   .at_least(1)
                   .at_most(4096),
               Parameter::choice("class_by", "\"folder\"", {"folder", "name"},
-                                "folder: each class has one, which names it; name: the file's "
-                                "name begins with the class, up to the first _ or ."),
+                                "folder: the name of the folder is the class; name: the class is "
+                                "the file name up to the first _ or ."),
               Parameter::flag("check", "true",
-                              "look at the beginning and the end of every file of a folder before "
+                              "check the beginning and the end of every file of a folder before "
                               "the run")}},
             true,
-            make,
-            status};
+            make_imagenet,
+            imagenet_status};
 }
 
 }  // namespace dbench::data

@@ -1,4 +1,5 @@
-// Pictures that users bring: a folder for training and one for testing, in each a folder a class.
+// The data set images: pictures of the user, in a folder for training and one for testing, each
+// with one folder per class.
 
 #include "data/images.hpp"
 
@@ -21,7 +22,7 @@ using base::Json;
 using base::Parameter;
 using base::UserError;
 
-// What lies in a folder, by name; nothing hidden.
+// Returns the entries of a folder, sorted by name, without hidden ones.
 std::vector<fs::path> entries_of(const fs::path& folder, const std::string& key) {
     std::vector<fs::path> all;
     std::error_code error;
@@ -30,13 +31,13 @@ std::vector<fs::path> entries_of(const fs::path& folder, const std::string& key)
     }
     if (error) {
         throw UserError(key + ": " + folder.string() + ": cannot be read (" + error.message() +
-                        "): name a folder that holds a folder for each class");
+                        "): name a folder that holds one folder per class");
     }
     std::sort(all.begin(), all.end());
     return all;
 }
 
-// Names of the folders in a folder, which are the classes.
+// Returns the names of the folders in a folder, which are the classes.
 std::vector<std::string> classes_in(const std::string& folder, const std::string& key) {
     std::vector<std::string> names;
     for (const fs::path& path : entries_of(folder, key)) {
@@ -44,8 +45,8 @@ std::vector<std::string> classes_in(const std::string& folder, const std::string
     }
     if (names.empty() || names.size() > 65536) {
         throw UserError(key + ": " + folder + ": has " + std::to_string(names.size()) +
-                        " folders (each is a class; 1 to 65536 are read): name the folder that "
-                        "holds them");
+                        " folders (each is a class; 1 to 65536 are allowed): name the folder "
+                        "that holds them");
     }
     return names;
 }
@@ -64,32 +65,33 @@ void add(Images& images, const fs::path& path, size_t label, const std::string& 
     if (images.channels == 0) images = like;
     if (like.numel() != images.numel() || sides(like) != sides(images)) {
         throw UserError(key + ": " + path.string() + ": is " + sides(like) +
-                        ", where the first training picture is " + sides(images) +
-                        ": all must be alike, such as by ImageMagick's mogrify -resize 64x64! "
-                        "-type TrueColor");
+                        ", but the first training picture is " + sides(images) +
+                        ": give all the same shape, for example with ImageMagick: mogrify -resize "
+                        "64x64! -type TrueColor");
     }
     images.pixels.insert(images.pixels.end(), picture.pixels.begin(), picture.pixels.end());
     images.labels.push_back(static_cast<uint16_t>(label));
 }
 
-// `images` says what pictures must be like, if it has any channels.
+// If `images` has channels, pictures must have its shape.
 Images read_folder(const std::string& folder, const std::string& key,
                    const std::vector<std::string>& classes, Images images) {
     for (const std::string& name : classes_in(folder, key)) {
         const auto found = std::find(classes.begin(), classes.end(), name);
         if (found == classes.end()) {
-            throw UserError(key + ": " + folder + ": the class " + name +
-                            " is none of the training folder's: remove it, or train on it");
+            throw UserError(
+                key + ": " + folder + ": the class " + name +
+                " is not one of the training classes: remove it, or add it to the training folder");
         }
         for (const fs::path& path : entries_of(fs::path(folder) / name, key)) {
             add(images, path, static_cast<size_t>(found - classes.begin()), key);
         }
     }
-    if (images.count() == 0) throw UserError(key + ": " + folder + ": holds no pictures");
+    if (images.count() == 0) throw UserError(key + ": " + folder + ": holds no pictures: add some");
     return images;
 }
 
-DataSets make(const Json& spec, const DataContext&) {
+DataSets make_images(const Json& spec, const DataContext&) {
     const auto train_folder = spec.at("train").get<std::string>();
     const auto classes = classes_in(train_folder, "/data/train");
     Images train = read_folder(train_folder, "/data/train", classes, {});
@@ -113,11 +115,11 @@ DataSets make(const Json& spec, const DataContext&) {
 
 DataEntry images_data() {
     return {{"images",
-             "PNG, PPM or PGM pictures of one size, in one folder per class, which names it",
-             {Parameter::text("train", "", "the folder that holds the classes' folders"),
+             "PNG, PPM or PGM pictures of one size, in one folder per class; its name is the class",
+             {Parameter::text("train", "", "the folder that holds one folder per class"),
               Parameter::text("test", "", "the same for testing, with the same class names")}},
             true,
-            make,
+            make_images,
             [](const std::string&) {
                 return DataStatus{"images", true, "your folders, named in a spec"};
             }};

@@ -1,5 +1,5 @@
-// MNIST (LeCun, Cortes, Burges) and Fashion-MNIST (Xiao, Rasul, Vollgraf 2017): the same four IDX
-// files under the same names.
+// The data sets mnist (LeCun, Cortes, Burges) and fashion_mnist (Xiao, Rasul, Vollgraf 2017), which
+// have the same four IDX files under the same names.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ namespace {
 struct Kind {
     const char* name;
     const char* title;
-    std::vector<std::string> folders;  // of the root, where the files may lie
+    std::vector<std::string> folders;  // Folders below the root that may hold the files.
     const char* source;
     Normalization published;
 };
@@ -39,7 +39,7 @@ const Kind& fashion_mnist() {
     return kind;
 }
 
-// The usual names of one file; the dotted one is what some unpackers make of it.
+// Returns the usual names of one file; some unpackers write the dotted one.
 std::vector<std::string> names_of(const std::string& split, const std::string& content) {
     const std::string rank = content == "images" ? "idx3" : "idx1";
     const std::string plain = split + "-" + content + "-" + rank + "-ubyte";
@@ -47,20 +47,20 @@ std::vector<std::string> names_of(const std::string& split, const std::string& c
     return {plain, plain + ".gz", dotted, dotted + ".gz"};
 }
 
-std::string folder_of(const Kind& kind, const std::string& root) {
+std::string folder_of_mnist(const Kind& kind, const std::string& root) {
     return find_folder(root, kind.folders, names_of("train", "images"));
 }
 
-std::string missing(const Kind& kind, const std::string& root) {
+std::string missing_mnist(const Kind& kind, const std::string& root) {
     return "no train-images-idx3-ubyte, plain or .gz, in " + root + " or its folder " +
            kind.folders.front();
 }
 
-DataStatus status(const Kind& kind, const std::string& root) {
+DataStatus mnist_status(const Kind& kind, const std::string& root) {
     if (root.empty()) return {kind.name, false, "DBENCH_DATA is not set"};
-    const std::string folder = folder_of(kind, root);
+    const std::string folder = folder_of_mnist(kind, root);
     if (folder.empty()) {
-        return {kind.name, false, missing(kind, root) + "; get them from " + kind.source};
+        return {kind.name, false, missing_mnist(kind, root) + "; get them from " + kind.source};
     }
     for (const char* split : {"train", "t10k"}) {
         for (const char* content : {"images", "labels"}) {
@@ -73,9 +73,10 @@ DataStatus status(const Kind& kind, const std::string& root) {
     return {kind.name, true, folder};
 }
 
-std::shared_ptr<const Dataset> read_split(const Kind& kind, const std::string& folder,
-                                          const std::string& split, int64_t count,
-                                          const Normalization& normalization, DataSets& sets) {
+std::shared_ptr<const Dataset> read_split_mnist(const Kind& kind, const std::string& folder,
+                                                const std::string& split, int64_t count,
+                                                const Normalization& normalization,
+                                                DataSets& sets) {
     const auto path = [&](const std::string& content) {
         const auto names = names_of(split, content);
         const std::string found = find_file(folder, names);
@@ -93,18 +94,19 @@ std::shared_ptr<const Dataset> read_split(const Kind& kind, const std::string& f
     return image_set(std::move(images), 10, normalization);
 }
 
-DataSets make(const Kind& kind, const base::Json& spec) {
+DataSets make_mnist(const Kind& kind, const base::Json& spec) {
     const std::string root = data_root(spec, kind.folders.front(), kind.source);
-    const std::string folder = folder_of(kind, root);
+    const std::string folder = folder_of_mnist(kind, root);
     if (folder.empty()) {
-        throw base::UserError(std::string("/data/root: no ") + kind.title + " here (" +
-                              missing(kind, root) + "): get the four files from " + kind.source);
+        throw base::UserError(std::string("/data/root: ") + kind.title + " was not found (" +
+                              missing_mnist(kind, root) + "): get the four files from " +
+                              kind.source);
     }
     const auto normalization =
         chosen_normalization(DataSpec::section().read(spec).normalize, kind.published);
     DataSets sets;
-    sets.train = read_split(kind, folder, "train", 60000, normalization, sets);
-    sets.test = read_split(kind, folder, "t10k", 10000, normalization, sets);
+    sets.train = read_split_mnist(kind, folder, "train", 60000, normalization, sets);
+    sets.test = read_split_mnist(kind, folder, "t10k", 10000, normalization, sets);
     return sets;
 }
 
@@ -115,8 +117,8 @@ DataEntry mnist_data() {
              "handwritten digits, 1x28x28: 60000 for training, 10000 for testing",
              {root_parameter()}},
             true,
-            [](const base::Json& spec, const DataContext&) { return make(mnist(), spec); },
-            [](const std::string& root) { return status(mnist(), root); }};
+            [](const base::Json& spec, const DataContext&) { return make_mnist(mnist(), spec); },
+            [](const std::string& root) { return mnist_status(mnist(), root); }};
 }
 
 DataEntry fashion_mnist_data() {
@@ -124,8 +126,10 @@ DataEntry fashion_mnist_data() {
              "articles of clothing, 1x28x28: 60000 for training, 10000 for testing",
              {root_parameter()}},
             true,
-            [](const base::Json& spec, const DataContext&) { return make(fashion_mnist(), spec); },
-            [](const std::string& root) { return status(fashion_mnist(), root); }};
+            [](const base::Json& spec, const DataContext&) {
+                return make_mnist(fashion_mnist(), spec);
+            },
+            [](const std::string& root) { return mnist_status(fashion_mnist(), root); }};
 }
 
 }  // namespace dbench::data

@@ -1,5 +1,5 @@
-// Multi30k, English to German (Elliott et al. 2016, arXiv 1605.00459): descriptions of photographs,
-// a sentence a line, in pieces of one byte-pair vocabulary of both languages.
+// The data set multi30k, English to German (Elliott et al. 2016, arXiv 1605.00459): descriptions of
+// photographs, one sentence per line, encoded with one byte-pair vocabulary of both languages.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -13,8 +13,8 @@
 namespace dbench::data {
 namespace {
 
-constexpr const char* kFolder = "multi30k";
-constexpr const char* kSource =
+constexpr const char* kMulti30kFolder = "multi30k";
+constexpr const char* kMulti30kSource =
     "https://github.com/multi30k/dataset/tree/master/data/task1/raw (unpacked)";
 
 struct File {
@@ -22,29 +22,31 @@ struct File {
     int64_t bytes;
     const char* digest;
 };
-struct Part {
+struct Multi30kPart {
     File english, german;
 };
-constexpr Part kTrain{{"train.en", 1801238, "crc32:0509bf97"},
-                      {"train.de", 2110398, "crc32:e4b6b9d3"}};
-constexpr Part kValidation{{"val.en", 63297, "crc32:bd696936"},
-                           {"val.de", 75981, "crc32:27e0f5c0"}};
-constexpr Part kTest{{"test_2016_flickr.en", 62076, "crc32:05979352"},
-                     {"test_2016_flickr.de", 70649, "crc32:9b7bace1"}};
+constexpr Multi30kPart kMulti30kTrain{{"train.en", 1801238, "crc32:0509bf97"},
+                                      {"train.de", 2110398, "crc32:e4b6b9d3"}};
+constexpr Multi30kPart kMulti30kValidation{{"val.en", 63297, "crc32:bd696936"},
+                                           {"val.de", 75981, "crc32:27e0f5c0"}};
+constexpr Multi30kPart kMulti30kTest{{"test_2016_flickr.en", 62076, "crc32:05979352"},
+                                     {"test_2016_flickr.de", 70649, "crc32:9b7bace1"}};
 
-std::string folder_of(const std::string& root) {
-    return find_folder(root, {kFolder, ""},
-                       {kTrain.english.name, kValidation.english.name, kTest.english.name});
+std::string folder_of_multi30k(const std::string& root) {
+    return find_folder(root, {kMulti30kFolder, ""},
+                       {kMulti30kTrain.english.name, kMulti30kValidation.english.name,
+                        kMulti30kTest.english.name});
 }
 
-DataStatus status(const std::string& root) {
+DataStatus multi30k_status(const std::string& root) {
     const std::string name = "multi30k";
     if (root.empty()) return {name, false, "DBENCH_DATA is not set"};
-    const std::string folder = folder_of(root);
+    const std::string folder = folder_of_multi30k(root);
     if (folder.empty()) {
-        return {name, false, std::string("no ") + kFolder + " in " + root + "; get " + kSource};
+        return {name, false,
+                std::string("no ") + kMulti30kFolder + " in " + root + "; get " + kMulti30kSource};
     }
-    for (const Part& part : {kTrain, kValidation, kTest}) {
+    for (const Multi30kPart& part : {kMulti30kTrain, kMulti30kValidation, kMulti30kTest}) {
         for (const File& file : {part.english, part.german}) {
             if (find_file(folder, {file.name}).empty()) {
                 return {name, false, std::string(file.name) + " missing in " + folder};
@@ -54,32 +56,35 @@ DataStatus status(const std::string& root) {
     return {name, true, folder};
 }
 
-std::vector<std::string> read(const std::string& folder, const File& file, DataSets& sets) {
+std::vector<std::string> read_multi30k(const std::string& folder, const File& file,
+                                       DataSets& sets) {
     const std::string path = (std::filesystem::path(folder) / file.name).string();
-    const DataFile contents = read_data_file(path, file.bytes, kSource);
-    check_size(contents, file.bytes, "Multi30k, task 1, raw", kSource);
+    const DataFile contents = read_data_file(path, file.bytes, kMulti30kSource);
+    check_size(contents, file.bytes, "Multi30k, task 1, raw", kMulti30kSource);
     const std::string found = digest(contents.bytes);
     if (found != file.digest) {
         throw base::UserError(path + ": is not the published file (found " + found + ", expected " +
-                              file.digest + "): get it again from " + kSource);
+                              file.digest + "): get it again from " + kMulti30kSource);
     }
     sets.checksums.emplace_back(file.name, found);
     return lines_of(contents.bytes);
 }
 
-DataSets make(const base::Json& spec, const DataContext&) {
-    const std::string root = data_root(spec, kFolder, kSource);
-    const std::string folder = folder_of(root);
+DataSets make_multi30k(const base::Json& spec, const DataContext&) {
+    const std::string root = data_root(spec, kMulti30kFolder, kMulti30kSource);
+    const std::string folder = folder_of_multi30k(root);
     if (folder.empty()) {
-        throw base::UserError(std::string("/data/root: no Multi30k here (no ") + kFolder + " in " +
-                              root + "): get " + kSource + ", or name the folder that holds " +
-                              kFolder);
+        throw base::UserError(std::string("/data/root: Multi30k was not found (no ") +
+                              kMulti30kFolder + " in " + root + "): get " + kMulti30kSource +
+                              ", or name the folder that holds " + kMulti30kFolder);
     }
     DataSets sets;
-    const auto both = [&](const Part& part) {
-        return ParallelText{read(folder, part.english, sets), read(folder, part.german, sets)};
+    const auto both = [&](const Multi30kPart& part) {
+        return ParallelText{read_multi30k(folder, part.english, sets),
+                            read_multi30k(folder, part.german, sets)};
     };
-    const ParallelText train = both(kTrain), validation = both(kValidation), test = both(kTest);
+    const ParallelText train = both(kMulti30kTrain), validation = both(kMulti30kValidation),
+                       test = both(kMulti30kTest);
     add_pairs(sets, spec, train, validation, test);
     return sets;
 }
@@ -92,8 +97,8 @@ DataEntry multi30k_data() {
              "validation, 1000 for testing",
              with_vocabulary({root_parameter()})},
             false,
-            make,
-            status};
+            make_multi30k,
+            multi30k_status};
 }
 
 }  // namespace dbench::data

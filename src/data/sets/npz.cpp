@@ -1,4 +1,5 @@
-// Arrays that users bring: x, the samples, and y, their labels or targets, in NumPy's .npz files.
+// The data set npz: arrays of the user in .npz files of NumPy; x holds the samples, y their labels
+// or targets.
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,7 @@ using base::UserError;
 
 constexpr size_t kMostNumbers = size_t{1} << 32;
 
-// An array of a file, and what names it in errors.
+// An array of a file, with the names for errors.
 struct Array {
     std::string key, path, content;
     NpyArray array;
@@ -44,19 +45,19 @@ std::string listed(const std::vector<std::string>& names) {
     return text.empty() ? "nothing" : text;
 }
 
-// The first of `names` that the file has.
+// Returns the first of `names` that the file holds.
 Array array_of(const Zip& file, const std::string& key, const std::vector<std::string>& names) {
     for (const std::string& name : names) {
         if (!file.has(name + ".npy")) continue;
         Array out{key, file.path() + ", " + name, file.read(name + ".npy"), {}};
         out.array = base::parse_npy(out.content, key + ": " + out.path, kMostNumbers);
-        if (out.array.shape.empty()) out.refuse("is one number: an array of samples is needed");
-        if (out.array.columns_first && out.array.shape.size() > 1) {
-            out.refuse("is in Fortran's order: save numpy.ascontiguousarray of it");
+        if (out.array.shape.empty()) out.refuse("is a single number: save an array of samples");
+        if (out.array.fortran_order && out.array.shape.size() > 1) {
+            out.refuse("is in Fortran order: save numpy.ascontiguousarray of it");
         }
         return out;
     }
-    throw UserError(key + ": " + file.path() + " has no array " + names.front() + " (but " +
+    throw UserError(key + ": " + file.path() + " has no array " + names.front() + " (it holds " +
                     listed(file.names()) + "): save it with numpy.savez(FILE, " + names.front() +
                     "=..., ...)");
 }
@@ -65,7 +66,7 @@ struct Split {
     Array x, y;
 };
 
-Split read_split(const Zip& file, const std::string& split, bool own_file) {
+Split read_split_npz(const Zip& file, const std::string& split, bool own_file) {
     const auto names = [&](const std::string& array) {
         std::vector<std::string> all{array + "_" + split};
         if (own_file) all.insert(all.begin(), array);
@@ -76,7 +77,7 @@ Split read_split(const Zip& file, const std::string& split, bool own_file) {
     const auto& shape = out.y.array.shape;
     if (shape.size() > 2 || (shape.size() == 2 && shape[1] != 1)) {
         out.y.refuse(
-            "has more than one number a sample: save labels as whole numbers, y.argmax(1)");
+            "has more than one number per sample: save labels as whole numbers, y.argmax(1)");
     }
     if (out.y.length() != out.x.length()) {
         out.y.refuse("has " + std::to_string(out.y.length()) + " entries for " +
@@ -85,7 +86,7 @@ Split read_split(const Zip& file, const std::string& split, bool own_file) {
     return out;
 }
 
-// Of one sample: {C, H, W} or {features}, and whether channels lie last in the file.
+// The shape of one sample, {C, H, W} or {features}, and whether the file stores channels last.
 struct Shape {
     std::vector<int64_t> lengths;
     bool channels_last = false;
@@ -106,20 +107,20 @@ Shape shape_of(const Array& x, const std::string& layout) {
     const auto channels = [](int64_t length) { return length == 1 || length == 3; };
     const bool first = channels(lengths[0]), last = channels(lengths[2]);
     if (layout == "auto" && first == last) {
-        x.refuse("may have its channels first or last: say /data/layout");
+        x.refuse("may have its channels first or last: set /data/layout");
     }
     if (layout == "channels_first" || (layout == "auto" && first)) return {lengths};
     return {{lengths[2], lengths[0], lengths[1]}, true};
 }
 
-// Where in a sample of the file the element lies that is number `k` of (C, H, W).
+// Returns the position, in a sample of the file, of the element with number `k` of (C, H, W).
 int64_t place_of(const Shape& shape, int64_t k) {
     if (!shape.channels_last) return k;
     const int64_t area = shape.lengths[1] * shape.lengths[2];
     return k % area * shape.lengths[0] + k / area;
 }
 
-// Targets as they are, and 0; or labels, and how many classes there are.
+// Returns real targets and 0, or labels and the number of classes.
 std::pair<std::vector<double>, int64_t> targets_of(const Array& y) {
     constexpr double kMostLabel = 65535;
     std::vector<double> values;
@@ -173,21 +174,21 @@ std::shared_ptr<const Dataset> numbers_of(const Array& x, const Shape& shape,
 
 void refuse_of_numbers(const DataSpec& common, const Array& x) {
     const std::string why =
-        " concerns images of bytes, and " + x.path + " is of type " + x.array.kind + ": ";
+        " is for images of bytes, but " + x.path + " is of type " + x.array.kind + ": ";
     if (common.augment) throw UserError("/data/augment:" + why + "leave it false");
     if (common.normalize != Normalize::standard) {
         throw UserError("/data/normalize:" + why + "leave it out");
     }
 }
 
-DataSets make(const Json& spec, const DataContext&) {
+DataSets make_npz(const Json& spec, const DataContext&) {
     const Zip train_file(spec.at("train").get<std::string>());
     const bool own_file = spec.at("test").is_string();
     std::optional<Zip> other;
     if (own_file) other.emplace(spec.at("test").get<std::string>());
     const Zip& test_file = own_file ? *other : train_file;
-    const Split train = read_split(train_file, "train", own_file);
-    const Split test = read_split(test_file, "test", own_file);
+    const Split train = read_split_npz(train_file, "train", own_file);
+    const Split test = read_split_npz(test_file, "test", own_file);
 
     const auto layout = spec.at("layout").get<std::string>();
     const Shape shape = shape_of(train.x, layout);
@@ -197,7 +198,8 @@ DataSets make(const Json& spec, const DataContext&) {
     }
     auto [labels, classes] = targets_of(train.y);
     auto [test_labels, test_classes] = targets_of(test.y);
-    if ((classes == 0) != (test_classes == 0)) test.y.refuse("differs from the training's in type");
+    if ((classes == 0) != (test_classes == 0))
+        test.y.refuse("differs from the training targets in type");
     if (test_classes > classes) {
         test.y.refuse("has the label " + std::to_string(test_classes - 1) +
                       ", which no training sample has (they end at " + std::to_string(classes - 1) +
@@ -229,14 +231,16 @@ DataSets make(const Json& spec, const DataContext&) {
 DataEntry npz_data() {
     return {{"npz",
              "arrays x (samples first) and y (labels, or real targets) from NumPy's .npz files",
-             {Parameter::text("train", "", "the file; with x and y, or x_train and y_train"),
-              Parameter::text("test", "null",
-                              "the file; with x and y, or x_test and y_test; null: that of train")
+             {Parameter::text("train", "", "the file, which holds x and y, or x_train and y_train"),
+              Parameter::text(
+                  "test", "null",
+                  "the file, which holds x and y, or x_test and y_test; null: the file of train")
                   .or_null(),
-              Parameter::choice("layout", "\"auto\"", {"auto", "channels_first", "channels_last"},
-                                "of images: (N, C, H, W) or (N, H, W, C); auto: where 1 or 3 is")}},
+              Parameter::choice(
+                  "layout", "\"auto\"", {"auto", "channels_first", "channels_last"},
+                  "of images: (N, C, H, W) or (N, H, W, C); auto: by the axis of length 1 or 3")}},
             true,
-            make,
+            make_npz,
             [](const std::string&) {
                 return DataStatus{"npz", true, "your files, named in a spec"};
             }};

@@ -1,4 +1,4 @@
-// Any two files of text, of which one translates the other line by line.
+// The data set pairs: two text files, of which one translates the other line by line.
 
 #include "data/sets/pairs.hpp"
 
@@ -16,20 +16,21 @@
 namespace dbench::data {
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 31;
+constexpr int64_t kPairsMost = int64_t{1} << 31;
 
-std::vector<std::string> read(const base::Json& spec, const std::string& key, DataSets& sets) {
+std::vector<std::string> read_pairs(const base::Json& spec, const std::string& key,
+                                    DataSets& sets) {
     const std::string path = named_file(spec.at(key).get<std::string>(), key);
-    const DataFile file = read_data_file(path, kMost, "where you have it from");
-    if (file.size > kMost) {
-        throw base::UserError(path + ": is longer than 2 GiB: take a part of it");
+    const DataFile file = read_data_file(path, kPairsMost, "its source");
+    if (file.size > kPairsMost) {
+        throw base::UserError(path + ": is longer than 2 GiB: use a part of it");
     }
     sets.checksums.emplace_back(std::filesystem::path(path).filename().string(),
                                 digest(file.bytes));
     return lines_of(file.bytes);
 }
 
-/// The lines from `first` to before `last`.
+/// Returns the lines from `first` to `last` - 1.
 ParallelText lines(const ParallelText& text, size_t first, size_t last) {
     const auto part = [&](const std::vector<std::string>& of) {
         return std::vector<std::string>(of.begin() + static_cast<std::ptrdiff_t>(first),
@@ -44,7 +45,8 @@ BytePairs learnt(const base::Json& spec, const ParallelText& train) {
     return {lines, spec.at("vocabulary").get<int64_t>()};
 }
 
-/// As many as asked for of the file that /data/pieces names, whose digest joins the checksums.
+/// Returns the requested number of pieces of the file that /data/pieces names; adds its digest to
+/// the checksums.
 BytePairs of_file(const base::Json& spec, DataSets& sets) {
     const std::string path = named_file(spec.at("pieces").get<std::string>(), "pieces");
     const BytePairs all = read_pieces(path);
@@ -52,7 +54,7 @@ BytePairs of_file(const base::Json& spec, DataSets& sets) {
     if (wanted > all.size()) {
         throw base::UserError("/data/vocabulary: " + std::to_string(wanted) + " is more than the " +
                               std::to_string(all.size()) + " pieces of " + path +
-                              ": use at most that, or make a file with more by `dbench data "
+                              ": use at most that many, or make a larger file with `dbench data "
                               "pieces`");
     }
     sets.checksums.emplace_back(std::filesystem::path(path).filename().string(),
@@ -60,16 +62,16 @@ BytePairs of_file(const base::Json& spec, DataSets& sets) {
     return all.first(wanted);
 }
 
-DataSets make(const base::Json& spec, const DataContext&) {
+DataSets make_pairs(const base::Json& spec, const DataContext&) {
     DataSets sets;
-    const ParallelText all{read(spec, "source", sets), read(spec, "target", sets)};
+    const ParallelText all{read_pairs(spec, "source", sets), read_pairs(spec, "target", sets)};
     const size_t count = all.source.size();
     if (count != all.target.size() || count < 2) {
-        throw base::UserError(
-            "/data/target: " + spec.at("target").get<std::string>() + " has " +
-            std::to_string(all.target.size()) + " lines, and /data/source " +
-            std::to_string(count) +
-            ": name two files of as many lines, at least two, that translate each other");
+        throw base::UserError("/data/target: " + spec.at("target").get<std::string>() + " has " +
+                              std::to_string(all.target.size()) + " lines, and /data/source " +
+                              std::to_string(count) +
+                              ": name two files with the same number of lines (at least two) that "
+                              "translate each other");
     }
     const size_t train = count - std::max<size_t>(1, count / 10);
     add_pairs(sets, spec, lines(all, 0, train), {}, lines(all, train, count));
@@ -90,10 +92,11 @@ std::vector<base::Parameter> with_vocabulary(std::vector<base::Parameter> parame
         base::Parameter::integer("vocabulary", "4000", "byte-pair pieces of both languages")
             .at_least(BytePairs::kMerged)
             .at_most(1 << 24));
-    parameters.push_back(base::Parameter::text("pieces", "null",
-                                               "a file of `dbench data pieces`, of which the first "
-                                               "are taken; null: learnt on the training side")
-                             .or_null());
+    parameters.push_back(
+        base::Parameter::text("pieces", "null",
+                              "a file made by `dbench data pieces`, whose first pieces "
+                              "are used; null: learn them from the training text")
+            .or_null());
     return parameters;
 }
 
@@ -112,12 +115,12 @@ void add_pairs(DataSets& sets, const base::Json& spec, const ParallelText& train
 
 DataEntry pairs_data() {
     return {{"pairs",
-             "any two files that translate each other line by line; their last tenth is for "
+             "two text files that translate each other line by line; the last tenth is for "
              "testing",
              with_vocabulary({base::Parameter::text("source", "", "the file to translate"),
                               base::Parameter::text("target", "", "its translation")})},
             false,
-            make,
+            make_pairs,
             [](const std::string&) {
                 return DataStatus{"pairs", true, "your files, named in a spec"};
             }};

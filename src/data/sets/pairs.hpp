@@ -1,5 +1,5 @@
 #pragma once
-// Texts of two languages, line by line.
+// Parallel texts in two languages, for the data sets that translate.
 
 #include <string>
 #include <vector>
@@ -13,15 +13,15 @@ struct ParallelText {
     std::vector<std::string> source, target;
 };
 
-/// The lines of a text.
+/// Returns the lines of a text.
 std::vector<std::string> lines_of(const std::vector<uint8_t>& text);
 
-/// `parameters`, and after them `vocabulary` and `pieces`.
+/// Returns `parameters` followed by `vocabulary` and `pieces`.
 std::vector<base::Parameter> with_vocabulary(std::vector<base::Parameter> parameters);
 
-/// Makes pairs of sentences of each text, in pieces of one vocabulary of both languages, learnt on
-/// `train` or taken from the file of /data/pieces; no validation set where that text is empty. The
-/// vocabulary's digest joins the checksums.
+/// Adds data sets of pairs of sentences to `sets`. All texts use one vocabulary for both languages,
+/// which is learnt on `train` or read from the file of /data/pieces; its digest is added to the
+/// checksums. Adds no validation set if `validation` is empty.
 void add_pairs(DataSets& sets, const base::Json& spec, const ParallelText& train,
                const ParallelText& validation, const ParallelText& test);
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/streams.hpp"
 #include "data/sets/sets.hpp"
 
 namespace dbench::data {
@@ -15,16 +15,15 @@ namespace {
 using base::Json;
 using base::Parameter;
 using base::Random;
-
-// What a stream of Purpose::regression is for.
-enum Stream : uint64_t { kTrain = 0, kTest = 1, kOwn = 2, kCommon = 3 };
+using base::random_stream;
+using base::RegressionStream;
 
 class Regression : public Dataset {
 public:
     explicit Regression(int64_t dimension) : dimension_(dimension) {}
 
-    // Feature k has deviation condition^(-k / (2 (d - 1))): the covariance's eigenvalues fall
-    // geometrically from 1 to 1 / condition.
+    // Adds a sample. Feature k has the standard deviation condition^(-k / (2 (d - 1))), so the
+    // eigenvalues of the covariance fall geometrically from 1 to 1 / condition.
     void add(Random random, const Json& spec, const std::vector<double>& optimum) {
         const auto condition = spec.at("condition").get<double>();
         const auto last = static_cast<double>(dimension_ - 1);
@@ -57,26 +56,25 @@ public:
 
 private:
     int64_t dimension_;
-    std::vector<double> features_;  // (N, dimension)
-    std::vector<double> targets_;   // (N)
+    std::vector<double> features_;  // (N, dimension).
+    std::vector<double> targets_;   // (N).
 };
 
-DataSets make(const Json& spec, const DataContext& context) {
+DataSets make_regression(const Json& spec, const DataContext& context) {
     const auto samples = spec.at("samples").get<uint64_t>();
     const auto dimension = spec.at("dimension").get<int64_t>();
     auto train = std::make_shared<Regression>(dimension);
     for (int64_t i = 0; i < context.replicas; ++i) {
         const auto optimum = regression_optimum(spec, context.seed, i);
         for (uint64_t k = 0; k < samples; ++k) {
-            train->add(Random(context.seed, base::Purpose::regression,
-                              {kTrain, static_cast<uint64_t>(i), k}),
-                       spec, optimum);
+            train->add(random_stream(context.seed, RegressionStream::train_sample, i, k), spec,
+                       optimum);
         }
     }
     auto test = std::make_shared<Regression>(dimension);
     const auto common = regression_optimum(spec, context.seed, -1);
     for (uint64_t k = 0; k < spec.at("test").get<uint64_t>(); ++k) {
-        test->add(Random(context.seed, base::Purpose::regression, {kTest, k}), spec, common);
+        test->add(random_stream(context.seed, RegressionStream::test_sample, k), spec, common);
     }
     DataSets sets;
     sets.train = std::move(train);
@@ -88,11 +86,11 @@ DataSets make(const Json& spec, const DataContext& context) {
 
 std::vector<double> regression_optimum(const Json& spec, uint64_t seed, int64_t replica) {
     std::vector<double> optimum(spec.at("dimension").get<size_t>());
-    Random common(seed, base::Purpose::regression, {kCommon});
+    Random common = random_stream(seed, RegressionStream::common_optimum);
     for (double& each : optimum) each = common.normal();
     if (replica < 0) return optimum;
     const auto heterogeneity = spec.at("heterogeneity").get<double>();
-    Random own(seed, base::Purpose::regression, {kOwn, static_cast<uint64_t>(replica)});
+    Random own = random_stream(seed, RegressionStream::own_optimum, replica);
     for (double& each : optimum) each += heterogeneity * own.normal();
     return optimum;
 }
@@ -100,21 +98,21 @@ std::vector<double> regression_optimum(const Json& spec, uint64_t seed, int64_t 
 DataEntry regression_data() {
     return {
         {"regression",
-         "generated linear regression; under the partition contiguous every replica's samples "
-         "have an optimum of their own",
+         "generated linear regression; with the partition contiguous, every replica has its own "
+         "optimum",
          {Parameter::integer("samples", "64", "training samples per replica")
               .at_least(1)
               .at_most(1e7),
           Parameter::integer("dimension", "20", "features").at_least(1).at_most(1e6),
           Parameter::number("heterogeneity", "1",
-                            "how far replica i's optimum lies from the common one")
+                            "how far the optimum of a replica is from the common one")
               .at_least(0),
           Parameter::number("noise", "0.1", "standard deviation of the targets' noise").at_least(0),
           Parameter::number("condition", "10", "condition number of the features' covariance")
               .at_least(1),
           Parameter::integer("test", "256", "test samples, from the common optimum").at_least(1)}},
         false,
-        make,
+        make_regression,
         nullptr};
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Generated least-squares problems whose solutions are known.
+// Generated least-squares problems with known solutions.
 
 #include <cstdint>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace dbench::data {
 
-/// x*_i = common + heterogeneity * own_i of a resolved /data object of type regression (dimension
-/// elements); both parts are standard normal. `replica` -1: the common part, which the test set
-/// uses.
+/// Returns x*_i = common + heterogeneity * own_i (dimension elements) for a resolved /data object
+/// of type regression; both parts are standard normal. `replica` -1: returns the common part, which
+/// the test set uses.
 std::vector<double> regression_optimum(const base::Json& spec, uint64_t seed, int64_t replica);
 
 }  // namespace dbench::data

@@ -1,11 +1,11 @@
 #pragma once
-// What the rows of the data table share.
+// A parameter that several data sets share.
 
 #include "data/dataset.hpp"
 
 namespace dbench::data {
 
-/// The parameter `root` of sets that lie in files.
+/// Returns the parameter `root` of data sets that are read from files.
 base::Parameter root_parameter();
 
 }  // namespace dbench::data

@@ -1,9 +1,9 @@
-// The embedded data set: figures drawn from the seed, so that a first run needs no download.
+// The data set shapes: figures drawn from the seed, so that a first run needs no download.
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/random.hpp"
+#include "base/streams.hpp"
 #include "data/files.hpp"
 #include "data/images.hpp"
 #include "data/sets/drawing.hpp"
@@ -13,33 +13,34 @@ namespace dbench::data {
 namespace {
 
 using base::Parameter;
+using base::ShapesStream;
 
-enum Split : uint64_t { kTrain = 0, kTest = 1 };
-
-// Image k of a split depends on (seed, split, k, difficulty) alone, not on how many there are.
-Images draw(uint64_t seed, Split split, int64_t count, double difficulty) {
+// Draws the images of a split. Image k depends on (seed, split, k, difficulty) only, and not on the
+// number of images.
+Images draw(uint64_t seed, ShapesStream split, int64_t count, double difficulty) {
     Images images{3, kShapeSide, kShapeSide, {}, {}};
     images.pixels.resize(static_cast<size_t>(count * kShapePixels));
     images.labels.resize(static_cast<size_t>(count));
     for (int64_t k = 0; k < count; ++k) {
-        const base::Random random(seed, base::Purpose::shapes, {split, static_cast<uint64_t>(k)});
+        const base::Random random = base::random_stream(seed, split, k);
         images.labels[k] = draw_shape(random, difficulty, images.pixels.data() + k * kShapePixels);
     }
     return images;
 }
 
-DataSets make(const base::Json& spec, const DataContext& context) {
-    // Measured once over 20000 images of the default difficulty.
+DataSets make_shapes(const base::Json& spec, const DataContext& context) {
+    // Measured over 20000 images of the default difficulty.
     const Normalization measured = {{0.408, 0.408, 0.408}, {0.211, 0.211, 0.211}};
     const auto normalization =
         chosen_normalization(DataSpec::section().read(spec).normalize, measured);
     const auto difficulty = spec.at("difficulty").get<double>();
     DataSets sets;
-    for (const Split split : {kTrain, kTest}) {
-        const char* name = split == kTrain ? "train" : "test";
+    for (const ShapesStream split : {ShapesStream::train, ShapesStream::test}) {
+        const bool train = split == ShapesStream::train;
+        const char* name = train ? "train" : "test";
         Images images = draw(context.seed, split, spec.at(name).get<int64_t>(), difficulty);
         sets.checksums.emplace_back(std::string("shapes ") + name, digest(images.pixels));
-        (split == kTrain ? sets.train : sets.test) =
+        (train ? sets.train : sets.test) =
             image_set(std::move(images), kShapeClasses, normalization);
     }
     return sets;
@@ -58,7 +59,7 @@ DataEntry shapes_data() {
                   .at_least(0)
                   .at_most(1)}},
             true,
-            make,
+            make_shapes,
             nullptr};
 }
 

@@ -1,4 +1,5 @@
-// Any text as bytes: each byte is a token, so there are 256 and every file can be read.
+// The data set text: any file as bytes. Each byte is a token, so the vocabulary has 256 tokens and
+// every file can be read.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -14,16 +15,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kBytes = 256, kMost = int64_t{1} << 31;
-constexpr const char* kSource = "where you have it from";
+constexpr int64_t kBytes = 256, kTextMost = int64_t{1} << 31;
+constexpr const char* kTextSource = "its source";
 
-DataFile read(const std::string& path) {
-    DataFile file = read_data_file(path, kMost, kSource);
-    if (file.size > kMost) {
-        throw base::UserError(path + ": is longer than 2 GiB: take a part of it");
+DataFile read_text(const std::string& path) {
+    DataFile file = read_data_file(path, kTextMost, kTextSource);
+    if (file.size > kTextMost) {
+        throw base::UserError(path + ": is longer than 2 GiB: use a part of it");
     }
     if (file.size == 0) {
-        throw base::UserError(path + ": is empty: name a file of text");
+        throw base::UserError(path + ": is empty: name a text file");
     }
     return file;
 }
@@ -32,9 +33,9 @@ std::vector<int32_t> tokens_of(const DataFile& file, int64_t first, int64_t last
     return {file.bytes.begin() + first, file.bytes.begin() + last};
 }
 
-DataSets make(const base::Json& spec, const DataContext&) {
+DataSets make_text(const base::Json& spec, const DataContext&) {
     const auto length = spec.at("sequence").get<int64_t>();
-    const DataFile file = read(named_file(spec.at("path").get<std::string>(), "path"));
+    const DataFile file = read_text(named_file(spec.at("path").get<std::string>(), "path"));
     DataSets sets;
     const auto add_digest = [&](const DataFile& each) {
         sets.checksums.emplace_back(fs::path(each.path).filename().string(), digest(each.bytes));
@@ -44,7 +45,7 @@ DataSets make(const base::Json& spec, const DataContext&) {
     const int64_t train = own_file ? file.size : file.size - file.size / 10;
     sets.train = token_set(tokens_of(file, 0, train), kBytes, length, file.path);
     if (own_file) {
-        const DataFile other = read(named_file(spec.at("test").get<std::string>(), "test"));
+        const DataFile other = read_text(named_file(spec.at("test").get<std::string>(), "test"));
         add_digest(other);
         sets.test = token_set(tokens_of(other, 0, other.size), kBytes, length, other.path);
     } else {
@@ -58,14 +59,14 @@ DataSets make(const base::Json& spec, const DataContext&) {
 
 DataEntry text_data() {
     return {{"text",
-             "any text, byte by byte: 256 tokens, of which each predicts the next",
+             "any text file, byte by byte: 256 tokens; the label of each is the next one",
              {base::Parameter::text("path", "", "the file"),
               base::Parameter::text("test", "null",
                                     "the file for testing; null: the last tenth of path")
                   .or_null(),
               sequence_parameter()}},
             false,
-            make,
+            make_text,
             [](const std::string&) {
                 return DataStatus{"text", true, "your files, named in a spec"};
             }};

@@ -1,5 +1,6 @@
-// WikiText-2 by words (Merity et al. 2016, arXiv 1609.07843): articles of Wikipedia as three texts,
-// in which words that are rare have been replaced by <unk> and words are separated by blanks.
+// The data set wikitext2: WikiText-2 by words (Merity et al. 2016, arXiv 1609.07843). Three texts
+// of Wikipedia articles, in which rare words were replaced by <unk> and words are separated by
+// blanks.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -14,30 +15,32 @@
 namespace dbench::data {
 namespace {
 
-constexpr const char* kFolder = "wikitext-2";
-constexpr const char* kSource = "https://wikitext.smerity.com/wikitext-2-v1.zip";
+constexpr const char* kWikitext2Folder = "wikitext-2";
+constexpr const char* kWikitext2Source = "https://wikitext.smerity.com/wikitext-2-v1.zip";
 
-struct Part {
+struct Wikitext2Part {
     const char* name;
     int64_t bytes;
 };
-constexpr Part kTrain{"wiki.train.tokens", 10797148};
-constexpr Part kValidation{"wiki.valid.tokens", 1121681};
-constexpr Part kTest{"wiki.test.tokens", 1256449};
+constexpr Wikitext2Part kWikitext2Train{"wiki.train.tokens", 10797148};
+constexpr Wikitext2Part kWikitext2Validation{"wiki.valid.tokens", 1121681};
+constexpr Wikitext2Part kWikitext2Test{"wiki.test.tokens", 1256449};
 
-std::string folder_of(const std::string& root) {
-    return find_folder(root, {kFolder, "wikitext-2-v1", ""},
-                       {kTrain.name, kValidation.name, kTest.name});
+std::string folder_of_wikitext2(const std::string& root) {
+    return find_folder(root, {kWikitext2Folder, "wikitext-2-v1", ""},
+                       {kWikitext2Train.name, kWikitext2Validation.name, kWikitext2Test.name});
 }
 
-DataStatus status(const std::string& root) {
+DataStatus wikitext2_status(const std::string& root) {
     const std::string name = "wikitext2";
     if (root.empty()) return {name, false, "DBENCH_DATA is not set"};
-    const std::string folder = folder_of(root);
+    const std::string folder = folder_of_wikitext2(root);
     if (folder.empty()) {
-        return {name, false, std::string("no ") + kFolder + " in " + root + "; get " + kSource};
+        return {
+            name, false,
+            std::string("no ") + kWikitext2Folder + " in " + root + "; get " + kWikitext2Source};
     }
-    for (const Part& part : {kTrain, kValidation, kTest}) {
+    for (const Wikitext2Part& part : {kWikitext2Train, kWikitext2Validation, kWikitext2Test}) {
         if (find_file(folder, {part.name}).empty()) {
             return {name, false, std::string(part.name) + " missing in " + folder};
         }
@@ -45,39 +48,39 @@ DataStatus status(const std::string& root) {
     return {name, true, folder};
 }
 
-std::string read(const std::string& folder, const Part& part, DataSets& sets) {
+std::string read_wikitext2(const std::string& folder, const Wikitext2Part& part, DataSets& sets) {
     const std::string path = (std::filesystem::path(folder) / part.name).string();
-    const DataFile file = read_data_file(path, part.bytes, kSource);
-    check_size(file, part.bytes, "WikiText-2 by words", kSource);
+    const DataFile file = read_data_file(path, part.bytes, kWikitext2Source);
+    check_size(file, part.bytes, "WikiText-2 by words", kWikitext2Source);
     sets.checksums.emplace_back(part.name, digest(file.bytes));
     return {file.bytes.begin(), file.bytes.end()};
 }
 
-DataSets make(const base::Json& spec, const DataContext&) {
-    const std::string root = data_root(spec, kFolder, kSource);
-    const std::string folder = folder_of(root);
+DataSets make_wikitext2(const base::Json& spec, const DataContext&) {
+    const std::string root = data_root(spec, kWikitext2Folder, kWikitext2Source);
+    const std::string folder = folder_of_wikitext2(root);
     if (folder.empty()) {
-        throw base::UserError(std::string("/data/root: no WikiText-2 here (no ") + kFolder +
-                              " in " + root + "): unpack " + kSource +
-                              " there, or name the folder that holds " + kFolder);
+        throw base::UserError(std::string("/data/root: WikiText-2 was not found (no ") +
+                              kWikitext2Folder + " in " + root + "): unpack " + kWikitext2Source +
+                              " there, or name the folder that holds " + kWikitext2Folder);
     }
     std::optional<int64_t> limit;
     if (spec.at("vocabulary").is_number()) limit = spec.at("vocabulary").get<int64_t>();
     const auto length = spec.at("sequence").get<int64_t>();
 
     DataSets sets;
-    const std::string train = read(folder, kTrain, sets),
-                      validation = read(folder, kValidation, sets),
-                      test = read(folder, kTest, sets);
+    const std::string train = read_wikitext2(folder, kWikitext2Train, sets),
+                      validation = read_wikitext2(folder, kWikitext2Validation, sets),
+                      test = read_wikitext2(folder, kWikitext2Test, sets);
     const auto words = words_of(train);
     const Vocabulary vocabulary(words, limit);
-    const auto windows = [&](const std::vector<std::string_view>& of, const Part& part) {
+    const auto windows = [&](const std::vector<std::string_view>& of, const Wikitext2Part& part) {
         const std::string path = (std::filesystem::path(folder) / part.name).string();
         return token_set(vocabulary.tokens(of, path), vocabulary.size(), length, path);
     };
-    sets.train = windows(words, kTrain);
-    sets.validation = windows(words_of(validation), kValidation);
-    sets.test = windows(words_of(test), kTest);
+    sets.train = windows(words, kWikitext2Train);
+    sets.validation = windows(words_of(validation), kWikitext2Validation);
+    sets.test = windows(words_of(test), kWikitext2Test);
     return sets;
 }
 
@@ -86,17 +89,17 @@ DataSets make(const base::Json& spec, const DataContext&) {
 DataEntry wikitext2_data() {
     return {{"wikitext2",
              "WikiText-2 by words: 2088628 for training, 217646 for validation, 245569 for "
-             "testing; each predicts the next",
+             "testing; the label of each is the next one",
              {root_parameter(),
               base::Parameter::integer("vocabulary", "null",
-                                       "so many words, the most frequent ones, the others as "
-                                       "<unk>; null: all of the training text, 33278")
+                                       "number of words: the most frequent ones; others become "
+                                       "<unk>; null: all 33278 words of the training text")
                   .at_least(2)
                   .or_null(),
               sequence_parameter()}},
             false,
-            make,
-            status};
+            make_wikitext2,
+            wikitext2_status};
 }
 
 }  // namespace dbench::data

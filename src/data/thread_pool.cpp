@@ -1,4 +1,4 @@
-#include "data/team.hpp"
+#include "data/thread_pool.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -12,15 +12,15 @@
 
 namespace dbench::data {
 
-struct Team::Impl {
+struct ThreadPool::Impl {
     std::mutex mutex;
     std::condition_variable begin, end;
     const std::function<void(int64_t)>* work = nullptr;
     int64_t count = 0;
     std::atomic<int64_t> next{0};
-    int64_t round = 0;  // how many calls of each there were
+    int64_t round = 0;  // Number of calls of parallel_for() so far.
     size_t busy = 0;
-    int64_t failed = 0;  // whose exception `failure` is
+    int64_t failed = 0;  // The number whose exception `failure` is.
     std::exception_ptr failure;
     bool stop = false;
     std::vector<std::thread> threads;
@@ -54,7 +54,8 @@ struct Team::Impl {
         }
     }
 
-    // Numbers are handed out in order, so all below one that failed have been handed out, too.
+    // Numbers are handed out in increasing order. If one fails, all smaller ones have been handed
+    // out already, so the smallest failing number is always found.
     void take_part() {
         for (int64_t k = next++; k < count; k = next++) {
             try {
@@ -69,7 +70,7 @@ struct Team::Impl {
         }
     }
 
-    void each(int64_t all, const std::function<void(int64_t)>& what) {
+    void parallel_for(int64_t all, const std::function<void(int64_t)>& what) {
         {
             const std::lock_guard lock(mutex);
             work = &what;
@@ -86,15 +87,15 @@ struct Team::Impl {
     }
 };
 
-Team::Team(int64_t threads) {
+ThreadPool::ThreadPool(int64_t threads) {
     DBENCH_EXPECT(threads >= 1);
     if (threads > 1) impl_ = std::make_unique<Impl>(threads - 1);
 }
 
-Team::~Team() = default;
+ThreadPool::~ThreadPool() = default;
 
-void Team::each(int64_t count, const std::function<void(int64_t)>& work) {
-    if (impl_) return impl_->each(count, work);
+void ThreadPool::parallel_for(int64_t count, const std::function<void(int64_t)>& work) {
+    if (impl_) return impl_->parallel_for(count, work);
     for (int64_t k = 0; k < count; ++k) work(k);
 }
 

@@ -1,4 +1,4 @@
-// Algorithms that decide in each iteration how much is averaged.
+// References of algorithms that decide in each iteration how much is averaged.
 
 #include <algorithm>
 #include <cmath>
@@ -32,8 +32,8 @@ public:
         const double a = adapts ? a_min_ + (a_max_ - a_min_) * std::pow(it.lr / lr_max_, p_) : 1.0;
         const Matrix u = -it.lr * optimizer_->direction_at(it, x);
         const Weights w = it.w(it.t);
-        it.averages(x, w);
-        it.updates(u);
+        it.record_averaging(x, w);
+        it.record_update(u);
         x = (1 - a) * x + a * (w * x) + u;
     }
 
@@ -48,9 +48,10 @@ double distance(const Matrix& x) {
     return std::sqrt(spread.squaredNorm() / static_cast<double>(x.rows()));
 }
 
-/// Kong et al. 2021: x <- W (x - lr d(x)), then in iterations t with (t + 1) mod every = 0 x <- W x
-/// again while Xi > target and rounds are left. Without a target it is `fraction` of the largest Xi
-/// so far, each measured in these iterations before the first averaging.
+/// Kong et al. 2021: x <- W (x - lr d(x)), then in iterations t with (t + 1) mod every = 0 again x
+/// <- W x while Xi > target and fewer than max_rounds averagings were done. Without a given target,
+/// the target is `fraction` of the largest Xi so far, each measured in these iterations before the
+/// first averaging.
 class ConsensusControl : public Reference {
 public:
     explicit ConsensusControl(Parts parts)
@@ -68,10 +69,10 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         const Matrix u = it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
+        it.record_update(u);
         x -= u;
         const Weights w = it.w(it.t);
-        it.averages(x, w);
+        it.record_averaging(x, w);
         if (!is_due(it.t, every_)) {
             x = w * x;
             return;
@@ -81,7 +82,7 @@ public:
         x = w * x;
         for (int64_t rounds = 1; rounds < max_rounds_ && distance(x) > target; ++rounds) {
             x = w * x;
-            if (it.recorded) it.sends(rows_sent(w));
+            if (it.recorded) it.record_rows(rows_sent(w));
         }
     }
 

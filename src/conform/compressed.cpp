@@ -1,4 +1,4 @@
-// Algorithms whose messages are compressed; Q is whatever the codec makes of a message.
+// References of algorithms whose messages are compressed; Q is the codec's encode and decode.
 
 #include <Eigen/Dense>
 #include <cmath>
@@ -16,7 +16,8 @@ Matrix zero(const Parts& parts) {
     return Matrix::Zero(parts.context.replicas, parts.context.parameters);
 }
 
-/// No recursion in x and its rows: Q is not linear.
+/// Base class. These algorithms have no linear recursion in x and its rows, because Q is not
+/// linear.
 class Compressed : public Reference {
 public:
     explicit Compressed(Parts& parts) : optimizer_(std::move(parts.optimizer)) {}
@@ -26,7 +27,7 @@ protected:
     std::unique_ptr<LocalOptimizer> optimizer_;
 };
 
-/// AdaGossip: CHOCO-SGD of the paper with r = W xhat - xhat; v = beta v + (1 - beta) r^2;
+/// AdaGossip: CHOCO-SGD in the order "paper" with r = W xhat - xhat; v = beta v + (1 - beta) r^2;
 /// x+ = h + min(gamma / (sqrt(v / (1 - beta^k)) + 1e-8), 1) r elementwise, k = t + 1.
 class AdaGossip final : public Compressed {
 public:
@@ -41,7 +42,7 @@ public:
         const Weights w = it.w(it.t);
         optimizer_->step(it, x);
         known_ += it.compress(x - known_, 0);
-        it.tells(w);
+        it.record_messages(w);
         const Matrix r = w * known_ - known_;
         v_ = beta_ * v_ + (1 - beta_) * r.cwiseAbs2();
         const Matrix root = (v_ / (1 - std::pow(beta_, static_cast<double>(it.t + 1)))).cwiseSqrt();
@@ -53,8 +54,10 @@ private:
     Matrix known_, v_;
 };
 
-/// CHOCO-SGD. paper: h = x - lr d; q = Q(h - xhat); xhat += q; x+ = h + gamma (W xhat - xhat).
-/// parallel: q = Q(x - xhat) from iteration 1 on; xhat += q; x+ = h + gamma (W xhat - xhat).
+/// CHOCO-SGD.
+/// order "paper": h = x - lr d; q = Q(h - xhat); xhat += q; x+ = h + gamma (W xhat - xhat).
+/// order "parallel": q = Q(x - xhat) from iteration 1 on; xhat += q; x+ = h + gamma (W xhat -
+/// xhat), where h = x - lr d.
 class Choco final : public Compressed {
 public:
     explicit Choco(Parts parts)
@@ -69,11 +72,11 @@ public:
         const bool due = is_due(it.t, period_), parallel_sends = !paper_ && due && it.t > 0;
         if (parallel_sends) known_ += it.compress(x - known_, 0);
         optimizer_->step(it, x);
-        if (parallel_sends) it.tells(w);
+        if (parallel_sends) it.record_messages(w);
         if (!due) return;
         if (paper_) {
             known_ += it.compress(x - known_, 0);
-            it.tells(w);
+            it.record_messages(w);
         }
         x += gamma_ * (w * known_ - known_);
     }
@@ -93,10 +96,10 @@ public:
     void step(const Iteration& it, Matrix& x) override {
         const Weights w = it.w(it.t);
         const Matrix u = it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
-        it.rests(x);
+        it.record_update(u);
+        it.record_no_averaging(x);
         x += it.compress(w * x - u - x, 0);
-        it.tells(w);
+        it.record_messages(w);
     }
 };
 
@@ -111,10 +114,10 @@ public:
         const auto k = static_cast<double>(it.t + 1);
         if (it.t == 0) s_ = w * x;
         const Matrix u = it.lr * optimizer_->direction_at(it, x), next = s_ - u;
-        it.updates(u);
-        it.rests(x);
+        it.record_update(u);
+        it.record_no_averaging(x);
         s_ = (1 - 2 / k) * s_ + 2 / k * (w * it.compress((1 - k / 2) * x + k / 2 * next, 0));
-        it.tells(w);
+        it.record_messages(w);
         x = next;
     }
 
@@ -131,9 +134,9 @@ public:
     void step(const Iteration& it, Matrix& x) override {
         const Weights w = it.w(it.t);
         optimizer_->step(it, x);
-        if (w.nonZeros() == w.rows()) return;  // nobody exchanges
+        if (w.nonZeros() == w.rows()) return;  // no replica exchanges
         const Matrix v = x + e_, c = it.compress(v, 0);
-        it.tells(w);
+        it.record_messages(w);
         e_ = v - c;
         x += gamma_ * (w * c - c);
     }
@@ -164,13 +167,13 @@ public:
             v_ += gamma_ * (w * g_ - g_) + m - m_;
             m_ = m;
             g_ += it.compress(v_ - g_, 1);
-            it.tells(w);
+            it.record_messages(w);
         }
-        it.updates(it.lr * v_);
-        it.rests(x - it.lr * v_);
+        it.record_update(it.lr * v_);
+        it.record_no_averaging(x - it.lr * v_);
         x += gamma_ * (w * h_ - h_) - it.lr * v_;
         h_ += it.compress(x - h_, 0);
-        it.tells(w);
+        it.record_messages(w);
     }
 
 private:
@@ -181,7 +184,7 @@ private:
 /// Moniqua, B = 2 theta / (1 - 2 delta), y mod B in [-B/2, B/2):
 ///     q = floor(((h mod B)/B + 1/2) / delta + u) delta - 1/2;  e = q B - (h mod B)
 ///     x_i+ = h_i + gamma sum_{j != i} w_ij (((q_j B - h_i) mod B) - e_i)
-/// One u for each element of a tensor and iteration, whoever sends.
+/// The noise u is drawn once per element of a tensor and iteration; all senders share it.
 class Moniqua final : public Compressed {
 public:
     explicit Moniqua(Parts parts)
@@ -195,7 +198,7 @@ public:
     void step(const Iteration& it, Matrix& x) override {
         const Weights w = it.w(it.t);
         optimizer_->step(it, x);
-        if (w.nonZeros() == w.rows()) return;  // nobody exchanges
+        if (w.nonZeros() == w.rows()) return;  // no replica exchanges
         const Eigen::RowVectorXd u = noise(it.t);
         const Matrix h = x;
         Matrix q(h.rows(), h.cols());
@@ -216,8 +219,8 @@ public:
         }
         int64_t bytes = 0;
         for (const auto& shape : context_.tensors) bytes += (elements(shape) * bits_ + 7) / 8;
-        it.tells(w,
-                 static_cast<double>(bytes) / static_cast<double>(x.cols()) * it.weight_share / 8);
+        it.record_messages(
+            w, static_cast<double>(bytes) / static_cast<double>(x.cols()) * it.weight_share / 8);
     }
 
 private:
@@ -241,8 +244,8 @@ private:
 /// PowerGossip with rank 1: for both ends i < j of each link and every tensor that is a matrix
 ///     odd t:  q /= ||q||, p = (H_i - H_j) q;   even t > 0:  p /= ||p||, q = (H_i - H_j)' p
 ///     X_i -= w_ij p q';  X_j += w_ij p q'
-/// and x_i += w_ij (h_j - h_i) for the other tensors. A vector of zeros is drawn by a key of the
-/// link.
+/// and x_i += w_ij (h_j - h_i) for the other tensors. A vector of zeros is replaced by a random
+/// one, drawn with a key of the link.
 class PowerGossip final : public Compressed {
 public:
     explicit PowerGossip(Parts parts) : Compressed(parts), context_(std::move(parts.context)) {}
@@ -270,11 +273,12 @@ public:
                 }
             }
         }
-        it.tells(w, static_cast<double>(sent) / static_cast<double>(x.cols()));
+        it.record_messages(w, static_cast<double>(sent) / static_cast<double>(x.cols()));
     }
-    bool knows_replicas() const override { return true; }  // by the keys of links
-    /// What is left of a difference is small beside what went, and becomes a vector of length 1.
-    double amplifies() const override { return 1e3; }
+    bool distinguishes_replicas() const override { return true; }  // through the keys of links
+    /// The remaining difference is small compared with what was sent, and is normalised to length
+    /// 1.
+    double amplification() const override { return 1e3; }
 
 private:
     struct Pair {

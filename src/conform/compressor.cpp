@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "conform/trainee.hpp"
+#include "conform/production_run.hpp"
 
 namespace dbench::conform {
 namespace {

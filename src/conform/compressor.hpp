@@ -1,22 +1,24 @@
 #pragma once
-// Q as the references take it: whatever the codec makes of a message, tensor by tensor. What is
-// compared is the algorithm around it; codecs have tests of their own. Internal to this room.
+// The compression operator Q of the dense references: it applies the production codec to every
+// tensor of every row. Conformance checks the algorithm around the codec; codecs have their own
+// tests. Internal to this module.
 
 #include "algorithms/codecs/codec.hpp"
 #include "conform/reference.hpp"
 
 namespace dbench::conform {
 
+/// Compresses rows with the codec of a spec.
 class Compressor {
 public:
-    /// `message` as a spec has it.
+    /// `message` has the form of the spec's key `message`.
     Compressor(const base::Json& message, int64_t parameters, uint64_t seed);
 
-    /// Q(v_i) for every row i, as message `part` of iteration t.
+    /// Returns Q(v_i) for every row i, as message `part` of iteration t.
     Matrix compress(const Matrix& v, int64_t t, int part) const;
-    /// Bytes of a message, as a share of those of a row.
+    /// Returns the bytes of a message divided by the bytes of a row.
     double share() const;
-    /// Whether messages depend on who sends them, beside what they are made of.
+    /// True if a codec's messages depend on the sender in addition to their content.
     static bool keyed(const base::Json& message);
 
 private:

@@ -1,5 +1,5 @@
-// Algorithms whose corrections make them exact under heterogeneity. Everywhere g is the gradient
-// at x with weight decay.
+// References of algorithms whose corrections make them exact under heterogeneity. In this file g is
+// the gradient at x with weight decay.
 
 #include <nlohmann/json.hpp>
 
@@ -20,8 +20,8 @@ public:
         x += u;
         if (previous_.size() > 0) x += now - previous_ - previous_u_;
         const Weights w = it.w(it.t);
-        it.updates(u);
-        it.averages(x, w);
+        it.record_update(u);
+        it.record_averaging(x, w);
         x = w * x;
         previous_ = now;
         previous_u_ = u;
@@ -44,8 +44,8 @@ public:
     void step(const Iteration& it, Matrix& x) override {
         const Matrix u = it.lr * optimizer_->direction_at(it, x), moved = x - u;
         const Weights w = it.w(it.t);
-        it.updates(u);
-        it.averages(moved + c_, w);
+        it.record_update(u);
+        it.record_averaging(moved + c_, w);
         x = w * (moved + c_);
         c_ = x - moved;
     }
@@ -67,8 +67,8 @@ public:
         const Matrix u = it.lr * optimizer_->direction_at(it, x), psi = x - u;
         const Matrix phi = psi + x - psi_;
         const Weights w = it.w(it.t);
-        it.updates(u);
-        it.averages(phi, w);
+        it.record_update(u);
+        it.record_averaging(phi, w);
         x = 0.5 * (w * phi + phi);
         psi_ = psi;
     }
@@ -79,7 +79,7 @@ private:
     Matrix psi_;
 };
 
-/// Gradient tracking, tracker and parameters by the same W_t, y_0 = g_0 unmixed:
+/// Gradient tracking. Tracker and parameters use the same W_t; y_0 = g_0 without mixing:
 /// atc:    y_t = W_t (y_{t-1} + g_t - g_{t-1});  x_{t+1} = W_t (x_t - lr y_t)
 /// diging: y_t = W_{t-1} y_{t-1} + g_t - g_{t-1};  x_{t+1} = W_t x_t - lr y_t
 class GradientTracking : public Reference {
@@ -97,8 +97,8 @@ public:
         } else {
             y_ = it.w(it.t - 1) * y_ + g - g_;
         }
-        it.updates(it.lr * y_);
-        it.averages(atc_ ? Matrix(x - it.lr * y_) : x, w, atc_ && it.t == 0 ? 1 : 2);
+        it.record_update(it.lr * y_);
+        it.record_averaging(atc_ ? Matrix(x - it.lr * y_) : x, w, atc_ && it.t == 0 ? 1 : 2);
         x = atc_ ? Matrix(w * (x - it.lr * y_)) : Matrix(w * x - it.lr * y_);
         g_ = g;
     }

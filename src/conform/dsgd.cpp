@@ -1,4 +1,4 @@
-// DSGD in its three orders, and the mean of all gradients.
+// References of DSGD in its three orders, and of centralized SGD, which averages all gradients.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,14 +19,14 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         const Weights w = it.w(it.t);
-        if (order_ != "adapt_then_combine") it.averages(x, w);
+        if (order_ != "adapt_then_combine") it.record_averaging(x, w);
         if (order_ == "combine_then_adapt") x = w * x;
         const Matrix u = -it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
+        it.record_update(u);
         if (order_ == "combine_while_adapt") x = w * x;
         x += u;
         if (order_ != "adapt_then_combine") return;
-        it.averages(x, w);
+        it.record_averaging(x, w);
         x = w * x;
     }
 
@@ -35,7 +35,7 @@ private:
     std::string order_;
 };
 
-/// x+ = x - lr d(mean_j g_j), the same for all.
+/// x+ = x - lr d(mean_j g_j), equal on all replicas.
 class Centralized : public Reference {
 public:
     explicit Centralized(Parts parts) : optimizer_(std::move(parts.optimizer)) {}
@@ -43,9 +43,9 @@ public:
     void step(const Iteration& it, Matrix& x) override {
         const Matrix mean = optimizer_->gradient(it, x).colwise().mean();
         const Matrix u = it.lr * optimizer_->direction(x, mean.replicate(x.rows(), 1));
-        it.updates(u);
+        it.record_update(u);
         x -= u;
-        it.averages(x, it.mean);  // the gradients
+        it.record_averaging(x, it.mean);  // averages the gradients
     }
 
 private:

@@ -1,5 +1,5 @@
-// AD-PSGD (1710.06952) and SWIFT (2210.14026), as lists of events: the replica whose gradient ends
-// first is looked for each time, and all that end at one time are taken together.
+// References of AD-PSGD (1710.06952) and SWIFT (2210.14026) as lists of events: each event is the
+// earliest end of a gradient, and all gradients that end at the same time are handled together.
 
 #include <algorithm>
 #include <limits>
@@ -24,13 +24,13 @@ public:
     }
 
     int64_t span() const override { return 5; }
-    bool knows_replicas() const override { return true; }
+    bool distinguishes_replicas() const override { return true; }
     std::string not_linear() const override { return "has no iterations that all replicas share"; }
 
     void step(const Iteration& it, Matrix& x) override {
         const Eigen::Index n = x.rows();
-        it.rests(x);
-        it.sends(rows_of(it, n));
+        it.record_no_averaging(x);
+        it.record_rows(rows_of(it, n));
         Matrix update = Matrix::Zero(n, x.cols());
         Matrix staleness = Matrix::Zero(it.span, n);
         taken_ = x;
@@ -64,25 +64,25 @@ public:
                                                    : std::numeric_limits<double>::infinity();
             }
         }
-        it.updates(update);
+        it.record_update(update);
         if (it.recorded) it.recorded->staleness = staleness;
     }
 
 protected:
-    /// Rows that the replicas' iterations it.t send.
+    /// Returns the rows that the replicas send in iteration it.t of each.
     virtual double rows_of(const Iteration& it, Eigen::Index n) const = 0;
     virtual void average(const Iteration& it, Eigen::Index i, Matrix& x) = 0;
     virtual int64_t behind(Eigen::Index i) const = 0;
 
-    /// The iteration of replica i's present gradient.
+    /// Returns the iteration to which replica i's present gradient belongs.
     int64_t began(Eigen::Index i) const { return began_[static_cast<size_t>(i)]; }
     double uniform(base::Purpose purpose, Eigen::Index i, int64_t t) const {
         return base::Random(seed_, purpose, {static_cast<uint64_t>(i), static_cast<uint64_t>(t)})
             .uniform();
     }
 
-    Matrix taken_;                  ///< row i: where replica i takes its present gradient
-    std::vector<int64_t> touched_;  ///< averagings of row i since
+    Matrix taken_;  ///< Row i: the point at which replica i takes its present gradient.
+    std::vector<int64_t> touched_;  ///< Averagings of row i since it was taken.
 
 private:
     double duration(Eigen::Index i, int64_t t) const {
@@ -92,11 +92,11 @@ private:
     double seconds_, jitter_;
     uint64_t seed_;
     std::unique_ptr<LocalOptimizer> optimizer_;         ///< for the gradients of all
-    std::vector<std::unique_ptr<LocalOptimizer>> own_;  ///< of each replica
+    std::vector<std::unique_ptr<LocalOptimizer>> own_;  ///< One optimizer per replica.
     std::vector<int64_t> began_;
 };
 
-/// x_i, x_j <- (x_i + x_j) / 2 where i draws j, and i < j; x_i -= lr d(g(taken_i)).
+/// x_i, x_j <- (x_i + x_j) / 2 if i draws j and i < j; then x_i -= lr d(g(taken_i)).
 class AdPsgd : public Events {
 public:
     using Events::Events;
@@ -118,7 +118,7 @@ protected:
     int64_t behind(Eigen::Index i) const override { return touched_[static_cast<size_t>(i)]; }
 
 private:
-    /// A neighbour of i by the shares that they have in row i of W; -1 where it has none.
+    /// Draws a neighbour of i with the probabilities of row i of W; -1 if i has none.
     Eigen::Index drawn(const Iteration& it, Eigen::Index i, int64_t t) const {
         Eigen::VectorXd shares = Matrix(it.w(t)).row(i).transpose();
         shares[i] = 0;
@@ -161,7 +161,7 @@ protected:
     }
 
 private:
-    std::vector<int64_t> oldest_;  ///< iteration of the oldest row in the last averaging
+    std::vector<int64_t> oldest_;  ///< Iteration of the oldest row in the last averaging.
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// An update by the kernel of Jacobians that replicas send each other.
+// Reference of NTK-DFL, whose update uses the kernel of the Jacobians that replicas send each
+// other.
 
 #include <cmath>
 #include <limits>
@@ -10,10 +11,10 @@
 namespace dbench::conform {
 namespace {
 
-/// All that a replica has gathered: of each output the Jacobian's rows of all samples [N, P].
+/// The data that a replica has gathered: for each output the Jacobian's rows of all samples [N, P].
 struct Gathered {
     std::vector<Matrix> jacobian;
-    Matrix f, y, kernel;  ///< kernel: sum over outputs of J J', over their number
+    Matrix f, y, kernel;  ///< kernel: sum over outputs of J J', divided by their number.
     bool classes;
 
     Matrix residual(const Matrix& at) const {
@@ -27,9 +28,10 @@ struct Gathered {
     }
 };
 
-Gathered gathered(const Iteration& it, const std::vector<int64_t>& who, const Eigen::VectorXd& at) {
+Gathered gathered(const Iteration& it, const std::vector<int64_t>& members,
+                  const Eigen::VectorXd& at) {
     Gathered all;
-    for (const int64_t j : who) {
+    for (const int64_t j : members) {
         const Around part = it.around(j, at);
         const auto below = [](const Matrix& above, const Matrix& more) {
             Matrix both(above.rows() + more.rows(), more.cols());
@@ -51,9 +53,10 @@ Gathered gathered(const Iteration& it, const std::vector<int64_t>& who, const Ei
     return all;
 }
 
-/// NTK-DFL (2410.01922): wb = W x; of those j with w_ij != 0 and i the model around wb_i; its
-/// outputs flow by one kernel; x_i <- wb_i - lr (1 / N) sum_c J_c' sum_{u < tau} r(f_u)_c, tau the
-/// candidate of least loss over all of them, the losses of wb_i's neighbours being sent.
+/// NTK-DFL (2410.01922): wb = W x. Replica i gathers the models at wb_i of itself and of all j with
+/// w_ij != 0. Their outputs f evolve by one kernel; x_i <- wb_i - lr (1 / N) sum_c J_c' sum_{u <
+/// tau} r(f_u)_c, where tau is the candidate with the least sum of losses over these replicas;
+/// the neighbours of i send their losses.
 class NtkDfl : public Reference {
 public:
     explicit NtkDfl(Parts parts)
@@ -63,29 +66,30 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         const Weights w = it.w(it.t);
-        it.averages(x, w);
+        it.record_averaging(x, w);
         x = w * x;
         Matrix next = x;
         for (Eigen::Index i = 0; i < x.rows(); ++i) next.row(i) = moved(it, w, x, i).transpose();
-        it.updates(x - next);
+        it.record_update(x - next);
         x = next;
     }
 
 private:
     Eigen::VectorXd moved(const Iteration& it, const Weights& w, const Matrix& wb,
                           Eigen::Index i) const {
-        std::vector<int64_t> who;
+        std::vector<int64_t> members;
         for (Weights::InnerIterator entry(w, i); entry; ++entry) {
-            if (entry.col() != i && entry.value() != 0) who.push_back(entry.col());
+            if (entry.col() != i && entry.value() != 0) members.push_back(entry.col());
         }
-        const auto links = double(who.size());
-        who.push_back(i);
+        const auto links = double(members.size());
+        members.push_back(i);
         const Eigen::VectorXd start = wb.row(i);
-        const Gathered all = gathered(it, who, start);
+        const Gathered all = gathered(it, members, start);
         const auto p = double(wb.cols());
-        const auto block = double(all.f.size()) / double(who.size()) * (p + 2);
-        it.sends(links * (1 + block / p));
-        if (candidates_ > 1) it.sends(links * double(candidates_) * (1 + it.weight_share / p));
+        const auto block = double(all.f.size()) / double(members.size()) * (p + 2);
+        it.record_rows(links * (1 + block / p));
+        if (candidates_ > 1)
+            it.record_rows(links * double(candidates_) * (1 + it.weight_share / p));
 
         Matrix f = all.f, sum = Matrix::Zero(f.rows(), f.cols());
         Eigen::VectorXd best = start;
@@ -104,7 +108,7 @@ private:
             const Eigen::VectorXd candidate =
                 start - it.lr * optimizer_->direction(wb.row(i), g).row(0).transpose();
             double loss = 0;
-            for (const int64_t j : who) loss += candidates_ > 1 ? it.loss(j, candidate) : 0;
+            for (const int64_t j : members) loss += candidates_ > 1 ? it.loss(j, candidate) : 0;
             if (loss >= least) continue;
             least = loss;
             best = candidate;

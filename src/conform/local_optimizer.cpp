@@ -33,12 +33,13 @@ private:
     Matrix m_;
 };
 
-/// AccumAdam (Decent-DP): moments M, V move once in s steps, by the mean a of the window's
-/// gradients; Adam is s = 1. In step t = 1, 2, ..., with k = ceil(t / s):
+/// AccumAdam (Decent-DP): the moments M, V move once in s steps, by the mean a of the window's
+/// gradients. Adam is the case s = 1. In step t = 1, 2, ..., with k = ceil(t / s):
 ///     m = b1 M + (1 - b1) g;  v = b2 V + (1 - b2) g^2
 ///     d = m / (1 - b1^k) / (sqrt(v / (1 - b2^k)) + eps)
 ///     t mod s = 0:  M = b1 M + (1 - b1) a;  V = b2 V + (1 - b2) a^2;  a = 0
-/// Weight decay: Adam g += wd x; AdamW x *= 1 - lr wd before the step, that is d += wd x.
+/// Weight decay: Adam uses g += wd x; AdamW uses x *= 1 - lr wd before the step, which equals d +=
+/// wd x.
 class AccumAdam : public LocalOptimizer {
 public:
     AccumAdam(const Json& optimizer, int64_t window, bool decoupled)
@@ -81,7 +82,7 @@ private:
     double beta1_, beta2_, eps_;
     int64_t window_;
     bool decoupled_, amsgrad_, bias_correction_;
-    int64_t t_ = 0;                                  ///< steps, this one included
+    int64_t t_ = 0;                                  ///< Number of steps, including this one.
     Matrix first_, second_, accumulated_, largest_;  ///< M, V, a, the largest v
 };
 
@@ -112,9 +113,9 @@ Matrix LocalOptimizer::gradient(const Iteration& iteration, const Matrix& point)
 
 void LocalOptimizer::step(const Iteration& iteration, Matrix& x) {
     const Matrix u = iteration.lr * direction_at(iteration, x);
-    iteration.updates(u);
+    iteration.record_update(u);
     x -= u;
-    iteration.rests(x);
+    iteration.record_no_averaging(x);
 }
 
 std::unique_ptr<LocalOptimizer> make_local_optimizer(const Json& optimizer) {

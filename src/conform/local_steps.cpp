@@ -1,4 +1,5 @@
-// Local steps x <- x - lr d(x), averaged in some iterations only or with other weights in some.
+// References of algorithms with local steps x <- x - lr d(x), which average only in some iterations
+// or use other weights in some.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -12,8 +13,8 @@ namespace {
 
 using base::Json;
 
-/// Local SGD: x <- x - lr d(x); then x <- W x where (t + 1) mod period = 0, and before `start` in
-/// every iteration (post-local SGD, 1808.07217). W is that of the k-th exchange.
+/// Local SGD: x <- x - lr d(x); then x <- W x if (t + 1) mod period = 0, and in every iteration
+/// before `start` (post-local SGD, 1808.07217). W is that of the k-th exchange.
 class LocalSgd : public Reference {
 public:
     explicit LocalSgd(Parts parts)
@@ -21,7 +22,7 @@ public:
           period_(parts.algorithm.at("period").get<int64_t>()) {
         const auto start = parts.algorithm.find("start");
         if (start == parts.algorithm.end() || start->is_null()) return;
-        // `start` is not given in samples
+        // the table excludes a `start` in samples
         start_ = base::to_iterations(*start, {.per_epoch = parts.context.per_epoch});
     }
 
@@ -29,7 +30,7 @@ public:
         optimizer_->step(it, x);
         if (it.t >= start_ && !is_due(it.t, period_)) return;
         const Weights w = it.w(exchanges_++);
-        it.averages(x, w);
+        it.record_averaging(x, w);
         x = w * x;
     }
     int64_t cycle() const override { return period_; }
@@ -41,8 +42,8 @@ private:
     int64_t exchanges_ = 0;
 };
 
-/// Gossip-PGA (2105.09080): x+ = W (x - lr d(x)), with J/n in W's place when due; W is that of its
-/// k-th use.
+/// Gossip-PGA (2105.09080): x+ = W (x - lr d(x)), with J/n instead of W when due; otherwise W is
+/// that of its k-th use.
 class GossipPga : public Reference {
 public:
     explicit GossipPga(Parts parts)
@@ -51,10 +52,10 @@ public:
 
     void step(const Iteration& it, Matrix& x) override {
         const Matrix u = it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
+        it.record_update(u);
         x -= u;
         const Weights w = is_due(it.t, period_) ? it.mean : it.w(uses_++);
-        it.averages(x, w);
+        it.record_averaging(x, w);
         x = w * x;
     }
     int64_t cycle() const override { return period_; }
@@ -65,8 +66,9 @@ private:
     int64_t uses_ = 0;
 };
 
-/// x <- x - lr d(x), then where (t + 1) mod outer_period = 0 the graph's W (of its k-th use), else
-/// where (t + 1) mod period = 0 the mean inside blocks of gpus_per_node consecutive replicas.
+/// x <- x - lr d(x). Then, if (t + 1) mod outer_period = 0, the graph's W (of its k-th use);
+/// otherwise, if (t + 1) mod period = 0, the mean inside blocks of gpus_per_node consecutive
+/// replicas.
 class HierarchicalAveraging : public Reference {
 public:
     explicit HierarchicalAveraging(Parts parts)
@@ -79,14 +81,14 @@ public:
         optimizer_->step(it, x);
         if (is_due(it.t, outer_period_)) {
             const Weights w = it.w(exchanges_++);
-            it.averages(x, w);
+            it.record_averaging(x, w);
             x = w * x;
         } else if (is_due(it.t, period_)) {
-            it.sends(average_blocks(x, block_));
+            it.record_rows(average_blocks(x, block_));
         }
     }
     int64_t cycle() const override { return outer_period_; }
-    bool knows_replicas() const override { return true; }
+    bool distinguishes_replicas() const override { return true; }
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
@@ -94,7 +96,7 @@ private:
     int64_t exchanges_ = 0;
 };
 
-/// CoCoD-SGD: when due x <- W s + x - s, W s of the exchange before; then s = x.
+/// CoCoD-SGD: when due x <- W s + x - s, with W s of the previous exchange; then s = x.
 class CocodSgd : public Reference {
 public:
     explicit CocodSgd(Parts parts)
@@ -104,7 +106,7 @@ public:
         optimizer_->step(it, x);
         if (!is_due(it.t, period_)) return;
         const Weights w = it.w(exchanges_++);
-        it.averages(x, w);
+        it.record_averaging(x, w);
         if (s_.size() > 0) x += mixed_ - s_;
         s_ = x;
         mixed_ = w * s_;
@@ -117,8 +119,8 @@ private:
     Matrix s_, mixed_;
 };
 
-/// Overlap Local-SGD: when due x <- (1 - a) x + a z; b <- beta b + (z - x) / lr;
-/// z <- W (z - lr b), which is used at the next.
+/// Overlap Local-SGD: when due x <- (1 - a) x + a z; b <- beta b + (z - x) / lr; z <- W (z - lr b),
+/// which the next exchange uses.
 class OverlapLocalSgd : public Reference {
 public:
     explicit OverlapLocalSgd(Parts parts)
@@ -133,7 +135,7 @@ public:
         optimizer_->step(it, x);
         if (!is_due(it.t, period_)) return;
         const Weights w = it.w(exchanges_++);
-        it.averages(x, w);
+        it.record_averaging(x, w);
         x = (1 - alpha_) * x + alpha_ * z_;
         b_ = beta_ * b_ + (z_ - x) / it.lr;
         z_ = w * (z_ - it.lr * b_);
@@ -147,8 +149,8 @@ private:
     Matrix b_, z_;
 };
 
-/// FedDKD, as feddkd.cpp reads it: when due the teacher is x, x <- W x, and so many times
-/// x <- W (x - lr_d grad D(x; teacher)); lr_d null: the iteration's rate.
+/// FedDKD in the form of algorithms/types/feddkd.cpp: when due the teacher is x, then x <- W x,
+/// then distill_steps times x <- W (x - lr_d grad D(x; teacher)). lr_d null: the iteration's rate.
 class FedDkd : public Reference {
 public:
     explicit FedDkd(Parts parts)
@@ -162,7 +164,7 @@ public:
         optimizer_->step(it, x);
         if (!is_due(it.t, period_)) return;
         const Weights w = it.w(exchanges_++);
-        it.averages(x, w, static_cast<int>(1 + steps_));
+        it.record_averaging(x, w, static_cast<int>(1 + steps_));
         const Matrix teacher = x;
         x = w * x;
         const double rate = rate_.is_null() ? it.lr : rate_.get<double>();

@@ -1,5 +1,5 @@
-// Adam with moments of the algorithm's own. g is the gradient at x with weight decay; all state is
-// 0 at first, if nothing else is said.
+// References of Adam variants with their own moments. g is the gradient at x with weight decay; all
+// state starts at 0 unless stated otherwise.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ Matrix constant(const Parts& parts, double value) {
     return Matrix::Constant(parts.context.replicas, parts.context.parameters, value);
 }
 
-/// First and second moments, which both algorithms have.
+/// First and second moments, which both algorithms use.
 class OwnMoments : public Reference {
 public:
     explicit OwnMoments(Parts& parts)
@@ -52,8 +52,8 @@ public:
         u_ = beta3_ * u_ + (1 - beta3_) * u_.cwiseMax(v_ / (1 - std::pow(beta2_, k)));
         const Matrix m = m_ / (1 - std::pow(beta1_, k));
         const Matrix d = it.lr * (m.array() / (u_.array().sqrt() + eps_)).matrix();
-        it.averages(x, w);
-        it.updates(d);
+        it.record_averaging(x, w);
+        it.record_update(d);
         x = w * x - d;
     }
 
@@ -73,8 +73,8 @@ public:
         add_gradient(it, x);
         const Matrix largest = l_.cwiseMax(v_);
         const Matrix d = it.lr * (m_.array() / u_.array().max(eps_).sqrt()).matrix();
-        it.averages(x, w, 2);
-        it.updates(d);
+        it.record_averaging(x, w, 2);
+        it.record_update(d);
         x = w * x - d;
         u_ = w * u_ - l_ + largest;
         l_ = largest;

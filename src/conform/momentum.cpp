@@ -1,5 +1,5 @@
-// Momentum that knows of the averaging. Everywhere g is the gradient at x with weight decay, and
-// all buffers are 0 at first.
+// References of momentum methods that take the averaging into account. In this file g is the
+// gradient at x with weight decay, and all buffers start at 0.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -11,13 +11,13 @@ namespace {
 
 using base::Json;
 
-/// `mu`, or where it is null `beta`.
+/// Returns `mu`, or `beta` if `mu` is null.
 double mu_of(const Json& algorithm) {
     const Json& mu = algorithm.at("mu");
     return (mu.is_null() ? algorithm.at("beta") : mu).get<double>();
 }
 
-/// Ying et al. 2021: m+ = W (beta m + g);  x+ = W (x - lr m) with the old m.
+/// Ying et al. 2021: m+ = W (beta m + g);  x+ = W (x - lr m), which uses the old m.
 class AveragedMomentum : public Reference {
 public:
     explicit AveragedMomentum(Parts parts)
@@ -28,8 +28,8 @@ public:
     void step(const Iteration& it, Matrix& x) override {
         const Weights w = it.w(it.t);
         const Matrix g = optimizer_->direction_at(it, x);
-        it.updates(it.lr * m_);
-        it.averages(x - it.lr * m_, w, 2);
+        it.record_update(it.lr * m_);
+        it.record_averaging(x - it.lr * m_, w, 2);
         x = w * (x - it.lr * m_);
         m_ = w * (beta_ * m_ + g);
     }
@@ -52,8 +52,8 @@ public:
     void step(const Iteration& it, Matrix& x) override {
         const Matrix g = optimizer_->direction_at(it, x);
         const Weights w = it.w(it.t);
-        it.updates(it.lr * g);
-        it.averages(x - it.lr * g, w);
+        it.record_update(it.lr * g);
+        it.record_averaging(x - it.lr * g, w);
         const Matrix seen = (x - w * (x - it.lr * g)) / it.lr;
         m_ = beta_ * m_ + seen;
         x -= it.lr * m_;
@@ -83,8 +83,8 @@ public:
         Matrix m = beta_ * mh_ + g;
         if (nesterov_) m = g + beta_ * m;
         const Weights w = it.w(it.t);
-        it.updates(it.lr * m);
-        it.averages(x - it.lr * m, w);
+        it.record_update(it.lr * m);
+        it.record_averaging(x - it.lr * m, w);
         const Matrix next = w * (x - it.lr * m);
         mh_ = mu_ * mh_ + (1 - mu_) * (x - next) / it.lr;
         x = next;
@@ -99,7 +99,7 @@ private:
 };
 
 /// QG-Adam (2102.04761, the authors' code), mh and vh quasi-global, k = t + 1:
-///     m = b1 mh + g;  v = b2 vh + (1 - b2) g^2                 (factor 1 on g is intended)
+///     m = b1 mh + g;  v = b2 vh + (1 - b2) g^2                 (the factor 1 on g is intended)
 ///     x+ = W (x - lr / (1 - b1^k) m / (sqrt(v) / sqrt(1 - b2^k) + eps))
 ///     d = x - x+;  s = d / (||d|| + norm_eps), the norm over the replica's whole row
 ///     mh+ = b1 mh + (1 - b1) s;  vh+ = b2 vh + (1 - b2) s^2
@@ -123,8 +123,8 @@ public:
         const Matrix d = m.array() / (v.array().sqrt() / root + eps_);
         const Matrix u = it.lr / (1 - std::pow(beta1_, k)) * d;
         const Weights w = it.w(it.t);
-        it.updates(u);
-        it.averages(x - u, w);
+        it.record_update(u);
+        it.record_averaging(x - u, w);
         const Matrix next = w * (x - u);
 
         Matrix s = x - next;

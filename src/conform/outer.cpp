@@ -1,4 +1,4 @@
-// Rounds of inner steps with an outer optimizer over what they changed.
+// References of algorithms with inner steps and an outer optimizer that acts on their change.
 
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -12,11 +12,11 @@ namespace {
 
 using base::Json;
 
-/// SlowMo (1910.00643) over a base algorithm. When due, the mean takes the place of the base's W
-/// in that iteration (a base with local steps is averaged even where it would not be), then with
-/// that mean x_a and the current lr:
+/// SlowMo (1910.00643) over a base algorithm. When due, the mean replaces the base's W in that
+/// iteration (a base with local steps is averaged even if it would not be). Then, with that mean
+/// x_a and the current lr:
 ///     u = beta u + (x_0 - x_a) / lr;  x_0 <- x_0 - alpha lr u;  all replicas <- x_0
-/// x_0 is at first the mean of the replicas' parameters.
+/// x_0 starts as the mean of the replicas' parameters.
 class SlowMo : public Reference {
 public:
     SlowMo(Parts parts, std::unique_ptr<Reference> base)
@@ -44,10 +44,10 @@ public:
         return all;
     }
     int64_t cycle() const override { return std::lcm(period_, base_->cycle()); }
-    bool knows_replicas() const override { return base_->knows_replicas(); }
+    bool distinguishes_replicas() const override { return base_->distinguishes_replicas(); }
 
 private:
-    // The mean postpones the base's W, whose k-th use it is otherwise.
+    // The mean delays the base's W: its rounds are counted by uses.
     void step_between(const Iteration& it, Matrix& x) {
         bool used = false;
         Iteration postponed = it;
@@ -66,8 +66,9 @@ private:
     Matrix u_, origin_;  ///< origin: x_0
 };
 
-/// Inner steps x <- x - lr d(x) from slow weights; when due `outer` makes the next slow weights
-/// from where they led, and all replicas go on from there. W is that of the k-th exchange.
+/// Base class: inner steps x <- x - lr d(x) from slow weights. When due, `outer` computes the next
+/// slow weights from the result, and all replicas continue from them. W is that of the k-th
+/// exchange.
 class Outer : public Reference {
 public:
     explicit Outer(Parts parts)
@@ -97,12 +98,12 @@ private:
     Matrix slow_;
 };
 
-/// DiLoCo (2311.08105), SGD with Nesterov momentum as PyTorch has it:
+/// DiLoCo (2311.08105), with SGD and Nesterov momentum by PyTorch's rules:
 ///     D = theta - W x;  v+ = mu v + D;  theta+ = theta - eta (D + mu v+)
-/// with W = J/n in the paper; then x+ = (1 - alpha) theta+ + alpha x. One fragment in turn (here
-/// its tensors are one each, one after the other), every period / fragments iterations, with the x
-/// and the W of `delay` iterations before. In iterations that do not exchange, the mean inside
-/// blocks of gpus_per_node consecutive replicas.
+/// with W = J/n in the paper; then x+ = (1 - alpha) theta+ + alpha x. The fragments take turns
+/// (here every tensor is a fragment): one is exchanged every period / fragments iterations, with x
+/// and W of `delay` iterations before. Iterations without an exchange use the mean inside blocks of
+/// gpus_per_node consecutive replicas.
 class DiLoCo : public Reference {
 public:
     explicit DiLoCo(Parts parts)
@@ -120,27 +121,27 @@ public:
     }
 
     void step(const Iteration& it, Matrix& x) override {
-        // Where all of x becomes theta, no row tells more than x does.
+        // If all of x becomes theta, theta holds no information that x does not.
         const bool same = alpha_ == 0 && fragments_ == 1 && it.t % every_ == 0;
         if (it.t == 0 || same) theta_ = x;
         optimizer_->step(it, x);
         if ((it.t + 1 + delay_) % every_ == 0) {
             const Weights w = it.w(exchanges_++);
             const auto count = static_cast<double>(columns().second);
-            if (it.recorded) it.sends(rows_sent(w) * count / static_cast<double>(x.cols()));
+            if (it.recorded) it.record_rows(rows_sent(w) * count / static_cast<double>(x.cols()));
             mixed_ = w * x;
         }
         if ((it.t + 1) % every_ == 0) return use(x);
-        if (node_ > 1) it.sends(average_blocks(x, node_));
+        if (node_ > 1) it.record_rows(average_blocks(x, node_));
     }
     std::vector<Matrix*> rows() override {
         return alpha_ > 0 ? std::vector<Matrix*>{&v_, &theta_} : std::vector<Matrix*>{&v_};
     }
     int64_t cycle() const override { return every_ * fragments_; }
-    bool knows_replicas() const override { return node_ > 1; }
+    bool distinguishes_replicas() const override { return node_ > 1; }
 
 private:
-    /// Of the fragment whose exchange is the last one.
+    /// Returns the columns of the fragment that was exchanged last.
     std::pair<Eigen::Index, Eigen::Index> columns() const {
         const auto turn = static_cast<size_t>((exchanges_ - 1) % fragments_);
         return {std::accumulate(sizes_.begin(), sizes_.begin() + turn, int64_t{0}), sizes_[turn]};
@@ -164,7 +165,7 @@ private:
     Matrix theta_, v_, mixed_;
 };
 
-/// NoLoCo (2506.10911), W the mean inside each group in the paper:
+/// NoLoCo (2506.10911); in the paper W is the mean inside each group:
 ///     D = x - phi;  d+ = alpha d + beta W D - gamma (phi - W phi);  phi+ = phi + d+
 class NoLoCo : public Outer {
 public:
@@ -183,7 +184,7 @@ public:
 private:
     Matrix outer(const Iteration& it, const Weights& w, const Matrix& slow,
                  const Matrix& x) override {
-        it.averages(x, w, 2);
+        it.record_averaging(x, w, 2);
         d_ = alpha_ * d_ + beta_ * (w * (x - slow)) - gamma_ * (slow - w * slow);
         return slow + d_;
     }
@@ -193,7 +194,7 @@ private:
 };
 
 /// GASLoC (2606.11081), W = I - alpha L:
-///     u = theta + eta (x - theta);  theta+ = W u + gamma (u - u_prev), u_prev = u at first
+///     u = theta + eta (x - theta);  theta+ = W u + gamma (u - u_prev), u_prev starts as u
 class GasLoc : public Outer {
 public:
     explicit GasLoc(Parts parts)
@@ -207,7 +208,7 @@ private:
     Matrix outer(const Iteration& it, const Weights& w, const Matrix& slow,
                  const Matrix& x) override {
         const Matrix u = slow + eta_ * (x - slow);
-        it.averages(u, w);
+        it.record_averaging(u, w);
         if (previous_.size() == 0) previous_ = u;
         Matrix next = w * u + gamma_ * (u - previous_);
         previous_ = u;
@@ -218,7 +219,7 @@ private:
     Matrix previous_;
 };
 
-/// Whether SlowMo goes over it: a base whose iteration ends with averaging.
+/// True if SlowMo accepts this base: one whose iteration ends with averaging.
 bool is_slowmo_base(const Json& base) {
     const std::string type = base.at("type").get<std::string>();
     if (type == "dsgd") return base.at("order") == "adapt_then_combine";

@@ -4,13 +4,14 @@
 #include <Eigen/QR>
 #include <vector>
 
-#include "base/random.hpp"
+#include "base/streams.hpp"
 
 namespace dbench::conform {
 namespace {
 
-using base::Purpose;
+using base::ProblemStream;
 using base::Random;
+using base::random_stream;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
@@ -26,7 +27,7 @@ class Quadratics final : public Problem {
 public:
     Quadratics(int64_t replicas, double spread, uint64_t seed) {
         for (int64_t i = 0; i < replicas; ++i) {
-            Random random(seed, Purpose::regression, {1, static_cast<uint64_t>(i)});
+            Random random = random_stream(seed, ProblemStream::quadratics, i);
             const MatrixXd q = normals(kSize, kSize, random).householderQr().householderQ() *
                                MatrixXd::Identity(kSize, kSize);
             VectorXd values(kSize);
@@ -73,13 +74,13 @@ class SoftmaxRegression final : public Problem {
 public:
     SoftmaxRegression(int64_t replicas, uint64_t seed) {
         for (int64_t i = 0; i < replicas; ++i) {
-            Random random(seed, Purpose::regression, {2, static_cast<uint64_t>(i)});
+            Random random = random_stream(seed, ProblemStream::softmax, i);
             MatrixXd features = normals(kSamples, kFeatures, random);
             MatrixXd labels = MatrixXd::Zero(kSamples, kClasses);
             for (int64_t s = 0; s < kSamples; ++s) {
                 const auto label = static_cast<int64_t>((i + random.below(2)) % kClasses);
                 labels(s, label) = 1;
-                features(s, label) += 1;  // classes lie apart
+                features(s, label) += 1;  // separates the classes
             }
             features_.push_back(std::move(features));
             labels_.push_back(std::move(labels));
@@ -150,13 +151,12 @@ std::unique_ptr<Problem> softmax_regression(int64_t replicas, uint64_t seed) {
 }
 
 VectorXd start_of(int64_t replica, int64_t parameters, uint64_t seed) {
-    Random random(seed, Purpose::regression, {4, static_cast<uint64_t>(replica)});
+    Random random = random_stream(seed, ProblemStream::start, replica);
     return normals(parameters, 1, random);
 }
 
 VectorXd gradient_noise(int64_t t, int64_t replica, int64_t parameters, uint64_t seed) {
-    Random random(seed, Purpose::regression,
-                  {3, static_cast<uint64_t>(t), static_cast<uint64_t>(replica)});
+    Random random = random_stream(seed, ProblemStream::gradient_noise, t, replica);
     return normals(parameters, 1, random);
 }
 

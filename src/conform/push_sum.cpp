@@ -1,4 +1,5 @@
-// Push-sum: x is sent and kept, z = x / w are the parameters; A has columns that sum to 1.
+// References of push-sum algorithms: x is sent and kept, z = x / w are the parameters, and the
+// columns of A sum to 1.
 
 #include <deque>
 #include <nlohmann/json.hpp>
@@ -19,7 +20,7 @@ public:
 protected:
     Matrix unweighed(const Matrix& x) const { return w_.cwiseInverse().asDiagonal() * x; }
     Matrix weighed(const Matrix& z) const { return w_.asDiagonal() * z; }
-    /// A row, or `message` of one, and 8 bytes over each link.
+    /// Records one row, or a message with its share, and 8 bytes over each link.
     static void sends_weights(const Iteration& it, const Weights& a, Eigen::Index columns) {
         double links = 0;
         for (Eigen::Index i = 0; i < a.outerSize(); ++i) {
@@ -27,7 +28,7 @@ protected:
                 links += entry.row() != entry.col() && entry.value() != 0;
             }
         }
-        it.sends(links * it.weight_share / static_cast<double>(columns));
+        it.record_rows(links * it.weight_share / static_cast<double>(columns));
     }
 
     std::unique_ptr<LocalOptimizer> optimizer_;
@@ -42,8 +43,8 @@ public:
     void step(const Iteration& it, Matrix& z) override {
         const Weights a = it.w(it.t);
         const Matrix u = it.lr * optimizer_->direction_at(it, z), x = weighed(z);
-        it.updates(u);
-        it.averages(atc_ ? unweighed(x - u) : z, a);
+        it.record_update(u);
+        it.record_averaging(atc_ ? unweighed(x - u) : z, a);
         sends_weights(it, a, z.cols());
         const Matrix next = atc_ ? Matrix(a * (x - u)) : Matrix(a * x - u);
         w_ = a * w_;
@@ -54,7 +55,7 @@ private:
     bool atc_;
 };
 
-/// x+ = D x - lr d(z) + [O x] of tau iterations ago; w alike.
+/// x+ = D x - lr d(z) + [O x] of tau iterations ago; w likewise.
 class Osgp final : public PushSum {
 public:
     explicit Osgp(Parts parts) : PushSum(parts), tau_(parts.algorithm.at("tau")) {}
@@ -63,8 +64,8 @@ public:
         const Weights a = it.w(it.t);
         const Matrix full(a), own = full.diagonal().asDiagonal(), other = full - own;
         const Matrix u = it.lr * optimizer_->direction_at(it, z), x = weighed(z);
-        it.updates(u);
-        it.averages(z, a);
+        it.record_update(u);
+        it.record_averaging(z, a);
         sends_weights(it, a, z.cols());
         rows_.push_back(other * x);
         weights_.push_back(other * w_);
@@ -95,14 +96,14 @@ public:
     void step(const Iteration& it, Matrix& z) override {
         const Weights a = it.w(it.t);
         const Matrix x = weighed(z);
-        it.rests(z);
+        it.record_no_averaging(z);
         known_ += it.compress(x - known_, 0);
-        it.tells(a);
+        it.record_messages(a);
         sends_weights(it, a, z.cols());
         const Matrix v = x - known_ + a * known_;
         w_ = a * w_;
         const Matrix u = it.lr * optimizer_->direction_at(it, unweighed(v));
-        it.updates(u);
+        it.record_update(u);
         z = unweighed(v - u);
     }
 

@@ -29,18 +29,21 @@ void Recursion::step() {
     ++iteration_.t;
 }
 
-bool rests_between_exchanges(const base::Json& algorithm) {
+bool only_local_steps_between_exchanges(const base::Json& algorithm) {
     const auto type = algorithm.at("type").get<std::string>();
-    if (type == "diloco") return algorithm.at("gpus_per_node") == 1;  // else nodes average
+    if (type == "diloco")
+        return algorithm.at("gpus_per_node") == 1;  // otherwise nodes average in between
     return type == "local_sgd" || type == "noloco" || type == "gasloc" || type == "feddkd";
 }
 
 std::unique_ptr<Reference> recursion_of(const base::Json& algorithm, int64_t replicas,
                                         int64_t columns) {
     base::Json each = algorithm;
-    if (rests_between_exchanges(algorithm)) each["period"] = 1;
-    if (each.contains("fragments")) each["fragments"] = 1, each["delay"] = 0;  // each is alike
-    if (each.contains("max_rounds")) each["max_rounds"] = 1;  // more only bring replicas closer
+    if (only_local_steps_between_exchanges(algorithm)) each["period"] = 1;
+    if (each.contains("fragments"))
+        each["fragments"] = 1, each["delay"] = 0;  // all fragments behave alike
+    if (each.contains("max_rounds"))
+        each["max_rounds"] = 1;  // more rounds only bring replicas closer
     return make_reference(each, {{"type", "sgd"}}, {replicas, columns});
 }
 

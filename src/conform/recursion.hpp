@@ -1,6 +1,6 @@
 #pragma once
-// An algorithm's linear recursion: its reference at gradients of 0 and a learning rate of 1, with
-// x and the rows that it keeps open to whoever drives it. Internal to this room.
+// The linear recursion of an algorithm: its reference with gradients 0 and learning rate 1. The
+// caller can read and write x and the rows that the reference keeps. Internal to this module.
 
 #include <memory>
 
@@ -8,17 +8,18 @@
 
 namespace dbench::conform {
 
-/// The rounds of a graph.
+/// Returns W of round k of a graph.
 using Rounds = std::function<Weights(int64_t k)>;
 
+/// Runs a reference with gradients 0.
 class Recursion {
 public:
-    /// States of `columns` columns; `mean` stands for J/n. The first cycle, whose iteration 0 may
-    /// differ from all others, is behind it. `reference` is fresh, for as many replicas and
-    /// parameters.
+    /// States have `columns` columns; `mean` is J/n. The constructor runs the first cycle, because
+    /// iteration 0 may differ from all later ones. `reference` must be new and built for the same
+    /// number of replicas and columns.
     Recursion(std::unique_ptr<Reference> reference, Rounds w, Weights mean, Eigen::Index columns);
 
-    size_t parts() const { return 1 + reference_->rows().size(); }  ///< x and the rows
+    size_t parts() const { return 1 + reference_->rows().size(); }  ///< x and the reference's rows.
     Matrix& part(size_t k) { return k == 0 ? x_ : *reference_->rows().at(k - 1); }
     void step();  ///< the next iteration
 
@@ -28,12 +29,12 @@ private:
     Matrix x_;
 };
 
-/// The reference of `algorithm` as its recursion needs it: an exchange in every iteration where
-/// nothing happens between exchanges, plain SGD. Null where there is no reference.
+/// Builds the reference of `algorithm` for its recursion: with plain SGD, and with an exchange in
+/// every iteration if only local steps happen between exchanges. Null if there is no reference.
 std::unique_ptr<Reference> recursion_of(const base::Json& algorithm, int64_t replicas,
                                         int64_t columns);
 
-/// Whether nothing but local steps lies between the algorithm's exchanges.
-bool rests_between_exchanges(const base::Json& algorithm);
+/// True if only local steps happen between the algorithm's exchanges.
+bool only_local_steps_between_exchanges(const base::Json& algorithm);
 
 }  // namespace dbench::conform

@@ -1,5 +1,5 @@
-// RelaySGD (2110.04175), written without messages: on a tree what replica j sends reaches replica
-// i once, and d(i, j) - 1 iterations late (0 for neighbours and for itself).
+// Reference of RelaySGD (2110.04175), written without messages: on a tree, the data of replica j
+// reach replica i exactly once, d(i, j) - 1 iterations late (0 for neighbours and for itself).
 
 #include <algorithm>
 #include <deque>
@@ -11,8 +11,8 @@
 namespace dbench::conform {
 namespace {
 
-/// Number of edges between any two replicas of the tree whose edges are the non-zero off-diagonal
-/// entries of W.
+/// Returns the number of edges between any two replicas of the tree whose edges are the nonzero
+/// off-diagonal entries of W.
 Eigen::MatrixXi tree_distances(const Matrix& w) {
     const Eigen::Index n = w.rows();
     const auto far = static_cast<int>(n);
@@ -37,8 +37,8 @@ Eigen::MatrixXi tree_distances(const Matrix& w) {
     return d;
 }
 
-/// With u_i = -lr d_i and the delay of j at i tau = max(0, d(i, j) - 1), sums over the j that have
-/// arrived (tau <= t):
+/// With u_i = -lr d_i and the delay tau = max(0, d(i, j) - 1) of j at i; sums are over the j that
+/// have arrived (tau <= t):
 /// model: h = x + u;  x_i+ = 1/n (sum_j h_j(t - tau) + (number not arrived) h_i(t))
 /// grad:  x_i+ = x_i + 1/n sum_j u_j(t - tau)
 class RelaySgd : public Reference {
@@ -49,9 +49,9 @@ public:
     void step(const Iteration& it, Matrix& x) override {
         if (distances_.size() == 0) distances_ = tree_distances(Matrix(it.w(0)));
         const Matrix u = -it.lr * optimizer_->direction_at(it, x);
-        it.updates(u);
-        it.rests(x + u);
-        it.sends(2.0 * static_cast<double>(x.rows() - 1));  // both ways along each edge
+        it.record_update(u);
+        it.record_no_averaging(x + u);
+        it.record_rows(2.0 * static_cast<double>(x.rows() - 1));  // both ways along each edge
         sent_.push_front(model_ ? Matrix(x + u) : u);
         if (std::ssize(sent_) > std::max(1, distances_.maxCoeff())) sent_.pop_back();
 
@@ -82,7 +82,8 @@ private:
     std::unique_ptr<LocalOptimizer> optimizer_;
     bool model_;
     Eigen::MatrixXi distances_;
-    std::deque<Matrix> sent_;  ///< of this iteration, the one before, ...: the diameter many
+    std::deque<Matrix> sent_;  ///< Rows sent in the present iteration and before, newest first; one
+                               ///< for each step of the diameter.
 };
 
 }  // namespace

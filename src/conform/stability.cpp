@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/random.hpp"
+#include "base/streams.hpp"
 #include "conform/recursion.hpp"
 #include "conform/weights.hpp"
 #include "graphs/matrix/dense.hpp"
@@ -20,26 +20,26 @@ namespace {
 
 using Complex = std::complex<double>;
 
-constexpr double kEigenvalues = 1e-6;  // defective eigenvalues lose half of the digits and more
+constexpr double kEigenvalues = 1e-6;  // defective eigenvalues lose more than half of the digits
 constexpr double kSampled = 5e-3;
 constexpr int64_t kMostEigenvalues = 1 << 17;
-constexpr int64_t kSymmetricDense = 1536;  // as certificates have it
-constexpr Eigen::Index kDense = 400;       // rows of an operator whose eigenvalues are found
-constexpr double kWork = 1e9;              // multiplications for such an operator
-constexpr int64_t kRounds = 2000;          // of a sample, fewer
-constexpr int64_t kSampledRows = 1 << 24;  // where they have more rows in all;
-constexpr int64_t kFewest = 100;           // none where they would be fewer
+constexpr int64_t kSymmetricDense = 1536;  // limit of the certificates
+constexpr Eigen::Index kDense = 400;  // most rows of an operator whose eigenvalues are computed
+constexpr double kWork = 1e9;         // most multiplications for such an operator
+constexpr int64_t kRounds = 2000;     // most rounds of a sample
+constexpr int64_t kSampledRows = 1 << 24;  // most rows of all rounds of a sample together
+constexpr int64_t kFewest = 100;  // fewest rounds of a sample; with fewer the growth is unknown
 constexpr Eigen::Index kColumns = 2;
 
-/// One period of the graph on a space without the mean: W itself, or on the diagonal its
-/// eigenvalues a + i b as blocks [a -b; b a] (or a where all are real).
+/// One period of the graph on the space without the mean: either W itself, or W's eigenvalues a + i
+/// b on the diagonal as blocks [a -b; b a] (or a if all are real).
 struct Period {
     std::vector<Weights> rounds;
-    Eigen::Index block;  ///< rows of a block: those of W where that is W itself
+    Eigen::Index block;  ///< Rows of a block; the rows of W if there is only W itself.
 };
 
-/// W's eigenvalues but that of the mean, in the order of their eigenvectors; empty where they are
-/// not known, or where the next round's do not belong to the same eigenvectors.
+/// Returns W's eigenvalues except that of the mean, in the order of their eigenvectors. Empty if
+/// they are unknown, or if the next round's do not belong to the same eigenvectors.
 std::vector<Complex> eigenvalues(const graphs::Schedule& graph, int64_t t,
                                  std::optional<graphs::Spectrum::Basis>& basis) {
     const auto matrix = graph.matrix(graph.at(t));
@@ -70,7 +70,7 @@ std::vector<Complex> eigenvalues(const graphs::Schedule& graph, int64_t t,
     return values;
 }
 
-/// Those of a static W once each: of a pair of conjugates one.
+/// Removes duplicates among the eigenvalues of a static W, and one of each conjugate pair.
 void drop_doubles(std::vector<Complex>& values) {
     for (Complex& value : values) value = {value.real(), std::abs(value.imag())};
     const auto key = [](Complex v) { return std::pair(v.real(), v.imag()); };
@@ -133,7 +133,7 @@ void take_mean_off(Recursion& recursion) {
     }
 }
 
-/// Divides all parts by their norm; returns its logarithm, -infinity where nothing is left.
+/// Divides all parts by their common norm and returns its logarithm; -infinity if the norm is 0.
 double normalise(Recursion& recursion) {
     double square = 0;
     for (size_t k = 0; k < recursion.parts(); ++k) square += recursion.part(k).squaredNorm();
@@ -143,9 +143,9 @@ double normalise(Recursion& recursion) {
     return std::log(norm);
 }
 
-/// Spectral radius, per iteration, of `steps` iterations: of each block the matrix that they apply
-/// to x and the rows, from what they make of the unit vectors. With one block that is W itself,
-/// the mean is taken off.
+/// Returns the spectral radius, per iteration, of `steps` iterations. For each block, the matrix
+/// that they apply to x and the rows is built from unit vectors. If the only block is W itself, the
+/// mean is subtracted.
 std::optional<double> radius(const base::Json& algorithm, const Period& period, size_t parts,
                              int64_t steps, const Weights& mean, bool is_w) {
     const Eigen::Index size = period.rounds.front().rows(), block = period.block;
@@ -186,20 +186,21 @@ std::optional<double> radius(const base::Json& algorithm, const Period& period, 
 
 Weights nothing(Eigen::Index size) { return {size, size}; }
 
-/// Of the replicas' common value: W and J/n are 1.
+/// Returns the growth of the replicas' common value, for which W and J/n are 1.
 double of_the_mean(const base::Json& algorithm, size_t parts, int64_t cycle) {
     Weights one(1, 1);
     one.insert(0, 0) = 1;
     return radius(algorithm, {{one}, 1}, parts, cycle, one, false).value_or(1);
 }
 
-/// From random deviations on through `rounds` rounds in turn, the first quarter left out.
+/// Returns the growth from random deviations over `rounds` consecutive rounds, without the first
+/// quarter.
 double sampled(const base::Json& algorithm, const graphs::Schedule& graph, int64_t rounds) {
     const Eigen::Index n = graph.size();
     Recursion recursion(
         recursion_of(algorithm, n, kColumns),
         [&](int64_t k) { return weights_of(graph, graph.at(k)); }, nothing(n), kColumns);
-    base::Random random(0, base::Purpose::graph, {3});
+    auto random = base::random_stream(0, base::ProbeStream::stability);
     for (size_t k = 0; k < recursion.parts(); ++k) {
         recursion.part(k) = Matrix::NullaryExpr(n, kColumns, [&] { return random.normal(); });
     }
@@ -225,7 +226,7 @@ std::optional<bool> Growth::stable() const {
 }
 
 Growth growth(const base::Json& algorithm, const graphs::Schedule& graph) {
-    if (const graphs::Staged* staged = graph.staged()) {
+    if (const graphs::StagedSchedule* staged = graph.staged()) {
         Growth worst;
         for (size_t k = 0; k < staged->graphs(); ++k) {
             Growth one = growth(algorithm, staged->graph(k));
@@ -236,7 +237,7 @@ Growth growth(const base::Json& algorithm, const graphs::Schedule& graph) {
         return worst;
     }
     Growth out;
-    out.per_exchange = rests_between_exchanges(algorithm);
+    out.per_exchange = only_local_steps_between_exchanges(algorithm);
     auto probe = recursion_of(algorithm, 1, 1);
     if (!probe) {
         out.by = "not computed: there is no reference of this algorithm";
@@ -247,7 +248,7 @@ Growth growth(const base::Json& algorithm, const graphs::Schedule& graph) {
         return out;
     }
     const int64_t cycle = probe->cycle();
-    const bool knows_replicas = probe->knows_replicas();
+    const bool distinguishes_replicas = probe->distinguishes_replicas();
     Weights one(1, 1);
     one.insert(0, 0) = 1;
     const size_t parts = Recursion(
@@ -260,7 +261,7 @@ Growth growth(const base::Json& algorithm, const graphs::Schedule& graph) {
         return out;
     }
     const int64_t period = graph.period();
-    if (!knows_replicas) {
+    if (!distinguishes_replicas) {
         if (const auto blocks = by_eigenvalues(graph)) {
             const Eigen::Index size = blocks->rounds.front().rows();
             out.disagreement =

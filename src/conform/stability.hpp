@@ -1,6 +1,7 @@
 #pragma once
-// Whether an algorithm is stable on a graph at all: how disagreement between replicas grows under
-// its linear recursion (its dense reference at gradients of 0), which no learning rate changes.
+// Stability of an algorithm on a graph: the growth of disagreement between replicas under the
+// algorithm's linear recursion (its dense reference with gradients 0). The learning rate does not
+// affect it.
 
 #include <optional>
 #include <string>
@@ -10,27 +11,30 @@
 
 namespace dbench::conform {
 
+/// The growth of an algorithm's linear recursion on a graph.
 struct Growth {
-    /// Factor per iteration (per exchange of algorithms with local steps) in the long run, of the
-    /// replicas' deviations from their mean; empty where it was not computed.
+    /// Long-run factor by which the replicas' deviations from their mean grow per iteration (per
+    /// exchange for algorithms with local steps). Empty if it was not computed.
     std::optional<double> disagreement;
-    double mean = 1;  ///< the same of the mean itself: 1 of every algorithm that is sound
+    double mean = 1;  ///< Growth factor of the mean itself; 1 for every sound algorithm.
     bool per_exchange = false;
-    std::string by;        ///< how it was found; or, where it was not, why
-    std::string graph;     ///< the one that it is of, where there are several
-    double tolerance = 0;  ///< of the way it was found
+    std::string by;        ///< How it was computed, or the reason why it was not.
+    std::string graph;     ///< The graph to which the values belong, if there are several.
+    double tolerance = 0;  ///< Tolerance of the method used.
 
-    /// Empty where that is not known.
+    /// Returns true if stable; empty if unknown.
     std::optional<bool> stable() const;
 };
 
-/// Of a resolved `algorithm`; where the schedule goes from graph to graph, the largest. By W's
-/// eigenvalues where all rounds share their eigenvectors or W is static and symmetric; by the
-/// eigenvalues of the product over one period for up to hundreds of replicas; else by a sample: up
-/// to thousands of rounds in turn, fewer where replicas are many. Seconds at most.
+/// Computes the growth of a resolved `algorithm`; for a schedule of several graphs, the largest
+/// growth. Uses W's eigenvalues if all rounds share their eigenvectors, or if W is static and
+/// symmetric; otherwise the eigenvalues of the product over one period for up to hundreds of
+/// replicas; otherwise a sample of up to thousands of consecutive rounds, fewer if there are many
+/// replicas. Takes seconds at most.
 Growth growth(const base::Json& algorithm, const graphs::Schedule& graph);
 
-/// The keys of `dbench graph --algorithm NAME --json` (docs/graphs.md), and lines for a terminal.
+/// Return the keys of `dbench graph --algorithm NAME --json` (docs/graphs.md), and lines for a
+/// terminal.
 base::Json to_json(const Growth& growth);
 std::string to_text(const Growth& growth);
 

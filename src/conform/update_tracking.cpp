@@ -1,4 +1,5 @@
-// Global update tracking, GUT and QG-GUTm (2305.04792; the form of the authors' trainer).
+// References of global update tracking, GUT and QG-GUTm (2305.04792; the form of the authors'
+// trainer).
 
 #include <nlohmann/json.hpp>
 
@@ -7,7 +8,7 @@
 namespace dbench::conform {
 namespace {
 
-/// With p = W x, g the gradient at p with weight decay and lr the current one in every quotient:
+/// With p = W x, g the gradient at p with weight decay, and the current lr in every quotient:
 ///     delta = g - (p - x) / lr
 ///     y = delta - mu {[p - x_prev + (b - 1) (W x_prev - x_prev)] / lr + delta_prev}
 ///     m = beta m + y;  x+ = x - lr m, with Nesterov's rule y + beta m for m
@@ -35,9 +36,9 @@ public:
         m_ = beta_ * m_ + y;
         previous_ = x;
         previous_delta_ = delta;
-        it.averages(x, w);
+        it.record_averaging(x, w);
         const Matrix u = it.lr * (nesterov_ ? Matrix(y + beta_ * m_) : m_);
-        it.updates(u);
+        it.record_update(u);
         x -= u;
     }
     std::vector<Matrix*> rows() override {

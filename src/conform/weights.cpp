@@ -7,29 +7,29 @@
 
 namespace dbench::conform {
 
-void Iteration::updates(const Matrix& lr_d) const {
+void Iteration::record_update(const Matrix& lr_d) const {
     if (recorded) recorded->update = lr_d;
 }
-void Iteration::averages(const Matrix& before, const Weights& weights, int rows) const {
-    rests(before);
-    if (recorded) sends(rows * rows_sent(weights));
+void Iteration::record_averaging(const Matrix& before, const Weights& weights, int rows) const {
+    record_no_averaging(before);
+    if (recorded) record_rows(rows * rows_sent(weights));
 }
-void Iteration::rests(const Matrix& x) const {
+void Iteration::record_no_averaging(const Matrix& x) const {
     if (recorded) recorded->before = x;
 }
-void Iteration::sends(double rows) const {
+void Iteration::record_rows(double rows) const {
     if (recorded) recorded->rows += rows;
 }
 
-void Iteration::tells(const Weights& w) const { tells(w, message_share); }
-void Iteration::tells(const Weights& w, double share) const {
+void Iteration::record_messages(const Weights& w) const { record_messages(w, message_share); }
+void Iteration::record_messages(const Weights& w, double share) const {
     double links = 0;
     for (Eigen::Index i = 0; i < w.outerSize(); ++i) {
         for (Weights::InnerIterator entry(w, i); entry; ++entry) {
             links += entry.row() != entry.col() && entry.value() != 0;
         }
     }
-    sends(links * share);
+    record_rows(links * share);
 }
 
 Weights weights_of(const graphs::Schedule& graph, graphs::Round round) {
@@ -52,7 +52,7 @@ Weights mean_weights(int64_t n) {
 double rows_sent(const Weights& w) {
     const auto n = static_cast<int>(w.rows());
     const Matrix dense(w);
-    std::vector<int> set(n);  // the least replica that each is connected with
+    std::vector<int> set(n);  // the smallest replica to which each replica is connected
     std::iota(set.begin(), set.end(), 0);
     for (int i = 0; i < n; ++i) {
         for (int j = 0; j < n; ++j) {

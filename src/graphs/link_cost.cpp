@@ -5,13 +5,13 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/streams.hpp"
 
 namespace dbench::graphs {
 namespace {
 
 constexpr int64_t kSampledRounds = 64, kLongestPeriod = 4096;
-constexpr int kAllTried = 8;  // ranks
+constexpr int kExhaustiveRanks = 8;  // most ranks for which all placements are tried
 
 RankTraffic::Round round_of(const Schedule& schedule, Round round, const std::vector<int>& rank_of,
                             int ranks) {
@@ -37,7 +37,7 @@ RankTraffic::Round round_of(const Schedule& schedule, Round round, const std::ve
     return out;
 }
 
-// Where no rank could be better off: all-reduces among all.
+// True if the placement cannot change the round's cost: all-reduces among all ranks.
 bool same_everywhere(const RankTraffic::Round& round, int ranks) {
     const auto sends = [](const auto& out) { return !out.empty(); };
     return std::none_of(round.out.begin(), round.out.end(), sends) &&
@@ -45,7 +45,7 @@ bool same_everywhere(const RankTraffic::Round& round, int ranks) {
                        [&](const auto& group) { return static_cast<int>(group.size()) == ranks; });
 }
 
-// Seconds that a member of an all-reduce needs. slot_of: of a member.
+// Returns the seconds that a member of an all-reduce needs. slot_of(member) is its slot.
 template <class SlotOf>
 double member_seconds(const Links& links, std::span<const int> members, int i, double bytes,
                       const SlotOf& slot_of) {
@@ -58,8 +58,8 @@ double member_seconds(const Links& links, std::span<const int> members, int i, d
 }
 
 struct Score {
-    double worst = 0;  // what counts: mean over rounds of the slowest rank's seconds
-    double all = 0;    // of all ranks together: tells a step in the right direction
+    double worst = 0;  // the cost: mean over rounds of the slowest rank's seconds
+    double all = 0;    // sum over all ranks: guides the first phase of the search
 };
 
 Score score(const RankTraffic& traffic, const Links& links, double bytes, const Placement& slot) {
@@ -82,7 +82,7 @@ Score score(const RankTraffic& traffic, const Links& links, double bytes, const 
     return result;
 }
 
-// Apart by more than rounding.
+// True if a is below b by more than rounding.
 bool less(double a, double b) { return a < b * (1 - 1e-12); }
 
 bool better(const Score& a, const Score& b, bool all_first) {
@@ -107,7 +107,7 @@ struct Search {
         least = now;
     }
 
-    // Exchanges pairs as long as that is no worse.
+    // Exchanges pairs of ranks and keeps each exchange that is no worse.
     void improve(Placement& slot, base::Random& random, int64_t trials, bool all_first) const {
         const auto n = static_cast<uint64_t>(slot.size());
         Score now = of(slot);
@@ -124,7 +124,8 @@ struct Search {
     }
 };
 
-// Evaluations that a second or two allow, as many as a thorough search takes at most.
+// Returns the number of evaluations: as many as fit in a second or two, at most those of a thorough
+// search.
 int64_t trials_for(const RankTraffic& traffic) {
     double work = 1;
     for (const auto& round : traffic.rounds) {
@@ -138,62 +139,6 @@ int64_t trials_for(const RankTraffic& traffic) {
     return static_cast<int64_t>(std::clamp(5e7 / work, 200.0, thorough));
 }
 
-// Augments a matching of `a`'s members with `b`'s by links of at most `most` seconds.
-bool match(const std::vector<std::vector<double>>& seconds, double most, size_t i,
-           std::vector<bool>& seen, std::vector<int>& partner) {
-    for (size_t j = 0; j < seen.size(); ++j) {
-        if (seen[j] || seconds[i][j] > most) continue;
-        seen[j] = true;
-        if (partner[j] < 0 ||
-            match(seconds, most, static_cast<size_t>(partner[j]), seen, partner)) {
-            partner[j] = static_cast<int>(i);
-            return true;
-        }
-    }
-    return false;
-}
-
-// The slowest link of the perfect matching where that is fastest.
-double hop_seconds(const Links& links, const std::vector<int>& a, const std::vector<int>& b,
-                   double bytes) {
-    std::vector<std::vector<double>> seconds(a.size(), std::vector<double>(b.size()));
-    std::set<double> limits;
-    for (size_t i = 0; i < a.size(); ++i) {
-        for (size_t j = 0; j < b.size(); ++j) {
-            limits.insert(seconds[i][j] = links.seconds(a[i], b[j], bytes));
-        }
-    }
-    for (const double most : limits) {
-        std::vector<int> partner(b.size(), -1);
-        size_t matched = 0;
-        for (; matched < a.size(); ++matched) {
-            std::vector<bool> seen(b.size(), false);
-            if (!match(seconds, most, matched, seen, partner)) break;
-        }
-        if (matched == a.size()) return most;
-    }
-    return 0;
-}
-
-// Held and Karp's recursion over sets of stages that have been visited, without a way home.
-double cheapest_path(const std::vector<std::vector<double>>& hops) {
-    const size_t n = hops.size(), sets = size_t{1} << n;
-    constexpr double kNever = 1e300;
-    std::vector<std::vector<double>> least(sets, std::vector<double>(n, kNever));
-    for (size_t k = 0; k < n; ++k) least[size_t{1} << k][k] = 0;
-    for (size_t set = 1; set < sets; ++set) {
-        for (size_t last = 0; last < n; ++last) {
-            if (least[set][last] == kNever) continue;
-            for (size_t next = 0; next < n; ++next) {
-                if (set >> next & 1) continue;
-                double& there = least[set | size_t{1} << next][next];
-                there = std::min(there, least[set][last] + hops[last][next]);
-            }
-        }
-    }
-    return *std::min_element(least.back().begin(), least.back().end());
-}
-
 }  // namespace
 
 RankTraffic rank_traffic(const Schedule& schedule, const std::vector<int>& rank_of,
@@ -204,7 +149,7 @@ RankTraffic rank_traffic(const Schedule& schedule, const std::vector<int>& rank_
     const bool whole = period > 0 && period <= kLongestPeriod;
     const int64_t count =
         whole ? period : std::min(kSampledRounds, std::max<int64_t>(1, iterations));
-    std::map<uint64_t, size_t> known;  // rounds by their matrix
+    std::map<uint64_t, size_t> known;  // index in traffic.rounds by matrix
     for (int64_t k = 0; k < count; ++k) {
         const Round round = schedule.at(whole ? k : k * iterations / count);
         const auto [found, first] = known.emplace(round.matrix, traffic.rounds.size());
@@ -249,12 +194,12 @@ Placement cheapest_placement(const RankTraffic& traffic, const Links& links, dou
     if (matters.rounds.empty() || traffic.ranks == 1) return linear;
     Search search{matters, links, row_bytes, linear, {}};
     search.least = search.of(linear);
-    if (traffic.ranks <= kAllTried) {
+    if (traffic.ranks <= kExhaustiveRanks) {
         Placement slot = linear;
         while (std::next_permutation(slot.begin(), slot.end())) search.keep(slot);
         return search.best;
     }
-    base::Random random(seed, base::Purpose::placement, {1});
+    auto random = base::random_stream(seed, base::PlacementStream::search);
     constexpr int kStarts = 4;
     const int64_t trials = trials_for(matters) / kStarts;
     for (int start = 0; start < kStarts; ++start) {
@@ -268,21 +213,6 @@ Placement cheapest_placement(const RankTraffic& traffic, const Links& links, dou
         search.keep(slot);
     }
     return search.best;
-}
-
-double stage_cost(const Links& links, const std::vector<std::vector<int>>& stages,
-                  double gradient_bytes, double activation_bytes) {
-    DBENCH_EXPECT(!stages.empty() && stages.size() <= 16);
-    double within = 0;
-    std::vector<std::vector<double>> hops(stages.size(), std::vector<double>(stages.size(), 0.0));
-    for (size_t a = 0; a < stages.size(); ++a) {
-        DBENCH_EXPECT(stages[a].size() == stages[0].size());
-        within = std::max(within, all_reduce_seconds(links, stages[a], gradient_bytes));
-        for (size_t b = 0; b < stages.size(); ++b) {
-            if (a != b) hops[a][b] = hop_seconds(links, stages[a], stages[b], activation_bytes);
-        }
-    }
-    return within + 2 * cheapest_path(hops);
 }
 
 }  // namespace dbench::graphs

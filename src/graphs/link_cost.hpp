@@ -1,8 +1,8 @@
 #pragma once
-// What a placement costs: seconds that messages need on links of unlike latency and bandwidth, and
-// the placement of ranks on slots that needs fewest. The cost of an all-reduce and of stages is
+// Cost model of a placement of ranks: the seconds that messages need on links of different latency
+// and bandwidth, and a search for the placement with the lowest cost. The cost of an all-reduce is
 // that of "Decentralized Training of Foundation Models in Heterogeneous Environments" (DT-FM,
-// arXiv:2206.01288).
+// arXiv:2206.01288). The placement `optimised` of a spec uses it.
 
 #include <cstdint>
 #include <span>
@@ -16,45 +16,41 @@
 
 namespace dbench::graphs {
 
-/// What ranks send each other for a schedule.
+/// The messages that ranks send each other for a schedule.
 struct RankTraffic {
     struct Round {
-        double share;  ///< of the iterations
-        /// Per rank: the others it sends to, and how many rows; a row that several replicas of a
-        /// rank use goes there once.
+        double share;  ///< Share of the iterations that use this round, 0 to 1.
+        /// For each rank: the ranks it sends to, and how many rows. A row that several replicas of
+        /// a receiving rank use is sent to that rank once.
         std::vector<std::vector<std::pair<int, int>>> out;
-        std::vector<std::vector<int>> groups;  ///< ranks of an all-reduce, at least two
+        std::vector<std::vector<int>> groups;  ///< Ranks of each all-reduce, at least two.
     };
     int ranks = 1;
     std::vector<Round> rounds;
 };
 
-/// Over one period, or 64 rounds spread over `iterations` of a schedule without one. rank_of[i]:
-/// the rank of replica i.
+/// Returns the traffic over one period, or over 64 rounds spread evenly over `iterations` if the
+/// schedule has no period (or a period over 4096). rank_of[i] is the rank of replica i.
 RankTraffic rank_traffic(const Schedule& schedule, const std::vector<int>& rank_of,
                          int64_t iterations = 64);
-/// An all-reduce among all ranks in every iteration.
+/// Returns the traffic of an all-reduce among all ranks in every iteration.
 RankTraffic all_reduce_traffic(int ranks);
 
-/// DT-FM's cost of an all-reduce, parts sent directly: the largest over members i of
-/// sum over j != i of 2 (a_ij + bytes / (b_ij m)), in seconds; m members on these slots.
+/// Returns DT-FM's cost of an all-reduce whose parts are sent directly, in seconds: the largest
+/// over members i of sum over j != i of 2 (a_ij + bytes / (b_ij m)), for m members on `slots`, with
+/// latency a and bandwidth b.
 double all_reduce_seconds(const Links& links, std::span<const int> slots, double bytes);
 
-/// Mean seconds of an iteration: in each round the rank that needs longest, by
-/// sum over rows sent of (a + row_bytes / b) and the cost of its all-reduces. slot[r]: of rank r.
+/// Returns the mean seconds of an iteration. A round costs the time of its slowest rank; a rank's
+/// time is the sum over the rows it sends of (a + row_bytes / b), plus the cost of its all-reduces.
+/// slot[r] is the slot of rank r.
 double link_cost(const RankTraffic& traffic, const Links& links, double row_bytes,
                  const Placement& slot);
 
-/// The cheapest placement found: of all where there are at most 8 ranks, else by exchanging pairs
-/// drawn with `seed`. Never dearer than linear, which it is where nothing is cheaper.
+/// Returns the cheapest placement found. With at most 8 ranks it tries all placements; otherwise it
+/// exchanges pairs of ranks drawn with `seed`. The result never costs more than the linear
+/// placement, and is linear if nothing cheaper is found.
 Placement cheapest_placement(const RankTraffic& traffic, const Links& links, double row_bytes,
                              uint64_t seed);
-
-/// DT-FM's cost of training in stages: the dearest all-reduce of `gradient_bytes` within a stage,
-/// and twice the cheapest open path through all stages, forth and back. A hop between two stages
-/// sends `activation_bytes` between the members of the matching whose slowest link is fastest.
-/// stages[k]: slots, equally many in each; at most 16 stages. Seconds.
-double stage_cost(const Links& links, const std::vector<std::vector<int>>& stages,
-                  double gradient_bytes, double activation_bytes);
 
 }  // namespace dbench::graphs

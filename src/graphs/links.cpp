@@ -30,8 +30,8 @@ double number(const std::string& word, const std::string& where, const std::stri
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(value) ||
         value < 0 || (value == 0 && !may_be_zero)) {
-        throw base::UserError(where + ": '" + word + "' is no " + what + ", a number " +
-                              (may_be_zero ? "from 0" : "above 0"));
+        throw base::UserError(where + ": '" + word + "' is not a valid " + what +
+                              ": give a number " + (may_be_zero ? "from 0" : "above 0"));
     }
     return value;
 }
@@ -59,8 +59,8 @@ LinkTable::LinkTable(const std::string& content, std::string path) : path_(std::
         const auto [other, first] = lines_.emplace(std::pair(words[0], words[1]), line);
         if (!first) {
             throw base::UserError(where + ": the link from " + words[0] + " to " + words[1] +
-                                  " stands in line " + std::to_string(other->second.number) +
-                                  " already: remove one");
+                                  " is already given in line " +
+                                  std::to_string(other->second.number) + ": remove one");
         }
         for (const std::string& name : {words[0], words[1]}) {
             if (seen.insert(name).second) hosts_.push_back(name);

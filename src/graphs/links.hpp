@@ -1,5 +1,6 @@
 #pragma once
-// How fast the places of a run reach each other: latency and bandwidth of every pair of slots.
+// Latency and bandwidth between every pair of a run's slots, and the file format that holds them
+// (`placement.links` of a spec).
 
 #include <map>
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace dbench::graphs {
 
-/// Between slots; the diagonal means nothing.
+/// Latency and bandwidth of every ordered pair of slots. Diagonal entries have no meaning.
 struct Links {
     explicit Links(int slots = 0)
         : slots(slots),
@@ -18,28 +19,30 @@ struct Links {
     size_t at(int from, int to) const {
         return static_cast<size_t>(from) * static_cast<size_t>(slots) + static_cast<size_t>(to);
     }
-    /// Of a message, alone on its way.
+    /// Returns the seconds that a message needs when the link carries nothing else.
     double seconds(int from, int to, double bytes) const {
         return latency[at(from, to)] + bytes / bandwidth[at(from, to)];
     }
 
     int slots;
-    std::vector<double> latency;    ///< [slots, slots], from and to: seconds, at least 0
-    std::vector<double> bandwidth;  ///< [slots, slots], from and to: bytes a second, above 0
+    std::vector<double> latency;    ///< [slots, slots], from and to: seconds, at least 0.
+    std::vector<double> bandwidth;  ///< [slots, slots], from and to: bytes per second, above 0.
 };
 
-/// Links as a file has them: lines "FROM TO LATENCY BANDWIDTH" in seconds and bytes a second,
-/// separated by blanks, tabs, commas or semicolons; `#` begins a comment. A line holds for both
-/// directions unless the other one has a line of its own. FROM and TO are slots where all of them
-/// are whole numbers, else hosts; a line "HOST HOST ..." is of slots on one host.
+/// The content of a links file. Each line is "FROM TO LATENCY BANDWIDTH" in seconds and bytes per
+/// second, separated by blanks, tabs, commas or semicolons; `#` begins a comment. A line applies to
+/// both directions unless the other direction has its own line. If every FROM and TO is a whole
+/// number they name slots, otherwise hosts; a line "HOST HOST ..." describes two slots on the same
+/// host.
 class LinkTable {
 public:
-    /// `path` names the file in errors. Throws UserError, naming the line.
+    /// Parses `content`; `path` names the file in errors. Throws UserError that names the line.
     LinkTable(const std::string& content, std::string path);
 
-    /// The hosts, in the order of the file; none where it is by slots.
+    /// The hosts in the order of the file; empty if the file names slots.
     const std::vector<std::string>& hosts() const { return hosts_; }
-    /// Of slots 0, 1, ... on these hosts. Throws UserError, naming a pair without a line.
+    /// Returns the links between slots 0, 1, ..., which are on these hosts. Throws UserError that
+    /// names a pair without a line.
     Links between(const std::vector<std::string>& hosts) const;
 
 private:
@@ -54,10 +57,10 @@ private:
     std::map<std::pair<std::string, std::string>, Line> lines_;
 };
 
-/// Throws UserError.
+/// Reads a links file. Throws UserError.
 LinkTable read_links(const std::string& path);
 
-/// A file of links by slots, with the slots' hosts in comments.
+/// Writes `links` as a links file by slots, with the hosts of the slots in comments.
 std::string to_text(const Links& links, const std::vector<std::string>& hosts);
 
 }  // namespace dbench::graphs

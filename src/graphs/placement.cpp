@@ -11,7 +11,7 @@
 namespace dbench::graphs {
 namespace {
 
-constexpr int64_t kSample = 64;
+constexpr int64_t kPlacementSample = 64;
 
 struct Flow {
     int from;
@@ -19,7 +19,7 @@ struct Flow {
     double models;
 };
 
-// Point-to-point flows of a round and its all-reduce groups, which depend on the placement.
+// A round's point-to-point flows, and its all-reduce groups, whose flows depend on the placement.
 struct RoundFlows {
     std::vector<Flow> flows;
     std::vector<std::vector<int>> groups;
@@ -27,7 +27,7 @@ struct RoundFlows {
 
 std::vector<RoundFlows> flows_of(const Schedule& schedule) {
     const int64_t period = schedule.period();
-    const int64_t length = period > 0 && period <= 4096 ? period : kSample;
+    const int64_t length = period > 0 && period <= 4096 ? period : kPlacementSample;
     std::vector<RoundFlows> all;
     for (int64_t t = 0; t < length; ++t) {
         const Round round = schedule.at(t);
@@ -85,8 +85,8 @@ Traffic measure(const std::vector<RoundFlows>& rounds, int gpus, const Placement
     return result;
 }
 
-// Models between pairs of replicas, both directions, for the search: a group counts as if each of
-// its pairs shared its ring.
+// For the search: models sent between pairs of replicas, both directions together. A group counts
+// as if all its pairs shared the traffic of its ring equally.
 using Ties = std::vector<std::vector<std::pair<int, double>>>;
 
 Ties ties_of(const std::vector<RoundFlows>& rounds, int n) {
@@ -98,7 +98,7 @@ Ties ties_of(const std::vector<RoundFlows>& rounds, int n) {
     for (const RoundFlows& round : rounds) {
         for (const Flow& flow : round.flows) add(flow.from, flow.to, flow.models);
         for (const auto& group : round.groups) {
-            if (static_cast<int>(group.size()) == n) continue;  // everywhere alike
+            if (static_cast<int>(group.size()) == n) continue;  // costs the same in every placement
             const double share = 2.0 / static_cast<double>(group.size());
             for (const int a : group) {
                 for (const int b : group) {
@@ -112,7 +112,7 @@ Ties ties_of(const std::vector<RoundFlows>& rounds, int n) {
     return ties;
 }
 
-// What a and b gain together by changing places.
+// Returns the reduction of traffic if a and b exchange their places.
 double gain(const Ties& ties, const Placement& placement, int gpus, int a, int b) {
     const int home_a = placement[a] / gpus;
     const int home_b = placement[b] / gpus;
@@ -130,12 +130,12 @@ double gain(const Ties& ties, const Placement& placement, int gpus, int a, int b
 
 void search(const Ties& ties, int gpus, int sweeps, Placement& placement) {
     const int n = static_cast<int>(placement.size());
-    std::vector<int> at(n);  // who is in a slot
+    std::vector<int> at(n);  // replica in each slot
     for (int i = 0; i < n; ++i) at[placement[i]] = i;
     for (int sweep = 0; sweep < sweeps; ++sweep) {
         bool better = false;
         for (int a = 0; a < n; ++a) {
-            // Only moves to a node where a has a peer can pay.
+            // A move of `a` reduces traffic only if the new node holds a peer of `a`.
             std::vector<int> nodes;
             for (const auto& [j, models] : ties[a]) nodes.push_back(placement[j] / gpus);
             std::sort(nodes.begin(), nodes.end());
@@ -217,7 +217,7 @@ void check_placement_name(const std::string& name) {
     const std::vector<std::string> names = {"linear", "node_major", "random", "optimised"};
     if (std::find(names.begin(), names.end(), name) != names.end()) return;
     throw base::UserError("--placement: unknown placement '" + name + "'" +
-                          base::nearest(name, names));
+                          base::suggest_name(name, names));
 }
 
 Placement placement_named(const std::string& name, const Schedule& schedule, int gpus_per_node,

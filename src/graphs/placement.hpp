@@ -1,6 +1,7 @@
 #pragma once
-// Which replica sits where: traffic between nodes, and placements that lessen it. A relabelling
-// leaves the spectrum as it is, so only the network notices.
+// Assignment of replicas to slots (GPUs of nodes): the traffic between nodes, and placements that
+// reduce it. Relabelling replicas does not change the spectrum of W, so a placement affects only
+// the network.
 
 #include <string>
 #include <vector>
@@ -9,32 +10,36 @@
 
 namespace dbench::graphs {
 
-/// slot[i]: where replica i runs; slot s is GPU s mod G of node s / G.
+/// placement[i] is the slot of replica i; slot s is GPU s mod G of node s / G, with G GPUs per
+/// node.
 using Placement = std::vector<int>;
 
-/// What crosses nodes, in models (bytes over a model's bytes). An all-reduce of a group goes round
-/// a ring in the order of slots, 2 (m-1)/m models from each member to the next.
+/// Traffic between nodes, in models (bytes divided by a model's bytes). An all-reduce of a group of
+/// m runs around a ring in the order of slots: each member sends 2 (m-1)/m models to the next.
 struct Traffic {
-    double share = 0;       ///< of all models sent in a period, those that cross nodes
-    double worst_node = 0;  ///< models that the busiest node sends out in the worst round
+    double share = 0;       ///< Share of all models sent in a period that cross nodes.
+    double worst_node = 0;  ///< Models that the busiest node sends out in the worst round.
 };
 
-/// Over one period, or 64 rounds of a sequence without one.
+/// Returns the traffic over one period, or over 64 rounds of a sequence without a period.
 Traffic traffic(const Schedule& schedule, int gpus_per_node, const Placement& placement);
 
-Placement linear_placement(int n);                         ///< replica i in slot i
-Placement node_major_placement(int n, int gpus_per_node);  ///< consecutive replicas on other nodes
+Placement linear_placement(int n);  ///< Replica i in slot i.
+Placement node_major_placement(int n,
+                               int gpus_per_node);  ///< Consecutive replicas on different nodes.
 Placement random_placement(int n, uint64_t seed);
 
-/// The best of the three above, then improved by exchanging replicas of two nodes while that lowers
-/// the models that cross nodes (a local search; `sweeps` bounds it). Never worse than linear.
+/// Starts from the best of the three placements above and exchanges replicas of two nodes as long
+/// as that reduces the models that cross nodes (a local search of at most `sweeps` sweeps). The
+/// result is never worse than linear.
 Placement optimised_placement(const Schedule& schedule, int gpus_per_node, uint64_t seed,
                               int sweeps = 20);
 
-/// Throws UserError where it is none of linear, node_major, random, optimised.
+/// Throws UserError if `name` is not linear, node_major, random or optimised.
 void check_placement_name(const std::string& name);
 
-/// By name: linear, node_major, random, optimised. Throws UserError.
+/// Returns the placement with this name: linear, node_major, random or optimised. Throws UserError
+/// for other names.
 Placement placement_named(const std::string& name, const Schedule& schedule, int gpus_per_node,
                           uint64_t seed);
 

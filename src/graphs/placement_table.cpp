@@ -45,7 +45,7 @@ Json resolve_placement(const Json& given, const std::string& pointer) {
 
 Placement node_major_placement(const std::vector<std::string>& hosts) {
     std::map<std::string, int> number, seen;
-    std::vector<std::pair<int, int>> order;  // of a slot: which of its host, which host
+    std::vector<std::pair<int, int>> order;  // per slot: its index on its host, index of the host
     for (const std::string& host : hosts) {
         const int of_host = number.emplace(host, static_cast<int>(number.size())).first->second;
         order.emplace_back(seen[host]++, of_host);
@@ -62,14 +62,14 @@ Placement read_placement(const std::string& path, int ranks) {
         for (const double value : row) {
             const std::string name = base::short_text(Json(value));
             if (value != std::floor(value) || value < 0 || value >= ranks) {
-                throw base::UserError(path + ": " + name + " is no slot (they are 0 to " +
+                throw base::UserError(path + ": " + name + " is not a slot (slots are 0 to " +
                                       std::to_string(ranks - 1) + ", one for each of " +
                                       std::to_string(ranks) + " ranks)");
             }
             const auto slot = static_cast<size_t>(value);
             if (taken[slot]) {
                 throw base::UserError(path + ": slot " + std::to_string(slot) +
-                                      " stands twice: every rank needs one of its own");
+                                      " is given twice: give every rank its own slot");
             }
             taken[slot] = true;
             slots.push_back(static_cast<int>(slot));

@@ -1,6 +1,6 @@
 #pragma once
-// The spec's `placement`: how the ranks of a run are put on the slots that its launcher has
-// numbered.
+// The spec's `placement`: the table of rules that assign the ranks of a run to the slots that its
+// launcher numbered.
 
 #include <cstdint>
 #include <string>
@@ -11,31 +11,31 @@
 
 namespace dbench::graphs {
 
-/// What is known when ranks are placed.
+/// Facts about the run that a placement rule may use.
 struct PlacementContext {
-    const std::vector<std::string>& hosts;  ///< of each slot
+    const std::vector<std::string>& hosts;  ///< Host of each slot.
     const RankTraffic& traffic;
-    double row_bytes;    ///< of one replica's parameters as a message
-    uint64_t seed;       ///< the spec's graph seed
-    const Links* links;  ///< between slots; null where the entry takes none
+    double row_bytes;    ///< Bytes of one replica's parameters as a message.
+    uint64_t seed;       ///< The spec's graph seed.
+    const Links* links;  ///< Between slots; null if the entry uses no links.
 };
 
-/// A row of the table. `make` gets the resolved object, and gives the slot of each rank; throws
-/// UserError.
+/// A row of the table. `make` receives the resolved spec object and returns the slot of each rank;
+/// it throws UserError.
 struct PlacementEntry : base::Entry {
     Placement (*make)(const base::Json& spec, const PlacementContext& context);
 };
 const std::vector<PlacementEntry>& placement_table();
 
-/// The spec's `placement`, checked and completed. Throws UserError.
+/// Checks the spec's `placement` and fills in its defaults. Throws UserError.
 base::Json resolve_placement(const base::Json& given, const std::string& pointer);
 
-/// Consecutive ranks on different hosts: the first slot of each, in the order in which hosts
-/// appear, then the second of each, ...
+/// Places consecutive ranks on different hosts: first the first slot of each host, in the order in
+/// which hosts appear, then the second slot of each, and so on.
 Placement node_major_placement(const std::vector<std::string>& hosts);
 
-/// The slot of each rank from a file of whole numbers, each of 0 .. ranks - 1 once. Throws
-/// UserError.
+/// Reads the slot of each rank from a file of whole numbers that holds each of 0 .. ranks - 1 once.
+/// Throws UserError.
 Placement read_placement(const std::string& path, int ranks);
 
 }  // namespace dbench::graphs

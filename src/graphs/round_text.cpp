@@ -8,8 +8,8 @@
 namespace dbench::graphs {
 namespace {
 
-// The shortest text that reads back as the same number.
-std::string text(double value) {
+// Returns the shortest text that reads back as the same number.
+std::string round_body(double value) {
     char buffer[32];
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
     return {buffer, end};
@@ -21,7 +21,7 @@ void print_matrix(std::ostream& out, const Schedule& schedule, Round round) {
     for (int i = 0; i < schedule.size(); ++i) {
         std::vector<double> row(schedule.size(), 0.0);
         for (const Link& link : schedule.in(round, i)) row[link.peer] = link.weight;
-        for (size_t j = 0; j < row.size(); ++j) out << (j == 0 ? "" : " ") << text(row[j]);
+        for (size_t j = 0; j < row.size(); ++j) out << (j == 0 ? "" : " ") << round_body(row[j]);
         out << '\n';
     }
 }
@@ -29,7 +29,7 @@ void print_matrix(std::ostream& out, const Schedule& schedule, Round round) {
 void print_edges(std::ostream& out, const Schedule& schedule, Round round) {
     for (int i = 0; i < schedule.size(); ++i) {
         for (const Link& link : schedule.in(round, i)) {
-            out << i << ' ' << link.peer << ' ' << text(link.weight) << '\n';
+            out << i << ' ' << link.peer << ' ' << round_body(link.weight) << '\n';
         }
     }
 }
@@ -48,7 +48,7 @@ void print_dot(std::ostream& out, const Schedule& schedule, Round round, const s
         for (const Link& link : schedule.in(round, i)) {
             if (link.peer == i || (symmetric && link.peer > i)) continue;
             out << "  " << link.peer << (symmetric ? " -- " : " -> ") << i << " [label=\""
-                << text(std::round(link.weight * 1e4) / 1e4) << "\"]\n";
+                << round_body(std::round(link.weight * 1e4) / 1e4) << "\"]\n";
         }
     }
     out << "}\n";

@@ -1,5 +1,5 @@
 #pragma once
-// One round's matrix as text.
+// Writes one round's mixing matrix as text, for `dbench graph --matrix`, `--edges` and `--dot`.
 
 #include <iosfwd>
 
@@ -7,14 +7,14 @@
 
 namespace dbench::graphs {
 
-/// W of `round` row by row: n lines of n numbers, with all their digits.
+/// Prints W of `round` row by row: n lines of n numbers, with all their digits.
 void print_matrix(std::ostream& out, const Schedule& schedule, Round round);
 
-/// Lines "to from weight", ordered by to and from, self included: W[to][from] = weight.
+/// Prints lines "to from weight", sorted by to and from, including self: W[to][from] = weight.
 void print_edges(std::ostream& out, const Schedule& schedule, Round round);
 
-/// The round's links for Graphviz: a graph where W is symmetric, else a digraph whose arrows go the
-/// way parameters do; weights are labels.
+/// Prints the round's links for Graphviz: an undirected graph if W is symmetric, otherwise a
+/// digraph whose arrows point from sender to receiver. Labels show the weights.
 void print_dot(std::ostream& out, const Schedule& schedule, Round round, const std::string& name);
 
 }  // namespace dbench::graphs

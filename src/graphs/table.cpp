@@ -1,3 +1,5 @@
+// The graph table, and the functions that resolve and build a graph of a spec.
+
 #include <nlohmann/json.hpp>
 
 #include "graphs/schedules/staged.hpp"
@@ -5,7 +7,7 @@
 
 namespace dbench::graphs {
 
-// In the order of documentation; each row, NAME_entry(), is in the file of its graph.
+// In the order of the documentation; each row, NAME_entry(), is defined in the file of its graph.
 #define DBENCH_GRAPHS(ROW)    \
     ROW(ring)                 \
     ROW(one_way_ring)         \
@@ -103,8 +105,9 @@ std::unique_ptr<Schedule> make_graph(const base::Json& spec, const GraphContext&
                         ? make_list(resolved, context, pointer)
                         : base::find_entry(graph_table(), resolved.at("type").get<std::string>())
                               ->make(resolved, context, pointer);
-    // W = [1] whatever the definition; made all the same, so that a bad parameter is not let pass.
-    if (context.n == 1) return always(constant_weights(complete_topology(1), 1.0));
+    // With one replica W = [1] for every graph. The graph is built anyway so that a bad parameter
+    // is reported.
+    if (context.n == 1) return static_schedule(constant_weights(complete_topology(1), 1.0));
     return schedule;
 }
 

@@ -30,7 +30,7 @@ NumberTable parse_npy(const std::string& content, const std::string& path) {
     NumberTable table(rows, std::vector<double>(columns));
     for (size_t i = 0; i < rows; ++i) {
         for (size_t j = 0; j < columns; ++j) {
-            const size_t at = array.columns_first ? j * rows + i : i * columns + j;
+            const size_t at = array.fortran_order ? j * rows + i : i * columns + j;
             table[i][j] = read(array.data.data() + at * array.width());
             if (!std::isfinite(table[i][j])) {
                 refuse(path, "row " + std::to_string(i) + " holds a number that is not finite");

@@ -1,20 +1,21 @@
 #pragma once
-// Files of numbers that users bring: text, CSV, NumPy .npy.
+// Reads files of numbers that users supply: text, CSV, NumPy .npy.
 
 #include <string>
 #include <vector>
 
 namespace dbench::graphs {
 
-/// Rows of finite numbers; of equal length only where the file is a matrix.
+/// Rows of finite numbers. Rows have equal length only if the file holds a matrix.
 using NumberTable = std::vector<std::vector<double>>;
 
-/// Reads a .npy array of one or two dimensions (float, int, bool, either order), by its magic, or
-/// else text: numbers separated by blanks, tabs, commas or semicolons, one row a line, `#`
-/// comments. Throws UserError naming file, line and remedy.
+/// Reads a file of numbers. A file that starts with NumPy's magic bytes is a .npy array of one or
+/// two dimensions (float, int, bool, either order). Any other file is text: numbers separated by
+/// blanks, tabs, commas or semicolons, one row per line, with `#` comments. Throws UserError that
+/// names the file, the line and a remedy.
 NumberTable read_numbers(const std::string& path);
 
-/// The same from a file's content; `path` names it in errors.
+/// Parse a file's content; `path` names the file in errors.
 NumberTable parse_npy(const std::string& content, const std::string& path);
 NumberTable parse_text(const std::string& content, const std::string& path);
 

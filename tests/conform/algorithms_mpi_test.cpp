@@ -1,4 +1,4 @@
-// Every algorithm in all its forms, on 1, 2 and 4 ranks.
+// Conformance of every algorithm in all its forms, on 1, 2 and 4 ranks.
 
 #include <nlohmann/json.hpp>
 
@@ -10,7 +10,7 @@ namespace {
 
 using namespace dbench;
 
-void check(const conform::Report& report) {
+void check_algorithms(const conform::Report& report) {
     INFO(report.title << " on " << report.graph);
     CHECK(report.skipped.empty());
     CHECK_FALSE(report.checks.empty());
@@ -22,14 +22,13 @@ void check(const conform::Report& report) {
 
 }  // namespace
 
-TEST_CASE("every algorithm agrees with its reference and keeps its promises") {
+TEST_CASE("every algorithm agrees with its reference and has its promised properties") {
     comm::World world{comm::launch()};
     for (const int64_t n : {7}) {
-        for (const auto& subject : conform::subjects("")) {
-            if (subject.row->accepts.asynchronous && world.size() > 1) continue;
-            const auto report =
-                conform::conform(world, subject, {.replicas = n, .thorough = false});
-            check(report);
+        for (const auto& tested : conform::conformance_cases("")) {
+            if (tested.row->accepts.asynchronous && world.size() > 1) continue;
+            const auto report = conform::conform(world, tested, {.replicas = n, .thorough = false});
+            check_algorithms(report);
             const bool compared = !report.checks.empty() && report.checks[0].name == "reference";
             INFO(report.title);
             CHECK(compared);
@@ -37,12 +36,12 @@ TEST_CASE("every algorithm agrees with its reference and keeps its promises") {
     }
 }
 
-TEST_CASE("known equalities hold") {
+TEST_CASE("algorithms with an equality statement train identically") {
     comm::World world{comm::launch()};
     for (const auto& equality : conform::equalities()) {
         const auto report = conform::conform(world, equality, {});
         if (world.size() > 1 && report.skipped == "on several ranks its numbers depend on timing")
             continue;
-        check(report);
+        check_algorithms(report);
     }
 }

@@ -1,6 +1,7 @@
-// The step of every algorithm where what it computes is launched on a device's queues: the host's
-// bits in any order that the queues and waits allow, and no wait too many. DBENCH_DEVICE_SEEDS
-// says how many orders are tried (2); DBENCH_DEVICE_STUMBLES lets threads meet in more of them.
+// Tests the step of every algorithm with launches on an emulated device's queues. Results must have
+// the host's bits in any order that the queues and waits allow, and no wait may be unnecessary.
+// DBENCH_DEVICE_SEEDS is the number of orders tried (default 2); DBENCH_DEVICE_STUMBLES makes
+// threads collide in more of them.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,8 +19,8 @@
 #include "comm/forwarding_transports.hpp"
 #include "comm/nccl_stand_in.hpp"
 #include "comm/ranks.hpp"
+#include "conform/check_setup.hpp"
 #include "conform/conform.hpp"
-#include "conform/trial.hpp"
 
 namespace dbench::conform {
 namespace {
@@ -30,7 +31,7 @@ using Pace = EmulatedDevice::Pace;
 
 constexpr int64_t kReplicas = 5, kIterations = 7;
 
-/// Tells the device which memory messages are sent from and come into.
+/// Reports to the device which memory messages are sent from and received into.
 class WatchedRows : public comm::tests::ForwardingRows {
 public:
     WatchedRows(std::unique_ptr<comm::RowTransport> inner, EmulatedDevice& device,
@@ -53,44 +54,44 @@ private:
     bool reads_devices_;
 };
 
-/// A subject on a graph; how it is told apart in what a test says.
+/// A conformance case on a graph, and its name in test messages.
 struct Case {
-    Training training;
+    TrainingSettings training;
     const algorithms::AlgorithmEntry* row;
     std::string title;
 };
 
-Case case_of(const Subject& subject, const Json& graph, arena::Codec codec) {
-    Training training = training_of(subject, graph, kReplicas, kIterations);
+Case case_of(const ConformanceCase& tested, const Json& graph, arena::Codec codec) {
+    TrainingSettings training = training_of(tested, graph, kReplicas, kIterations);
     training.type = arena::DType::float32;
     training.noise = 0.1;
     training.codec = codec;
-    if (subject.row->accepts.asynchronous) training.span = 3;
-    return {training, subject.row,
-            words(subject.algorithm) + ", " + words(subject.optimizer) + ", " +
-                words(subject.message) + ", " + words(graph)};
+    if (tested.row->accepts.asynchronous) training.span = 3;
+    return {training, tested.row,
+            spec_label(tested.algorithm) + ", " + spec_label(tested.optimizer) + ", " +
+                spec_label(tested.message) + ", " + spec_label(graph)};
 }
 
-/// All algorithms in all their forms; some on graphs with groups, and with rows in 16 bits.
+/// Returns all algorithms in all their forms; some on graphs with groups, and with rows in 16 bits.
 std::vector<Case> cases() {
     std::vector<Case> all;
     std::set<std::string> met;
-    for (const Subject& subject : subjects("")) {
-        const algorithms::Accepts& accepts = subject.row->accepts;
+    for (const ConformanceCase& tested : conformance_cases("")) {
+        const algorithms::Accepts& accepts = tested.row->accepts;
         const Json graph = graphs::resolve_graph(suitable_graph(accepts, {}, kReplicas), "graph");
-        all.push_back(case_of(subject, graph, arena::Codec::identity));
-        if (!met.insert(subject.row->name).second) continue;
+        all.push_back(case_of(tested, graph, arena::Codec::identity));
+        if (!met.insert(tested.row->name).second) continue;
         const bool rows = accepts.codes_rows && !accepts.compresses && !accepts.own_messages;
-        if (rows) all.push_back(case_of(subject, graph, arena::Codec::bfloat16));
+        if (rows) all.push_back(case_of(tested, graph, arena::Codec::bfloat16));
         const Json complete = graphs::resolve_graph({{"type", "complete"}}, "graph");
-        if (unsuitable(accepts, complete, kReplicas).empty()) {
-            all.push_back(case_of(subject, complete, arena::Codec::identity));
+        if (unsuitable_reason(accepts, complete, kReplicas).empty()) {
+            all.push_back(case_of(tested, complete, arena::Codec::identity));
         }
     }
     return all;
 }
 
-/// What a training comes to: the bits of all state, and what its last iteration recorded.
+/// The result of a training run: the bits of all state, and the records of its last iteration.
 using Outcome = std::vector<std::vector<std::string>>;  // per rank
 
 struct Played {
@@ -98,7 +99,7 @@ struct Played {
     std::set<std::string> reasons, conflicts;
 };
 
-/// Queues over streams of an emulated device, as CUDA's are.
+/// Queues over the streams of an emulated device, as for CUDA.
 struct Streaming {
     arena::EmulatedStreams streams;
     arena::StreamDevice device{streams};
@@ -108,14 +109,14 @@ struct Streaming {
     Streaming(EmulatedDevice& emulated, uint64_t seed) : streams(emulated, seed) {}
 };
 
-/// Whose queues those of a rank are.
+/// The kind of queues that a rank uses.
 enum class Queueing : uint8_t { of_device, over_streams };
 
-/// What carries rows between ranks; messages of copies that the host reaches, or of rows where they
-/// lie.
+/// The transport of rows between ranks: messages of copies in host memory, messages of rows in
+/// device memory, or NCCL.
 enum class Carrier : uint8_t { messages, device_aware_messages, nccl };
 
-/// Trains on `ranks` threads, each with a device of its own, or with none where `pace` is null.
+/// Trains on `ranks` threads, each with its own device, or with none if `pace` is null.
 Played play(const Problem& problem, const Case& what, int ranks, const Pace* pace, uint64_t seed,
             const std::string& forgotten = "", Queueing queueing = Queueing::of_device,
             Carrier carrier = Carrier::messages) {
@@ -128,8 +129,8 @@ Played play(const Problem& problem, const Case& what, int ranks, const Pace* pac
     for (int rank = 0; pace && rank < ranks; ++rank) {
         devices.push_back(std::make_unique<EmulatedDevice>(
             seed * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank), -1, *pace));
-        devices.back()->see(*memory);
-        devices.back()->forget(forgotten);
+        devices.back()->set_visible_memory(*memory);
+        devices.back()->omit_wait(forgotten);
     }
     std::optional<comm::tests::NcclStandIn> nccl;
     if (carrier == Carrier::nccl) nccl.emplace(ranks, seed);
@@ -148,13 +149,13 @@ Played play(const Problem& problem, const Case& what, int ranks, const Pace* pac
             if (const auto& own = streaming[static_cast<size_t>(world.rank())]) {
                 world.compute_on({own->compute.get(), own->exchange.get()});
             }
-            if (nccl) world.carry_rows(comm::join_nccl(world, nccl->parts(world.slot()), 0));
-            Trainee trainee(world, problem, what.training, *what.row);
+            if (nccl) world.use_row_transport(comm::join_nccl(world, nccl->parts(world.slot()), 0));
+            ProductionRun production_run(world, problem, what.training, *what.row);
             const int64_t steps = kIterations / what.training.span;
-            for (int64_t k = 0; k < steps; ++k) trainee.step();
+            for (int64_t k = 0; k < steps; ++k) production_run.step();
             const auto rank = static_cast<size_t>(world.rank());
-            played.outcome[rank] = trainee.save();
-            const Record record = trainee.last_record();
+            played.outcome[rank] = production_run.save();
+            const Record record = production_run.last_record();
             for (const Matrix& numbers : {record.norm, Matrix(record.update_norm),
                                           Matrix(record.variance), record.staleness}) {
                 played.outcome[rank].emplace_back(
@@ -179,7 +180,7 @@ Played play(const Problem& problem, const Case& what, int ranks, const Pace* pac
         if (!problem_of_rank.empty()) played.conflicts.insert(problem_of_rank);
     }
     for (const auto& device : devices) {
-        device->finish();  // what would still be under way when all memory has gone
+        device->finish();  // runs launches that would still be pending when the memory is destroyed
         played.reasons.insert(device->reasons().begin(), device->reasons().end());
         played.conflicts.insert(device->conflicts().begin(), device->conflicts().end());
     }
@@ -188,7 +189,8 @@ Played play(const Problem& problem, const Case& what, int ranks, const Pace* pac
 }
 
 int ranks_of(const Case& what, int most) {
-    return unsuitable(what.row->accepts, what.training.graph, kReplicas, most).empty() ? most : 1;
+    return unsuitable_reason(what.row->accepts, what.training.graph, kReplicas, most).empty() ? most
+                                                                                              : 1;
 }
 
 uint64_t seeds() {
@@ -196,7 +198,7 @@ uint64_t seeds() {
     return wanted ? std::stoull(wanted) : 2;
 }
 
-TEST_CASE("on queues every algorithm has the host's bits, and nothing touches what is under way") {
+TEST_CASE("on queues every algorithm has the host's bits and no launch touches memory in use") {
     const auto problem = softmax_regression(kReplicas, 1);
     uint64_t orders_over_nccl = 0, carried = 0;
     for (Case what : cases()) {
@@ -216,7 +218,8 @@ TEST_CASE("on queues every algorithm has the host's bits, and nothing touches wh
                 const Played& host = hosts[what.training.profiled];
                 const auto queueing =
                     seed % 4 == 1 || seed % 4 == 2 ? Queueing::over_streams : Queueing::of_device;
-                // Either for each case, in turn with what is recorded.
+                // Alternate between both transports from case to case, independently of what is
+                // recorded.
                 const auto carrier = (carried / 2 + carried) % 2 == 0
                                          ? Carrier::messages
                                          : Carrier::device_aware_messages;
@@ -243,8 +246,9 @@ TEST_CASE("on queues every algorithm has the host's bits, and nothing touches wh
     }
 }
 
-/// Whether training without a wait goes wrong: it conflicts, has other bits, or crashes, since
-/// memory goes that a launch is yet to touch. So it has a process of its own.
+/// True if training without the wait `without` fails: it reports a conflict, has different bits, or
+/// crashes because memory is destroyed that a pending launch uses. A crash is possible, so it runs
+/// in a child process.
 bool goes_wrong(const Problem& problem, const Case& what, int ranks, const Outcome& right,
                 const std::string& without, Carrier carrier) {
     const pid_t child = fork();
@@ -273,7 +277,8 @@ TEST_CASE("each wait of a step is needed by some algorithm") {
     std::set<std::string> met, needed;
     std::vector<Case> all = cases();
     for (size_t k = 0, given = all.size(); k < given; ++k) {
-        // Not all: the waits of records hide that others are needed.
+        // Only some algorithms record, because the waits of records hide that other waits are
+        // needed.
         const std::string name = all[k].row->name;
         if (name != "dsgd" && name != "ad_psgd") continue;
         all.push_back(all[k]);
@@ -282,7 +287,7 @@ TEST_CASE("each wait of a step is needed by some algorithm") {
     std::vector<std::pair<const Case*, int>> on_ranks;
     for (const Case& what : all) {
         on_ranks.emplace_back(&what, ranks_of(what, 3));
-        // One rank sends no moments, and so waits for none that are sent.
+        // A single rank sends no moments, so it waits for none.
         if (what.row->name == std::string("consensus_control")) on_ranks.emplace_back(&what, 1);
     }
     for (const auto& [each, ranks] : on_ranks) {
@@ -302,13 +307,14 @@ TEST_CASE("each wait of a step is needed by some algorithm") {
             }
         }
     }
-    CHECK(met.erase("what moves before it is measured") == 1);  // for the times alone
+    // Only the measured times need this wait.
+    CHECK(met.erase("transfers in flight before a measurement") == 1);
     CHECK(met.contains("rows that have come"));
     CHECK(met == needed);
     CHECK(met.size() > 12);
 }
 
-TEST_CASE("recording alone makes a step wait no more for its device") {
+TEST_CASE("recording adds no waits of the host for its device") {
     const auto problem = softmax_regression(kReplicas, 1);
     const Pace pace = Pace::late;
     for (Case what : cases()) {
@@ -323,9 +329,9 @@ TEST_CASE("recording alone makes a step wait no more for its device") {
                     .reasons;
             };
             std::set<std::string> waits = reasons(true);
-            // Queues wait for these, not the host.
+            // Queues wait for these operations; the host does not.
             for (const char* order : {"moments that are exchanged", "moments that have come",
-                                      "what moves before it is measured"}) {
+                                      "transfers in flight before a measurement"}) {
                 CHECK(waits.erase(order) == (ranks > 1 ? 1 : 0));
             }
             CHECK(waits == reasons(false));

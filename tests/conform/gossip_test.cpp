@@ -1,4 +1,4 @@
-// Algorithms that make their messages themselves, on replicas whose gradients are 0.
+// Algorithms that build their own messages, on replicas whose gradients are 0.
 
 #include <Eigen/SVD>
 #include <cmath>
@@ -13,11 +13,11 @@ namespace {
 
 using namespace dbench;
 using namespace dbench::algorithms;
-using algorithms::tests::Silent;
+using algorithms::tests::SilentObserver;
 using base::Json;
 using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// Replicas of float64 in one process.
+/// Runs an algorithm on float64 replicas in one process.
 class Gossip {
 public:
     Gossip(const Json& algorithm, const Json& graph, arena::Layout layout, int64_t replicas)
@@ -43,9 +43,9 @@ public:
     void step() {
         IterationRecord record;
         stepper_->step(
-            t_++, 0.1, [&](const auto& ready) { ready(layout_.all()); }, record, silent_);
+            t_++, 0.1, [&](const auto& ready) { ready(layout_.all()); }, record, observer_);
     }
-    /// Parameters of a tensor, a row for each replica.
+    /// Returns the parameters of a tensor, one row per replica.
     Eigen::Map<Rows, 0, Eigen::OuterStride<>> x(size_t tensor) {
         const arena::Rows rows = table_.parameters();
         const arena::Tensor& place = layout_.tensors()[tensor];
@@ -67,7 +67,7 @@ private:
     arena::StateTable table_;
     arena::Buffer g_;
     std::unique_ptr<Stepper> stepper_;
-    Silent silent_;
+    SilentObserver observer_;
     int64_t t_ = 0;
 };
 
@@ -89,13 +89,13 @@ double spread(const Rows& x) { return (x.rowwise() - x.colwise().mean()).cwiseAb
 
 }  // namespace
 
-TEST_CASE("moniqua keeps the mean and brings replicas together while neighbours are near") {
+TEST_CASE("moniqua keeps the mean and brings replicas together if neighbours are close") {
     for (const int bits : {2, 4, 9}) {
         INFO(bits << " bits");
         Gossip gossip({{"type", "moniqua"}, {"bits", bits}, {"theta", 0.5}, {"gamma", 0.1}}, "ring",
                       one_long(), 6);
         auto x = gossip.x(0);
-        // A value that is the same everywhere, and as large as one likes; less than theta apart.
+        // Add a large value that all replicas share; replicas differ by less than theta.
         x = (normals(6, kLong).array() / 20).cwiseMax(-0.2).cwiseMin(0.2);
         x.rowwise() += 100 * normals(1, kLong).row(0);
         const Rows before = x;
@@ -106,7 +106,7 @@ TEST_CASE("moniqua keeps the mean and brings replicas together while neighbours 
     }
 }
 
-TEST_CASE("moniqua leaves equal replicas as they are") {
+TEST_CASE("moniqua does not change equal replicas") {
     Gossip gossip({{"type", "moniqua"}}, "ring", one_long(), 5);
     auto x = gossip.x(0);
     x.rowwise() = normals(1, kLong).row(0);
@@ -115,7 +115,7 @@ TEST_CASE("moniqua leaves equal replicas as they are") {
     CHECK((x - before).cwiseAbs().maxCoeff() < 1e-14);
 }
 
-TEST_CASE("moniqua counts the differences that it knows to be too large") {
+TEST_CASE("moniqua counts the differences that are known to be too large") {
     const double theta = 0.5, modulus = 2 * theta / (1 - 2.0 / 15);
     const Json algorithm{{"type", "moniqua"}, {"theta", theta}, {"gamma", 1e-9}};
     const auto counted = [&](double difference) {
@@ -126,7 +126,7 @@ TEST_CASE("moniqua counts the differences that it knows to be too large") {
         double count = 0;
         for (int64_t i = 0; i < 6; ++i) count += gossip.state("algorithm/too_far", i, 1)[0];
         CHECK((gossip.remark().find("/algorithm/theta") != std::string::npos) == (count > 0));
-        return count / (4 * kLong);  // two links, heard at both ends
+        return count / (4 * kLong);  // two links, received at both ends
     };
     CHECK(counted(0.999 * theta) == 0);
     CHECK(counted(modulus / 2) == 1);
@@ -145,14 +145,14 @@ arena::Layout matrix_and_bias() {
     return layout;
 }
 
-/// The difference of two replicas as a matrix with a row for each first index.
+/// Returns the difference of two replicas as a matrix with one row per first index.
 Rows difference(Gossip& gossip) {
     return (gossip.x(0).row(0) - gossip.x(0).row(1)).reshaped<Eigen::RowMajor>(6, 10);
 }
 
 }  // namespace
 
-TEST_CASE("powergossip finds the largest singular vectors of a difference that stays") {
+TEST_CASE("powergossip finds the largest singular vectors of a constant difference") {
     Gossip gossip("powergossip", "complete", matrix_and_bias(), 2);
     const Rows parameters = normals(2, 60);
     gossip.x(0) = parameters;
@@ -164,7 +164,7 @@ TEST_CASE("powergossip finds the largest singular vectors of a difference that s
     }
     const Eigen::MatrixXd best =
         svd.singularValues()[0] * svd.matrixU().col(0) * svd.matrixV().col(0).transpose();
-    for (const int64_t replica : {0, 1}) {  // both ends know the same
+    for (const int64_t replica : {0, 1}) {  // both ends have the same vectors
         const Eigen::MatrixXd found = gossip.state("algorithm/p", replica, 6).transpose() *
                                       gossip.state("algorithm/q", replica, 10);
         CHECK((found - best).cwiseAbs().maxCoeff() < 1e-10);
@@ -187,7 +187,7 @@ TEST_CASE("powergossip removes a difference of rank 1 in two exchanges") {
     gossip.step();
     CHECK(difference(gossip).norm() < 1e-12);
     CHECK((gossip.x(0).colwise().mean() - mean.row(0)).cwiseAbs().maxCoeff() < 1e-14);
-    gossip.step();  // vectors of zeros are drawn anew
+    gossip.step();  // vectors of zeros are redrawn
     gossip.x(0).row(1) += (normals(6, 1) * normals(1, 10)).reshaped<Eigen::RowMajor>().transpose();
     for (int t = 0; t < 3; ++t) gossip.step();
     CHECK(difference(gossip).norm() < 1e-12);

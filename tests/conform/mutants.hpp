@@ -1,5 +1,5 @@
 #pragma once
-// Algorithms with one thing wrong: made from the sources themselves by mutants.py.
+// Algorithms with one error each, generated from the production sources by mutants.py.
 
 #include <optional>
 #include <string>
@@ -11,9 +11,10 @@
 namespace mutants {
 
 struct Mutant {
-    std::string name;  ///< what is wrong
+    std::string name;  ///< Names the error.
     dbench::algorithms::AlgorithmEntry row;
-    std::optional<dbench::algorithms::OptimizerEntry> optimizer;  ///< of the mutant, if that is it
+    /// The mutated optimizer; empty if the error is elsewhere.
+    std::optional<dbench::algorithms::OptimizerEntry> optimizer;
 };
 
 const std::vector<Mutant>& all();

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Algorithms with one thing wrong, made from the sources themselves: what conformance must catch.
+"""Generates mutants: algorithms with one error each, which conformance must detect.
 
     mutants.py SOURCE_ROOT OUTPUT.cpp
 
-Each mutant is the real text of one or two files with an edit or two, in a namespace of its own. An
-edit whose text is not there once and only once is an error: adapt it to the source as it is now.
+Each mutant is the production source of one or two files with one or two edits, in its own
+namespace. The text of an edit must occur exactly once in those files; otherwise the script fails,
+and the edit must be adapted to the changed source.
 """
 
 import re
@@ -17,11 +18,11 @@ COMBINED = "void combined(Step& step) override {\n"
 
 
 class Mutant(NamedTuple):
-    name: str                        # what is wrong, as a C++ name
+    name: str                        # names the error; a valid C++ name
     algorithm: str
-    files: list[str]                 # below SOURCE_ROOT; headers first
-    edits: list[tuple[str, str]]     # text and what stands there instead
-    what: str = "algorithm"          # that is made from the mutated text; or optimizer, schedule
+    files: list[str]                 # paths below SOURCE_ROOT; headers first
+    edits: list[tuple[str, str]]     # text and its replacement
+    what: str = "algorithm"          # kind of mutant: algorithm, control, or an optimizer
 
 
 def of(name, algorithm, *edits, file=None, header=None, what="algorithm"):
@@ -34,13 +35,13 @@ def gone(text):
 
 
 def swapped(first, second):
-    """Two statements, one after the other, in the opposite order."""
+    """Return the edit that swaps two consecutive statements."""
     return (first + second, second + first)
 
 
 PROBE = "        step.probe.about_to_average(step.x);\n"
 OUTER = "algorithms/outer_steps.hpp"
-FORMS = "algorithms/forms.hpp"
+FORMS = "algorithms/mixing_algorithms.hpp"
 
 MUTANTS = [
     # Push-sum.
@@ -58,16 +59,16 @@ MUTANTS = [
     of("ecd_an_iteration_late", "ecd", ("step.t + 1) / 2", "step.t + 2) / 2")),
     of("deepsqueeze_keeps_no_error", "deepsqueeze", ("{error_, -1, 0}", "{error_, -0.5, 0}")),
     of("beer_tracks_without_first_gradient", "beer",
-       gone("            step.copy(step.g, followed_, columns);\n            return;\n")),
+       gone("            step.copy(step.g, tracked_, columns);\n            return;\n")),
     of("beer_sends_one_message_for_both", "beer",
-       ("of_tracker_(context, 1)", "of_tracker_(context, 0)")),
+       ("tracker_messages_(context, 1)", "tracker_messages_(context, 0)")),
     of("moniqua_draws_for_each_replica", "moniqua", (".shared = true", ".shared = false")),
     of("moniqua_counts_the_error_of_another", "moniqua",
        ("push_back({messages.at(i, 0), 0})", "push_back({messages.at(0, 0), 0})")),
     of("powergossip_starts_at_once", "powergossip", ("if (step.t > 0 && degree_", "if (degree_")),
     of("powergossip_of_a_difference_from_oneself", "powergossip",
        ("self < one.replica", "true")),
-    # Asynchronous.
+    # Asynchronous algorithms.
     of("ad_psgd_asks_both_ways", "ad_psgd", ("return j > turn.replica ? j : -1;", "return j;")),
     of("ad_psgd_counts_one_averaging_less", "ad_psgd",
        ("return peers.averagings(turn.replica);", "return peers.averagings(turn.replica) - 1;")),
@@ -80,7 +81,7 @@ MUTANTS = [
     of("swift_takes_its_own_place_in_another_row", "swift",
        ("schedule().in(round, static_cast<int>(turn.replica))",
         "schedule().in(round, static_cast<int>((turn.replica + 1) % replicas()))")),
-    # Iteration 0 and what lies before it.
+    # Iteration 0 and values before it.
     of("d2_without_correction", "d2",
        gone("        step.combine(correction_, {{1, correction_}, {share_, change_.rows()}}, "
             "bucket.columns);\n"), header=FORMS),
@@ -89,7 +90,8 @@ MUTANTS = [
     of("diloco_without_first_copy", "diloco",
        gone("        if (step.t == 0) step.copy(step.x, theta_, step.layout.all());\n")),
     of("diloco_sends_again_what_it_has_now", "diloco",
-       ("late_.finish(step, delay_ == 0 ? step.x : sent_,", "late_.finish(step, step.x,")),
+       ("delayed_mix_.finish(step, delay_ == 0 ? step.x : sent_,",
+        "delayed_mix_.finish(step, step.x,")),
     of("diloco_averages_nodes_of_the_iteration_before", "diloco",
        gone("        step.copy(mixed, step.x, step.layout.all());\n")),
     of("diloco_keeps_a_share_of_the_mean", "diloco", ("{alpha_, step.x}", "{alpha_, mixed}")),
@@ -115,7 +117,7 @@ MUTANTS = [
     Mutant("ntk_dfl_sums_its_outputs", "ntk_dfl",
            ["algorithms/kernel_flow.hpp", "algorithms/kernel_flow.cpp", f"{TYPES}ntk_dfl.cpp"],
            [gone("            h[a * n + b] /= static_cast<double>(outputs);\n")]),
-    # What is recorded.
+    # Records.
     of("gradient_tracking_probed_after", "gradient_tracking",
        swapped(PROBE, "        for (const auto& token : parameters) "
                       "step.finish_mix(token, step.x);\n")),
@@ -149,13 +151,13 @@ MUTANTS = [
     of("qg_dsgdm_probes_what_is_not_sent", "qg_dsgdm",
        ("        step.probe.about_to_average(message(step));", PROBE.rstrip("\n")), header=FORMS),
     of("decentlam_without_update_norm", "decentlam",
-       ("step.descend(message_.rows(), step.x, step.g, columns);",
+       ("step.apply_direction(message_.rows(), step.x, step.g, columns);",
         "step.combine(message_.rows(), {{1, step.x}, {-step.numbers.lr, step.g}}, columns);")),
     of("exact_diffusion_without_update_norm", "exact_diffusion",
-       ("step.descend(change_.rows(), step.x, step.g, columns);",
+       ("step.apply_direction(change_.rows(), step.x, step.g, columns);",
         "step.combine(change_.rows(), {{1, step.x}, {-step.numbers.lr, step.g}}, columns);"),
        header=FORMS),
-    # Rounds without exchange.
+    # Rounds without an exchange.
     of("averaged_momentum_rests_with_its_graph", "averaged_momentum",
        swapped("        step.combine(m_, {{beta_, m_}, {1, step.g}}, columns);\n",
                "        if (!averages(step.round)) return;\n")),
@@ -226,7 +228,7 @@ const std::vector<Mutant>& all() {
 """
 
 def row(mutant):
-    """The C++ statement that appends it to the table."""
+    """Return the C++ statement that appends the mutant to the table."""
     name, algorithm = mutant.name, mutant.algorithm
     text = f'        out.push_back({{"{name}", '
     if mutant.what == "algorithm":
@@ -242,7 +244,7 @@ def row(mutant):
 
 
 def text_of(mutant, root):
-    """The mutated files without their includes, in a namespace of the mutant's name."""
+    """Return the mutated files in a namespace of the mutant's name, without mutual includes."""
     edits = dict.fromkeys(mutant.edits, 0)
     parts = []
     for file in mutant.files:
@@ -253,14 +255,16 @@ def text_of(mutant, root):
         includes = re.findall(r"#include .*\n", text)
         own = [f'#include "{other}"\n' for other in mutant.files]
         text = re.sub(r"#(include|pragma) .*\n", "", text)
-        if file == OUTER:  # the real one serves
-            text = re.sub(r"/// The graph after every.*?;\n", "", text, flags=re.S)
+        if file == OUTER:  # the mutants use the production function
+            text, count = re.subn(r"^std::unique_ptr<graphs::Schedule> after_local_steps\([^;]*;\n",
+                                  "", text, flags=re.M)
+            assert count == 1, f"{OUTER} does not declare after_local_steps"
         opened = re.sub(r"^(namespace dbench::\w+) \{", rf"\1::{mutant.name} {{", text, flags=re.M)
         parts.append("".join(line for line in includes if line not in own) + opened)
     for (old, _), count in edits.items():
         if count != 1:
-            sys.exit(f"mutants.py: {mutant.name}: its text stands {count} times in "
-                     f"{', '.join(mutant.files)}, not once: adapt the edit to it:\n{old}")
+            sys.exit(f"mutants.py: {mutant.name}: the edited text occurs {count} times in "
+                     f"{', '.join(mutant.files)}, instead of once: adapt the edit:\n{old}")
     return "\n".join(parts)
 
 

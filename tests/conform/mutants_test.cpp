@@ -1,4 +1,4 @@
-// Edits of the algorithms' sources, each of which `dbench conform` must refuse.
+// Runs `dbench conform` on mutants: edits of the algorithms' sources, each of which it must reject.
 
 #include "conform/mutants.hpp"
 
@@ -8,21 +8,21 @@
 #include "comm/transport/launcher.hpp"
 #include "conform/conform.hpp"
 
-TEST_CASE("conformance refuses every mutant") {
+TEST_CASE("conformance rejects every mutant") {
     using namespace dbench;
     comm::World alone{comm::alone()};
     REQUIRE(mutants::all().size() >= 24);
     for (const mutants::Mutant& mutant : mutants::all()) {
         std::string found;
-        for (conform::Subject subject : conform::subjects(mutant.row.name)) {
-            subject.row = &mutant.row;
+        for (conform::ConformanceCase tested : conform::conformance_cases(mutant.row.name)) {
+            tested.row = &mutant.row;
             if (mutant.optimizer) {
-                const base::Json& given = subject.optimizer;
+                const base::Json& given = tested.optimizer;
                 const base::Json type = given.is_object() ? given.at("type") : given;
                 if (type != mutant.optimizer->name) continue;
-                subject.optimizer_row = &*mutant.optimizer;
+                tested.optimizer_row = &*mutant.optimizer;
             }
-            const auto report = conform::conform(alone, subject, {.thorough = false});
+            const auto report = conform::conform(alone, tested, {.thorough = false});
             for (const auto& check : report.checks) {
                 if (!check.passed()) found = report.title + ": " + check.name;
             }

@@ -1,8 +1,8 @@
-// What conformance checks must catch: algorithms with one thing wrong.
+// Tests that conformance detects algorithms with one error.
 
 #include <nlohmann/json.hpp>
 
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 #include "catch.hpp"
 #include "comm/transport/launcher.hpp"
 #include "conform/conform.hpp"
@@ -21,7 +21,7 @@ const algorithms::AlgorithmEntry& row(const std::string& name) {
 
 Json spec(const char* text) { return Json::parse(text); }
 
-/// The report on `algorithm` made by `make` instead of its own code.
+/// Returns the report on `algorithm`, built by `make` instead of its production code.
 template <class Mutant>
 conform::Report mutated(const Json& algorithm, const Json& optimizer = "sgd") {
     algorithms::AlgorithmEntry entry = row(algorithm.at("type"));
@@ -32,7 +32,7 @@ conform::Report mutated(const Json& algorithm, const Json& optimizer = "sgd") {
     return conform::conform(alone, {algorithm, optimizer, &entry}, {.thorough = false});
 }
 
-/// The report on `algorithm`, taken for another.
+/// Returns the report on `algorithm`, compared with the reference of `other`.
 conform::Report taken_for(const Json& algorithm, const Json& other) {
     comm::World alone{comm::alone()};
     const Json reference = algorithms::resolve_algorithm(other);
@@ -61,7 +61,7 @@ struct Ascent final : algorithms::AdaptThenCombine {
     }
 };
 
-/// Neighbours' parameters are those of the iteration before.
+/// Uses the neighbours' parameters of the previous iteration.
 struct Stale final : algorithms::AdaptThenCombine {
     using AdaptThenCombine::AdaptThenCombine;
     void declare(arena::StateTable& state) override {
@@ -85,22 +85,22 @@ struct Stale final : algorithms::AdaptThenCombine {
 };
 
 /// Gradient tracking without the correction: y <- W (y + g).
-struct NoCorrection final : algorithms::Mixed {
-    using Mixed::Mixed;
+struct NoCorrection final : algorithms::MixingAlgorithm {
+    using MixingAlgorithm::MixingAlgorithm;
     void declare(arena::StateTable& state) override { y = state.rows("algorithm/tracker"); }
     void after_backward(Step& step) override {
         const arena::Columns all = step.layout.all();
         step.combine(y, {{1, y}, {1, step.g}}, all);
         if (step.t > 0) step.mix(y, y);
-        step.descend(step.x, step.x, y, all);
+        step.apply_direction(step.x, step.x, y, all);
         step.mix(step.x, step.x);
     }
     arena::Rows y;
 };
 
-/// Gradient tracking whose tracker stays at home.
-struct UnmixedTracker final : algorithms::Mixed {
-    using Mixed::Mixed;
+/// Gradient tracking that does not average its tracker.
+struct UnmixedTracker final : algorithms::MixingAlgorithm {
+    using MixingAlgorithm::MixingAlgorithm;
     void declare(arena::StateTable& state) override {
         y = state.rows("algorithm/tracker");
         before = state.rows("algorithm/previous_gradient");
@@ -109,13 +109,13 @@ struct UnmixedTracker final : algorithms::Mixed {
         const arena::Columns all = step.layout.all();
         step.combine(y, {{1, y}, {1, step.g}, {-1, before}}, all);
         step.copy(step.g, before, all);
-        step.descend(step.x, step.x, y, all);
+        step.apply_direction(step.x, step.x, y, all);
         step.mix(step.x, step.x);
     }
     arena::Rows y, before;
 };
 
-/// D2 as published codes have it: the present learning rate for both gradients.
+/// D2 as in published codes: uses the present learning rate for both gradients.
 struct OneRate final : algorithms::AdaptThenCombine {
     using AdaptThenCombine::AdaptThenCombine;
     void declare(arena::StateTable& state) override {
@@ -140,7 +140,7 @@ struct OneRate final : algorithms::AdaptThenCombine {
     arena::Buffer sent;
 };
 
-/// DecentLaM that keeps its momentum to itself.
+/// DecentLaM that keeps its momentum outside the state table.
 struct HiddenState final : algorithms::AdaptThenCombine {
     using AdaptThenCombine::AdaptThenCombine;
     void declare(arena::StateTable& state) override {
@@ -148,7 +148,7 @@ struct HiddenState final : algorithms::AdaptThenCombine {
         sent = state.scratch();
     }
     void adapt(Step& step, arena::Columns columns) override {
-        step.descend(sent.rows(), step.x, step.g, columns);
+        step.apply_direction(sent.rows(), step.x, step.g, columns);
     }
     arena::Rows message(Step&) override { return sent.rows(); }
     void combined(Step& step) override {
@@ -162,25 +162,25 @@ struct HiddenState final : algorithms::AdaptThenCombine {
 
 }  // namespace
 
-TEST_CASE("a flipped sign is caught") {
+TEST_CASE("conformance detects a flipped sign") {
     const auto names = failed(mutated<Ascent>(spec(R"({"type": "dsgd"})")));
     CHECK(has(names, "reference"));
     CHECK(has(names, "mean"));
     CHECK(has(names, "n = 1"));
 }
 
-TEST_CASE("stale neighbours are caught") {
+TEST_CASE("conformance detects stale neighbours") {
     CHECK(has(failed(mutated<Stale>(spec(R"({"type": "dsgd"})"))), "reference"));
 }
 
-TEST_CASE("a missing correction is caught") {
+TEST_CASE("conformance detects a missing correction") {
     const auto names = failed(mutated<NoCorrection>(spec(R"({"type": "gradient_tracking"})")));
     CHECK(has(names, "reference"));
     CHECK(has(names, "tracker"));
     CHECK(has(names, "mean"));
 }
 
-TEST_CASE("a tracker that is not averaged is caught by the reference, and keeps what is promised") {
+TEST_CASE("the reference detects a tracker that is not averaged, although all promises hold") {
     const auto names = failed(mutated<UnmixedTracker>(spec(R"({"type": "gradient_tracking"})")));
     CHECK(has(names, "reference"));
     for (const char* kept : {"mean", "tracker", "restart", "relabelled", "n = 1"}) {
@@ -188,23 +188,23 @@ TEST_CASE("a tracker that is not averaged is caught by the reference, and keeps 
     }
 }
 
-TEST_CASE("what is not recorded is caught") {
+TEST_CASE("conformance detects missing records") {
     const auto names = failed(mutated<UnmixedTracker>(spec(R"({"type": "gradient_tracking"})")));
     CHECK(has(names, "recorded"));
 }
 
-TEST_CASE("the wrong one of two learning rates is caught") {
+TEST_CASE("conformance detects the wrong one of two learning rates") {
     const auto names = failed(mutated<OneRate>(spec(R"({"type": "d2"})")));
     CHECK(has(names, "reference"));
     CHECK(has(names, "mean"));
 }
 
-TEST_CASE("state outside the state table is caught, and nothing else is wrong") {
+TEST_CASE("the restart check alone detects state outside the state table") {
     const auto names = failed(mutated<HiddenState>(spec(R"({"type": "decentlam"})")));
     CHECK(names == std::vector<std::string>{"restart"});
 }
 
-TEST_CASE("an order, a momentum or a form taken for another is caught") {
+TEST_CASE("conformance detects a wrong order, momentum or form") {
     struct Pair {
         const char* is;
         const char* taken_for;
@@ -235,7 +235,7 @@ TEST_CASE("an order, a momentum or a form taken for another is caught") {
     }
 }
 
-TEST_CASE("a new row without a reference gets what applies") {
+TEST_CASE("a new row without a reference gets the checks that need none") {
     algorithms::AlgorithmEntry mine = row("dsgd");
     mine.name = "mine";
     comm::World alone{comm::alone()};

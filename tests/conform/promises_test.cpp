@@ -1,4 +1,5 @@
-// What takes thousands of iterations: exactness and bias under unlike data, noise averaged out.
+// Checks that need thousands of iterations: exactness and bias under heterogeneous data, and
+// averaging of noise.
 
 #include <nlohmann/json.hpp>
 
@@ -10,8 +11,8 @@ TEST_CASE("bias and noise are as promised") {
     using namespace dbench;
     comm::World alone{comm::alone()};
     int exact = 0, halved = 0, noise = 0;
-    for (const auto& subject : conform::subjects("")) {
-        const auto report = conform::conform(alone, subject, {});
+    for (const auto& tested : conform::conformance_cases("")) {
+        const auto report = conform::conform(alone, tested, {});
         INFO(report.title);
         CHECK(report.passed());
         for (const auto& check : report.checks) {

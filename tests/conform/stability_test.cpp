@@ -1,5 +1,5 @@
-// How algorithms grow on graphs at any learning rate, against figures that were found apart from
-// this program (NumPy: eigenvalues of the product over one period).
+// Compares the growth of algorithms on graphs with values computed independently of this program
+// (NumPy: eigenvalues of the product over one period).
 
 #include "conform/stability.hpp"
 
@@ -14,7 +14,7 @@ using namespace dbench;
 using base::Json;
 using Catch::Approx;
 
-/// A type's name, or an object or a list as a spec has it.
+/// Parses a type's name, or an object or a list of a spec.
 Json written(const std::string& text) {
     return text.find_first_of("{[") == 0 ? Json::parse(text) : Json(text);
 }
@@ -31,7 +31,7 @@ struct Known {
     double growth;
 };
 
-void check(const Known& known, double tolerance) {
+void check_stability(const Known& known, double tolerance) {
     INFO(known.algorithm << " on " << known.graph << ", n = " << known.n);
     const auto found = growth(known.algorithm, known.graph, known.n);
     INFO(found.by);
@@ -42,7 +42,7 @@ void check(const Known& known, double tolerance) {
 
 }  // namespace
 
-TEST_CASE("growth of pairs that diverge, and of pairs that do not") {
+TEST_CASE("growth of algorithms and graphs that diverge and of those that do not") {
     for (const Known& known : {
              Known{"gut", "torus", 16, 1.5},
              {R"({"type": "gut", "mu": 0.3})", "torus", 16, 0.966281},
@@ -68,13 +68,13 @@ TEST_CASE("growth of pairs that diverge, and of pairs that do not") {
              {"noloco", "one_way_ring", 16, 1.066480},
              {R"({"type": "gasloc", "gamma": 0.1})", "one_way_ring", 16, 0.986281},
          }) {
-        check(known, 1e-5);
+        check_stability(known, 1e-5);
     }
 }
 
-TEST_CASE("the three ways to the growth agree") {
-    // What `participation` leaves of a graph with a share of 1 is that graph, without a closed
-    // form: eigenvalues, the product over a period, and a sample where replicas are many.
+TEST_CASE("the three methods for the growth agree") {
+    // With a fraction of 1, `participation` yields the same graph without its closed form. This
+    // selects eigenvalues, the product over a period, or, with many replicas, a sample.
     const char* plain = "one_peer_hypercube";
     const char* whole = R"({"type": "participation", "graph": "one_peer_hypercube", "fraction": 1,
                             "policy": "round_robin"})";
@@ -91,24 +91,24 @@ TEST_CASE("the three ways to the growth agree") {
 }
 
 TEST_CASE("random sequences are sampled") {
-    check({"d2", "random_matching", 16, 1.09}, 0.01);
-    check({"d2", R"({"type": "random_matching", "lazy": 0.5})", 16, 0.955}, 0.01);
+    check_stability({"d2", "random_matching", 16, 1.09}, 0.01);
+    check_stability({"d2", R"({"type": "random_matching", "lazy": 0.5})", 16, 0.955}, 0.01);
 }
 
-TEST_CASE("a mean that runs away is unstable whatever the replicas do") {
+TEST_CASE("a mean that diverges is unstable even if the replicas agree") {
     const auto found = growth(R"({"type": "gasloc", "gamma": 1.2})", "complete", 4);
     CHECK(found.mean == Approx(1.2));
     CHECK(found.stable() == false);
 }
 
-TEST_CASE("of a list of graphs the one of the largest growth counts") {
+TEST_CASE("the largest growth in a list of graphs counts") {
     const auto found =
         growth("gut", R"([{"type": "ring", "until": {"iterations": 5}}, "torus"])", 16);
     CHECK(found.graph == "torus");
     CHECK(*found.disagreement == Approx(1.5));
 }
 
-TEST_CASE("large graphs have a growth too, and every row of the table something to say") {
+TEST_CASE("large graphs have a growth too, and every algorithm has a result or a reason") {
     CHECK(*growth("gut", "ring", 1 << 16).disagreement <= 1);
     CHECK(growth("d2", "random_matching", 1 << 18).by.starts_with("not"));
     for (const auto& row : algorithms::algorithm_table()) {

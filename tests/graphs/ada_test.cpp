@@ -1,4 +1,4 @@
-// Graphs whose degree falls from epoch to epoch.
+// Graphs whose degree decreases from epoch to epoch.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ TEST_CASE("ada: k(e) = max(k0 - floor(gamma_k e), k_min), rounded up to even") {
     CHECK(ada->warnings().empty());
 }
 
-TEST_CASE("ada: the published scales and a warning where nothing changes") {
+TEST_CASE("ada has the published scales and warns if nothing changes") {
     const RunFacts run{{300, 10, 1}, 4};
     const auto small = staged(R"("ada")", 48, run);
     CHECK(degree(*small, 0) == 10);
@@ -31,7 +31,7 @@ TEST_CASE("ada: the published scales and a warning where nothing changes") {
     CHECK(large->stages().size() == 15);
 }
 
-TEST_CASE("ada reversed sends the same, the other way round, also where an epoch is cut short") {
+TEST_CASE("ada reversed uses the same degrees in reverse, even if the last epoch is incomplete") {
     for (const int64_t iterations : {100, 95, 91, 7}) {
         const RunFacts run{{iterations, 10, 1}, 4};
         const std::string ada = R"({"type": "ada", "k0": 8, "gamma_k": 1)";
@@ -55,7 +55,7 @@ TEST_CASE("ada over very many epochs takes as long as over few") {
     CHECK(degree(*ada, 999'999'999) == 2);
 }
 
-TEST_CASE("ada over other families") {
+TEST_CASE("ada accepts other families") {
     const auto exponential = staged(
         R"({"type": "ada", "k0": 4, "gamma_k": 1, "k_min": 1, "family": "exponential"})", 12);
     for (int64_t e = 0; e < 10; ++e) {
@@ -75,7 +75,7 @@ TEST_CASE("ada over other families") {
     }
 }
 
-TEST_CASE("every family's ladder is defined at every n") {
+TEST_CASE("every family has its degrees at every n") {
     for (const std::string family : {"ring_lattice", "exponential", "random_regular", "base_k"}) {
         for (const int n : {2, 3, 4, 5, 6, 7, 9, 16, 25}) {
             const auto ladder = staged(

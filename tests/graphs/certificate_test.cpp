@@ -1,4 +1,4 @@
-// Certificates against dense linear algebra that knows nothing of graphs.
+// Compares certificates with independent dense linear algebra.
 
 #include <sstream>
 
@@ -15,7 +15,7 @@ namespace {
 const std::vector<std::string> kStatic = {"ring",         "torus", "exponential", "complete",
                                           "ring_lattice", "star",  "erdos_renyi"};
 
-// A schedule that is nothing but a matrix, as an outsider would write one.
+// A schedule that consists of one matrix only, as external code would write it.
 class Plain final : public Schedule {
 public:
     explicit Plain(Eigen::MatrixXd w) : w_(std::move(w)) {}
@@ -76,7 +76,7 @@ TEST_CASE("a schedule without matrices is certified from its rows", "[graphs]") 
     }
 }
 
-TEST_CASE("sequences: the product over one period", "[graphs]") {
+TEST_CASE("the certificate of a sequence covers the product over one period", "[graphs]") {
     for (const int n : {3, 5, 6, 7, 9, 12, 20, 33}) {
         const auto schedule = make("one_peer_exponential", n);
         Eigen::MatrixXd product = Eigen::MatrixXd::Identity(n, n);
@@ -90,7 +90,7 @@ TEST_CASE("sequences: the product over one period", "[graphs]") {
     }
 }
 
-TEST_CASE("random sequences have no period but an expectation", "[graphs]") {
+TEST_CASE("random sequences have no period but an expected contraction", "[graphs]") {
     for (const auto* order : {"sampled", "permuted"}) {
         const int n = 12;
         const auto schedule =
@@ -109,8 +109,9 @@ TEST_CASE("random sequences have no period but an expectation", "[graphs]") {
     }
 }
 
-TEST_CASE("finite time means exact, not close", "[graphs]") {
-    CHECK_FALSE(certify(*make("ring", 4), "").finite_time);  // 0.333^t gets near, never there
+TEST_CASE("finite_time requires exact averaging, not closeness", "[graphs]") {
+    CHECK_FALSE(
+        certify(*make("ring", 4), "").finite_time);  // 0.333^t approaches 0 but never reaches it
     CHECK(certify(*make("ring", 3), "").finite_time == 1);
     CHECK_FALSE(certify(*make("one_peer_exponential", 6), "").finite_time);
     // de Bruijn graph of 8: replica i averages 2i and 2i + 1 (mod 8); exact after three rounds.
@@ -119,7 +120,8 @@ TEST_CASE("finite time means exact, not close", "[graphs]") {
     CHECK(certify(Plain(w), "").finite_time == 3);
 }
 
-TEST_CASE("matrices that do not suit are told apart", "[graphs]") {
+TEST_CASE("the certificate distinguishes stochastic, connected and symmetric matrices",
+          "[graphs]") {
     Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(3, 3);
     rows << 0.5, 0.5, 0, 0, 0.5, 0.5, 0.25, 0.5, 0.25;
     auto c = certify(Plain(rows), "");
@@ -131,7 +133,7 @@ TEST_CASE("matrices that do not suit are told apart", "[graphs]") {
     CHECK_FALSE(c.connected);
     CHECK(c.rho.value() == Approx(1));
     CHECK_FALSE(c.iterations_to_1e3);
-    Eigen::MatrixXd one_way(2, 2);  // 0 never hears from 1
+    Eigen::MatrixXd one_way(2, 2);  // 0 never receives from 1
     one_way << 1, 0, 0.5, 0.5;
     CHECK_FALSE(certify(Plain(one_way), "").connected);
     Eigen::MatrixXd negative(2, 2);
@@ -139,7 +141,7 @@ TEST_CASE("matrices that do not suit are told apart", "[graphs]") {
     CHECK_FALSE(certify(Plain(negative), "").nonnegative);
 }
 
-TEST_CASE("disagreement falls to a thousandth in the rounds that the certificate says",
+TEST_CASE("disagreement falls to a thousandth in the rounds that the certificate states",
           "[graphs]") {
     for (const auto& type : kStatic) {
         const int n = 16;
@@ -158,7 +160,7 @@ TEST_CASE("disagreement falls to a thousandth in the rounds that the certificate
     }
 }
 
-TEST_CASE("large n comes from closed forms", "[graphs]") {
+TEST_CASE("large n uses closed forms", "[graphs]") {
     const int n = 65536;
     const auto ring = certify(*make("ring", n), "ring");
     const double s = std::sin(3.14159265358979323846 / n);
@@ -168,7 +170,7 @@ TEST_CASE("large n comes from closed forms", "[graphs]") {
     CHECK(certify(*make("star", n), "").rho.value() == Approx(1 - 1.0 / n).epsilon(1e-12));
 }
 
-TEST_CASE("the certificate's JSON has the promised keys", "[graphs]") {
+TEST_CASE("the certificate's JSON has the documented keys", "[graphs]") {
     const auto json = to_json(certify(*make("torus", 12), "torus"));
     for (const auto* key :
          {"type", "n", "connected", "row_stochastic", "column_stochastic", "symmetric", "degree",
@@ -180,7 +182,7 @@ TEST_CASE("the certificate's JSON has the promised keys", "[graphs]") {
     CHECK(to_text(certify(*make("torus", 12), "torus")).find("0.6") != std::string::npos);
 }
 
-TEST_CASE("matrices and edges as text", "[graphs]") {
+TEST_CASE("matrices and edges are printed as text", "[graphs]") {
     const auto star = make("star", 4);
     std::ostringstream matrix;
     print_matrix(matrix, *star, {0, true});

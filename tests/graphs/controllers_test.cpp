@@ -1,4 +1,4 @@
-// Controllers on scripted measurements, and what is spent of a budget.
+// Controllers with scripted measurements, and the traffic of a budget.
 
 #include <cmath>
 #include <limits>
@@ -11,23 +11,23 @@ using namespace dbench::graphs::testing;
 
 namespace {
 
-/// Tells the controller what is measured, from one due iteration to the next.
+/// Passes scripted measurements to a controller, from one measured iteration to the next.
 class Script {
 public:
-    explicit Script(Staged& controller) : controller_(controller) {}
+    explicit Script(StagedSchedule& controller) : controller_(controller) {}
 
-    /// The degree after the next check, which sees `measured`.
+    /// Returns the degree after the next check, which receives `measured`.
     double operator()(const std::vector<double>& measured) {
         do ++t;
-        while (!controller_.due(t));
+        while (!controller_.is_measured(t));
         controller_.decide(t, measured);
         return degree(controller_, t + 1);
     }
 
-    int64_t t = -1;  ///< of the last check
+    int64_t t = -1;  ///< iteration of the last check
 
 private:
-    Staged& controller_;
+    StagedSchedule& controller_;
 };
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -42,15 +42,15 @@ TEST_CASE("ada_variance follows its band with hysteresis") {
     const auto control = staged(spec, 16);
     CHECK(degree(*control, 0) == 6);
     Script next(*control);
-    for (const auto& [value, after] : {std::pair{3.0, 6},  // once above is not enough
-                                       {3.0, 8},           // twice is
+    for (const auto& [value, after] : {std::pair{3.0, 6},  // one check above the band is not enough
+                                       {3.0, 8},           // two are
                                        {3.0, 8},
                                        {3.0, 8},  // k_max
                                        {0.5, 8},
-                                       {1.5, 8},  // inside of the band: counting starts again
+                                       {1.5, 8},  // inside the band: counting restarts
                                        {0.5, 8},
                                        {0.5, 6},
-                                       {kNan, 6},  // not a measurement
+                                       {kNan, 6},  // ignored
                                        {0.5, 6},
                                        {0.5, 4},
                                        {0.5, 4},
@@ -82,27 +82,27 @@ TEST_CASE("ada_variance relative to its maximum, aggregated over tensors") {
                                         std::string(aggregate) + "\"}",
                                     16, kNone);
         Script next(*control);
-        CHECK(next({0, 3, 1}) == 6);  // its own maximum: above
+        CHECK(next({0, 3, 1}) == 6);  // its own maximum, so above the band
         CHECK_THAT(control->stages().back().reason,
                    ContainsSubstring(std::string("variation ") + seen + ","));
         CHECK(next({0.1, 0.1, 0.1}) == 4);
     }
 }
 
-TEST_CASE("The median of an even number of tensors lies between the middle two") {
+TEST_CASE("The median of an even number of tensors is the mean of the middle two") {
     const auto control = staged(R"({"type": "ada_variance", "aggregate": "median",
                                     "relative": false, "low": 1.5, "high": 2.5, "patience": 1,
                                     "k0": 4, "k_max": 8, "every": {"iterations": 1}})",
                                 16, kNone);
     Script next(*control);
-    CHECK(next({3, 0, 1, 4}) == 4);  // 2, in the band; the upper one is not
+    CHECK(next({3, 0, 1, 4}) == 4);  // 2, inside the band; the upper middle value is outside
     CHECK(next({3, kNan, 0, 0}) == 4);
     CHECK(next({0, 3, 0, 4}) == 4);  // 1.5
     CHECK(next({1, 4, 0, 1}) == 2);  // 1
     CHECK_THAT(control->stages().back().reason, ContainsSubstring("variation 1 below"));
 }
 
-TEST_CASE("consensus_control: degree up above the target, down well below it") {
+TEST_CASE("consensus_control raises the degree above the target and lowers it well below") {
     const auto control = staged(R"({"type": "consensus_control", "by": "degree", "target": 1,
                                     "k_max": 6, "slack": 0.5})",
                                 16);
@@ -115,7 +115,7 @@ TEST_CASE("consensus_control: degree up above the target, down well below it") {
     CHECK_FALSE(control->may_repeat(0));
 }
 
-TEST_CASE("consensus_control: rounds until the target, or a fraction of the maximum") {
+TEST_CASE("consensus_control repeats rounds up to the target or a fraction of the maximum") {
     const auto fixed = staged(R"({"type": "consensus_control", "target": 1, "max_rounds": 3})", 16);
     CHECK(fixed->may_repeat(0));
     CHECK(fixed->mix_again(0, 1, 5, 2));
@@ -159,7 +159,7 @@ TEST_CASE("budget spends the same bytes early, late and evenly") {
     CHECK(totals.size() == 1);
 }
 
-TEST_CASE("a budget that cannot be spent says what could") {
+TEST_CASE("a budget that cannot be spent names the possible range") {
     CHECK_THAT(failure(R"({"type": "budget", "models": 100})"),
                ContainsSubstring("cannot be spent"));
     CHECK_THAT(failure(R"({"type": "budget"})", 8),  // k = 10 on 8 replicas
@@ -170,7 +170,7 @@ TEST_CASE("a budget that cannot be spent says what could") {
     CHECK_THAT(failure(R"({"type": "budget"})", 4), ContainsSubstring("use another dense graph"));
 }
 
-TEST_CASE("a graph that comes back goes on where it stopped") {
+TEST_CASE("a graph that is used again continues where it stopped") {
     const auto budget = made(R"({"type": "budget", "order": "uniform", "models": 3,
                                  "dense": {"type": "ring_lattice", "k": 6},
                                  "sparse": "one_peer_exponential"})",

@@ -1,4 +1,4 @@
-// Each graph against a construction written separately, straight from its definition.
+// Compares each graph with a separate construction from its definition.
 
 #include "base/error.hpp"
 #include "dense.hpp"
@@ -11,8 +11,8 @@ namespace {
 
 using Eigen::MatrixXd;
 
-// Metropolis weights of an adjacency matrix without self (multiplicities dropped).
-MatrixXd metropolis(const MatrixXd& adjacency) {
+// Returns Metropolis weights of an adjacency matrix without self (multiplicities are ignored).
+MatrixXd metropolis_definitions(const MatrixXd& adjacency) {
     const auto n = adjacency.rows();
     MatrixXd w = MatrixXd::Zero(n, n);
     for (int i = 0; i < n; ++i) {
@@ -27,13 +27,14 @@ MatrixXd metropolis(const MatrixXd& adjacency) {
     return w;
 }
 
-int wrap(int i, int n) { return ((i % n) + n) % n; }
+int wrap_definitions(int i, int n) { return ((i % n) + n) % n; }
 
-MatrixXd ring(int n) {
+MatrixXd ring_definitions(int n) {
     MatrixXd a = MatrixXd::Zero(n, n);
-    for (int i = 0; i < n; ++i) a(i, wrap(i + 1, n)) = a(i, wrap(i - 1, n)) = 1;
+    for (int i = 0; i < n; ++i)
+        a(i, wrap_definitions(i + 1, n)) = a(i, wrap_definitions(i - 1, n)) = 1;
     a.diagonal().setZero();
-    return metropolis(a);
+    return metropolis_definitions(a);
 }
 
 MatrixXd torus(int n) {
@@ -45,14 +46,14 @@ MatrixXd torus(int n) {
     MatrixXd a = MatrixXd::Zero(n, n);
     for (int i = 0; i < r; ++i) {
         for (int j = 0; j < c; ++j) {
-            a(i * c + j, wrap(i + 1, r) * c + j) = 1;
-            a(i * c + j, wrap(i - 1, r) * c + j) = 1;
-            a(i * c + j, i * c + wrap(j + 1, c)) = 1;
-            a(i * c + j, i * c + wrap(j - 1, c)) = 1;
+            a(i * c + j, wrap_definitions(i + 1, r) * c + j) = 1;
+            a(i * c + j, wrap_definitions(i - 1, r) * c + j) = 1;
+            a(i * c + j, i * c + wrap_definitions(j + 1, c)) = 1;
+            a(i * c + j, i * c + wrap_definitions(j - 1, c)) = 1;
         }
     }
     a.diagonal().setZero();
-    return metropolis(a);
+    return metropolis_definitions(a);
 }
 
 MatrixXd exponential(int n) {
@@ -61,14 +62,15 @@ MatrixXd exponential(int n) {
     for (int power = 1; power < n; power *= 2) ++tau;
     for (int i = 0; i < n; ++i) {
         w(i, i) = 1.0 / (tau + 1);
-        for (int power = 1; power < n; power *= 2) w(wrap(i + power, n), i) = 1.0 / (tau + 1);
+        for (int power = 1; power < n; power *= 2)
+            w(wrap_definitions(i + power, n), i) = 1.0 / (tau + 1);
     }
     return w;
 }
 
 MatrixXd one_peer(int n, int k) {
     MatrixXd w = MatrixXd::Identity(n, n) / 2;
-    for (int i = 0; i < n; ++i) w(wrap(i + (1 << k), n), i) += 0.5;
+    for (int i = 0; i < n; ++i) w(wrap_definitions(i + (1 << k), n), i) += 0.5;
     return w;
 }
 
@@ -76,7 +78,7 @@ MatrixXd lattice(int n, int k) {
     if (k >= n - 1) return average(n);
     MatrixXd w = MatrixXd::Zero(n, n);
     for (int i = 0; i < n; ++i) {
-        for (int o = -k / 2; o <= k / 2; ++o) w(i, wrap(i + o, n)) = 1.0 / (k + 1);
+        for (int o = -k / 2; o <= k / 2; ++o) w(i, wrap_definitions(i + o, n)) = 1.0 / (k + 1);
     }
     return w;
 }
@@ -90,10 +92,10 @@ MatrixXd star(int n) {
 
 }  // namespace
 
-TEST_CASE("static graphs are their definitions", "[graphs]") {
+TEST_CASE("static graphs match their definitions", "[graphs]") {
     for (int n = 1; n <= 70; ++n) {
         INFO("n = " << n);
-        CHECK(distance(dense("ring", n), ring(n)) < 1e-14);
+        CHECK(distance(dense("ring", n), ring_definitions(n)) < 1e-14);
         CHECK(distance(dense("torus", n), torus(n)) < 1e-14);
         CHECK(distance(dense("exponential", n), exponential(n)) < 1e-14);
         CHECK(distance(dense("complete", n), average(n)) < 1e-14);
@@ -145,7 +147,7 @@ TEST_CASE("one-peer exponential: permuted takes every round once per tau, sample
 
 TEST_CASE("lazy blends with the identity", "[graphs]") {
     for (const int n : {2, 5, 16}) {
-        const MatrixXd blended = 0.75 * MatrixXd::Identity(n, n) + 0.25 * ring(n);
+        const MatrixXd blended = 0.75 * MatrixXd::Identity(n, n) + 0.25 * ring_definitions(n);
         CHECK(distance(dense(R"({"type":"ring","lazy":0.25})", n), blended) < 1e-15);
         const MatrixXd half = 0.5 * MatrixXd::Identity(n, n) + 0.5 * one_peer(n, 0);
         CHECK(distance(dense(R"({"type":"one_peer_exponential","lazy":0.5})", n), half) < 1e-15);
@@ -160,8 +162,8 @@ TEST_CASE("Erdos-Renyi: connected, right density, Metropolis weights", "[graphs]
             const auto w = dense(*make(R"({"type":"erdos_renyi","p":0.4})", n, seed), {0, true});
             MatrixXd a = w;
             a.diagonal().setZero();
-            CHECK(distance(w, metropolis(a)) < 1e-14);
-            if (n < 40) continue;  // conditioned on being connected: no matter for larger n
+            CHECK(distance(w, metropolis_definitions(a)) < 1e-14);
+            if (n < 40) continue;  // conditioning on connectedness matters only for small n
             edges += static_cast<double>((a.array() != 0).count()) / 2;
             pairs += n * (n - 1) / 2.0;
         }
@@ -190,7 +192,8 @@ TEST_CASE("Erdos-Renyi: every pair is equally likely", "[graphs]") {
     CHECK(chi < 52.4);  // 20 degrees of freedom, one in ten thousand
 }
 
-TEST_CASE("what a definition does not admit is refused with the nearest that works", "[graphs]") {
+TEST_CASE("a graph that is not defined for n is refused with the nearest n that works",
+          "[graphs]") {
     CHECK_THROWS_WITH(make(R"({"type":"ring_lattice","k":5})", 16),
                       Catch::Matchers::ContainsSubstring("/graph/k: 5 is odd") &&
                           Catch::Matchers::ContainsSubstring("use 4 or 6"));

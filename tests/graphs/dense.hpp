@@ -1,5 +1,5 @@
 #pragma once
-// Schedules as dense matrices, for tests only: small n, no cleverness.
+// Schedules as dense matrices, for tests only: simple code for small n.
 
 #include <Eigen/Core>
 #include <nlohmann/json.hpp>
@@ -11,11 +11,13 @@ namespace dbench::graphs::testing {
 
 using Catch::Approx;
 
+/// Builds a graph from a type name or a JSON object.
 inline std::unique_ptr<Schedule> make(const std::string& spec, int n, uint64_t seed = 1) {
     const auto json = spec.front() == '{' ? base::parse_json(spec, "test") : base::Json(spec);
     return make_graph(json, {n, seed});
 }
 
+/// Returns W of a round.
 inline Eigen::MatrixXd dense(const Schedule& schedule, Round round) {
     const int n = schedule.size();
     Eigen::MatrixXd w = Eigen::MatrixXd::Zero(n, n);
@@ -32,18 +34,18 @@ inline Eigen::MatrixXd dense(const std::string& spec, int n, int64_t t = 0) {
 
 inline Eigen::MatrixXd average(int n) { return Eigen::MatrixXd::Constant(n, n, 1.0 / n); }
 
-/// The largest difference of two entries.
+/// Returns the largest difference of two entries.
 inline double distance(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
     return (a - b).cwiseAbs().maxCoeff();
 }
 
-/// The largest singular value.
+/// Returns the largest singular value.
 double norm2(const Eigen::MatrixXd& matrix);
-/// Eigenvalues of a symmetric matrix, ascending.
+/// Returns the eigenvalues of a symmetric matrix, ascending.
 Eigen::VectorXd spectrum(const Eigen::MatrixXd& matrix);
 
-/// Asserts what every schedule must hold: sorted links with self, columns that are the transpose of
-/// the rows, and, where asked, row and column sums of 1 to 1e-12.
+/// Checks the properties of every schedule: sorted links with self, columns that are the transpose
+/// of the rows, and, if `doubly`, row and column sums of 1 to 1e-12.
 inline void check_round(const Schedule& schedule, Round round, bool doubly = true) {
     const int n = schedule.size();
     std::vector<std::vector<Link>> columns(n);

@@ -1,4 +1,4 @@
-// Graphs from files: formats, round trips, and everything that can be wrong with them.
+// Graphs from files: formats, round trips, and errors.
 
 #include <unistd.h>
 
@@ -23,17 +23,17 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// A file that goes away with the test.
-class Scratch {
+// A file that is deleted at the end of the test.
+class FileScratch {
 public:
-    explicit Scratch(const std::string& content) {
+    explicit FileScratch(const std::string& content) {
         static int count = 0;
         path_ = (std::filesystem::temp_directory_path() /
                  ("dbench-graph-" + std::to_string(::getpid()) + "-" + std::to_string(count++)))
                     .string();
         std::ofstream(path_, std::ios::binary) << content;
     }
-    ~Scratch() { std::filesystem::remove(path_); }
+    ~FileScratch() { std::filesystem::remove(path_); }
     std::string spec(const std::string& more = "") const {
         return R"({"type":"file","path":")" + path_ + "\"" + more + "}";
     }
@@ -62,7 +62,7 @@ std::string npy(const Eigen::MatrixXd& w, bool columns_first, const std::string&
 
 }  // namespace
 
-TEST_CASE("what dbench prints it reads back", "[graphs]") {
+TEST_CASE("dbench reads back what it prints", "[graphs]") {
     for (const auto* type : {"torus", "exponential", "star", "erdos_renyi"}) {
         const auto schedule = make(type, 12);
         const auto w = dense(*schedule, {0, true});
@@ -72,54 +72,55 @@ TEST_CASE("what dbench prints it reads back", "[graphs]") {
         print_matrix(matrix, *schedule, {0, true});
         INFO(type);
         for (const auto& text : {edges.str(), matrix.str()}) {
-            const Scratch file(text);
+            const FileScratch file(text);
             CHECK((dense(file.spec(), 12) - w).cwiseAbs().maxCoeff() < 1e-15);
         }
         std::string csv = matrix.str();
         std::replace(csv.begin(), csv.end(), ' ', ',');
-        CHECK((dense(Scratch(csv).spec(), 12) - w).cwiseAbs().maxCoeff() < 1e-15);
+        CHECK((dense(FileScratch(csv).spec(), 12) - w).cwiseAbs().maxCoeff() < 1e-15);
         for (const bool columns_first : {false, true}) {
-            const Scratch file(npy(w, columns_first, "(12, 12)"));
+            const FileScratch file(npy(w, columns_first, "(12, 12)"));
             CHECK((dense(file.spec(), 12) - w).cwiseAbs().maxCoeff() < 1e-15);
         }
     }
 }
 
-TEST_CASE("edges without weights get the rule's", "[graphs]") {
-    const Scratch path("# a path\n0 1\n1,2\n\n2 3 # the end\n");
+TEST_CASE("edges without weights get the weights of the rule", "[graphs]") {
+    const FileScratch path("# a path\n0 1\n1,2\n\n2 3 # the end\n");
     CHECK(dense(path.spec(), 4).isApprox(dense("path", 4), 1e-15));
     CHECK(dense(path.spec(R"(,"weights":"laplacian")"), 4)
               .isApprox(dense(R"({"type":"path","weights":"laplacian"})", 4), 1e-12));
-    const Scratch cycle("1 0\n2 1\n0 2\n");
+    const FileScratch cycle("1 0\n2 1\n0 2\n");
     CHECK(dense(cycle.spec(R"(,"directed":true,"format":"edges")"), 3)
               .isApprox(dense("one_way_ring", 3), 1e-15));
-    const Scratch adjacency("0 1 1 0\n1 0 0 1\n1 0 0 1\n0 1 1 0\n");
+    const FileScratch adjacency("0 1 1 0\n1 0 0 1\n1 0 0 1\n0 1 1 0\n");
     CHECK(dense(adjacency.spec(), 4).isApprox(dense("torus", 4), 1e-15));
-    const Scratch column("0 0 0.5\n1 0 0.5\n1 1 1\n");
+    const FileScratch column("0 0 0.5\n1 0 0.5\n1 1 1\n");
     const auto c = certify(*make(column.spec(), 2), "file");
     CHECK((c.column_stochastic && !c.row_stochastic && !c.connected));
 }
 
-TEST_CASE("what is wrong with a file is said", "[graphs]") {
+TEST_CASE("an invalid file is refused with a reason", "[graphs]") {
     CHECK_THROWS_WITH(make(R"({"type":"file","path":"/nowhere/graph.txt"})", 3),
                       ContainsSubstring("/nowhere/graph.txt"));
     CHECK_THROWS_WITH(make(R"({"type":"file"})", 3), ContainsSubstring("/graph/path"));
-    CHECK_THROWS_WITH(make(Scratch("0 1\n1 x\n").spec(), 4), ContainsSubstring("line 2"));
-    CHECK_THROWS_WITH(make(Scratch("0 9\n").spec(), 4), ContainsSubstring("no replica"));
-    CHECK_THROWS_WITH(make(Scratch("0 1\n1 2 0.5\n").spec(), 4), ContainsSubstring("row 2"));
-    CHECK_THROWS_WITH(make(Scratch("0 1 0.5\n0 1 0.5\n").spec(), 4), ContainsSubstring("twice"));
-    CHECK_THROWS_WITH(make(Scratch("0.5 0.2\n0.3 0.5\n").spec(), 2),
+    CHECK_THROWS_WITH(make(FileScratch("0 1\n1 x\n").spec(), 4), ContainsSubstring("line 2"));
+    CHECK_THROWS_WITH(make(FileScratch("0 9\n").spec(), 4), ContainsSubstring("is not a replica"));
+    CHECK_THROWS_WITH(make(FileScratch("0 1\n1 2 0.5\n").spec(), 4), ContainsSubstring("row 2"));
+    CHECK_THROWS_WITH(make(FileScratch("0 1 0.5\n0 1 0.5\n").spec(), 4),
+                      ContainsSubstring("twice"));
+    CHECK_THROWS_WITH(make(FileScratch("0.5 0.2\n0.3 0.5\n").spec(), 2),
                       ContainsSubstring("sums to 0.7"));
-    CHECK_THROWS_WITH(make(Scratch("2 -1\n-1 2\n").spec(), 2), ContainsSubstring("negative"));
-    CHECK_THROWS_WITH(make(Scratch("1 0\n0 1\n").spec(R"(,"format":"matrix")"), 3),
+    CHECK_THROWS_WITH(make(FileScratch("2 -1\n-1 2\n").spec(), 2), ContainsSubstring("negative"));
+    CHECK_THROWS_WITH(make(FileScratch("1 0\n0 1\n").spec(R"(,"format":"matrix")"), 3),
                       ContainsSubstring("3 rows of 3"));
     const auto whole = npy(Eigen::MatrixXd::Identity(3, 3), false, "(3, 3)");
-    CHECK_THROWS_WITH(make(Scratch(whole.substr(0, whole.size() - 1)).spec(), 3),
+    CHECK_THROWS_WITH(make(FileScratch(whole.substr(0, whole.size() - 1)).spec(), 3),
                       ContainsSubstring("truncated"));
     CHECK_THROWS_AS(
-        make(Scratch(npy(Eigen::MatrixXd::Identity(3, 3), false, "(3, 3, 1)")).spec(), 3),
+        make(FileScratch(npy(Eigen::MatrixXd::Identity(3, 3), false, "(3, 3, 1)")).spec(), 3),
         base::UserError);
-    CHECK_THROWS_WITH(make(Scratch("0 1\n1 nan\n").spec(), 3), ContainsSubstring("finite"));
+    CHECK_THROWS_WITH(make(FileScratch("0 1\n1 nan\n").spec(), 3), ContainsSubstring("finite"));
 }
 
 TEST_CASE("damaged files never crash", "[graphs]") {
@@ -141,7 +142,7 @@ TEST_CASE("damaged files never crash", "[graphs]") {
         try {
             const auto table = trial % 2 == 0 ? parse_npy(content, "f") : parse_text(content, "f");
             good += table.empty() ? 0 : 1;
-            const Scratch file(content);
+            const FileScratch file(content);
             const auto schedule = make(file.spec(), 6);
             check_round(*schedule, schedule->at(0), false);
         } catch (const base::UserError&) {

@@ -1,4 +1,4 @@
-// What every generator owes, at every n it admits.
+// Properties that every graph of the table must have at every n for which it is defined.
 
 #include <algorithm>
 #include <map>
@@ -21,7 +21,7 @@ std::vector<int> sizes() {
     return all;
 }
 
-// Every graph of the table with its defaults; empty where the definition does not admit n.
+// Builds a graph of the table with its defaults; null if the graph is not defined for n.
 std::unique_ptr<Schedule> admitted(const GraphEntry& entry, int n) {
     try {
         return make_graph(entry.name, {n, 1});
@@ -30,7 +30,7 @@ std::unique_ptr<Schedule> admitted(const GraphEntry& entry, int n) {
     }
 }
 
-// Graphs whose default must exist at every n.
+// Graphs whose defaults must work at every n.
 const std::set<std::string> kAnySize = {"ring",
                                         "one_way_ring",
                                         "path",
@@ -62,8 +62,8 @@ const std::set<std::string> kAnySize = {"ring",
 TEST_CASE("every generator is doubly stochastic at every n", "[graphs]") {
     for (const auto& entry : graph_table()) {
         for (const int n : sizes()) {
-            if (n == 1008 && entry.name == "complete") continue;  // below
-            // A hundred eigenvalue problems each: enough at small n.
+            if (n == 1008 && entry.name == "complete") continue;  // tested below
+            // Each needs a hundred eigenvalue problems, so small n suffices.
             if (entry.name == "matcha" && n > 20 && n % 32 != 0) continue;
             const auto schedule = admitted(entry, n);
             INFO(entry.name << ", n = " << n);
@@ -83,7 +83,7 @@ TEST_CASE("every generator is doubly stochastic at every n", "[graphs]") {
 
 TEST_CASE("n = 1 is W = [1] for every graph", "[graphs]") {
     for (const auto& entry : graph_table()) {
-        if (entry.name == "file") continue;  // has no default
+        if (entry.name == "file") continue;  // has no defaults
         const auto schedule = admitted(entry, 1);
         INFO(entry.name);
         REQUIRE(schedule);
@@ -100,13 +100,13 @@ TEST_CASE("n = 1 is W = [1] for every graph", "[graphs]") {
     }
 }
 
-TEST_CASE("two copies of a schedule agree, other seeds differ where random", "[graphs]") {
+TEST_CASE("two copies of a schedule agree, and other seeds differ if it is random", "[graphs]") {
     for (const auto& entry : graph_table()) {
         const auto a = admitted(entry, 16);
         const auto b = admitted(entry, 16);
         INFO(entry.name);
         if (!a) continue;
-        // Asked in different orders, as ranks do.
+        // Request rounds in different orders, as ranks do.
         for (int64_t t = 40; t >= 0; --t) {
             const Round early = b->at(40 - t);
             const Round late = a->at(40 - t);
@@ -118,7 +118,7 @@ TEST_CASE("two copies of a schedule agree, other seeds differ where random", "[g
           dense(*make("erdos_renyi", 24, 2), {0, true}));
 }
 
-TEST_CASE("equal matrix ids mean equal matrices, and repeats tells the truth", "[graphs]") {
+TEST_CASE("equal matrix ids mean equal matrices, and repeats is correct", "[graphs]") {
     for (const auto& entry : graph_table()) {
         const auto schedule = admitted(entry, 12);
         INFO(entry.name);

@@ -1,4 +1,4 @@
-// rho = ||W - J/n||_2 against numbers computed elsewhere with NumPy (six digits).
+// Compares rho = ||W - J/n||_2 with numbers computed independently with NumPy (six digits).
 
 #include "dense.hpp"
 #include "graphs/proof/certificate.hpp"
@@ -118,7 +118,7 @@ TEST_CASE("rho has its golden values", "[graphs]") {
     }
 }
 
-TEST_CASE("the lattices that mix like the exponential graph", "[graphs]") {
+TEST_CASE("ring lattices that mix like the exponential graph", "[graphs]") {
     CHECK(certify(*make(R"({"type":"ring_lattice","k":38})", 96), "").rho.value() <= 0.75);
     CHECK(certify(*make(R"({"type":"ring_lattice","k":36})", 96), "").rho.value() > 0.75);
     CHECK(certify(*make(R"({"type":"ring_lattice","k":344})", 1008), "").rho.value() <= 0.818182);

@@ -1,4 +1,4 @@
-// Ends of spectra, and long products, against closed forms and dense algebra.
+// Compares extreme eigenvalues and long products with closed forms and dense algebra.
 
 #include <cmath>
 #include <numbers>
@@ -15,7 +15,7 @@ using namespace dbench::graphs::testing;
 
 namespace {
 
-// Laplacian of a path, whose eigenvalues are 4 sin^2(pi p / 2n).
+// Applies the Laplacian of a path, whose eigenvalues are 4 sin^2(pi p / 2n).
 Eigen::VectorXd path_laplacian(const Eigen::VectorXd& x) {
     Eigen::VectorXd y = Eigen::VectorXd::Zero(x.size());
     for (Eigen::Index i = 0; i + 1 < x.size(); ++i) {
@@ -30,9 +30,9 @@ double path_eigenvalue(int n, int p) {
     return 4 * s * s;
 }
 
-// A matrix of which nothing is known but its entries.
+// Returns a matrix without closed-form properties.
 MatrixPtr entries_of(const Eigen::MatrixXd& w) {
-    std::vector<Entry3> entries;
+    std::vector<MatrixEntry> entries;
     for (int i = 0; i < w.rows(); ++i) {
         for (int j = 0; j < w.cols(); ++j) {
             if (w(i, j) != 0) entries.push_back({i, j, w(i, j)});
@@ -41,7 +41,7 @@ MatrixPtr entries_of(const Eigen::MatrixXd& w) {
     return explicit_matrix(static_cast<int>(w.rows()), entries);
 }
 
-// A static graph without its closed form.
+// A static graph that hides its closed form.
 class Hidden final : public Schedule {
 public:
     explicit Hidden(std::unique_ptr<Schedule> schedule) : schedule_(std::move(schedule)) {}
@@ -60,7 +60,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("Lanczos finds either end, and says nothing where steps do not suffice", "[graphs]") {
+TEST_CASE("Lanczos finds both ends, and returns nothing if the steps do not suffice", "[graphs]") {
     const int n = 700;
     const auto shifted = [](const Eigen::VectorXd& x) -> Eigen::VectorXd {
         return path_laplacian(x) - 3 * x;
@@ -87,7 +87,7 @@ TEST_CASE("a large matrix without a closed form has the same certificate", "[gra
     CHECK_FALSE(certify(Hidden(make("ring", n)), "").rho_expected);
 }
 
-TEST_CASE("the period of shift-one contracts as its dense product", "[graphs]") {
+TEST_CASE("the period of shift_one contracts like its dense product", "[graphs]") {
     for (const int n : {12, 30, 32, 34, 48, 64}) {
         for (const double lazy : {1.0, 0.3}) {
             const auto schedule =
@@ -103,7 +103,7 @@ TEST_CASE("the period of shift-one contracts as its dense product", "[graphs]") 
     }
 }
 
-TEST_CASE("the product of a few large matrices, not formed", "[graphs]") {
+TEST_CASE("the product of a few large matrices is not formed", "[graphs]") {
     const int n = 600;
     const auto schedule = make("double_binary_tree", n);
     const Eigen::MatrixXd product =
@@ -120,7 +120,7 @@ TEST_CASE("a long product keeps its digits far below rounding", "[graphs]") {
     const std::vector<MatrixPtr> chain(200, entries_of(w));
     CHECK(std::pow(rho, 200) < 1e-30);
     CHECK(contraction(chain)->rho == Approx(std::pow(rho, 200)).epsilon(1e-9));
-    // Not symmetric, and the lengths of its steps differ.
+    // This chain is not symmetric, and its steps contract differently.
     std::vector<MatrixPtr> mixed;
     Eigen::MatrixXd product = Eigen::MatrixXd::Identity(n, n);
     for (int k = 0; k < 18; ++k) {
@@ -132,7 +132,7 @@ TEST_CASE("a long product keeps its digits far below rounding", "[graphs]") {
           Approx(norm2(product - average(n))).margin(1e-14).epsilon(0));
 }
 
-TEST_CASE("a long product that averages exactly is not taken for a contraction", "[graphs]") {
+TEST_CASE("a long product that averages exactly is not mistaken for a contraction", "[graphs]") {
     std::vector<MatrixPtr> chain;
     for (int k = 0; k < 20; ++k)
         chain.push_back(entries_of(dense("one_peer_hypercube", 16, k % 4)));

@@ -1,4 +1,4 @@
-// Lists of graphs, and graphs inside of others.
+// Lists of graphs, and graphs inside other graphs.
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 using namespace dbench::graphs;
 using namespace dbench::graphs::testing;
 
-TEST_CASE("a list goes from graph to graph, each from its own round 0") {
+TEST_CASE("a list changes from graph to graph, each starting from its own round 0") {
     const auto list = staged(R"([{"type": "ring_lattice", "k": 4, "until": {"epochs": 3}},
                                  {"type": "one_peer_exponential", "until": {"iterations": 40}},
                                  "complete"])",
@@ -22,7 +22,7 @@ TEST_CASE("a list goes from graph to graph, each from its own round 0") {
     CHECK(list->groups(list->at(40)).size() == 1);
 }
 
-TEST_CASE("a list's mistakes are said") {
+TEST_CASE("an invalid list is refused with a reason") {
     for (const auto& [list, said] :
          {std::pair{"[]", "empty list"},
           {R"(["ring", "star"])", R"(/graph/0: has no "until")"},
@@ -35,7 +35,7 @@ TEST_CASE("a list's mistakes are said") {
     }
 }
 
-TEST_CASE("a list takes over the plan of a graph that changes by itself") {
+TEST_CASE("a list includes the plan of a graph that changes during the run") {
     const std::string ada = R"([{"type": "ada", "k0": 4, "gamma_k": 2, "until": {"epochs": 4}},)";
     const auto both = staged(ada + R"("ring"])", 16);
     CHECK(degrees(*both) == steps({{0, 4}, {10, 2}}));
@@ -44,7 +44,7 @@ TEST_CASE("a list takes over the plan of a graph that changes by itself") {
     const auto three = staged(ada + R"({"type": "complete", "until": {"epochs": 5}}, "ring"])", 16);
     CHECK(degrees(*three) == steps({{0, 4}, {10, 2}, {40, 15}, {50, 2}}));
     CHECK(three->stages().size() == 4);
-    // By the epochs of the run, not from where the list comes to it: k(3) = 5.
+    // The degree follows the epochs of the run, not the start of the entry: k(3) = 5.
     const auto late = staged(R"([{"type": "star", "weights": "metropolis", "until": {"epochs": 3}},
                                  {"type": "ada", "k0": 8, "gamma_k": 1}])",
                              16);
@@ -53,7 +53,7 @@ TEST_CASE("a list takes over the plan of a graph that changes by itself") {
     CHECK(late->stages()[1].first == 30);
 }
 
-TEST_CASE("what decides during the run is no part of another graph") {
+TEST_CASE("a graph that decides during the run cannot be part of another graph") {
     for (const std::string graph :
          {R"({"type": "ada_variance")", R"({"type": "consensus_control", "by": "degree")",
           R"({"type": "consensus_control")", R"({"type": "participation", "policy": "slowest")"}) {
@@ -69,7 +69,7 @@ TEST_CASE("what decides during the run is no part of another graph") {
     }
 }
 
-TEST_CASE("what plans over all of the run is no part of another graph") {
+TEST_CASE("a graph that plans over the whole run cannot be part of another graph") {
     for (const auto& [graph, said] :
          {std::pair{R"([{"type": "budget", "dense": {"type": "ring_lattice", "k": 6},
                          "until": {"epochs": 1}}, "ring"])",
@@ -77,12 +77,12 @@ TEST_CASE("what plans over all of the run is no part of another graph") {
           {R"({"type": "budget", "dense": {"type": "ada", "k0": 8}})",
            "/graph/dense: ada sends more at some times than at others"},
           {R"({"type": "participation", "policy": "slowest", "graph": "ada"})",
-           "/graph/graph: goes from graph to graph"}}) {
+           "/graph/graph: changes from graph to graph"}}) {
         CHECK_THAT(failure(graph), ContainsSubstring(said));
     }
 }
 
-TEST_CASE("a level of a hierarchy that changes does so by the run's epochs") {
+TEST_CASE("a level of a hierarchy changes at the run's epochs") {
     const auto outer = staged(R"({"type": "hierarchical", "gpus_per_node": 2,
                                   "outer": {"type": "ada", "k0": 6, "gamma_k": 1}})",
                               16);

@@ -1,4 +1,4 @@
-// Effective neighbours, limits, message counts.
+// Effective neighbours, stationary weights, message counts.
 
 #include "graphs/proof/measures.hpp"
 #include "dense.hpp"
@@ -17,11 +17,11 @@ double neighbours(const std::string& spec, int n, double gamma) {
 
 }  // namespace
 
-TEST_CASE("effective neighbours: n for the complete graph, 1 for none", "[graphs]") {
+TEST_CASE("effective neighbours are n for the complete graph and 1 without edges", "[graphs]") {
     for (const double gamma : {0.1, 0.9, 0.951, 0.999}) {
         for (const int n : {2, 7, 96}) {
             CHECK(neighbours("complete", n, gamma) == Approx(n).epsilon(1e-9));
-            std::vector<Entry3> none;
+            std::vector<MatrixEntry> none;
             for (int i = 0; i < n; ++i) none.push_back({i, i, 1.0});
             CHECK(effective_neighbours(explicit_matrix(n, none), gamma).value() == Approx(1));
         }
@@ -30,7 +30,7 @@ TEST_CASE("effective neighbours: n for the complete graph, 1 for none", "[graphs
     CHECK(neighbours("ring", 30, 0.0) == Approx(3).epsilon(1e-12));
 }
 
-TEST_CASE("the lattices with the exponential graph's effective neighbours", "[graphs]") {
+TEST_CASE("ring lattices with the effective neighbours of the exponential graph", "[graphs]") {
     const double gamma = 0.951;
     const auto lattice = [&](int k, int n) {
         return neighbours(R"({"type":"ring_lattice","k":)" + std::to_string(k) + "}", n, gamma);
@@ -51,7 +51,7 @@ TEST_CASE("closed and numeric eigenvalues give the same effective neighbours", "
     for (const auto* type : {"ring", "torus", "exponential", "star", "one_way_ring", "hypercube"}) {
         const int n = 16;
         const auto w = dense(type, n);
-        std::vector<Entry3> entries;
+        std::vector<MatrixEntry> entries;
         for (int i = 0; i < n; ++i) {
             for (int j = 0; j < n; ++j) {
                 if (w(i, j) != 0) entries.push_back({i, j, w(i, j)});
@@ -63,7 +63,7 @@ TEST_CASE("closed and numeric eigenvalues give the same effective neighbours", "
     }
 }
 
-TEST_CASE("the limit's weights of graphs that are not doubly stochastic", "[graphs]") {
+TEST_CASE("stationary weights of graphs that are not doubly stochastic", "[graphs]") {
     // Uniform weights on an undirected graph: pi_i proportional to d_i + 1.
     const int n = 6;
     const auto rows = certify(*make(R"({"type":"star","weights":"uniform"})", n), "");
@@ -73,11 +73,11 @@ TEST_CASE("the limit's weights of graphs that are not doubly stochastic", "[grap
     const auto columns = certify(*make(R"({"type":"star","weights":"column"})", n), "");
     CHECK(columns.stationary_max.value() == Approx(n * n / total).epsilon(1e-9));
     CHECK(certify(*make("star", n), "").stationary_min.value() == 1);
-    std::vector<Entry3> apart = {{0, 0, 1}, {1, 1, 1}};
+    std::vector<MatrixEntry> apart = {{0, 0, 1}, {1, 1, 1}};
     CHECK_FALSE(stationary({explicit_matrix(2, apart)}, true));
 }
 
-TEST_CASE("messages and models sent", "[graphs]") {
+TEST_CASE("messages and models sent are counted per replica", "[graphs]") {
     const auto ring = certify(*make("ring", 10), "");
     CHECK((ring.messages == 2 && ring.models_sent == 2));
     const auto complete = certify(*make("complete", 10), "");

@@ -1,4 +1,4 @@
-// Graphs that know nodes, and participation.
+// Graphs with nodes, and participation.
 
 #include <numeric>
 
@@ -13,7 +13,7 @@ using Eigen::MatrixXd;
 
 namespace {
 
-MatrixXd product(const Schedule& schedule, int64_t rounds) {
+MatrixXd product_nodes(const Schedule& schedule, int64_t rounds) {
     MatrixXd all = MatrixXd::Identity(schedule.size(), schedule.size());
     for (int64_t t = 0; t < rounds; ++t) all = dense(schedule, schedule.at(t)) * all;
     return all;
@@ -25,13 +25,14 @@ std::string aer(int places) {
 
 }  // namespace
 
-TEST_CASE("AER: exact after its period, half the pairs on the network", "[graphs]") {
+TEST_CASE("AER is exact after its period and uses the network for half the pairs", "[graphs]") {
     for (const auto& [nodes, places] :
          std::vector<std::pair<int, int>>{{2, 4}, {4, 4}, {8, 4}, {16, 8}, {32, 4}}) {
         const auto schedule = make(aer(places), nodes * places);
         INFO(nodes << " nodes of " << places);
         REQUIRE(schedule->period() == 2 * std::lround(std::log2(nodes)));
-        CHECK(distance(product(*schedule, schedule->period()), average(nodes * places)) < 1e-14);
+        CHECK(distance(product_nodes(*schedule, schedule->period()), average(nodes * places)) <
+              1e-14);
         size_t counter = 0;
         for (int64_t r = 0; r < schedule->period() / 2; ++r) {
             std::vector<bool> seen(nodes, false);
@@ -52,20 +53,20 @@ TEST_CASE("AER: exact after its period, half the pairs on the network", "[graphs
                 }
             }
         }
-        // Every round is nothing but all-reduces.
+        // Every round consists of all-reduces only.
         size_t grouped = 0;
         for (const auto& group : schedule->groups(schedule->at(1))) grouped += group.size();
         CHECK(grouped == static_cast<size_t>(nodes * places));
     }
 }
 
-TEST_CASE("AER for any number of nodes and replicas per node", "[graphs]") {
+TEST_CASE("AER works for any number of nodes and replicas per node", "[graphs]") {
     for (const int nodes : {1, 2, 3, 5, 6, 7, 12, 21}) {
         for (const int places : {1, 2, 3, 6}) {
             const int n = nodes * places;
             const auto schedule = make(aer(places), n);
             INFO(nodes << " nodes of " << places);
-            CHECK(distance(product(*schedule, schedule->period()), average(n)) < 1e-13);
+            CHECK(distance(product_nodes(*schedule, schedule->period()), average(n)) < 1e-13);
             for (int64_t t = 0; t < schedule->period(); ++t)
                 check_round(*schedule, schedule->at(t));
         }
@@ -95,8 +96,7 @@ TEST_CASE("hierarchical is the product of its two graphs", "[graphs]") {
                       Catch::Matchers::ContainsSubstring("/graph/outer/type"));
 }
 
-TEST_CASE("participation: the idle keep what they have, the rest stays doubly stochastic",
-          "[graphs]") {
+TEST_CASE("participation keeps idle replicas unchanged and stays doubly stochastic", "[graphs]") {
     for (const auto* policy : {"random", "round_robin"}) {
         for (const int n : {2, 5, 12, 30}) {
             const auto spec =

@@ -27,7 +27,7 @@ bool is_permutation(Placement placement) {
 TEST_CASE("traffic of a ring is counted link by link", "[graphs]") {
     const auto ring = make("ring", 12);
     const auto linear = traffic(*ring, 4, linear_placement(12));
-    CHECK(linear.share == Approx(6.0 / 24));  // three cuts, both directions
+    CHECK(linear.share == Approx(6.0 / 24));  // three cuts between nodes, both directions
     CHECK(linear.worst_node == 2);
     const auto spread = traffic(*ring, 4, node_major_placement(12, 4));
     CHECK(spread.share == 1);
@@ -36,7 +36,7 @@ TEST_CASE("traffic of a ring is counted link by link", "[graphs]") {
     CHECK(traffic(*ring, 1, linear_placement(12)).share == 1);
 }
 
-TEST_CASE("an all-reduce goes round a ring", "[graphs]") {
+TEST_CASE("an all-reduce runs around a ring", "[graphs]") {
     const auto complete = make("complete", 8);
     const auto t = traffic(*complete, 4, linear_placement(8));
     CHECK(t.share == Approx(2.0 / 8));
@@ -45,7 +45,7 @@ TEST_CASE("an all-reduce goes round a ring", "[graphs]") {
     CHECK(traffic(*aer, 4, linear_placement(16)).share < 0.3);
 }
 
-TEST_CASE("the optimiser never worsens what crosses nodes, and mends a scrambled ring",
+TEST_CASE("the optimiser never increases the traffic between nodes and improves a scrambled ring",
           "[graphs]") {
     for (const auto* type : {"ring", "torus", "exponential", "one_peer_exponential", "star",
                              "base_k", "random_regular", "complete", "random_matching"}) {
@@ -62,8 +62,8 @@ TEST_CASE("the optimiser never worsens what crosses nodes, and mends a scrambled
             }
         }
     }
-    // Matchings of i with i + n/2 cross with consecutive replicas; another order keeps them at
-    // home.
+    // Matchings of i with i + n/2 cross nodes if replicas are placed consecutively; another
+    // placement avoids that.
     const auto pairs = make(R"({"type":"one_peer_exponential"})", 16);
     CHECK(traffic(*pairs, 4, optimised_placement(*pairs, 4, 1)).share <=
           traffic(*pairs, 4, linear_placement(16)).share);
@@ -77,7 +77,7 @@ TEST_CASE("relabelled replicas have the same spectrum", "[graphs]") {
         const auto graph = make(type, n);
         std::vector<MatrixPtr> relabelled;
         for (int64_t t = 0; t < graph->period(); ++t) {
-            std::vector<Entry3> entries;
+            std::vector<MatrixEntry> entries;
             for (int i = 0; i < n; ++i) {
                 for (const Link& link : graph->in(graph->at(t), i)) {
                     entries.push_back({name[i], name[link.peer], link.weight});
@@ -86,7 +86,7 @@ TEST_CASE("relabelled replicas have the same spectrum", "[graphs]") {
             relabelled.push_back(explicit_matrix(n, std::move(entries)));
         }
         const Certificate a = certify(*graph, type);
-        const Certificate b = certify(*in_turn(relabelled), type);
+        const Certificate b = certify(*cyclic_schedule(relabelled), type);
         CHECK(*a.rho == Approx(*b.rho).margin(1e-9));
         CHECK(*a.rho_period == Approx(*b.rho_period).margin(1e-9));
         CHECK(a.finite_time == b.finite_time);

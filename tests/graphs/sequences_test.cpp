@@ -1,4 +1,4 @@
-// Time-varying graphs against their definitions.
+// Compares time-varying graphs with their definitions.
 
 #include <numeric>
 #include <set>
@@ -15,7 +15,7 @@ using Eigen::MatrixXd;
 
 namespace {
 
-MatrixXd product(const Schedule& schedule, int64_t rounds) {
+MatrixXd product_sequences(const Schedule& schedule, int64_t rounds) {
     MatrixXd all = MatrixXd::Identity(schedule.size(), schedule.size());
     for (int64_t t = 0; t < rounds; ++t) all = dense(schedule, schedule.at(t)) * all;
     return all;
@@ -25,7 +25,7 @@ std::string with_k(const std::string& type, int k) {
     return R"({"type":")" + type + R"(","k":)" + std::to_string(k) + "}";
 }
 
-// Monte Carlo of E[W'W] against what the schedule claims.
+// Compares a Monte Carlo estimate of E[W'W] with the schedule's rho_expected.
 void check_expectation(const Schedule& schedule, int64_t draws, double margin) {
     const int n = schedule.size();
     MatrixXd sum = MatrixXd::Zero(n, n);
@@ -55,7 +55,7 @@ TEST_CASE("one-peer hypercube is exact after d rounds and symmetric", "[graphs]"
                 CHECK((row[0].peer ^ row[1].peer) == 1 << (t % d));
             }
         }
-        CHECK(distance(product(*schedule, d), average(n)) < 1e-15);
+        CHECK(distance(product_sequences(*schedule, d), average(n)) < 1e-15);
         CHECK(certify(*schedule, "").finite_time == d);
         CHECK(certify(*schedule, "").symmetric);
         CHECK(schedule->groups(schedule->at(0)).size() == static_cast<size_t>(n / 2));
@@ -64,7 +64,7 @@ TEST_CASE("one-peer hypercube is exact after d rounds and symmetric", "[graphs]"
                       Catch::Matchers::ContainsSubstring("64 and 128"));
 }
 
-TEST_CASE("p-peer exponential: integer powers, no round lost", "[graphs]") {
+TEST_CASE("p-peer exponential uses integer powers and loses no round", "[graphs]") {
     for (const int p : {1, 2, 3, 9}) {
         const auto spec = R"({"type":"p_peer_exponential","p":)" + std::to_string(p) + "}";
         for (const int n : {2, 3, 9, 10, 27, 81, 100, 101, 243, 244, 1000, 1001}) {
@@ -87,7 +87,7 @@ TEST_CASE("p-peer exponential: integer powers, no round lost", "[graphs]") {
     }
 }
 
-TEST_CASE("alternating ring and shift-one", "[graphs]") {
+TEST_CASE("alternating_ring and shift_one match their definitions", "[graphs]") {
     for (const int n : {2, 4, 6, 12}) {
         const auto ring = make("alternating_ring", n);
         const auto shift = make("shift_one", n);
@@ -143,7 +143,8 @@ TEST_CASE("Base-(k+1) has the golden number of rounds and is exact", "[graphs]")
     CHECK(certify(*make(with_k("base_k", 6), 1008), "").finite_time == 4);
 }
 
-TEST_CASE("the base graphs are exact at every n, in the promised rounds and degree", "[graphs]") {
+TEST_CASE("the base graphs are exact at every n, within the promised rounds and degree",
+          "[graphs]") {
     for (int n = 2; n <= 130; ++n) {
         for (const int k : {1, 2, 3, 4, 6}) {
             INFO("n = " << n << ", k = " << k);
@@ -151,7 +152,8 @@ TEST_CASE("the base graphs are exact at every n, in the promised rounds and degr
                 const auto schedule = make(with_k(type, k), n);
                 const double bound = 2 * std::log(n) / std::log(k + 1) + 2;
                 CHECK(static_cast<double>(schedule->period()) <= bound + 1e-9);
-                CHECK(distance(product(*schedule, schedule->period()), average(n)) < 1e-13);
+                CHECK(distance(product_sequences(*schedule, schedule->period()), average(n)) <
+                      1e-13);
                 for (int64_t t = 0; t < schedule->period(); ++t) {
                     for (int i = 0; i < n; ++i) {
                         const auto row = schedule->in(schedule->at(t), i);
@@ -161,10 +163,11 @@ TEST_CASE("the base graphs are exact at every n, in the promised rounds and degr
             }
             if (smooth(n, k)) {
                 const auto schedule = make(with_k("hyper_hypercube", k), n);
-                CHECK(distance(product(*schedule, schedule->period()), average(n)) < 1e-14);
+                CHECK(distance(product_sequences(*schedule, schedule->period()), average(n)) <
+                      1e-14);
                 size_t grouped = 0;
                 for (const auto& group : schedule->groups(schedule->at(0))) grouped += group.size();
-                CHECK(grouped == static_cast<size_t>(n));  // every round is a set of all-reduces
+                CHECK(grouped == static_cast<size_t>(n));  // every round consists of all-reduces
             } else {
                 CHECK_THROWS_AS(make(with_k("hyper_hypercube", k), n), base::UserError);
             }
@@ -212,7 +215,7 @@ TEST_CASE("matchings and peers are drawn uniformly", "[graphs]") {
     }
 }
 
-TEST_CASE("OU-EquiDyn: pairs at one offset, weights (n-1)/n before eta", "[graphs]") {
+TEST_CASE("OU-EquiDyn uses pairs at one offset, with weights (n-1)/n before eta", "[graphs]") {
     for (const int n : {2, 7, 12, 31}) {
         const auto schedule = make(R"({"type":"ou_equidyn","eta":1})", n, 3);
         bool full = false;
@@ -238,7 +241,7 @@ TEST_CASE("OU-EquiDyn: pairs at one offset, weights (n-1)/n before eta", "[graph
     }
 }
 
-TEST_CASE("double binary tree: two trees, leaves of one are inner nodes of the other", "[graphs]") {
+TEST_CASE("double binary tree: the leaves of one tree are inner nodes of the other", "[graphs]") {
     for (int n = 2; n <= 70; ++n) {
         const auto schedule = make("double_binary_tree", n);
         INFO("n = " << n);
@@ -260,7 +263,7 @@ TEST_CASE("double binary tree: two trees, leaves of one are inner nodes of the o
     }
 }
 
-TEST_CASE("MATCHA: matchings within the budget, contraction as computed", "[graphs]") {
+TEST_CASE("MATCHA stays within its budget and contracts as computed", "[graphs]") {
     for (const auto* graph : {"torus", "star", "erdos_renyi"}) {
         const int n = 12;
         const auto spec = R"({"type":"matcha","budget":0.5,"graph":")" + std::string(graph) + "\"}";
@@ -278,7 +281,7 @@ TEST_CASE("MATCHA: matchings within the budget, contraction as computed", "[grap
         }
         check_expectation(*schedule, 6000, 0.03);
     }
-    // The whole budget is the graph itself with its best constant weight.
+    // With the whole budget, the result is the graph itself with its best constant weight.
     const auto all = make(R"({"type":"matcha","budget":1,"graph":"star"})", 8);
     CHECK(dense(*all, all->at(0))
               .isApprox(dense(R"({"type":"star","weights":"laplacian"})", 8), 1e-6));

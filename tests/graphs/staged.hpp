@@ -1,5 +1,5 @@
 #pragma once
-// Schedules that go from graph to graph, for tests: made of a spec, and counted.
+// Helpers for tests of StagedSchedule: graphs from specs, and their degrees.
 
 #include <nlohmann/json.hpp>
 
@@ -11,25 +11,26 @@ namespace dbench::graphs::testing {
 
 using Catch::Matchers::ContainsSubstring;
 
-const RunFacts kHundred{{100, 10, 1}, 4};  ///< iterations, ten to an epoch
+const RunFacts kHundred{{100, 10, 1}, 4};  ///< A run of 100 iterations, ten per epoch.
 
 inline std::shared_ptr<Schedule> made(const std::string& spec, int n, RunFacts run = kHundred) {
     return make_graph(base::Json::parse(spec), {n, 1, run});
 }
 
-/// Fails where it is one graph.
-inline std::shared_ptr<Staged> staged(const std::string& spec, int n, RunFacts run = kHundred) {
-    const auto found = std::dynamic_pointer_cast<Staged>(made(spec, n, run));
+/// Fails the test if the graph is not a StagedSchedule.
+inline std::shared_ptr<StagedSchedule> staged(const std::string& spec, int n,
+                                              RunFacts run = kHundred) {
+    const auto found = std::dynamic_pointer_cast<StagedSchedule>(made(spec, n, run));
     REQUIRE(found);
     return found;
 }
 
-/// Why there is no such graph; empty where there is one.
+/// Returns the error message of building a graph; empty if it succeeds.
 inline std::string failure(const std::string& spec, int n = 16) {
     return base::message_of([&] { made(spec, n); });
 }
 
-/// Mean degree without self in iteration t.
+/// Returns the mean degree without self in iteration t.
 inline double degree(const Schedule& schedule, int64_t t) {
     double links = 0;
     for (int i = 0; i < schedule.size(); ++i) {
@@ -38,14 +39,15 @@ inline double degree(const Schedule& schedule, int64_t t) {
     return links / schedule.size();
 }
 
-/// Of iterations 0 to `end` - 1.
+/// Returns the degrees of iterations 0 to `end` - 1.
 inline std::vector<double> degrees(const Schedule& schedule, int64_t end = 100) {
     std::vector<double> all;
     for (int64_t t = 0; t < end; ++t) all.push_back(degree(schedule, t));
     return all;
 }
 
-/// `change` tells the degree from each iteration on, up to the next.
+/// Returns the degrees of iterations 0 to `end` - 1; `change` maps an iteration to the degree from
+/// there on.
 inline std::vector<double> steps(const std::map<int64_t, double>& change, int64_t end = 100) {
     std::vector<double> all;
     for (int64_t t = 0; t < end; ++t) all.push_back(std::prev(change.upper_bound(t))->second);

@@ -1,4 +1,5 @@
-// The static graphs beside the first eight, each against its definition written out densely.
+// Compares static graphs that definitions_test.cpp leaves out with dense constructions from their
+// definitions.
 
 #include <set>
 
@@ -14,9 +15,9 @@ using Eigen::MatrixXd;
 
 namespace {
 
-int wrap(int64_t i, int n) { return static_cast<int>(((i % n) + n) % n); }
+int wrap_static(int64_t i, int n) { return static_cast<int>(((i % n) + n) % n); }
 
-MatrixXd metropolis(MatrixXd a) {
+MatrixXd metropolis_static(MatrixXd a) {
     a.diagonal().setZero();
     const auto n = a.rows();
     const Eigen::VectorXd degree = a.rowwise().sum();
@@ -34,16 +35,16 @@ void join(MatrixXd& a, int i, int j) { a(i, j) = a(j, i) = 1; }
 
 }  // namespace
 
-TEST_CASE("one-way ring, path, grid, trees are their definitions", "[graphs]") {
+TEST_CASE("one-way ring, path, grid and trees match their definitions", "[graphs]") {
     for (int n = 1; n <= 40; ++n) {
         INFO("n = " << n);
         MatrixXd w = MatrixXd::Identity(n, n) / 2;
-        for (int i = 0; i < n; ++i) w(wrap(i + 1, n), i) += 0.5;
+        for (int i = 0; i < n; ++i) w(wrap_static(i + 1, n), i) += 0.5;
         CHECK(distance(dense("one_way_ring", n), w) < 1e-15);
 
         MatrixXd path = MatrixXd::Zero(n, n);
         for (int i = 0; i + 1 < n; ++i) join(path, i, i + 1);
-        CHECK(distance(dense("path", n), metropolis(path)) < 1e-14);
+        CHECK(distance(dense("path", n), metropolis_static(path)) < 1e-14);
 
         int r = 1;
         for (int d = 1; d * d <= n; ++d) r = n % d == 0 ? d : r;
@@ -53,7 +54,7 @@ TEST_CASE("one-way ring, path, grid, trees are their definitions", "[graphs]") {
             if (i % c + 1 < c) join(grid, i, i + 1);
             if (i / c + 1 < r) join(grid, i, i + c);
         }
-        CHECK(distance(dense("grid", n), metropolis(grid)) < 1e-14);
+        CHECK(distance(dense("grid", n), metropolis_static(grid)) < 1e-14);
 
         for (const int arity : {1, 2, 3}) {
             MatrixXd tree = MatrixXd::Zero(n, n);
@@ -63,12 +64,12 @@ TEST_CASE("one-way ring, path, grid, trees are their definitions", "[graphs]") {
                 join(tree, parent, child);
             }
             const auto spec = R"({"type":"tree","arity":)" + std::to_string(arity) + "}";
-            CHECK(distance(dense(spec, n), metropolis(tree)) < 1e-14);
+            CHECK(distance(dense(spec, n), metropolis_static(tree)) < 1e-14);
         }
     }
 }
 
-TEST_CASE("closed spectra of path and grid with constant weights", "[graphs]") {
+TEST_CASE("closed spectra of path and grid with constant weights match dense ones", "[graphs]") {
     for (const auto* type : {"path", "grid"}) {
         for (const auto* rule : {"max_degree", "laplacian"}) {
             for (const int n : {2, 3, 7, 12, 20}) {
@@ -83,7 +84,7 @@ TEST_CASE("closed spectra of path and grid with constant weights", "[graphs]") {
     }
 }
 
-TEST_CASE("hypercube: golden numbers, powers of two only", "[graphs]") {
+TEST_CASE("hypercube has its golden numbers and accepts powers of two only", "[graphs]") {
     const std::vector<std::pair<int, double>> golden = {
         {4, 0.333333}, {8, 0.5},        {16, 0.6}, {64, 0.714286},
         {128, 0.75},   {256, 0.777778}, {512, 0.8}};
@@ -107,7 +108,7 @@ TEST_CASE("hypercube: golden numbers, powers of two only", "[graphs]") {
                                                  Catch::Matchers::ContainsSubstring("8 and 16"));
 }
 
-TEST_CASE("random regular: simple, connected, of the promised degree", "[graphs]") {
+TEST_CASE("random regular graphs are simple, connected, and of the requested degree", "[graphs]") {
     for (const int n : {2, 3, 4, 5, 6, 9, 16, 33, 96, 1008}) {
         for (const int degree : {2, 3, 4, 7, 30}) {
             if (degree >= n || (n % 2 == 1 && degree % 2 == 1)) continue;
@@ -155,13 +156,14 @@ TEST_CASE("random regular: every pair is equally likely", "[graphs]") {
     }
 }
 
-TEST_CASE("Watts-Strogatz: the lattice without rewiring, its number of edges with", "[graphs]") {
+TEST_CASE("Watts-Strogatz is the lattice without rewiring and keeps its number of edges",
+          "[graphs]") {
     for (const int n : {6, 16, 41}) {
         CHECK(dense(R"({"type":"watts_strogatz","k":4,"beta":0})", n) ==
               dense(R"({"type":"ring_lattice","k":4})", n));
         const auto w = dense(R"({"type":"watts_strogatz","k":4,"beta":0.5})", n);
         MatrixXd a = (w.array() != 0).cast<double>();
-        CHECK(distance(w, metropolis(a)) < 1e-14);
+        CHECK(distance(w, metropolis_static(a)) < 1e-14);
         a.diagonal().setZero();
         CHECK(a.sum() == 4 * n);
         CHECK(w != dense(R"({"type":"ring_lattice","k":4})", n));
@@ -170,17 +172,17 @@ TEST_CASE("Watts-Strogatz: the lattice without rewiring, its number of edges wit
                       Catch::Matchers::ContainsSubstring("use 2 or 4"));
 }
 
-TEST_CASE("Margulis and chordal cycle count multiplicities; other n are refused", "[graphs]") {
+TEST_CASE("Margulis and chordal cycle count multiplicities and refuse other n", "[graphs]") {
     for (const int m : {2, 3, 4, 5, 9}) {
         const int n = m * m;
         MatrixXd a = MatrixXd::Zero(n, n);
         for (int x = 0; x < m; ++x) {
             for (int y = 0; y < m; ++y) {
                 for (const int s : {1, -1}) {
-                    a(x * m + y, wrap(x + s * 2 * y, m) * m + y) += 1;
-                    a(x * m + y, wrap(x + s * (2 * y + 1), m) * m + y) += 1;
-                    a(x * m + y, x * m + wrap(y + s * 2 * x, m)) += 1;
-                    a(x * m + y, x * m + wrap(y + s * (2 * x + 1), m)) += 1;
+                    a(x * m + y, wrap_static(x + s * 2 * y, m) * m + y) += 1;
+                    a(x * m + y, wrap_static(x + s * (2 * y + 1), m) * m + y) += 1;
+                    a(x * m + y, x * m + wrap_static(y + s * 2 * x, m)) += 1;
+                    a(x * m + y, x * m + wrap_static(y + s * (2 * x + 1), m)) += 1;
                 }
             }
         }
@@ -193,8 +195,8 @@ TEST_CASE("Margulis and chordal cycle count multiplicities; other n are refused"
     for (const int p : {2, 3, 5, 7, 11, 31, 97}) {
         MatrixXd a = MatrixXd::Zero(p, p);
         for (int x = 0; x < p; ++x) {
-            a(x, wrap(x + 1, p)) += 1;
-            a(x, wrap(x - 1, p)) += 1;
+            a(x, wrap_static(x + 1, p)) += 1;
+            a(x, wrap_static(x - 1, p)) += 1;
             for (int y = 0; y < p; ++y) {
                 if ((x == 0 && y == 0) || x * y % p == 1) a(x, y) += 1;
             }
@@ -203,7 +205,7 @@ TEST_CASE("Margulis and chordal cycle count multiplicities; other n are refused"
         CHECK(distance(dense("chordal_cycle", p), a / 3) < 1e-15);
         CHECK(certify(*make("chordal_cycle", p), "").symmetric);
     }
-    // An inverse that collides with a neighbour, or does not exist, must never give a wrong W.
+    // A chord that coincides with a neighbour, or an n without inverses, must never give a wrong W.
     for (int n = 4; n <= 32; ++n) {
         bool prime = true;
         for (int d = 2; d * d <= n; ++d) prime &= n % d != 0;
@@ -213,7 +215,7 @@ TEST_CASE("Margulis and chordal cycle count multiplicities; other n are refused"
     CHECK_THROWS_WITH(make("chordal_cycle", 12), Catch::Matchers::ContainsSubstring("11 and 13"));
 }
 
-TEST_CASE("EquiStatic: multiplicities, transposes, spectrum", "[graphs]") {
+TEST_CASE("EquiStatic has the right multiplicities, transposes and spectrum", "[graphs]") {
     for (const int n : {2, 5, 16, 31}) {
         const auto directed = make("d_equistatic", n, 5);
         const auto undirected = make("u_equistatic", n, 5);

@@ -1,4 +1,4 @@
-// The rules that weigh edges.
+// Rules that assign weights to edges.
 
 #include "graphs/matrix/weights.hpp"
 #include "base/error.hpp"
@@ -36,7 +36,7 @@ MatrixXd dense_of(const Matrix& matrix) {
 
 }  // namespace
 
-TEST_CASE("on regular graphs uniform, metropolis, max_degree and column are one", "[graphs]") {
+TEST_CASE("on regular graphs uniform, metropolis, max_degree and column are equal", "[graphs]") {
     for (const auto* type : {"ring", "torus", "complete", "ring_lattice", "random_regular"}) {
         const auto w = dense(with(type, "uniform"), 12);
         for (const auto* rule : {"auto", "metropolis", "max_degree", "column"}) {
@@ -77,7 +77,7 @@ TEST_CASE("Metropolis rows sum to 1 on 1-, 2-, 3-regular graphs, star, path", "[
     }
 }
 
-TEST_CASE("directed graphs: row and column stochastic are told apart", "[graphs]") {
+TEST_CASE("on directed graphs row and column stochastic rules differ", "[graphs]") {
     const std::vector<Edge> edges = {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {0, 2}, {1, 3}, {0, 3}};
     const auto topology = from_edges(4, edges, true);
     const auto rows = dense_of(*uniform_weights(topology));
@@ -85,7 +85,7 @@ TEST_CASE("directed graphs: row and column stochastic are told apart", "[graphs]
     CHECK((rows.rowwise().sum().array() - 1).abs().maxCoeff() < 1e-15);
     CHECK((columns.colwise().sum().array() - 1).abs().maxCoeff() < 1e-15);
     CHECK(columns(3, 0) == Approx(0.25));  // 0 sends to three others
-    CHECK(rows(3, 0) == Approx(0.25));     // 3 hears from three others
+    CHECK(rows(3, 0) == Approx(0.25));     // 3 receives from three others
     CHECK(rows(1, 0) == Approx(0.5));
     CHECK_THROWS_WITH(make(with("exponential", "laplacian"), 8),
                       Catch::Matchers::ContainsSubstring("/graph/weights"));
@@ -106,12 +106,13 @@ TEST_CASE("the best constant weight beats every other constant", "[graphs]") {
     }
 }
 
-TEST_CASE("fastest mixing weights: known optima, never worse than the rules", "[graphs]") {
+TEST_CASE("fastest mixing weights reach known optima and are never worse than the rules",
+          "[graphs]") {
     // A path's fastest chain has edge weights 1/2 and rho = cos(pi/n) (Boyd et al. 2006).
     for (const int n : {3, 4, 7, 12}) {
         CHECK(rho("path", "fastest", n) == Approx(std::cos(M_PI / n)).margin(1e-7).epsilon(0));
     }
-    // Edge-transitive graphs: the best admissible constant. Star: 1/(n-1).
+    // For edge-transitive graphs the best constant that keeps W >= 0 is optimal. Star: 1/(n-1).
     CHECK(rho("star", "fastest", 8) == Approx(1 - 1.0 / 7).margin(1e-7).epsilon(0));
     CHECK(rho("ring", "fastest", 9) == Approx(rho("ring", "laplacian", 9)).margin(1e-7).epsilon(0));
     CHECK(rho("complete", "fastest", 6) == Approx(0).margin(1e-7));
@@ -124,7 +125,7 @@ TEST_CASE("fastest mixing weights: known optima, never worse than the rules", "[
         CHECK(dense(*schedule, {0, true}).minCoeff() >= 0);
         CHECK(c.rho.value() <= rho(type, "metropolis", n) + 1e-9);
         CHECK(c.rho.value() <= rho(type, "max_degree", n) + 1e-9);
-        // Local optimum: no feasible step along random directions gets lower.
+        // At the optimum, no feasible step along random directions reduces rho.
         const auto best = dense(*schedule, {0, true});
         const auto other = dense(with(type, "metropolis"), n);
         for (const double step : {1e-4, 1e-2}) {

@@ -1,5 +1,5 @@
-"""AccumAdam and AccumAdamW as published: "From Promise to Practice" (ICLR 2025), appendix C, in its
-library's form."""
+"""AccumAdam and AccumAdamW of "From Promise to Practice" (ICLR 2025), appendix C, in the form of
+the authors' library."""
 
 from math import ceil
 
@@ -7,11 +7,11 @@ from reference import torch
 
 
 class AccumAdam(torch.optim.Optimizer):
-    """With s = window, t = 1, 2, ... and k = ceil(t / s):
+    """Implements the following step, with s = window, t = 1, 2, ... and k = ceil(t / s):
 
         A += g / s;  m = b1 M + (1 - b1) g;  v = b2 V + (1 - b2) g^2
         x -= lr m / (1 - b1^k) / (sqrt(v / (1 - b2^k)) + eps)
-        where s divides t:  M = b1 M + (1 - b1) A;  V = b2 V + (1 - b2) A^2;  A = 0
+        if s divides t:  M = b1 M + (1 - b1) A;  V = b2 V + (1 - b2) A^2;  A = 0
     """
 
     decoupled = False
@@ -42,6 +42,6 @@ class AccumAdam(torch.optim.Optimizer):
 
 
 class AccumAdamW(AccumAdam):
-    """The same with decay beside the step: x *= 1 - lr decay."""
+    """AccumAdam with decoupled weight decay: x *= 1 - lr decay before the step."""
 
     decoupled = True

@@ -1,12 +1,13 @@
-"""One recipe of each application twice, with one replica: by this program, and by plain PyTorch
-from the same initial values with the same batches in the same order. Prints the losses of both.
+"""Trains one recipe of each application twice with one replica, by this program and by plain
+PyTorch, from the same initial values with the same batches in the same order. Prints the losses of
+both.
 
-  anchor.py [APPLICATION] [ITERATIONS] [PRECISION]      resnet20, its own number, float32
+  anchor.py [APPLICATION] [ITERATIONS] [PRECISION]      defaults: resnet20, the recipe's, float32
 
 Applications: resnet20 and densenet on CIFAR-10, resnet50 on photographs of 64 pixels, which Pillow
-has decoded for both, lstm on WikiText-2 as a stream, gpt on its bytes, transformer on Multi30k in
-batches of tokens. Optimizers and models are those of configs/applications/NAME-small, the latter
-without dropout, whose draws differ; resnet20 has a tenth of the rate.
+decodes for both, lstm on WikiText-2 as a stream, gpt on the bytes of WikiText-2, transformer on
+Multi30k in batches of tokens. Optimizers and models are those of configs/applications/NAME-small.
+Models have no dropout, because its random draws differ; resnet20 uses a tenth of the rate.
 
 DBENCH_PROGRAM and DBENCH_REFERENCE name the programs dbench and reference_dump, DBENCH_DATA the
 folder of the data sets.
@@ -35,7 +36,7 @@ F = torch.nn.functional
 
 class Recipe(NamedTuple):
     model: dict
-    shape: list                  # of a sample
+    shape: list                  # shape of a sample
     classes: int
     data: dict                   # the spec's /data
     batch: Callable[[int], Any]  # iteration -> inputs and labels
@@ -48,7 +49,7 @@ def folder_of_data(name):
     return Path(os.environ["DBENCH_DATA"]) / name
 
 
-# Images: consecutive ones, from the beginning again where an epoch ends.
+# Images: batches of consecutive images; every epoch starts at the beginning.
 
 def pictures(images, labels, batch, iterations):
     per_epoch = min(len(images), iterations * batch) // batch
@@ -61,7 +62,7 @@ def pictures(images, labels, batch, iterations):
 
 
 def cifar(model, optimizer, schedule, batch, iterations):
-    """At most 10,000 images an epoch, the first file."""
+    """Return a recipe on the first file of CIFAR-10, at most 10,000 images per epoch."""
     path = folder_of_data("cifar-10-batches-bin/data_batch_1.bin")
     images = min(10000, iterations * batch)
     records = np.fromfile(path, np.uint8, images * 3073).reshape(-1, 3073)
@@ -94,7 +95,7 @@ def resnet50(iterations, folder):
     images = np.stack([
         (np.array(Image.open(path).convert("RGB").resize((64, 64), Image.Resampling.BILINEAR))
          / 255 - mean) / deviation for path in paths]).transpose(0, 3, 1, 2).astype(np.float32)
-    labels = np.arange(len(paths))          # each is of a class of its own
+    labels = np.arange(len(paths))          # every photograph has its own class
     np.savez(folder / "photographs.npz", x_train=np.ascontiguousarray(images), y_train=labels,
              x_test=np.ascontiguousarray(images[:6]), y_test=labels[:6])
     return Recipe({"type": "resnet50"}, [3, 64, 64], len(paths),
@@ -104,7 +105,7 @@ def resnet50(iterations, folder):
                   {"type": "adam", "lr": 0.0003})
 
 
-# Texts: windows of tokens, whose labels are the tokens that follow.
+# Texts: windows of tokens. The label of a token is the token that follows it.
 
 def lines_of(path):
     return path.read_bytes().decode().removesuffix("\n").split("\n")
@@ -120,7 +121,7 @@ def windows(tokens, length, firsts):
 
 
 def lstm(iterations, _, batch=8):
-    """Each column of a batch reads its part of the text on."""
+    """Return the LSTM recipe: each column of a batch continues to read its own part of the text."""
     lines = lines_of(folder_of_data("wikitext-2/wiki.train.tokens"))
     words = [word for line in lines for word in (*words_of(line), "<eos>")]
     numbers = {word: k for k, (word, _) in enumerate(Counter(words).most_common(10000))}
@@ -144,10 +145,13 @@ def gpt(iterations, _, batch=8):
                    "clip_norm": 1}, {"type": "cosine", "warmup": {"iterations": iterations // 10}})
 
 
-# Pairs of sentences in byte pairs, which come from a file of `dbench data pieces`.
+# Pairs of sentences in byte pairs, which are read from a file of `dbench data pieces`.
 
 def encoder(path):
-    """Numbers of the pieces of a line: in each word the earliest merge first, from the left."""
+    """Return a function that encodes a line as piece numbers.
+
+    In each word it applies the earliest merge first, from the left.
+    """
     merges = [tuple(map(int, line.split())) for line in path.read_text().splitlines()[1:]]
     pieces = {pair: 259 + k for k, pair in enumerate(merges)}
     known = {}
@@ -165,7 +169,7 @@ def encoder(path):
 
     def line(text):
         out = []
-        for each in words_of(text):      # punctuation is a word of its own, without the blank
+        for each in words_of(text):      # punctuation is a separate word without the blank
             begin, *rest = re.findall(r"[0-9A-Za-z\x80-\U0010ffff]+|[^0-9A-Za-z\x80-\U0010ffff]+",
                                       each)
             for part in (" " + begin, *rest):
@@ -182,12 +186,12 @@ def transformer(iterations, folder, tokens=1024):
                     folder / "pieces.txt", "--pieces", "4000"], check=True,
                    stdout=subprocess.DEVNULL)
     encode = encoder(folder / "pieces.txt")
-    count = 60 * iterations       # about 50 pairs are in a batch; sorted, from short to long
+    count = 60 * iterations       # a batch has about 50 pairs; pairs are sorted from short to long
     sides = [[encode(line) for line in lines_of(path)[:count]] for path in train]
     pairs = sorted(zip(*sides), key=lambda pair: max(map(len, pair)))
     batches = [[]]
     for pair in pairs:
-        if (len(batches[-1]) + 1) * (max(map(len, pair)) + 1) > tokens:     # an end, a beginning
+        if (len(batches[-1]) + 1) * (max(map(len, pair)) + 1) > tokens:     # plus one token
             batches.append([])
         batches[-1].append(pair)
 
@@ -208,13 +212,13 @@ def transformer(iterations, folder, tokens=1024):
                   {"type": "inverse_sqrt", "warmup": {"iterations": iterations // 3}}, 0.1)
 
 
-# name: the recipe, of a number of iterations and a folder, and what that number is by default
+# name: (function of iterations and folder that returns the recipe, default number of iterations)
 RECIPES = {"resnet20": (resnet20, 300), "densenet": (densenet, 20), "resnet50": (resnet50, 10),
            "lstm": (lstm, 60), "gpt": (gpt, 60), "transformer": (transformer, 60)}
 
 
 def ours(recipe, iterations, precision, folder):
-    """The program's loss of each minibatch [iterations]."""
+    """Return the program's loss of each minibatch, [iterations]."""
     spec = {"replicas": 1, "seed": 1, "precision": precision, "model": recipe.model,
             "implementation": "C_complete", "data": recipe.data, "optimizer": recipe.optimizer,
             "schedule": recipe.schedule, "label_smoothing": recipe.smoothing,
@@ -252,7 +256,7 @@ def optimizer_of(recipe, module):
 
 
 def reading_on(module):
-    """The LSTM whose state goes on from batch to batch."""
+    """Return a function that runs the LSTM and keeps its state from batch to batch."""
     state = None
 
     def forward(tokens):
@@ -264,7 +268,7 @@ def reading_on(module):
 
 
 def theirs(recipe, iterations, precision, folder):
-    """PyTorch's."""
+    """Return PyTorch's loss of each minibatch, [iterations]."""
     (start,) = make_runs([{"model": recipe.model, "optimizer": "sgd", "steps": 0, "seed": 1,
                            "input_shape": recipe.shape, "classes": recipe.classes, "batch": 1,
                            "tokens": len(recipe.shape) < 3, "precision": precision}], folder)
@@ -296,7 +300,7 @@ def theirs(recipe, iterations, precision, folder):
 
 
 def both(application, iterations, precision, folder, **options):
-    """The losses of the two [iterations]."""
+    """Return the losses of the program and of PyTorch, each [iterations]."""
     recipe = RECIPES[application][0](iterations, folder, **options)
     return [train(recipe, iterations, precision, folder) for train in (ours, theirs)]
 

@@ -1,5 +1,5 @@
-"""Runs of reference_dump as dictionaries of tensors. Skips whoever imports it where there is no
-torch."""
+"""Runs of reference_dump as dictionaries of tensors. Importing this module skips the tests if there
+is no torch."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class Run:
 
 
 def make_runs(specs, folder):
-    """Runs for a list of specs, from one start of the program."""
+    """Return the runs of a list of specs, computed by one start of the program."""
     file = folder / "spec.json"
     file.write_text(json.dumps(specs))
     subprocess.run([PROGRAM, str(file), str(folder)], check=True)
@@ -53,8 +53,10 @@ def make_runs(specs, folder):
 
 
 def assert_close(ours, theirs, precision, scale=1.0, size=lambda t: t.abs().max()):
-    """Equal to rounding: relative to the largest element, since small ones are sums of large
-    ones; or to another size."""
+    """Assert equality up to rounding, relative to `size`.
+
+    The default size is the largest element, because small elements are sums of large ones.
+    """
     tolerance = {"float32": 2e-5, "float64": 1e-11}[precision] * scale
     assert ours.shape == theirs.shape
     assert size(ours - theirs).item() <= tolerance * max(size(theirs).item(), 1e-30)

@@ -1,4 +1,4 @@
-"""One training step of each model beside its PyTorch reimplementation: loss, gradients,
+"""Compares one training step of each model with its PyTorch reimplementation: loss, gradients,
 parameters."""
 
 import pytest
@@ -74,9 +74,10 @@ def test_training_step(runs, number, spec):
     else:
         loss = (output - targets).square().sum() / 2 / len(targets)
     loss.backward()
-    # Rounding grows through the layers, and in float32 it turns a ReLU off or on here and there, on
-    # each kind of processor elsewhere: a few elements then differ much, whole tensors less, those
-    # of 50 layers by up to a fifth (of 7 seeds); in float64 all are equal to rounding.
+    # Rounding errors grow through the layers. In float32 they switch single ReLUs on or off, at
+    # different places on each kind of processor: a few elements then differ much, whole tensors
+    # less; tensors of 50 layers differ by up to a fifth (over 7 seeds). In float64 all elements are
+    # equal up to rounding.
     deep, whole = spec["model"]["type"] in DEEP, {}
     scale = 50 if deep else 1
     if deep and precision == "float32":
@@ -96,7 +97,7 @@ def test_training_step(runs, number, spec):
 
 
 def test_mixed_precision_is_autocast(tmp_path):
-    """The same operations in the same order: the same bits."""
+    """Compare bits: both run the same operations in the same order."""
     for spec, run in zip(MIXED, make_runs(MIXED, tmp_path)):
         options = {key: value for key, value in spec["model"].items() if key != "type"}
         module = MODELS[spec["model"]["type"]](spec["input_shape"], spec["classes"], **options)
@@ -119,8 +120,10 @@ def test_mixed_precision_is_autocast(tmp_path):
 @pytest.mark.parametrize("number", range(0, len(SPECS), 2),
                          ids=[label(spec) for spec in SPECS[::2]])
 def test_initial_spread(runs, number):
-    """Large initial tensors have the deviation that the module's own have, to five standard errors
-    of the difference of two such numbers."""
+    """Check that large initial tensors have the standard deviation of PyTorch's initialisation.
+
+    The tolerance is five standard errors of the difference of two such estimates.
+    """
     spec = SPECS[number]
     options = {key: value for key, value in spec["model"].items() if key != "type"}
     torch.manual_seed(number)
@@ -130,5 +133,5 @@ def test_initial_spread(runs, number):
         if parameter.numel() >= 1000:
             assert ours.std().item() == pytest.approx(parameter.std().item(),
                                                       rel=5 / parameter.numel()**0.5)
-        if parameter.numel() >= 4000:  # of fewer, the largest is too random
+        if parameter.numel() >= 4000:  # with fewer elements the largest varies too much
             assert ours.abs().max().item() == pytest.approx(parameter.abs().max().item(), rel=0.35)

@@ -1,5 +1,5 @@
-"""Ten steps of each optimizer beside torch.optim, or the published rule where torch has none, on
-the same gradients; all combinations of options."""
+"""Compares ten steps of each optimizer with torch.optim, or with the published rule if torch has no
+such optimizer, on the same gradients and for all combinations of options."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""The models once more, as one would write them in PyTorch."""
+"""Independent implementations of the models in plain PyTorch."""
 
 import torch
 from torch import nn
@@ -304,7 +304,7 @@ class Gpt(nn.Module):
 
 
 class Transformer(nn.Module):
-    """nn.Transformer, less the last norms that it has where layers have norms of their own."""
+    """nn.Transformer; with norm "post" without the final norms of encoder and decoder."""
 
     def __init__(self, shape, classes, width=512, heads=8, layers=6, hidden=2048, norm="post",
                  dropout=0.1):

@@ -1,9 +1,11 @@
-// Ada in its epoch form: a ring lattice (or another family) that thins out during the run,
+// The graph `ada`: Ada in its epoch form. A ring lattice (or another family) loses neighbours
+// during the run; in epoch e it has degree
 //
 //     k(e) = max(k0 - floor(gamma_k e), k_min),    e = floor(t / iterations per epoch),
 //
-// rounded up to the next k of the family. The mechanism is the DBench paper's (arXiv 2509.12213);
-// formula and constants are this project's choice.
+// rounded up to the next k of the family. Parameters: k0, gamma_k, k_min, family, reversed. The
+// mechanism is that of the DBench paper (arXiv 2509.12213); formula and constants are this
+// project's.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -16,10 +18,10 @@ namespace {
 
 constexpr int64_t kMostEpochs = 1'000'000;
 
-class Ada final : public Staged {
+class Ada final : public StagedSchedule {
 public:
     Ada(const base::Json& spec, const GraphContext& context, const std::string& pointer)
-        : Staged(context.n) {
+        : StagedSchedule(context.n) {
         const bool large = context.n > 96;
         const auto number = [&](const char* key, double standard) {
             return spec.at(key).is_null() ? standard : spec.at(key).get<double>();
@@ -43,17 +45,17 @@ public:
         for (int64_t epoch = 0; epoch < epochs_; epoch = end_of(epoch, degree)) {
             parts.push_back({epoch, epoch * per_epoch, degree(epoch)});
         }
-        // Reversed, iteration t has what iteration end - 1 - t has, also where the last epoch is
-        // not a whole one.
+        // With `reversed`, iteration t uses the degree of iteration end - 1 - t, even if the last
+        // epoch is incomplete.
         const int64_t end = iterations > 0 ? iterations : epochs_ * per_epoch;
         const bool reversed = spec.at("reversed");
         for (size_t k = 0; k < parts.size(); ++k) {
             const size_t at = reversed ? parts.size() - 1 - k : k;
             const Part& part = parts[at];
             const int64_t after = at + 1 < parts.size() ? parts[at + 1].first : end;
-            go_to(reversed ? end - after : part.first,
-                  add(family.title(part.k), family.make(part.k)),
-                  "epoch " + std::to_string(part.epoch) + (reversed ? ", reversed" : ""));
+            start_stage(reversed ? end - after : part.first,
+                        add(family.title(part.k), family.make(part.k)),
+                        "epoch " + std::to_string(part.epoch) + (reversed ? ", reversed" : ""));
         }
         first_change_ = gamma > 0 ? to_floor(1, gamma) - 1 : -1;
     }
@@ -70,17 +72,17 @@ public:
         return {text};
     }
 
-    std::string idle() const override {
+    std::string inactivity_reason() const override {
         const auto all = warnings();
         return all.empty() ? "" : all.front();
     }
 
 private:
     struct Part {
-        int64_t epoch, first, k;  // from that epoch's first iteration on
+        int64_t epoch, first, k;  // used from that epoch's first iteration on
     };
 
-    /// The first epoch after `first` with another degree, which only falls.
+    /// Returns the first epoch after `first` with another degree. Degrees only decrease.
     template <class Degree>
     int64_t end_of(int64_t first, const Degree& degree) const {
         int64_t same = first, other = epochs_;
@@ -91,7 +93,7 @@ private:
         return other;
     }
 
-    // Epochs until gamma * epoch reaches `amount`, and one more.
+    // Returns the epochs until gamma * epoch reaches `amount`, plus one.
     static int64_t to_floor(double amount, double gamma) {
         return gamma > 0 ? static_cast<int64_t>(std::ceil(amount / gamma - 1e-9)) + 1 : 1;
     }
@@ -99,8 +101,8 @@ private:
     int64_t epochs_ = 0, first_change_ = -1;
 };
 
-std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
-                               const std::string& pointer) {
+std::unique_ptr<Schedule> make_ada(const base::Json& spec, const GraphContext& context,
+                                   const std::string& pointer) {
     return std::make_unique<Ada>(spec, context, pointer);
 }
 
@@ -108,7 +110,7 @@ std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& conte
 
 GraphEntry ada_entry() {
     using P = base::Parameter;
-    return for_runs(graph_entry(
+    return mark_run_dependent(graph_entry(
         "ada", "degree k(e) = max(k0 - floor(gamma_k e), k_min) in epoch e",
         {P::integer("k0", "null", "degree at the start; null: 10, 112 for more than 96 replicas")
              .at_least(1)
@@ -119,7 +121,7 @@ GraphEntry ada_entry() {
              .or_null(),
          P::integer("k_min", "2", "smallest degree").at_least(1), family_parameter(),
          P::flag("reversed", "false", "the same graphs in the opposite order: a control")},
-        make));
+        make_ada));
 }
 
 }  // namespace dbench::graphs

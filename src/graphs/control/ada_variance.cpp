@@ -1,11 +1,12 @@
-// Ada in its variance form: the degree follows the measured dispersion of parameter tensors.
+// The graph `ada_variance`: Ada in its variance form. The degree k of a graph family follows the
+// measured dispersion of parameter tensors.
 //
 //     v = aggregate of the measure over tensors, in iterations t with (t + 1) mod every = 0
 //     s = v, or v / (largest v so far)
-//     s > high in `patience` checks in a row: k up `step` rungs;   s < low likewise: down
+//     s > high in `patience` consecutive checks: increase k by `step` rungs;   s < low: decrease it
 //
-// That the degree falls as variances settle is the DBench paper's (arXiv 2509.12213); the band, its
-// hysteresis and all constants are this project's choice.
+// The DBench paper (arXiv 2509.12213) proposes that the degree falls as variances settle. The band,
+// its hysteresis and all constants are this project's choice.
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,7 @@ double aggregate(std::vector<double> values, const std::string& how) {
     if (how == "max") return *std::max_element(values.begin(), values.end());
     if (how == "median") {
         for (const double v : values) {
-            if (v != v) return v;  // has no place in an order
+            if (v != v) return v;  // a NaN cannot be sorted
         }
         const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
         std::nth_element(values.begin(), middle, values.end());
@@ -46,31 +47,31 @@ Measure measure_of(const std::string& name) {
     return Measure::consensus_distance;
 }
 
-Wish wish_of(const base::Json& spec, const std::string& pointer) {
-    Wish wish{measure_of(spec.at("measure"))};
+MeasureRequest request_of(const base::Json& spec, const std::string& pointer) {
+    MeasureRequest request{measure_of(spec.at("measure"))};
     const base::Json& tensors = spec.at("tensors");
     const auto refuse = [&] {
         throw base::UserError(pointer + "/tensors: must be \"all\", \"weights\", or a list of " +
-                              "names (* stands for any text); found " + base::short_text(tensors));
+                              "names (* matches any text); found " + base::short_text(tensors));
     };
     if (tensors.is_array() && !tensors.empty()) {
         for (const auto& name : tensors) {
             if (!name.is_string()) refuse();
-            wish.tensors.push_back(name);
+            request.tensors.push_back(name);
         }
     } else if (tensors == "weights") {
-        wish.weights_only = true;
+        request.weights_only = true;
     } else if (tensors != "all") {
         refuse();
     }
-    return wish;
+    return request;
 }
 
-class AdaVariance final : public Staged {
+class AdaVariance final : public StagedSchedule {
 public:
     AdaVariance(const base::Json& spec, const GraphContext& context, const std::string& pointer)
-        : Staged(context.n),
-          wish_(wish_of(spec, pointer)),
+        : StagedSchedule(context.n),
+          request_(request_of(spec, pointer)),
           measure_(spec.at("measure")),
           aggregate_(spec.at("aggregate")),
           relative_(spec.at("relative")),
@@ -96,10 +97,10 @@ public:
             const size_t rung = add(family.title(k), family.make(k));
             if (k == family.at_least(k0)) rung_ = rung;
         }
-        go_to(0, rung_, "start");
+        start_stage(0, rung_, "start");
     }
 
-    std::optional<Wish> wish() const override { return wish_; }
+    std::optional<MeasureRequest> measure_request() const override { return request_; }
     int64_t measured_every() const override { return every_; }
 
     void decide(int64_t t, std::span<const double> measured) override {
@@ -120,10 +121,10 @@ public:
             (above_ >= patience_ ? " above " + number_text(high_) : " below " + number_text(low_));
         above_ = below_ = 0;
         rung_ = static_cast<size_t>(std::clamp<int64_t>(wanted, 0, rungs - 1));
-        go_to(t + 1, rung_, reason);
+        start_stage(t + 1, rung_, reason);
     }
 
-    std::string idle() const override {
+    std::string inactivity_reason() const override {
         if (stages().size() > 1 || most_seen_ < 0) return "";
         const bool top = rung_ + 1 == graphs();
         return "/graph: ada_variance never changed its graph (" + name(rung_) + "): " + measure_ +
@@ -149,19 +150,19 @@ protected:
     }
 
 private:
-    Wish wish_;
+    MeasureRequest request_;
     std::string measure_, aggregate_;
     bool relative_;
     double low_, high_;
     int64_t patience_, step_, every_;
     double largest_ = 0;
     double least_seen_ = std::numeric_limits<double>::max(), most_seen_ = -1;
-    int64_t above_ = 0, below_ = 0;  // checks in a row outside of the band
+    int64_t above_ = 0, below_ = 0;  // consecutive checks outside of the band
     size_t rung_ = 0;
 };
 
-std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
-                               const std::string& pointer) {
+std::unique_ptr<Schedule> make_ada_variance(const base::Json& spec, const GraphContext& context,
+                                            const std::string& pointer) {
     return std::make_unique<AdaVariance>(spec, context, pointer);
 }
 
@@ -169,13 +170,13 @@ std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& conte
 
 GraphEntry ada_variance_entry() {
     using P = base::Parameter;
-    return for_runs(graph_entry(
+    return mark_run_dependent(graph_entry(
         "ada_variance", "degree follows the measured dispersion of parameter tensors",
         {P::choice("measure", "\"coefficient_of_variation\"",
                    {"gini", "index_of_dispersion", "coefficient_of_variation",
                     "quartile_coefficient", "variance", "consensus_distance"},
                    "what is measured just before averaging"),
-         P::any("tensors", "\"weights\"", "all, weights, or a list of names (* for any text)")
+         P::any("tensors", "\"weights\"", "all, weights, or a list of names (* matches any text)")
              .shaped(R"({"anyOf": [{"enum": ["all", "weights"]},
                  {"type": "array", "items": {"type": "string"}, "minItems": 1}]})"),
          P::choice("aggregate", "\"mean\"", {"mean", "median", "max"}, "of the tensors' values"),
@@ -188,7 +189,7 @@ GraphEntry ada_variance_entry() {
          P::integer("k0", "null", "degree at the start; null: k_max").at_least(1).or_null(),
          P::integer("k_min", "2", "smallest degree").at_least(1),
          P::integer("k_max", "10", "largest degree").at_least(1), family_parameter()},
-        make));
+        make_ada_variance));
 }
 
 }  // namespace dbench::graphs

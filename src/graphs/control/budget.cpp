@@ -1,10 +1,12 @@
-// A total of bytes spent on two graphs, the control for any claim that adapting the graph helps:
-// the same bytes, another time. Of T iterations the dense graph has
+// The graph `budget`: spends a given total of bytes on two graphs, dense and sparse. It is the
+// control experiment for claims that adapting the graph helps: the same bytes at other times. Of T
+// iterations the dense graph gets
 //
 //     T_d = round(T (m - m_sparse) / (m_dense - m_sparse)),
 //
-// m the mean models sent per replica and iteration: the first ones, the last ones, or spread evenly
-// (those t where floor((t + 1) T_d / T) > floor(t T_d / T)). This project's own.
+// where m is the mean number of models sent per replica and iteration. `order` selects the first
+// iterations, the last ones, or evenly spread ones, those t with
+// floor((t + 1) T_d / T) > floor(t T_d / T). This project's own graph.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -18,12 +20,12 @@ namespace dbench::graphs {
 namespace {
 
 constexpr int64_t kMostUniform = 10'000'000;
-constexpr int64_t kIterations = 100;  // planned for a graph looked at by itself
+constexpr int64_t kIterations = 100;  // planned if a graph is examined without a run
 
-class Budget final : public Staged {
+class Budget final : public StagedSchedule {
 public:
     Budget(const base::Json& spec, const GraphContext& context, const std::string& pointer)
-        : Staged(context.n) {
+        : StagedSchedule(context.n) {
         double models[2] = {};
         for (const size_t which : {0, 1}) {
             const std::string key = which == 0 ? "dense" : "sparse";
@@ -32,19 +34,19 @@ public:
             if (schedule->staged()) {
                 throw base::UserError(pointer + "/" + key + ": " + graph_title(graph) +
                                       " sends more at some times than at others, so that a total "
-                                      "cannot be planned with it: use a graph that stays, such as "
+                                      "cannot be planned with it: use a static graph, such as "
                                       "ring_lattice");
             }
             models[which] = models_sent(*schedule);
             add(graph_label(graph), std::move(schedule));
         }
-        if (context.n == 1) {  // nothing to spend
-            go_to(0, kSparse, "planned");
+        if (context.n == 1) {  // no messages to spend bytes on
+            start_stage(0, kSparse, "planned");
             return;
         }
         if (models[0] <= models[1]) {
             throw base::UserError(
-                pointer + "/dense: " + name(kDense) + " sends " + number_text(models[0], 6) +
+                pointer + "/dense: " + name(kBudgetDense) + " sends " + number_text(models[0], 6) +
                 " models per replica and iteration, sparse (" + name(kSparse) + ") " +
                 number_text(models[1], 6) + ": dense must send more" + remedy(models[1]));
         }
@@ -68,26 +70,26 @@ public:
         plan(spec.at("order"), dense, iterations, pointer);
     }
 
-    std::string alone() const override { return "spends a total over the whole run"; }
+    std::string nesting_problem() const override { return "spends a total over the whole run"; }
 
 private:
-    enum : size_t { kDense, kSparse };
+    enum : size_t { kBudgetDense, kSparse };
 
     static double models_sent(const Schedule& schedule) {
         return certify(schedule, "").models_sent;
     }
 
-    // Why the dense graph is cheap, and what to use instead.
+    // Explains why the dense graph is cheap and names an alternative.
     std::string remedy(double sparse) const {
-        const Schedule& dense = graph(kDense);
+        const Schedule& dense = graph(kBudgetDense);
         const auto groups = dense.groups(dense.at(0));
         std::string text;
         if (!groups.empty() && static_cast<int>(groups.front().size()) == size()) {
             text = " (with " + std::to_string(size()) +
                    " replicas it is the complete graph, carried out as an all-reduce)";
         }
-        const int k = (size() - 2) / 2 * 2;  // of a ring lattice that is not complete
-        const bool lattice = name(kDense).starts_with("ring_lattice");
+        const int k = (size() - 2) / 2 * 2;  // the largest k of an incomplete ring lattice
+        const bool lattice = name(kBudgetDense).starts_with("ring_lattice");
         if (lattice && !text.empty() && k > sparse) return text + ": use k = " + std::to_string(k);
         return text + ": use another dense graph, or a sparse one such as one_peer_exponential";
     }
@@ -97,28 +99,28 @@ private:
         if (order == "dense_first" || order == "dense_last") {
             const bool first = order == "dense_first";
             const int64_t change = first ? dense : iterations - dense;
-            if (change > 0) go_to(0, first ? kDense : kSparse, "planned");
-            if (change < iterations) go_to(change, first ? kSparse : kDense, "planned");
+            if (change > 0) start_stage(0, first ? kBudgetDense : kSparse, "planned");
+            if (change < iterations) start_stage(change, first ? kSparse : kBudgetDense, "planned");
             return;
         }
         if (iterations > kMostUniform) {
             throw base::UserError(pointer +
-                                  "/order: uniform changes graphs all the time, which is "
-                                  "planned for at most " +
+                                  "/order: uniform changes graphs in many iterations, which is "
+                                  "supported for at most " +
                                   std::to_string(kMostUniform) + " iterations (the run has " +
                                   std::to_string(iterations) +
                                   "): choose dense_first or dense_last, or a shorter /length");
         }
-        // Dense where the line dense * t / iterations reaches the next whole number.
+        // Use the dense graph whenever dense * t / iterations reaches the next whole number.
         for (int64_t t = 0; t < iterations; ++t) {
             const bool now = (t + 1) * dense / iterations > t * dense / iterations;
-            go_to(t, now ? kDense : kSparse, "planned");
+            start_stage(t, now ? kBudgetDense : kSparse, "planned");
         }
     }
 };
 
-std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
-                               const std::string& pointer) {
+std::unique_ptr<Schedule> make_budget(const base::Json& spec, const GraphContext& context,
+                                      const std::string& pointer) {
     return std::make_unique<Budget>(spec, context, pointer);
 }
 
@@ -126,7 +128,7 @@ std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& conte
 
 GraphEntry budget_entry() {
     using P = base::Parameter;
-    return for_runs(graph_entry(
+    return mark_run_dependent(graph_entry(
         "budget", "a total of bytes, spent on a dense and a sparse graph",
         {P::choice("order", "\"dense_first\"", {"dense_first", "dense_last", "uniform"},
                    "when the dense graph is used"),
@@ -137,7 +139,7 @@ GraphEntry budget_entry() {
          P::of("graphs", "dense", R"({"type": "ring_lattice", "k": 10})",
                "the graph that sends more"),
          P::of("graphs", "sparse", "\"ring\"", "the graph that sends less")},
-        make));
+        make_budget));
 }
 
 }  // namespace dbench::graphs

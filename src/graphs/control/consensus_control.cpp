@@ -1,7 +1,7 @@
-// Consensus control (Kong et al., ICML 2021): the consensus distance is kept under a target, fixed
-// or a fraction of its running maximum, by
+// The graph `consensus_control` (Kong et al., ICML 2021): keeps the consensus distance below a
+// target, which is fixed or a fraction of its running maximum, by one of two means:
 //
-//     rounds:  averaging again with the same W until the distance is under it, at most max_rounds
+//     rounds:  repeat averaging with the same W until the distance is below it, at most max_rounds
 //     degree:  more neighbours while it is above, fewer while it is below slack * target
 
 #include <algorithm>
@@ -16,16 +16,18 @@
 namespace dbench::graphs {
 namespace {
 
-/// What both forms share: the target, and what it may rest on.
-class ConsensusControl : public Staged {
+/// Base class of both forms: computes the target.
+class ConsensusControl : public StagedSchedule {
 public:
     ConsensusControl(const base::Json& spec, int n, const RunFacts& run)
-        : Staged(n),
+        : StagedSchedule(n),
           target_(spec.at("target").is_null() ? -1 : spec.at("target").get<double>()),
           fraction_(spec.at("fraction")),
           every_(base::to_iterations(spec.at("every"), run)) {}
 
-    std::optional<Wish> wish() const override { return Wish{Measure::consensus_distance}; }
+    std::optional<MeasureRequest> measure_request() const override {
+        return MeasureRequest{Measure::consensus_distance};
+    }
     int64_t measured_every() const override { return every_; }
     void decide(int64_t, std::span<const double> measured) override { note(measured.front()); }
 
@@ -33,14 +35,14 @@ protected:
     void note(double distance) {
         if (std::isfinite(distance)) largest_ = std::max(largest_, distance);
     }
-    /// Whether the distance asks for more averaging.
+    /// Returns true if the distance requires more averaging.
     bool over(double distance) {
         const double share = target() > 0 ? distance / target() : 0;
         if (std::isfinite(share)) most_ = std::max(most_, share);
         return distance > target();
     }
-    std::string idle_text(const std::string& never) const {
-        if (most_ < 0) return "";  // nothing was measured, which was said before
+    std::string inactivity_text(const std::string& never) const {
+        if (most_ < 0) return "";  // nothing was measured; an earlier warning says so
         return "consensus_control " + never + ": the consensus distance was at most " +
                number_text(most_) + " of the target" +
                (most_ > 1 ? "" : " (a smaller target or fraction would make it act)");
@@ -56,7 +58,7 @@ protected:
 private:
     double target_, fraction_;
     int64_t every_;
-    double largest_ = 0, most_ = -1;  // distance; distance / target, where averaging was decided on
+    double largest_ = 0, most_ = -1;  // distance; distance / target at the decisions
 };
 
 class ByRounds final : public ConsensusControl {
@@ -67,12 +69,12 @@ public:
         if (graph->period() != 1) {
             throw base::UserError(
                 pointer +
-                ": is a sequence (one of its matrices again would not bring replicas "
+                ": is a sequence (applying one of its matrices again would not bring replicas "
                 "closer): use a static graph, or the graph consensus_control with \"by\": "
                 "\"degree\"");
         }
         add(std::move(label), std::move(graph));
-        go_to(0, 0, "start");
+        start_stage(0, 0, "start");
     }
 
     bool repeats() const override { return true; }
@@ -80,8 +82,9 @@ public:
         note(before);
         return over(after) && rounds < max_rounds_;
     }
-    std::string idle() const override {
-        return most() > 1 && max_rounds_ > 1 ? "" : idle_text("never averaged more than once");
+    std::string inactivity_reason() const override {
+        return most() > 1 && max_rounds_ > 1 ? ""
+                                             : inactivity_text("never averaged more than once");
     }
 
 private:
@@ -100,7 +103,7 @@ public:
         }
         const DegreeFamily family(spec.at("family"), context, pointer);
         for (const int64_t k : family.between(k_min, k_max)) add(family.title(k), family.make(k));
-        go_to(0, 0, "start");
+        start_stage(0, 0, "start");
     }
 
     void decide(int64_t t, std::span<const double> measured) override {
@@ -111,21 +114,23 @@ public:
         if (!up && !down) return;
         const auto most = static_cast<int64_t>(graphs()) - 1;
         const int64_t wanted = static_cast<int64_t>(last_graph()) + (up ? 1 : -1);
-        go_to(t + 1, static_cast<size_t>(std::clamp<int64_t>(wanted, 0, most)),
-              "consensus distance " + number_text(distance) + (up ? " above " : " well below ") +
-                  number_text(target()));
+        start_stage(t + 1, static_cast<size_t>(std::clamp<int64_t>(wanted, 0, most)),
+                    "consensus distance " + number_text(distance) +
+                        (up ? " above " : " well below ") + number_text(target()));
     }
 
-    std::string idle() const override {
-        return stages().size() > 1 ? "" : idle_text("never changed its graph (" + name(0) + ")");
+    std::string inactivity_reason() const override {
+        return stages().size() > 1 ? ""
+                                   : inactivity_text("never changed its graph (" + name(0) + ")");
     }
 
 private:
     double slack_;
 };
 
-std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
-                               const std::string& pointer) {
+std::unique_ptr<Schedule> make_consensus_control(const base::Json& spec,
+                                                 const GraphContext& context,
+                                                 const std::string& pointer) {
     if (spec.at("by") == "degree") return std::make_unique<ByDegree>(spec, context, pointer);
     auto graph = make_graph(spec.at("graph"), context, pointer + "/graph");
     return std::make_unique<ByRounds>(spec, graph_label(resolve_graph(spec.at("graph"), pointer)),
@@ -145,7 +150,7 @@ std::vector<base::Parameter> consensus_control_parameters() {
     return {P::number("target", "null", "consensus distance; null: fraction of its running maximum")
                 .at_least(0)
                 .or_null(),
-            P::number("fraction", "0.5", "of the largest distance before averaging so far")
+            P::number("fraction", "0.5", "share of the largest distance before averaging so far")
                 .greater_than(0),
             P::duration("every", R"({"iterations": 1})", "between measurements").greater_than(0),
             P::integer("max_rounds", "8", "rounds: most averagings in an iteration").at_least(1)};
@@ -155,7 +160,7 @@ GraphEntry consensus_control_entry() {
     using P = base::Parameter;
     std::vector<P> parameters = consensus_control_parameters();
     parameters.insert(parameters.begin(), P::choice("by", "\"rounds\"", {"rounds", "degree"},
-                                                    "averaging again, or more neighbours"));
+                                                    "repeat averaging, or use more neighbours"));
     for (const P& own :
          {P::of("graphs", "graph", "\"ring\"", "rounds: the static graph that averages"),
           family_parameter(), P::integer("k_min", "2", "by degree: the smallest").at_least(1),
@@ -165,8 +170,9 @@ GraphEntry consensus_control_entry() {
               .at_most(1)}) {
         parameters.push_back(own);
     }
-    return for_runs(graph_entry("consensus_control", "keeps the consensus distance under a target",
-                                std::move(parameters), make));
+    return mark_run_dependent(graph_entry("consensus_control",
+                                          "keeps the consensus distance under a target",
+                                          std::move(parameters), make_consensus_control));
 }
 
 }  // namespace dbench::graphs

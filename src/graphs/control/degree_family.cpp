@@ -11,7 +11,7 @@ DegreeFamily::DegreeFamily(const std::string& name, const GraphContext& context,
     const int64_t n = context.n;
     if (name == "ring_lattice") {
         step_ = least_ = 2;
-        most_ = std::max<int64_t>(2, n / 2 * 2);  // complete from n - 1 on
+        most_ = std::max<int64_t>(2, n / 2 * 2);  // ring_lattice is complete from k = n - 1 on
     } else if (name == "exponential") {
         most_ = std::max(1, ceil_log2(n));
     } else if (name == "random_regular") {
@@ -39,7 +39,7 @@ std::unique_ptr<Schedule> DegreeFamily::make(int64_t k) const {
     if (name_ == "exponential") {
         std::vector<int64_t> offsets;
         for (int64_t o = 1; static_cast<int64_t>(offsets.size()) < k; o *= 2) offsets.push_back(o);
-        return always(uniform_weights(circulant(context_.n, offsets)));
+        return static_schedule(uniform_weights(circulant(context_.n, offsets)));
     }
     const char* key = name_ == "random_regular" ? "degree" : "k";
     return make_graph({{"type", name_}, {key, k}}, context_, pointer_);

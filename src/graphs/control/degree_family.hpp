@@ -1,5 +1,5 @@
 #pragma once
-// Graphs of one family in the order of their degree: the ladder that controllers walk on.
+// Graphs of one family ordered by degree: the candidates among which controllers choose.
 
 #include <memory>
 #include <string>
@@ -9,28 +9,29 @@
 
 namespace dbench::graphs {
 
-/// ring_lattice (k even, k/2 neighbours on either side), exponential (the first k offsets 1, 2, 4,
-/// ..., weights 1/(k+1)), random_regular (degree k) or base_k (at most k peers a round).
+/// A family: ring_lattice (k even, k/2 neighbours on either side), exponential (the first k offsets
+/// 1, 2, 4, ..., weights 1/(k+1)), random_regular (degree k) or base_k (at most k peers per round).
 class DegreeFamily {
 public:
     DegreeFamily(const std::string& name, const GraphContext& context, const std::string& pointer);
 
-    /// The least k of the family at n that is at least `wanted`; the largest where none is.
+    /// Returns the smallest k of the family at n that is at least `wanted`, or the largest k if
+    /// there is none.
     int64_t at_least(int64_t wanted) const;
-    /// All k from at_least(low) to at_least(high), ascending.
+    /// Returns all k from at_least(low) to at_least(high), ascending.
     std::vector<int64_t> between(int64_t low, int64_t high) const;
     std::unique_ptr<Schedule> make(int64_t k) const;
-    /// "ring_lattice k=8".
+    /// Returns a label for people, such as "ring_lattice k=8".
     std::string title(int64_t k) const;
 
 private:
     std::string name_;
     GraphContext context_;
     std::string pointer_;
-    int64_t step_ = 1, least_ = 1, most_ = 1;  // k = least_, least_ + step_, ..., most_
+    int64_t step_ = 1, least_ = 1, most_ = 1;  // k is one of least_, least_ + step_, ..., most_
 };
 
-/// The key `family`.
+/// The spec key `family`.
 base::Parameter family_parameter();
 
 }  // namespace dbench::graphs

@@ -1,10 +1,12 @@
-// A graph in which only a set A_t of replicas exchanges in iteration t; the weight of a missing
-// neighbour stays with the replica itself, so that W stays symmetric and doubly stochastic:
+// The graph `participation`: in iteration t only a set A_t of replicas exchanges over a given
+// graph. The weight of a missing neighbour is added to the replica's own weight, so W stays
+// symmetric and doubly stochastic:
 //
-//     W'_ij = W_ij where i and j are in A_t,    W'_ii = 1 - sum_{j != i} W'_ij
+//     W'_ij = W_ij if i and j are in A_t,    W'_ii = 1 - sum_{j != i} W'_ij
 //
-// |A_t| = round(fraction n), at least 1: drawn anew, the next in order, or all but the slowest.
-// The partial participation of federated averaging (McMahan et al. 2017), here on a graph.
+// |A_t| = round(fraction n), at least 1. By `policy` the set is drawn in every iteration (random),
+// the next in order (round_robin), or all but the slowest replicas (slowest). It applies the
+// partial participation of federated averaging (McMahan et al. 2017) to a graph.
 
 #include <algorithm>
 #include <cmath>
@@ -20,10 +22,10 @@
 namespace dbench::graphs {
 namespace {
 
-constexpr int64_t kLongest = 4096;
+constexpr int64_t kParticipationLongest = 4096;
 
-// A symmetric W without the links of idle replicas, whose weight stays with their peers: symmetric
-// and doubly stochastic again.
+// A symmetric W without the links of idle replicas. Their weight is added to their peers' own
+// weights, so the result is symmetric and doubly stochastic.
 class Masked final : public Matrix {
 public:
     Masked(MatrixPtr matrix, std::vector<bool> active)
@@ -50,28 +52,31 @@ private:
     std::vector<bool> active_;
 };
 
-/// The graph in which only `active` replicas exchange, for ever.
+/// Returns the graph in which only the `active` replicas ever exchange.
 std::unique_ptr<Schedule> masked(const std::shared_ptr<const Schedule>& graph,
                                  const std::vector<bool>& active) {
     const auto at = [graph, active](int64_t t) -> MatrixPtr {
         return std::make_shared<Masked>(graph->matrix(graph->at(t)), active);
     };
     const int64_t period = graph->period();
-    if (period == 0 || period > kLongest) return redrawn(graph->size(), at, -1);
+    if (period == 0 || period > kParticipationLongest)
+        return random_sequence(graph->size(), at, -1);
     std::vector<MatrixPtr> matrices;
     for (int64_t t = 0; t < period; ++t) matrices.push_back(at(t));
-    return in_turn(std::move(matrices));
+    return cyclic_schedule(std::move(matrices));
 }
 
-/// Those left out are the slowest, by the time of their last measured step.
-class SlowestOut final : public Staged {
+/// Leaves out the slowest replicas, by the time of their last measured step.
+class SlowestOut final : public StagedSchedule {
 public:
     SlowestOut(std::shared_ptr<const Schedule> graph, int64_t count, int64_t every)
-        : Staged(graph->size()), graph_(std::move(graph)), count_(count), every_(every) {
-        go_to(0, number(std::vector<bool>(size(), true)), "start: no step measured yet");
+        : StagedSchedule(graph->size()), graph_(std::move(graph)), count_(count), every_(every) {
+        start_stage(0, number(std::vector<bool>(size(), true)), "start: no step measured yet");
     }
 
-    std::optional<Wish> wish() const override { return Wish{Measure::step_time}; }
+    std::optional<MeasureRequest> measure_request() const override {
+        return MeasureRequest{Measure::step_time};
+    }
     int64_t measured_every() const override { return every_; }
     void decide(int64_t t, std::span<const double> seconds) override {
         std::vector<int> order(seconds.size());
@@ -86,7 +91,7 @@ public:
         for (size_t i = 0; i < active.size(); ++i) {
             if (!active[i]) left_out.append(" ").append(std::to_string(i));
         }
-        go_to(t + 1, number(active), "left out as slowest:" + left_out);
+        start_stage(t + 1, number(active), "left out as slowest:" + left_out);
     }
 
 protected:
@@ -104,7 +109,7 @@ protected:
     }
 
 private:
-    /// The number of the graph in which these exchange; made where it is new.
+    /// Returns the number of the graph in which these replicas exchange; adds it if it is new.
     size_t number(const std::vector<bool>& active) {
         const auto known = std::find(sets_.begin(), sets_.end(), active);
         if (known != sets_.end()) return static_cast<size_t>(known - sets_.begin());
@@ -116,19 +121,19 @@ private:
 
     std::shared_ptr<const Schedule> graph_;
     int64_t count_, every_;
-    std::vector<std::vector<bool>> sets_;  // of the graphs, by number
+    std::vector<std::vector<bool>> sets_;  // active replicas of each graph, by number
 };
 
-std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
-                               const std::string& pointer) {
+std::unique_ptr<Schedule> make_participation(const base::Json& spec, const GraphContext& context,
+                                             const std::string& pointer) {
     const int n = context.n;
     const std::shared_ptr<const Schedule> graph =
         make_graph(spec.at("graph"), context, pointer + "/graph");
-    const Staged* plan = plan_of(*graph, pointer + "/graph");
+    const StagedSchedule* plan = plan_of(*graph, pointer + "/graph");
     if (plan && spec.at("policy") == "slowest") {
         throw base::UserError(pointer +
-                              "/graph: goes from graph to graph, which policy slowest cannot "
-                              "thin out: use one graph, or the policy random or round_robin");
+                              "/graph: changes from graph to graph, which policy slowest does not "
+                              "support: use one graph, or the policy random or round_robin");
     }
     for (int64_t t = 0; t < std::clamp<int64_t>(graph->period(), 1, 64); ++t) {
         if (is_symmetric(*graph->matrix(graph->at(t)))) continue;
@@ -157,20 +162,20 @@ std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& conte
     };
     const int64_t turn = n / std::gcd<int64_t>(n, count);
     const int64_t period = in_order && graph->period() > 0 ? std::lcm(turn, graph->period()) : 0;
-    if (period == 0 || period > kLongest) return redrawn(n, draw, -1);
+    if (period == 0 || period > kParticipationLongest) return random_sequence(n, draw, -1);
     std::vector<MatrixPtr> matrices;
     for (int64_t t = 0; t < period; ++t) matrices.push_back(draw(t));
-    return in_turn(std::move(matrices));
+    return cyclic_schedule(std::move(matrices));
 }
 
 }  // namespace
 
 GraphEntry participation_entry() {
-    return for_runs(
+    return mark_run_dependent(
         graph_entry("participation",
                     "a graph in which only some replicas exchange per iteration, the others idle",
                     {base::Parameter::of("graphs", "graph", "\"ring\"",
-                                         "the graph that is thinned out; undirected"),
+                                         "the undirected graph in which replicas take part"),
                      base::Parameter::number("fraction", "0.5", "share of replicas that exchange")
                          .greater_than(0)
                          .at_most(1),
@@ -180,7 +185,7 @@ GraphEntry participation_entry() {
                      base::Parameter::duration("every", R"({"iterations": 10})",
                                                "slowest: between measurements of the step")
                          .greater_than(0)},
-                    make));
+                    make_participation));
 }
 
 }  // namespace dbench::graphs

@@ -25,8 +25,9 @@ public:
     std::optional<int> regular() const override { return degree(0); }
     bool transitive() const override { return true; }
 
-    // Fourier vector m: sum over offsets of 1 - exp(-2 pi i m offset / n). The angle is reduced by
-    // integers, and 1 - cos written as 2 sin^2, so that a ring of 65,536 keeps its gap's digits.
+    // Eigenvalue of Fourier vector m: sum over offsets of 1 - exp(-2 pi i m offset / n). The angle
+    // is reduced in integers, and 1 - cos is computed as 2 sin^2, so that a ring of 65,536 keeps
+    // the digits of its gap.
     std::optional<Spectrum> laplacian() const override {
         std::vector<double> sine(n_);  // sin(pi k / n)
         for (int k = 0; k < n_; ++k) sine[k] = std::sin(std::numbers::pi * k / n_);

@@ -7,7 +7,7 @@
 namespace dbench::graphs {
 namespace {
 
-// Adjacency lists in one array: who is at the far end of row i's edges.
+// Adjacency lists in one array: `peers` holds the other ends of row i's edges.
 struct Lists {
     std::vector<size_t> begin;
     std::vector<int> peers;
@@ -39,9 +39,9 @@ std::vector<Edge> prepared(const std::vector<Edge>& edges, bool reversed, bool b
     return out;
 }
 
-class Explicit final : public Topology {
+class EdgesExplicit final : public Topology {
 public:
-    Explicit(int n, const std::vector<Edge>& edges, bool directed)
+    EdgesExplicit(int n, const std::vector<Edge>& edges, bool directed)
         : n_(n), to_(n, prepared(edges, false, !directed)), directed_(directed) {
         if (directed) from_.emplace(n, prepared(edges, true, false));
         regular_ = to_.length(0);
@@ -75,10 +75,10 @@ TopologyPtr from_edges(int n, const std::vector<Edge>& edges, bool directed) {
     DBENCH_EXPECT(std::all_of(edges.begin(), edges.end(), [n](const Edge& edge) {
         return edge.first >= 0 && edge.first < n && edge.second >= 0 && edge.second < n;
     }));
-    return std::make_shared<Explicit>(n, edges, directed);
+    return std::make_shared<EdgesExplicit>(n, edges, directed);
 }
 
-bool connects(int n, const std::vector<Edge>& edges) {
+bool is_connected(int n, const std::vector<Edge>& edges) {
     std::vector<int> parent(n);
     std::iota(parent.begin(), parent.end(), 0);
     const auto root = [&](int i) {

@@ -10,10 +10,11 @@ struct Lines {
     std::vector<size_t> begin;
     std::vector<Link> links;
 
-    // `entries` sorted by (line, peer) and merged; every line gets its diagonal entry, even 0.
-    Lines(int n, const std::vector<Entry3>& entries) : begin(n + 1, 0) {
+    // `entries` is sorted by (line, peer) and merged. Every line gets a diagonal entry, even if it
+    // is 0.
+    Lines(int n, const std::vector<MatrixEntry>& entries) : begin(n + 1, 0) {
         links.reserve(entries.size());
-        for (const Entry3& entry : entries) {
+        for (const MatrixEntry& entry : entries) {
             ++begin[entry.to + 1];
             links.push_back({entry.from, entry.weight});
         }
@@ -24,34 +25,35 @@ struct Lines {
     }
 };
 
-std::vector<Entry3> merged(int n, std::vector<Entry3> entries) {
+std::vector<MatrixEntry> merged(int n, std::vector<MatrixEntry> entries) {
     for (int i = 0; i < n; ++i) entries.push_back({i, i, 0.0});
-    std::stable_sort(entries.begin(), entries.end(), [](const Entry3& a, const Entry3& b) {
-        return a.to != b.to ? a.to < b.to : a.from < b.from;
-    });
-    std::vector<Entry3> out;
-    for (const Entry3& entry : entries) {
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const MatrixEntry& a, const MatrixEntry& b) {
+                         return a.to != b.to ? a.to < b.to : a.from < b.from;
+                     });
+    std::vector<MatrixEntry> out;
+    for (const MatrixEntry& entry : entries) {
         if (!out.empty() && out.back().to == entry.to && out.back().from == entry.from) {
             out.back().weight += entry.weight;
         } else {
             out.push_back(entry);
         }
     }
-    std::erase_if(out, [](const Entry3& e) { return e.to != e.from && e.weight == 0; });
+    std::erase_if(out, [](const MatrixEntry& e) { return e.to != e.from && e.weight == 0; });
     return out;
 }
 
-std::vector<Entry3> transposed(std::vector<Entry3> entries) {
-    for (Entry3& entry : entries) std::swap(entry.to, entry.from);
-    std::sort(entries.begin(), entries.end(), [](const Entry3& a, const Entry3& b) {
+std::vector<MatrixEntry> transposed(std::vector<MatrixEntry> entries) {
+    for (MatrixEntry& entry : entries) std::swap(entry.to, entry.from);
+    std::sort(entries.begin(), entries.end(), [](const MatrixEntry& a, const MatrixEntry& b) {
         return a.to != b.to ? a.to < b.to : a.from < b.from;
     });
     return entries;
 }
 
-class Explicit final : public Matrix {
+class ExplicitMatrixExplicit final : public Matrix {
 public:
-    Explicit(int n, const std::vector<Entry3>& entries)
+    ExplicitMatrixExplicit(int n, const std::vector<MatrixEntry>& entries)
         : n_(n), rows_(n, entries), columns_(n, transposed(entries)) {}
 
     int size() const override { return n_; }
@@ -66,11 +68,11 @@ private:
 
 }  // namespace
 
-MatrixPtr explicit_matrix(int n, std::vector<Entry3> entries) {
-    DBENCH_EXPECT(std::all_of(entries.begin(), entries.end(), [n](const Entry3& entry) {
+MatrixPtr explicit_matrix(int n, std::vector<MatrixEntry> entries) {
+    DBENCH_EXPECT(std::all_of(entries.begin(), entries.end(), [n](const MatrixEntry& entry) {
         return entry.to >= 0 && entry.to < n && entry.from >= 0 && entry.from < n;
     }));
-    return std::make_shared<Explicit>(n, merged(n, std::move(entries)));
+    return std::make_shared<ExplicitMatrixExplicit>(n, merged(n, std::move(entries)));
 }
 
 }  // namespace dbench::graphs

@@ -11,12 +11,12 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr int kMostReplicas = 256;
+constexpr int kFastestWeightsMostReplicas = 256;
 constexpr size_t kMostEdges = 1024;
-constexpr double kTolerance = 1e-9;  // of rho, above the optimum
+constexpr double kFastestWeightsTolerance = 1e-9;  // most that rho may exceed the optimum
 
-// minimise s  subject to  -s I <= W - J/n <= s I,  W = I - sum_e w_e u_e u_e',  w >= 0,  W_ii >= 0
-// (Boyd, Diaconis and Xiao 2004, eq. 9), by Newton's method on the logarithmic barrier. With
+// Solves: minimise s subject to -s I <= W - J/n <= s I, W = I - sum_e w_e u_e u_e', w >= 0, W_ii >=
+// 0 (Boyd, Diaconis and Xiao 2004, eq. 9), by Newton's method on the logarithmic barrier. With
 // barrier parameter t the result is within (3n + m)/t of the optimum.
 class Barrier {
 public:
@@ -26,7 +26,7 @@ public:
         const auto m = static_cast<double>(edges_.size());
         VectorXd x(w.size() + 1);
         x << w, symmetric_eigenvalues(deviation(w)).cwiseAbs().maxCoeff() + 0.1;
-        for (double t = 10; (3 * n_ + m) / t > kTolerance; t *= 8) centre(x, t);
+        for (double t = 10; (3 * n_ + m) / t > kFastestWeightsTolerance; t *= 8) centre(x, t);
         return x.head(w.size());
     }
 
@@ -50,7 +50,7 @@ private:
         }
         return r;
     }
-    // u_a' S u_b for all pairs of edges.
+    // Returns u_a' S u_b for all pairs of edges.
     MatrixXd between(const MatrixXd& s) const {
         const auto m = static_cast<Eigen::Index>(edges_.size());
         MatrixXd half(n_, m);
@@ -64,7 +64,7 @@ private:
         return out;
     }
 
-    // The barrier's value; infinite outside its domain.
+    // Returns the barrier's value; infinity outside its domain.
     double value(const VectorXd& x, double t) const {
         const VectorXd w = x.head(x.size() - 1);
         const double s = x(x.size() - 1);
@@ -122,7 +122,7 @@ private:
             const double before = value(x, t);
             while (value(x + length * newton, t) > before + 0.1 * length * slope) {
                 length /= 2;
-                if (length < 1e-12) return;  // at the end of double precision
+                if (length < 1e-12) return;  // limit of double precision
             }
             x += length * newton;
         }
@@ -138,7 +138,7 @@ MatrixPtr fastest_weights(TopologyPtr topology, const std::string& pointer) {
     const int n = topology->size();
     std::vector<Edge> edges;
     VectorXd start(0);
-    if (n <= kMostReplicas) {
+    if (n <= kFastestWeightsMostReplicas) {
         std::vector<double> weights;
         for (int i = 0; i < n; ++i) {
             for (const int j : topology->to(i)) {
@@ -149,13 +149,13 @@ MatrixPtr fastest_weights(TopologyPtr topology, const std::string& pointer) {
         }
         start = Eigen::Map<VectorXd>(weights.data(), static_cast<Eigen::Index>(weights.size()));
     }
-    if (n > kMostReplicas || edges.size() > kMostEdges) {
+    if (n > kFastestWeightsMostReplicas || edges.size() > kMostEdges) {
         throw base::UserError(pointer + ": fastest weights are computed up to " +
-                              std::to_string(kMostReplicas) + " replicas and " +
+                              std::to_string(kFastestWeightsMostReplicas) + " replicas and " +
                               std::to_string(kMostEdges) + " edges: use metropolis or laplacian");
     }
     const VectorXd w = Barrier(n, edges).solve(start);
-    std::vector<Entry3> entries;
+    std::vector<MatrixEntry> entries;
     std::vector<double> rest(n, 1.0);
     for (size_t e = 0; e < edges.size(); ++e) {
         const auto [i, j] = edges[e];

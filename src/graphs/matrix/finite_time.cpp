@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/random.hpp"
+#include "base/streams.hpp"
 #include "graphs/matrix/sparse.hpp"
 #include "graphs/matrix/spectral.hpp"
 
@@ -9,13 +9,13 @@ namespace dbench::graphs {
 namespace {
 
 constexpr double kExact = 1e-12;
-constexpr double kFall = 1e-6;  // an exact round loses more than this factor at once
+constexpr double kFall = 1e-6;  // an exact round reduces the deviation by more than this factor
 constexpr int kProbes = 4;
-constexpr int kColumns = 64;    // of the identity, in one go
-constexpr double kWork = 2e10;  // multiplications that a proof by all columns may take
+constexpr int kColumns = 64;              // columns of the identity per pass
+constexpr double kFiniteTimeWork = 2e10;  // most multiplications of a proof by all columns
 
 Eigen::MatrixXd probes(int n) {
-    base::Random random(0, base::Purpose::graph, {0});
+    auto random = base::random_stream(0, base::ProbeStream::finite_time);
     return Eigen::MatrixXd::NullaryExpr(n, kProbes, [&] { return 2 * random.uniform() - 1; });
 }
 
@@ -23,7 +23,7 @@ double disagreement(const Eigen::MatrixXd& x, const Eigen::RowVectorXd& mean) {
     return (x.rowwise() - mean).cwiseAbs().maxCoeff();
 }
 
-// Columns of the product of the first `rounds` against 1/n.
+// True if all columns of the product of the first `rounds` matrices equal 1/n.
 bool proven(const std::vector<SparseRows>& period, int64_t rounds) {
     const auto n = static_cast<int>(period.front().rows());
     for (int first = 0; first < n; first += kColumns) {
@@ -36,7 +36,7 @@ bool proven(const std::vector<SparseRows>& period, int64_t rounds) {
     return true;
 }
 
-// Matrices with common eigenvectors: the product's eigenvalues say all.
+// Decides by the product's eigenvalues, which suffice for matrices with common eigenvectors.
 std::optional<std::optional<int64_t>> by_spectrum(const std::vector<MatrixPtr>& period,
                                                   int64_t limit) {
     std::vector<double> modulus(period.front()->size(), 1.0);
@@ -87,11 +87,12 @@ std::optional<int64_t> finite_time(const std::vector<MatrixPtr>& period, int64_t
         x = factors[t % factors.size()] * x;
         const double now = disagreement(x, mean);
         if (now <= kExact) {
-            if (now > before * kFall) return std::nullopt;  // crept there
-            // Random vectors miss a deviation with probability zero; where it is cheap, look at
-            // all.
+            if (now > before * kFall)
+                return std::nullopt;  // converged gradually, so it is not exact
+            // Random vectors miss a deviation with probability zero; if it is cheap, check all
+            // columns.
             const double work = links / static_cast<double>(period.size()) * (t + 1) * n;
-            if (work <= kWork && !proven(factors, t + 1)) return std::nullopt;
+            if (work <= kFiniteTimeWork && !proven(factors, t + 1)) return std::nullopt;
             return t + 1;
         }
         before = now;

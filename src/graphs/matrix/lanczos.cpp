@@ -5,17 +5,18 @@
 #include <limits>
 #include <vector>
 
-#include "base/random.hpp"
+#include "base/streams.hpp"
 
 namespace dbench::graphs {
 namespace {
 
-constexpr double kWork = 5e9;  // multiplications, seconds
+constexpr double kLanczosWork = 5e9;  // multiplications; takes seconds
 constexpr double kLeast = 200, kMost = 5000;
-constexpr double kTolerance = 1e-11;
+constexpr double kLanczosTolerance = 1e-11;
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
-// Symmetric: next[k] stands between diagonal k and k + 1; the last one leads out of the matrix.
+// A symmetric tridiagonal matrix: next[k] is the entry between diagonal k and k + 1; the last one
+// couples to the space outside the matrix.
 struct Tridiagonal {
     std::vector<double> diagonal, next;
 
@@ -34,7 +35,8 @@ struct Tridiagonal {
     }
 };
 
-// Pivots of x - T without exchanges: all are positive just where x is above every eigenvalue.
+// Computes the pivots of x - T without row exchanges. All are positive exactly if x is above every
+// eigenvalue.
 bool pivots(const Tridiagonal& t, double x, std::vector<double>& out) {
     out.resize(t.diagonal.size());
     for (size_t k = 0; k < out.size(); ++k) {
@@ -46,10 +48,10 @@ bool pivots(const Tridiagonal& t, double x, std::vector<double>& out) {
 
 struct Found {
     double value;
-    double residual;  // of the operator at the vector that belongs to the value
+    double residual;  // of the operator, at the vector of this value
 };
 
-// T's highest eigenvalue by bisection, and its vector by inverse iteration from just above.
+// Returns T's highest eigenvalue by bisection, and its vector by inverse iteration from just above.
 Found highest(const Tridiagonal& t) {
     const double bound = t.bound();
     double low = -bound, high = bound * (1 + 4 * kEpsilon);
@@ -71,9 +73,9 @@ Found highest(const Tridiagonal& t) {
     return {high, t.next.back() * std::abs(s(size - 1))};
 }
 
-// What the tridiagonal matrix says of the end, where it is resolved.
+// Returns the operator's eigenvalue at `end` if the tridiagonal matrix resolves it.
 std::optional<double> resolved(const Tridiagonal& t, End end) {
-    const double tolerance = kTolerance * t.bound();
+    const double tolerance = kLanczosTolerance * t.bound();
     const auto good = [&](const Found& found) { return found.residual <= tolerance; };
     if (end == End::highest || end == End::lowest) {
         const Found found = highest(end == End::highest ? t : t.negative());
@@ -83,7 +85,7 @@ std::optional<double> resolved(const Tridiagonal& t, End end) {
     Found far = highest(t), near = highest(t.negative());
     const bool swapped = near.value > far.value;
     if (swapped) std::swap(far, near);
-    // The nearer end may still move outwards, but not by more than its residual.
+    // The nearer end may still move outwards, but by no more than its residual.
     if (!good(far) || (!good(near) && near.value + near.residual >= far.value)) return std::nullopt;
     return swapped ? -far.value : far.value;
 }
@@ -91,12 +93,13 @@ std::optional<double> resolved(const Tridiagonal& t, End end) {
 }  // namespace
 
 std::optional<double> lanczos(int n, const Operator& apply, double work, End end) {
-    base::Random random(0, base::Purpose::graph, {1});
+    auto random = base::random_stream(0, base::ProbeStream::lanczos);
     Eigen::VectorXd x = Eigen::VectorXd::NullaryExpr(n, [&] { return 2 * random.uniform() - 1; });
     x /= x.norm();
     Eigen::VectorXd before = Eigen::VectorXd::Zero(n);
     Tridiagonal t;
-    const auto limit = static_cast<size_t>(std::clamp(kWork / (work + 10.0 * n), kLeast, kMost));
+    const auto limit =
+        static_cast<size_t>(std::clamp(kLanczosWork / (work + 10.0 * n), kLeast, kMost));
     std::optional<double> earlier;
     size_t look = 16;
     while (t.diagonal.size() < limit) {
@@ -105,15 +108,16 @@ std::optional<double> lanczos(int n, const Operator& apply, double work, End end
         t.diagonal.push_back(x.dot(y));
         y -= t.diagonal.back() * x;
         t.next.push_back(y.norm());
-        // Nothing is left outside: the values are exact.
+        // The Krylov space is invariant, so the values are exact.
         if (t.next.back() <= 1e-14 * t.bound()) return resolved(t, end);
         before = std::move(x);
         x = y / t.next.back();
         if (t.diagonal.size() < look) continue;
-        // Twice the same, some steps apart: an eigenvalue that the start hardly holds may come
-        // late.
+        // Require two equal values some steps apart: an eigenvalue whose vector the start hardly
+        // contains may appear late.
         const auto now = resolved(t, end);
-        if (now && earlier && std::abs(*now - *earlier) <= kTolerance * t.bound()) return now;
+        if (now && earlier && std::abs(*now - *earlier) <= kLanczosTolerance * t.bound())
+            return now;
         earlier = now;
         look += 4 + look / 8;
     }

@@ -8,9 +8,9 @@
 namespace dbench::graphs {
 namespace {
 
-constexpr int kDense = 1536;
+constexpr int kLaplacianWeightsDense = 1536;
 
-// Smallest nonzero and largest eigenvalue of L.
+// Returns the smallest nonzero and the largest eigenvalue of L.
 std::pair<double, double> ends(const TopologyPtr& topology, const std::string& pointer) {
     const int n = topology->size();
     if (const auto closed = topology->laplacian()) {
@@ -22,12 +22,12 @@ std::pair<double, double> ends(const TopologyPtr& topology, const std::string& p
         }
         return {least, most};
     }
-    if (n > kDense) {
+    if (n > kLaplacianWeightsDense) {
         throw base::UserError(pointer +
                               ": laplacian weights need the graph's eigenvalues, which are "
                               "computed up to " +
-                              std::to_string(kDense) + " replicas (there are " + std::to_string(n) +
-                              "): use metropolis");
+                              std::to_string(kLaplacianWeightsDense) + " replicas (there are " +
+                              std::to_string(n) + "): use metropolis");
     }
     Eigen::MatrixXd laplacian = Eigen::MatrixXd::Zero(n, n);
     for (int i = 0; i < n; ++i) {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/random.hpp"
+#include "base/streams.hpp"
 #include "graphs/matrix/lanczos.hpp"
 #include "graphs/matrix/sparse.hpp"
 
@@ -12,8 +12,8 @@ namespace {
 
 using Eigen::VectorXd;
 
-constexpr double kRounding = 1e-6;    // of the answer, at most
-constexpr double kSmallest = 1e-280;  // below, digits are lost to underflow
+constexpr double kRounding = 1e-6;    // most rounding, relative to the answer
+constexpr double kSmallest = 1e-280;  // below this, digits are lost to underflow
 
 bool doubly_stochastic(const SparseRows& factor) {
     const VectorXd ones = VectorXd::Ones(factor.rows());
@@ -23,12 +23,12 @@ bool doubly_stochastic(const SparseRows& factor) {
     return close(factor * ones) && close(factor.transpose() * ones);
 }
 
-// The factors keep mean and deviation apart, so the mean is taken off after each of them: what
-// rounding puts there cannot outlive the deviation.
+// The product of a chain without the mean. Factors keep mean and deviation apart, so the mean is
+// subtracted after each factor; its rounding errors therefore cannot outlast the deviation.
 struct Chain {
     std::vector<SparseRows> factors;
 
-    // Norms of x on the way, the start's and after each factor, are added to `norms`.
+    // Applies the factors. Appends the norms of x at the start and after each factor to `norms`.
     VectorXd forwards(VectorXd x, std::vector<double>* norms = nullptr) const {
         x.array() -= x.mean();
         if (norms) norms->push_back(x.norm());
@@ -62,10 +62,11 @@ std::optional<double> long_chain_rho(const std::vector<MatrixPtr>& chain) {
         if (!doubly_stochastic(product.factors.back())) return std::nullopt;
         links += static_cast<double>(product.factors.back().nonZeros()) + n;
     }
-    base::Random random(0, base::Purpose::graph, {2});
+    auto random = base::random_stream(0, base::ProbeStream::long_chain);
     const auto normal = [&] { return random.normal(); };
-    // Of a normal vector the norm after k factors is about their product's Frobenius norm. A
-    // rounding after factor k grows with those before it, and shrinks with those behind it.
+    // For a normal vector, the norm after k factors is about the Frobenius norm of their product. A
+    // rounding error after factor k is as large as the factors before it allow and shrinks with
+    // those after it.
     std::vector<double> to, from;
     const VectorXd end = product.forwards(VectorXd::NullaryExpr(n, normal), &to);
     product.backwards(VectorXd::NullaryExpr(n, normal), &from);
@@ -83,7 +84,7 @@ std::optional<double> long_chain_rho(const std::vector<MatrixPtr>& chain) {
         2 * links, End::highest);
     if (!square || *square <= 0) return std::nullopt;
     const double rho = scale * std::sqrt(*square);
-    // Lanczos stands for 1e-11 or so: a gap near that is not resolved.
+    // Lanczos is accurate to about 1e-11, so a gap near that is not resolved.
     if (rounding > kRounding * rho || std::abs(1 - rho) < 1e-9) return std::nullopt;
     return rho;
 }

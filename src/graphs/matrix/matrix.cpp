@@ -6,7 +6,7 @@
 namespace dbench::graphs {
 namespace {
 
-// Rows of a J/m block have m links of weight 1/m.
+// True if the row belongs to a J/m block: m links of weight 1/m.
 bool is_share(const std::vector<Link>& row) {
     const double m = static_cast<double>(row.size());
     return std::all_of(row.begin(), row.end(),
@@ -62,7 +62,7 @@ std::vector<std::vector<int>> Matrix::find_groups() const {
         if (row.size() < 2 || !is_share(row) || !same_peers(row, out(i))) continue;
         const bool block = std::all_of(row.begin(), row.end(), [&](const Link& link) {
             if (link.peer == i) return true;
-            if (link.peer < i) return false;  // else its own turn would have found the group
+            if (link.peer < i) return false;  // otherwise that peer would have found the group
             const auto other = in(link.peer);
             return is_share(other) && same_peers(row, other) && same_peers(row, out(link.peer));
         });

@@ -1,5 +1,6 @@
 #pragma once
-// One mixing matrix W (n x n): rows and columns on demand, and what is known of it in closed form.
+// One mixing matrix W (n x n): its rows and columns on request, and its properties known in closed
+// form. MatrixPtr shares it among schedules and certificates; all functions are thread-safe.
 
 #include <memory>
 #include <mutex>
@@ -16,18 +17,20 @@ public:
     virtual ~Matrix() = default;
 
     virtual int size() const = 0;  ///< n
-    /// Row i (whose parameters i uses) and column i (who uses i's): sorted by peer, i included.
+    /// Row i (the replicas that i uses) and column i (the replicas that use i): sorted by peer,
+    /// including i.
     virtual std::vector<Link> in(int i) const = 0;
     virtual std::vector<Link> out(int i) const = 0;
-    /// Eigenvalues of I - W, where W is normal and they are known in closed form.
+    /// Eigenvalues of I - W, if W is normal and they are known in closed form.
     virtual std::optional<Spectrum> spectrum() const { return std::nullopt; }
-    /// Whether every row is a relabelling of row 0, so that row and column 0 tell all sums.
+    /// True if every row is a relabelling of row 0, so that row and column 0 determine all sums.
     virtual bool transitive() const { return false; }
 
-    /// Eigenvalues of a symmetric W, ascending, by a dense solver; found once and kept. O(n^3).
+    /// Eigenvalues of a symmetric W, ascending, by a dense solver in O(n^3). Computed once and
+    /// cached.
     const std::vector<double>& eigenvalues() const;
 
-    /// As Schedule::groups; found once and kept.
+    /// The groups of Schedule::groups. Computed once and cached.
     const std::vector<std::vector<int>>& groups() const;
 
 protected:
@@ -41,18 +44,18 @@ private:
 
 using MatrixPtr = std::shared_ptr<const Matrix>;
 
-/// An entry of an explicit matrix: W[to][from] = weight.
-struct Entry3 {
+/// A nonzero of an explicit matrix: W[to][from] = weight.
+struct MatrixEntry {
     int to;
     int from;
     double weight;
 };
 
-/// A matrix given entry by entry: double ones are added up, zeros off the diagonal dropped.
-/// O(entries) memory.
-MatrixPtr explicit_matrix(int n, std::vector<Entry3> entries);
+/// Builds a matrix from its entries: duplicate entries are added up, zeros off the diagonal are
+/// dropped. O(entries) memory.
+MatrixPtr explicit_matrix(int n, std::vector<MatrixEntry> entries);
 
-/// W' = (1 - theta) I + theta W; theta = 1 gives W itself.
+/// Returns W' = (1 - theta) I + theta W; theta = 1 returns W itself.
 MatrixPtr lazy_matrix(MatrixPtr matrix, double theta);
 
 }  // namespace dbench::graphs

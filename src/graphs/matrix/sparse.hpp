@@ -1,6 +1,6 @@
 #pragma once
-// Matrices as sparse operators, for the numerical side of certificates. Heavy header (Eigen): for
-// this room's .cpp files only.
+// Mixing matrices as sparse operators, for the numerical part of certificates. Heavy header
+// (Eigen): include it from .cpp files of this module only.
 
 #include <Eigen/SparseCore>
 
@@ -10,9 +10,11 @@ namespace dbench::graphs {
 
 using SparseRows = Eigen::SparseMatrix<double, Eigen::RowMajor>;
 
+/// Returns `matrix` in Eigen's sparse format.
 SparseRows sparse(const Matrix& matrix);
 
-/// P - J/n for the product P = W_m ... W_1 of a chain (first applied first), never formed.
+/// The operator P - J/n for the product P = W_m ... W_1 of a chain (first applied first). P is
+/// never formed.
 class Deviation {
 public:
     explicit Deviation(const std::vector<MatrixPtr>& chain);
@@ -21,9 +23,9 @@ public:
     Eigen::VectorXd apply(Eigen::VectorXd x) const;
     Eigen::VectorXd apply_transposed(Eigen::VectorXd x) const;
     Eigen::MatrixXd dense() const;
-    /// Entries of all factors: multiplications in one application.
+    /// Number of entries of all factors, which is the number of multiplications in one application.
     double links() const;
-    /// Whether it is one symmetric factor.
+    /// True if the chain is a single symmetric factor.
     bool symmetric() const { return symmetric_; }
 
 private:

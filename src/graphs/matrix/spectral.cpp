@@ -11,10 +11,10 @@
 namespace dbench::graphs {
 namespace {
 
-constexpr int kDense = 1536;        // n up to which n x n solvers are used
-constexpr int kFormed = 512;        // n up to which a product is formed and looked at densely,
-constexpr size_t kLong = 16;        // where its factors are fewer than these
-constexpr double kNothing = 1e-13;  // what rounding leaves of an exact zero
+constexpr int kSpectralDense = 1536;  // largest n for n x n solvers
+constexpr int kFormed = 512;          // largest n for which a product is formed and decomposed
+constexpr size_t kLong = 16;          // if it has fewer factors than these
+constexpr double kNothing = 1e-13;    // rounding error of an exact zero
 
 using Complex = std::complex<double>;
 
@@ -23,7 +23,7 @@ Contraction rounded(double rho) {
     return {rho, 1.0 - rho};
 }
 
-// Eigenvalue 1 - mu: 1 - |1 - mu| without losing the digits of a small mu.
+// For the eigenvalue 1 - mu: computes 1 - |1 - mu| without losing the digits of a small mu.
 double gap_of(Complex mu) { return (2 * mu.real() - std::norm(mu)) / (1 + std::abs(1.0 - mu)); }
 
 Contraction from_spectrum(const Spectrum& spectrum) {
@@ -34,7 +34,7 @@ Contraction from_spectrum(const Spectrum& spectrum) {
     return gap > 1 - kNothing ? Contraction{0.0, 1.0} : Contraction{1.0 - gap, gap};
 }
 
-// Eigenvalues of the chain's product, where all factors share their eigenvectors.
+// Returns the eigenvalues of the chain's product, if all factors share their eigenvectors.
 std::optional<std::vector<Complex>> common_product(const std::vector<MatrixPtr>& chain) {
     std::vector<Complex> product(chain.front()->size(), 1.0);
     std::optional<Spectrum::Basis> basis;
@@ -59,16 +59,17 @@ double largest(const std::vector<Complex>& values) {
 double dense_rho(const Deviation& deviation) {
     const Eigen::MatrixXd matrix = deviation.dense();
     if (deviation.symmetric()) return symmetric_eigenvalues(matrix).cwiseAbs().maxCoeff();
-    // The largest singular value keeps its digits when squared: the rounding of a product is small
-    // beside its own norm.
+    // Squaring keeps the digits of the largest singular value: the rounding error of a product is
+    // small relative to its own norm.
     const Eigen::MatrixXd gram = matrix.transpose() * matrix;
     return std::sqrt(std::max(0.0, symmetric_eigenvalues(gram).maxCoeff()));
 }
 
-// rho of a symmetric W whose rows sum to 1, from its eigenvalues: all but the 1 of the mean.
+// Computes rho of a symmetric W whose rows sum to 1 from its eigenvalues, without the 1 of the
+// mean.
 std::optional<Contraction> from_eigenvalues(const MatrixPtr& matrix) {
     const int n = matrix->size();
-    if (n > kDense || !is_symmetric(*matrix)) return std::nullopt;
+    if (n > kSpectralDense || !is_symmetric(*matrix)) return std::nullopt;
     for (int i = 0; i < n; ++i) {
         double sum = 0;
         for (const Link& link : matrix->in(i)) sum += link.weight;
@@ -99,9 +100,9 @@ std::optional<double> lanczos_rho(const Deviation& deviation) {
 }
 
 std::optional<Contraction> numeric(const Deviation& deviation) {
-    if (deviation.size() <= kDense) return rounded(dense_rho(deviation));
+    if (deviation.size() <= kSpectralDense) return rounded(dense_rho(deviation));
     const auto rho = lanczos_rho(deviation);
-    // Lanczos stands for 1e-12 or so: a gap near that is not resolved.
+    // Lanczos is accurate to about 1e-12, so a gap near that is not resolved.
     if (!rho || 1 - *rho < 1e-9) return std::nullopt;
     return rounded(*rho);
 }
@@ -127,7 +128,7 @@ std::optional<Contraction> contraction(const std::vector<MatrixPtr>& chain) {
     if (chain.size() == 1) return contraction(chain.front());
     if (const auto product = common_product(chain)) return rounded(largest(*product));
     const int n = chain.front()->size();
-    if (chain.size() >= kLong || (n > kFormed && n <= kDense)) {
+    if (chain.size() >= kLong || (n > kFormed && n <= kSpectralDense)) {
         if (const auto rho = long_chain_rho(chain)) return Contraction{*rho, 1 - *rho};
     }
     return numeric(Deviation(chain));
@@ -142,7 +143,7 @@ std::optional<double> lambda_min(const MatrixPtr& matrix) {
         for (const Complex mu : spectrum->values) most = std::max(most, mu.real());
         return std::abs(1 - most) < kNothing ? 0.0 : 1 - most;
     }
-    if (n <= kDense) return matrix->eigenvalues().front();
+    if (n <= kSpectralDense) return matrix->eigenvalues().front();
     const SparseRows rows = sparse(*matrix);
     return lanczos(
         n, [&](const Eigen::VectorXd& x) -> Eigen::VectorXd { return rows * x; },
@@ -155,7 +156,8 @@ std::optional<double> mean_square_rho(const std::vector<MatrixPtr>& matrices) {
     std::vector<Complex> sum(n, 0.0);
     bool closed = true;
     for (const MatrixPtr& matrix : matrices) {
-        const auto values = common_product({matrix, matrices.front()});  // same basis?
+        const auto values =
+            common_product({matrix, matrices.front()});  // empty if the bases differ
         const auto own = values ? matrix->spectrum() : std::nullopt;
         if (!own) {
             closed = false;
@@ -172,7 +174,7 @@ std::optional<double> mean_square_rho(const std::vector<MatrixPtr>& matrices) {
     const auto apply = [&](const Eigen::VectorXd& x) -> Eigen::VectorXd {
         return (mean * x).array() - x.mean();
     };
-    if (n > kDense) {
+    if (n > kSpectralDense) {
         const auto value = lanczos(n, apply, static_cast<double>(mean.nonZeros()), End::largest);
         return value ? std::optional<double>(std::sqrt(std::abs(*value))) : std::nullopt;
     }

@@ -8,7 +8,7 @@
 namespace dbench::graphs {
 namespace {
 
-// Peers with the links' weights, and self in its place in the order.
+// Returns the links to `peers` with their weights, and self at its place in the order.
 template <class Weight>
 std::vector<Link> links(const std::vector<int>& peers, int self, Weight weight) {
     std::vector<Link> out;
@@ -46,7 +46,7 @@ public:
 private:
     std::vector<Link> line(const std::vector<int>& peers, int i) const {
         auto out = links(peers, i, [this](int) { return epsilon_; });
-        // 1/(d+1) all along: the diagonal is the same number, not 1 less d times it.
+        // If epsilon is 1/(d+1), the diagonal gets exactly that number instead of 1 - d epsilon.
         const double share = 1.0 / static_cast<double>(out.size());
         if (epsilon_ == share) {
             std::for_each(out.begin(), out.end(), [share](Link& link) { link.weight = share; });
@@ -55,7 +55,8 @@ private:
     }
     std::vector<std::vector<int>> find_groups() const override {
         const int n = size();
-        if (n > 1 && topology_->regular() == n - 1) {  // complete: known without n^2 looks
+        if (n > 1 &&
+            topology_->regular() == n - 1) {  // complete: known without n^2 row comparisons
             if (std::abs(epsilon_ * n - 1) > 1e-12) return {};
             std::vector<int> all(n);
             for (int i = 0; i < n; ++i) all[i] = i;
@@ -84,8 +85,8 @@ private:
     TopologyPtr topology_;
 };
 
-// Everybody shares equally among itself and its peers: those it hears from (rows sum to 1), or
-// those it sends to (columns do).
+// Every replica shares equally among itself and its peers: those it receives from (rows sum to 1),
+// or those it sends to (columns sum to 1).
 class Shares final : public Matrix {
 public:
     Shares(TopologyPtr topology, bool of_rows)
@@ -121,7 +122,7 @@ MatrixPtr by_rule(const std::string& rule, const TopologyPtr& topology, const st
     if (rule == "uniform") return uniform_weights(topology);
     if (rule == "column") return column_weights(topology);
     if (rule == "auto") {
-        // Of a directed graph whose degrees differ no rule of these is doubly stochastic.
+        // For a directed graph with unequal degrees, none of these rules is doubly stochastic.
         return regular || topology->directed() ? uniform_weights(topology)
                                                : metropolis_weights(topology);
     }

@@ -1,5 +1,6 @@
 #pragma once
-// From edges to a mixing matrix: the rules that give every edge its weight.
+// Rules that turn the edges of a topology into a mixing matrix (the spec keys `weights` and
+// `lazy`).
 
 #include <string>
 
@@ -8,36 +9,37 @@
 
 namespace dbench::graphs {
 
-/// W = I - epsilon L: every edge weighs epsilon, the rest stays on the diagonal.
+/// W = I - epsilon L: every edge has weight epsilon; the diagonal makes each row sum to 1.
 MatrixPtr constant_weights(TopologyPtr topology, double epsilon);
 
-/// Row i shares equally among itself and those it hears from, 1/(d_i + 1): row stochastic, doubly
-/// stochastic on regular graphs.
+/// Row i gives weight 1/(d_i + 1) to itself and to each replica it receives from. The result is row
+/// stochastic, and doubly stochastic on regular graphs.
 MatrixPtr uniform_weights(TopologyPtr topology);
 
 /// w_ij = 1 / (1 + max(d_i, d_j)) (Metropolis-Hastings; Xiao and Boyd 2004): symmetric and doubly
 /// stochastic on every undirected graph.
 MatrixPtr metropolis_weights(TopologyPtr topology);
 
-/// w_ij = 1/(dout_j + 1): every sender shares equally, column stochastic (push-sum).
+/// w_ij = 1/(dout_j + 1): every sender shares equally. The result is column stochastic (for
+/// push-sum).
 MatrixPtr column_weights(TopologyPtr topology);
 
 /// W = I - epsilon L with the best constant, epsilon = 2/(lambda_1(L) + lambda_{n-1}(L)) (Xiao and
-/// Boyd 2004); the diagonal may come out negative. Undirected. Throws UserError at `pointer` where
-/// the eigenvalues are not resolved.
+/// Boyd 2004). Diagonal entries may be negative. The graph must be undirected. Throws UserError at
+/// `pointer` if the eigenvalues cannot be resolved.
 MatrixPtr laplacian_weights(TopologyPtr topology, const std::string& pointer);
 
 /// The symmetric W >= 0 on these edges with the smallest rho (Boyd, Diaconis and Xiao 2004), to
-/// 1e-9 of the optimum. Undirected. Throws UserError at `pointer` for more than 256 replicas or
-/// 1024 edges.
+/// 1e-9 of the optimum. The graph must be undirected. Throws UserError at `pointer` for more than
+/// 256 replicas or 1024 edges.
 MatrixPtr fastest_weights(TopologyPtr topology, const std::string& pointer);
 
-/// The keys `weights` and `lazy`, with which every static graph ends its table row.
+/// The keys `weights` and `lazy`, which end the table row of every static graph.
 std::vector<base::Parameter> weight_parameters();
 base::Parameter lazy_parameter();
 
-/// The matrix that a resolved spec object's `weights` and `lazy` ask for. Throws UserError where
-/// the rule does not suit the graph.
+/// Returns the matrix for a resolved spec object's `weights` and `lazy`. Throws UserError if the
+/// rule is not defined for the graph.
 MatrixPtr weighted(const TopologyPtr& topology, const base::Json& spec, const std::string& pointer);
 
 }  // namespace dbench::graphs

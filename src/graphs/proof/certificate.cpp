@@ -12,13 +12,14 @@
 namespace dbench::graphs {
 namespace {
 
-constexpr int64_t kSample = 64;  // rounds looked at of a sequence that never repeats,
-constexpr int64_t kFewer = 8;    // fewer where replicas are many: at least so many, and at most
-constexpr int64_t kSampledRows = 1 << 20;  // so many rows
-constexpr double kSumTolerance = 1e-12;
-constexpr double kManyLinks = 1 << 24;  // beyond, a transitive matrix is judged by replica 0
+constexpr int64_t kCertificateSample = 64;  // most examined rounds of a sequence that never repeats
+constexpr int64_t kFewer = 8;               // fewest examined rounds of such a sequence
+constexpr int64_t kSampledRows = 1 << 20;   // most rows of all examined rounds (or kFewer)
+constexpr double kCertificateSumTolerance = 1e-12;
+constexpr double kManyLinks =
+    1 << 24;  // with more links, a transitive matrix is judged by replica 0
 
-// A schedule that knows no matrices, seen through its rows.
+// Presents a schedule without matrices as a matrix, through its rows.
 class RowsOnly final : public Matrix {
 public:
     RowsOnly(const Schedule& schedule, Round round) : schedule_(schedule), round_(round) {}
@@ -36,20 +37,20 @@ MatrixPtr matrix_of(const Schedule& schedule, Round round) {
     return std::make_shared<RowsOnly>(schedule, round);
 }
 
-// Whether a period is short enough to be looked at round by round.
+// True if a period is short enough to examine every round.
 bool whole_period(const Schedule& schedule) {
     const auto period = static_cast<double>(schedule.period());
     return period > 0 && (period == 1 || period * schedule.size() <= kManyLinks);
 }
 
-// The matrices that stand for the sequence: one period, all that can be drawn, or a sample.
+// Returns the matrices to examine: one period, all matrices that can be drawn, or a sample.
 std::vector<MatrixPtr> matrices_of(const Schedule& schedule) {
     std::vector<MatrixPtr> matrices;
     if (schedule.period() == 0) {
         for (const Round round : schedule.rounds()) matrices.push_back(matrix_of(schedule, round));
         if (!matrices.empty()) return matrices;
     }
-    const int64_t sample = std::clamp(kSampledRows / schedule.size(), kFewer, kSample);
+    const int64_t sample = std::clamp(kSampledRows / schedule.size(), kFewer, kCertificateSample);
     const int64_t length = whole_period(schedule) ? schedule.period() : sample;
     for (int64_t t = 0; t < length; ++t) {
         matrices.push_back(matrix_of(schedule, schedule.at(t)));
@@ -57,7 +58,8 @@ std::vector<MatrixPtr> matrices_of(const Schedule& schedule) {
     return matrices;
 }
 
-// Reached from replica 0 along the links of all matrices, forwards or backwards.
+// True if all replicas are reached from replica 0 along the links of all matrices, forwards or
+// backwards.
 bool reaches_all(const std::vector<MatrixPtr>& matrices, bool forwards) {
     const int n = matrices.front()->size();
     std::vector<bool> seen(n, false);
@@ -85,7 +87,7 @@ double sum(const std::vector<Link>& links) {
     return total;
 }
 
-// Sums, signs, symmetry and degrees of all matrices.
+// Fills in sums, signs, symmetry and degrees of all matrices.
 void look_at_links(const std::vector<MatrixPtr>& matrices, Certificate& c) {
     double degrees = 0;
     double looked = 0;
@@ -97,8 +99,8 @@ void look_at_links(const std::vector<MatrixPtr>& matrices, Certificate& c) {
         for (int i = 0; i < rows; ++i) {
             const auto row = matrix->in(i);
             const auto column = matrix->out(i);
-            c.row_stochastic &= std::abs(sum(row) - 1) <= kSumTolerance;
-            c.column_stochastic &= std::abs(sum(column) - 1) <= kSumTolerance;
+            c.row_stochastic &= std::abs(sum(row) - 1) <= kCertificateSumTolerance;
+            c.column_stochastic &= std::abs(sum(column) - 1) <= kCertificateSumTolerance;
             c.symmetric &=
                 std::equal(row.begin(), row.end(), column.begin(), column.end(),
                            [](const Link& a, const Link& b) {
@@ -125,7 +127,7 @@ std::optional<int64_t> rounds_to_1e3(const Certificate& c) {
     if (c.finite_time && *c.finite_time <= 1) return 1;
     if (!c.rate || *c.rate >= 1) return std::nullopt;
     if (*c.rate <= 0) return c.finite_time;
-    // Of a static matrix the gap has more digits than rho.
+    // For a static matrix, gap has more digits than rho.
     const double log_rate = c.period == 1 && c.gap ? std::log1p(-*c.gap) : std::log(*c.rate);
     const double rounds = std::ceil(std::log(1e3) / -log_rate - 1e-9);
     if (rounds > 9e15) return std::nullopt;
@@ -133,7 +135,7 @@ std::optional<int64_t> rounds_to_1e3(const Certificate& c) {
     return c.finite_time ? std::min(wanted, *c.finite_time) : wanted;
 }
 
-// What a replica sends, all-reduce groups carried out as such.
+// Counts the messages of a replica; groups are carried out as all-reduces.
 void count_messages(const std::vector<MatrixPtr>& matrices, Certificate& c) {
     double messages = 0;
     double models = 0;
@@ -174,7 +176,7 @@ void find_stationary(const std::vector<MatrixPtr>& period, Certificate& c) {
 }  // namespace
 
 Certificate certify(const Schedule& schedule, const std::string& type, double gamma) {
-    if (const Staged* staged = schedule.staged()) {
+    if (const StagedSchedule* staged = schedule.staged()) {
         const size_t graph = staged->stages().front().graph;
         return certify(staged->graph(graph), staged->name(graph), gamma);
     }
@@ -186,7 +188,8 @@ Certificate certify(const Schedule& schedule, const std::string& type, double ga
     c.connected = reaches_all(matrices, true) && reaches_all(matrices, false);
     look_at_links(matrices, c);
     if (const auto mixing = contraction(first)) {
-        // Averaging with weights of sum 1 expands nothing: beyond lies the solver's rounding.
+        // Averaging with nonnegative weights of sum 1 expands nothing, so a value beyond 1 is
+        // rounding of the solver.
         const bool averages = c.row_stochastic && c.column_stochastic && c.nonnegative;
         c.rho = averages ? std::min(mixing->rho, 1.0) : mixing->rho;
         c.gap = averages ? std::max(mixing->gap, 0.0) : mixing->gap;
@@ -194,8 +197,8 @@ Certificate certify(const Schedule& schedule, const std::string& type, double ga
     c.lambda_min = lambda_min(first);
     if (schedule.period() > 0) c.period = schedule.period();
     if (whole_period(schedule)) {
-        // Twice the period: a sequence may need to come round again. A static matrix may be
-        // nilpotent beside J/n (de Bruijn graphs), so it gets some rounds too.
+        // Try twice the period: a sequence may become exact in its second pass. A static matrix may
+        // be nilpotent apart from J/n (de Bruijn graphs), so it also gets some rounds.
         c.finite_time = finite_time(matrices, std::max<int64_t>(2 * *c.period, 32));
         if (c.finite_time && *c.finite_time <= *c.period) {
             c.rho_period = 0.0;

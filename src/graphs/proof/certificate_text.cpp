@@ -13,7 +13,8 @@ base::Json or_null(const std::optional<T>& value) {
 }
 
 template <class T>
-std::string text(const std::optional<T>& value, const std::string& unknown = "not resolved") {
+std::string certificate_body(const std::optional<T>& value,
+                             const std::string& unknown = "not resolved") {
     if (!value) return unknown;
     std::ostringstream out;
     out.precision(9);
@@ -69,31 +70,32 @@ std::string to_text(const Certificate& c) {
     std::ostringstream degree;
     degree << c.degree_min << " / " << c.degree_mean << " / " << c.degree_max;
     line("degree min/mean/max", degree.str());
-    line("rho = ||W - J/n||", text(c.rho));
-    line("spectral gap", text(c.gap));
-    if (c.symmetric) line("smallest eigenvalue", text(c.lambda_min));
+    line("rho = ||W - J/n||", certificate_body(c.rho));
+    line("spectral gap", certificate_body(c.gap));
+    if (c.symmetric) line("smallest eigenvalue", certificate_body(c.lambda_min));
     if (!c.period) {
         line("period", "none: a random sequence");
-        line("rho, expected", text(c.rho_expected));
+        line("rho, expected", certificate_body(c.rho_expected));
     } else if (*c.period > 1) {
         line("period", std::to_string(*c.period) + " rounds");
-        line("rho over one period", text(c.rho_period));
+        line("rho over one period", certificate_body(c.rho_period));
     }
     line("exact average", c.finite_time ? "after " + std::to_string(*c.finite_time) +
                                               (*c.finite_time == 1 ? " round" : " rounds")
                                         : std::string("only in the limit"));
-    line("contraction per round", text(c.rate));
+    line("contraction per round", certificate_body(c.rate));
     line("rounds to a thousandth",
-         text(c.iterations_to_1e3, c.connected ? "not resolved" : "never"));
-    line("effective neighbours",
-         text(c.effective_neighbours) + " (gamma = " + text(std::optional(c.gamma)) + ")");
+         certificate_body(c.iterations_to_1e3, c.connected ? "not resolved" : "never"));
+    line("effective neighbours", certificate_body(c.effective_neighbours) +
+                                     " (gamma = " + certificate_body(std::optional(c.gamma)) + ")");
     if (!(c.row_stochastic && c.column_stochastic)) {
-        line("weights in the limit",
-             c.stationary_min ? text(c.stationary_min) + " to " + text(c.stationary_max) + " of 1"
-                              : std::string("not resolved"));
+        line("weights in the limit", c.stationary_min
+                                         ? certificate_body(c.stationary_min) + " to " +
+                                               certificate_body(c.stationary_max) + " of 1"
+                                         : std::string("not resolved"));
     }
-    line("messages, models sent", text(std::optional(c.messages)) + ", " +
-                                      text(std::optional(c.models_sent)) +
+    line("messages, models sent", certificate_body(std::optional(c.messages)) + ", " +
+                                      certificate_body(std::optional(c.models_sent)) +
                                       " per replica and iteration");
     return out.str();
 }

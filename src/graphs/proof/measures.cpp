@@ -13,7 +13,7 @@ constexpr int kSymmetricDense = 1536;
 constexpr int kGeneralDense = 300;  // Hessenberg and QR cost ten times as much
 constexpr int kPowerSteps = 20000;
 
-// |lambda_i|^2 of all eigenvalues of W.
+// Returns |lambda_i|^2 of all eigenvalues of W.
 std::optional<std::vector<double>> squared_moduli(const MatrixPtr& matrix) {
     const int n = matrix->size();
     std::vector<double> squares;
@@ -47,13 +47,13 @@ std::optional<double> effective_neighbours(const MatrixPtr& matrix, double gamma
 
 std::optional<std::vector<double>> stationary(const std::vector<MatrixPtr>& chain, bool of_rows) {
     const int n = chain.front()->size();
-    std::vector<SparseRows> steps;  // applied in order; the left eigenvector goes backwards
+    std::vector<SparseRows> steps;  // applied in order; a left eigenvector uses the reverse order
     for (const MatrixPtr& matrix : chain) {
         const SparseRows rows = sparse(*matrix);
         steps.push_back(of_rows ? SparseRows(rows.transpose()) : rows);
     }
     if (of_rows) std::reverse(steps.begin(), steps.end());
-    // From two starts: where they end apart the limit is not unique.
+    // Iterate from two starts: if they end at different points, the limit is not unique.
     Eigen::MatrixXd x = Eigen::MatrixXd::Ones(n, 2);
     for (int i = 0; i < n; ++i) x(i, 1) = i % 2 == 0 ? 1.5 : 0.5;
     x.col(1) *= n / x.col(1).sum();

@@ -8,9 +8,9 @@
 namespace dbench::graphs {
 namespace {
 
-class List : public MatrixSchedule {
+class SequenceList : public MatrixSchedule {
 public:
-    explicit List(std::vector<MatrixPtr> matrices) : matrices_(std::move(matrices)) {
+    explicit SequenceList(std::vector<MatrixPtr> matrices) : matrices_(std::move(matrices)) {
         DBENCH_EXPECT(!matrices_.empty());
     }
     int size() const override { return matrices_.front()->size(); }
@@ -27,10 +27,10 @@ protected:
     std::vector<MatrixPtr> matrices_;
 };
 
-class Drawn final : public List {
+class Drawn final : public SequenceList {
 public:
     Drawn(std::vector<MatrixPtr> matrices, std::function<size_t(int64_t)> pick)
-        : List(std::move(matrices)), pick_(std::move(pick)) {}
+        : SequenceList(std::move(matrices)), pick_(std::move(pick)) {}
     Round at(int64_t t) const override { return {pick_(t), true}; }
     int64_t period() const override { return 0; }
     double rho_expected() const override { return mean_square_rho(matrices_).value_or(-1); }
@@ -39,10 +39,10 @@ private:
     std::function<size_t(int64_t)> pick_;
 };
 
-// The last few rounds are kept: an iteration asks for the same matrix row by row.
-class Redrawn final : public MatrixSchedule {
+// Caches the last few rounds, because an iteration requests the same matrix row by row.
+class RandomSequence final : public MatrixSchedule {
 public:
-    Redrawn(int n, std::function<MatrixPtr(int64_t)> draw, double rho_expected)
+    RandomSequence(int n, std::function<MatrixPtr(int64_t)> draw, double rho_expected)
         : n_(n), draw_(std::move(draw)), rho_expected_(rho_expected) {}
     int size() const override { return n_; }
     Round at(int64_t t) const override { return {static_cast<uint64_t>(t), false}; }
@@ -68,23 +68,23 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Schedule> always(MatrixPtr matrix) {
-    return std::make_unique<List>(std::vector<MatrixPtr>{std::move(matrix)});
+std::unique_ptr<Schedule> static_schedule(MatrixPtr matrix) {
+    return std::make_unique<SequenceList>(std::vector<MatrixPtr>{std::move(matrix)});
 }
 
-std::unique_ptr<Schedule> in_turn(std::vector<MatrixPtr> matrices) {
-    return std::make_unique<List>(std::move(matrices));
+std::unique_ptr<Schedule> cyclic_schedule(std::vector<MatrixPtr> matrices) {
+    return std::make_unique<SequenceList>(std::move(matrices));
 }
 
-std::unique_ptr<Schedule> drawn_from(std::vector<MatrixPtr> matrices,
-                                     std::function<size_t(int64_t)> pick) {
-    if (matrices.size() == 1) return always(std::move(matrices.front()));
+std::unique_ptr<Schedule> random_choice(std::vector<MatrixPtr> matrices,
+                                        std::function<size_t(int64_t)> pick) {
+    if (matrices.size() == 1) return static_schedule(std::move(matrices.front()));
     return std::make_unique<Drawn>(std::move(matrices), std::move(pick));
 }
 
-std::unique_ptr<Schedule> redrawn(int n, std::function<MatrixPtr(int64_t)> draw,
-                                  double rho_expected) {
-    return std::make_unique<Redrawn>(n, std::move(draw), rho_expected);
+std::unique_ptr<Schedule> random_sequence(int n, std::function<MatrixPtr(int64_t)> draw,
+                                          double rho_expected) {
+    return std::make_unique<RandomSequence>(n, std::move(draw), rho_expected);
 }
 
 }  // namespace dbench::graphs

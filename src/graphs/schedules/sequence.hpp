@@ -1,5 +1,5 @@
 #pragma once
-// Schedules made of matrices: one for ever, or a list visited in some order.
+// Schedules made of matrices: one matrix forever, or a list in some order.
 
 #include <functional>
 
@@ -7,7 +7,7 @@
 
 namespace dbench::graphs {
 
-/// Answers a Schedule's questions about rows from the round's matrix.
+/// Base class that answers a Schedule's questions about rows from the round's matrix.
 class MatrixSchedule : public Schedule {
 public:
     std::vector<Link> in(Round round, int i) const override { return matrix(round)->in(i); }
@@ -17,20 +17,21 @@ public:
     }
 };
 
-/// The same matrix in every iteration.
-std::unique_ptr<Schedule> always(MatrixPtr matrix);
+/// Returns the schedule that uses the same matrix in every iteration.
+std::unique_ptr<Schedule> static_schedule(MatrixPtr matrix);
 
-/// The matrices in turn, again and again: period is their number. At least one.
-std::unique_ptr<Schedule> in_turn(std::vector<MatrixPtr> matrices);
+/// Returns the schedule that cycles through the matrices; its period is their number. Requires at
+/// least one matrix.
+std::unique_ptr<Schedule> cyclic_schedule(std::vector<MatrixPtr> matrices);
 
-/// Iteration t uses matrices[pick(t)]; `pick` is pure. Never periodic; in every iteration each
-/// matrix is equally likely, from which rho_expected follows.
-std::unique_ptr<Schedule> drawn_from(std::vector<MatrixPtr> matrices,
-                                     std::function<size_t(int64_t)> pick);
+/// Returns the schedule that uses matrices[pick(t)] in iteration t. `pick` is pure and chooses each
+/// matrix with equal probability, which gives rho_expected. The schedule has no period.
+std::unique_ptr<Schedule> random_choice(std::vector<MatrixPtr> matrices,
+                                        std::function<size_t(int64_t)> pick);
 
-/// A new matrix in every iteration: draw(t), pure, O(edges). Never repeats. `rho_expected` as
-/// Schedule::rho_expected.
-std::unique_ptr<Schedule> redrawn(int n, std::function<MatrixPtr(int64_t)> draw,
-                                  double rho_expected);
+/// Returns the schedule that uses a new matrix draw(t) in every iteration. `draw` is pure and costs
+/// O(edges). No matrix is used again. `rho_expected` is the value of Schedule::rho_expected.
+std::unique_ptr<Schedule> random_sequence(int n, std::function<MatrixPtr(int64_t)> draw,
+                                          double rho_expected);
 
 }  // namespace dbench::graphs

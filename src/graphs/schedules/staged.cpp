@@ -7,11 +7,11 @@
 #include "base/duration.hpp"
 #include "base/error.hpp"
 #include "graphs/matrix/matrix.hpp"
-#include "graphs/schedules/naming.hpp"
+#include "graphs/schedules/round_names.hpp"
 
 namespace dbench::graphs {
 
-size_t Staged::stage_at(int64_t t) const {
+size_t StagedSchedule::stage_at(int64_t t) const {
     const auto after =
         std::upper_bound(stages_.begin(), stages_.end(), t,
                          [](int64_t when, const Stage& stage) { return when < stage.first; });
@@ -19,84 +19,84 @@ size_t Staged::stage_at(int64_t t) const {
     return static_cast<size_t>(after - stages_.begin()) - 1;
 }
 
-Round Staged::named(size_t graph, int64_t use) const {
+Round StagedSchedule::named_round(size_t graph, int64_t use) const {
     const Round inner = graphs_.at(graph).schedule->at(use);
-    return {joined({graph, inner.matrix}), inner.repeats};
+    return {join_names({graph, inner.matrix}), inner.repeats};
 }
 
-Round Staged::at(int64_t t) const {
+Round StagedSchedule::at(int64_t t) const {
     const std::lock_guard lock(mutex_);
     const Stage& stage = stages_[stage_at(t)];
-    return named(stage.graph, stage.before + t - stage.first);
+    return named_round(stage.graph, stage.before + t - stage.first);
 }
 
-Round Staged::nth(size_t graph, int64_t use) const {
+Round StagedSchedule::round_of_use(size_t graph, int64_t use) const {
     const std::lock_guard lock(mutex_);
-    return named(graph, use);
+    return named_round(graph, use);
 }
 
-Staged::Found Staged::find(Round round) const {
-    const PartName of = parted(round.matrix);
+StagedSchedule::Found StagedSchedule::find(Round round) const {
+    const PartName of = split_name(round.matrix);
     const std::lock_guard lock(mutex_);
     return {*graphs_.at(of.part).schedule, {of.name, round.repeats}};
 }
 
-std::vector<Link> Staged::in(Round round, int i) const {
+std::vector<Link> StagedSchedule::in(Round round, int i) const {
     const Found found = find(round);
     return found.schedule.in(found.round, i);
 }
 
-std::vector<Link> Staged::out(Round round, int i) const {
+std::vector<Link> StagedSchedule::out(Round round, int i) const {
     const Found found = find(round);
     return found.schedule.out(found.round, i);
 }
 
-std::vector<std::vector<int>> Staged::groups(Round round) const {
+std::vector<std::vector<int>> StagedSchedule::groups(Round round) const {
     const Found found = find(round);
     return found.schedule.groups(found.round);
 }
 
-std::shared_ptr<const Matrix> Staged::matrix(Round round) const {
+std::shared_ptr<const Matrix> StagedSchedule::matrix(Round round) const {
     const Found found = find(round);
     return found.schedule.matrix(found.round);
 }
 
-std::vector<Staged::Stage> Staged::stages() const {
+std::vector<StagedSchedule::Stage> StagedSchedule::stages() const {
     const std::lock_guard lock(mutex_);
     return stages_;
 }
 
-Staged::Stage Staged::stage(size_t number) const {
+StagedSchedule::Stage StagedSchedule::stage(size_t number) const {
     const std::lock_guard lock(mutex_);
     return stages_.at(number);
 }
 
-size_t Staged::stage_of(int64_t t) const {
+size_t StagedSchedule::stage_of(int64_t t) const {
     const std::lock_guard lock(mutex_);
     return stage_at(t);
 }
 
-std::string Staged::name(size_t graph) const {
+std::string StagedSchedule::name(size_t graph) const {
     const std::lock_guard lock(mutex_);
     return graphs_.at(graph).name;
 }
 
-const Schedule& Staged::graph(size_t graph) const {
+const Schedule& StagedSchedule::graph(size_t graph) const {
     const std::lock_guard lock(mutex_);
     return *graphs_.at(graph).schedule;
 }
 
-size_t Staged::graphs() const {
+size_t StagedSchedule::graphs() const {
     const std::lock_guard lock(mutex_);
     return graphs_.size();
 }
 
-size_t Staged::last_graph() const {
+size_t StagedSchedule::last_graph() const {
     const std::lock_guard lock(mutex_);
     return stages_.back().graph;
 }
 
-size_t Staged::add(std::string name, std::shared_ptr<const Schedule> graph) {
+size_t StagedSchedule::add(std::string name, std::shared_ptr<const Schedule> graph) {
     DBENCH_EXPECT(graph->size() == n_ && !graph->staged());
     const std::lock_guard lock(mutex_);
     graphs_.push_back({std::move(name), std::move(graph)});
@@ -104,15 +104,15 @@ size_t Staged::add(std::string name, std::shared_ptr<const Schedule> graph) {
     return graphs_.size() - 1;
 }
 
-void Staged::go_to(int64_t t, size_t graph, const std::string& reason) {
+void StagedSchedule::start_stage(int64_t t, size_t graph, const std::string& reason) {
     const std::lock_guard lock(mutex_);
     DBENCH_EXPECT(graph < graphs_.size() && (stages_.empty() ? t == 0 : t > stages_.back().first));
     if (!stages_.empty() && stages_.back().graph == graph) return;
     append({t, graph, reason});
 }
 
-void Staged::follow(const Staged& plan, int64_t first, int64_t end) {
-    std::map<size_t, size_t> mine;  // by the plan's number
+void StagedSchedule::append_plan(const StagedSchedule& plan, int64_t first, int64_t end) {
+    std::map<size_t, size_t> mine;  // own graph numbers by the plan's
     const std::vector<Stage> stages = plan.stages();
     for (size_t k = 0; k < stages.size() && stages[k].first < end; ++k) {
         if (k + 1 < stages.size() && stages[k + 1].first <= first) continue;
@@ -120,11 +120,11 @@ void Staged::follow(const Staged& plan, int64_t first, int64_t end) {
         if (!mine.contains(stages[k].graph)) {
             mine[stages[k].graph] = add(graph.name, graph.schedule);
         }
-        go_to(std::max(first, stages[k].first), mine[stages[k].graph], stages[k].reason);
+        start_stage(std::max(first, stages[k].first), mine[stages[k].graph], stages[k].reason);
     }
 }
 
-void Staged::append(Stage stage) {
+void StagedSchedule::append(Stage stage) {
     if (!stages_.empty()) {
         const Stage& ended = stages_.back();
         used_[ended.graph] += stage.first - ended.first;
@@ -133,7 +133,7 @@ void Staged::append(Stage stage) {
     stages_.push_back(std::move(stage));
 }
 
-std::string Staged::save() const {
+std::string StagedSchedule::save() const {
     base::Json saved{{"stages", base::Json::array()}, {"numbers", numbers()}};
     for (const Stage& stage : stages()) {
         saved["stages"].push_back({stage.first, stage.graph, stage.reason});
@@ -141,7 +141,7 @@ std::string Staged::save() const {
     return saved.dump();
 }
 
-void Staged::restore(const std::string& text) {
+void StagedSchedule::restore(const std::string& text) {
     const base::Json saved = base::Json::parse(text);
     set_numbers(saved.at("numbers"));
     {
@@ -157,10 +157,10 @@ void Staged::restore(const std::string& text) {
 
 namespace {
 
-class List final : public Staged {
+class StagedList final : public StagedSchedule {
 public:
-    List(const base::Json& entries, const GraphContext& context, const std::string& pointer)
-        : Staged(context.n) {
+    StagedList(const base::Json& entries, const GraphContext& context, const std::string& pointer)
+        : StagedSchedule(context.n) {
         int64_t first = 0;
         for (size_t k = 0; k < entries.size(); ++k) {
             const std::string here = pointer + "/" + std::to_string(k);
@@ -172,14 +172,14 @@ public:
             if (end <= first) {
                 throw base::UserError(here + "/until: iteration " + std::to_string(end) +
                                       " is not after the graph's first, " + std::to_string(first) +
-                                      " (until counts from the start of the run): let it rise "
+                                      " (until counts from the start of the run): increase it "
                                       "from entry to entry");
             }
             std::shared_ptr<const Schedule> graph = make_graph(spec, context, here);
-            if (const Staged* plan = plan_of(*graph, here)) {
-                follow(*plan, first, end);
+            if (const StagedSchedule* plan = plan_of(*graph, here)) {
+                append_plan(*plan, first, end);
             } else {
-                go_to(first, add(graph_label(spec), std::move(graph)), "planned");
+                start_stage(first, add(graph_label(spec), std::move(graph)), "planned");
             }
             first = end;
         }
@@ -190,17 +190,18 @@ public:
 
 }  // namespace
 
-const Staged* plan_of(const Schedule& schedule, const std::string& pointer) {
-    const Staged* staged = schedule.staged();
-    if (!staged || staged->alone().empty()) return staged;
-    throw base::UserError(pointer + ": " + staged->alone() +
-                          ", which it cannot as a part of another graph: use it by itself, or here "
-                          "a graph that is planned ahead, such as ada");
+const StagedSchedule* plan_of(const Schedule& schedule, const std::string& pointer) {
+    const StagedSchedule* staged = schedule.staged();
+    if (!staged || staged->nesting_problem().empty()) return staged;
+    throw base::UserError(
+        pointer + ": " + staged->nesting_problem() +
+        ", which is not possible in a part of another graph: use it alone, or use "
+        "here a graph that is planned ahead, such as ada");
 }
 
 std::unique_ptr<Schedule> make_list(const base::Json& entries, const GraphContext& context,
                                     const std::string& pointer) {
-    return std::make_unique<List>(entries, context, pointer);
+    return std::make_unique<StagedList>(entries, context, pointer);
 }
 
 std::string graph_title(const base::Json& spec) {
@@ -219,7 +220,7 @@ std::string graph_label(const base::Json& spec) {
         const base::Json& value = spec.at(parameter.name);
         const bool plain = value.is_number() || value.is_string();
         const bool standard =
-            !parameter.standard.empty() && value == base::Json::parse(parameter.standard);
+            !parameter.default_json.empty() && value == base::Json::parse(parameter.default_json);
         if (plain && !standard) {
             label += " " + parameter.name + "=" +
                      (value.is_string() ? value.get<std::string>() : value.dump());

@@ -1,13 +1,16 @@
-// Rounds of H_k, Simple Base-(k+1) and Base-(k+1) (Takezawa et al. 2023, arXiv 2305.11420). Simple
-// Base: n = sum_l a_l (k+1)^{p_l}, p_1 > p_2 > ...; V is cut in order into V_l of a_l parts, then
+// The rounds of H_k, Simple Base-(k+1) and Base-(k+1) (Takezawa et al. 2023, arXiv 2305.11420),
+// from which base_k.cpp makes graphs.
 //
-//     A   every V_l averages inside, by H_k(V_l)
-//     B   round l: each node of V_j, j > l, meets an own node of each part of V_l, with weight
-//         |V_l| / (a_l S_l), S_l = sum_{j >= l} |V_j|
-//     C   every part of V_l averages inside, by H_k
+// Simple Base-(k+1): n = sum_l a_l (k+1)^{p_l}, p_1 > p_2 > ...; the nodes V are cut in order into
+// blocks V_l of a_l parts. Then
 //
-// Base-(k+1): n = p q, q without prime factors up to k + 1: p blocks of q by Simple Base, then H_k
-// across the blocks.
+//     A   every V_l averages internally, by H_k(V_l)
+//     B   round l: each node of V_j, j > l, exchanges with its own node of each part of V_l;
+//         the weight is |V_l| / (a_l S_l), S_l = sum_{j >= l} |V_j|
+//     C   every part of V_l averages internally, by H_k
+//
+// Base-(k+1): n = p q, where q has no prime factors up to k + 1: p blocks of q nodes by Simple
+// Base, then H_k across the blocks.
 
 #include "graphs/types/base_graph.hpp"
 
@@ -22,7 +25,7 @@ namespace {
 
 using Nodes = std::vector<int>;
 
-// The fewest factors in 2..most whose product is n (n's primes are at most `most`).
+// Returns the fewest factors in 2..most whose product is n (n's primes are at most `most`).
 std::vector<int64_t> fewest_factors(int64_t n, int64_t most,
                                     std::map<int64_t, std::vector<int64_t>>& known) {
     if (n == 1) return {};
@@ -56,13 +59,13 @@ void append(WeightedRound& round, const WeightedRound& more) {
     round.insert(round.end(), more.begin(), more.end());
 }
 
-// V_l: `parts` sets of (k+1)^p nodes each.
+// The block V_l: `parts` sets of (k+1)^p nodes each.
 struct Block {
     std::vector<Nodes> parts;
     Nodes all;
 };
 
-// The nodes cut in order along the digits of their number in base k + 1, highest first.
+// Cuts the nodes in order along the digits of their number in base k + 1, highest digit first.
 std::vector<Block> cut(const Nodes& nodes, int64_t k) {
     int64_t power = 1;
     const auto n = static_cast<int64_t>(nodes.size());
@@ -83,7 +86,8 @@ std::vector<Block> cut(const Nodes& nodes, int64_t k) {
     return blocks;
 }
 
-// One stage-B round: every node of the later blocks with an own node of each part of block l.
+// Returns one round of stage B: every node of the later blocks exchanges with its own node of each
+// part of block l.
 WeightedRound hand_over(const std::vector<Block>& blocks, size_t l) {
     Nodes rest;
     for (size_t j = l + 1; j < blocks.size(); ++j) {
@@ -118,7 +122,7 @@ std::vector<WeightedRound> hyper_hypercube(const Nodes& nodes, int64_t k) {
     for (const int64_t factor : fewest_factors(n, k + 1, known)) {
         WeightedRound& round = rounds.emplace_back();
         for (int64_t i = 0; i < n; ++i) {
-            if (i / stride % factor != 0) continue;  // not the first of its group
+            if (i / stride % factor != 0) continue;  // not the first node of its group
             Nodes group;
             for (int64_t s = 0; s < factor; ++s) group.push_back(nodes[i + s * stride]);
             join_all(group, round);
@@ -135,13 +139,15 @@ std::vector<WeightedRound> simple_base(const Nodes& nodes, int64_t k) {
     const auto after = hyper_hypercube(blocks.front().parts.front(), k).size();
     std::vector<WeightedRound> rounds(inside + 1 + after);
     for (size_t l = 0; l < blocks.size(); ++l) {
-        // A: every block finds its own mean; a shorter one goes on averaging what is equal.
+        // A: every block computes its own mean. A block with fewer rounds repeats them, which
+        // changes nothing.
         const auto own = hyper_hypercube(blocks[l].all, k);
         for (size_t t = 0; t < inside && !own.empty(); ++t) append(rounds[t], own[t % own.size()]);
         if (l + 1 == blocks.size()) break;
-        // B: the later blocks take block l's mean in, the parts of l what makes their mean right.
+        // B: the later blocks receive block l's mean; the parts of block l receive the correction
+        // of theirs.
         append(rounds[inside + l], hand_over(blocks, l));
-        // C: each part spreads it inside.
+        // C: each part spreads the correction internally.
         for (const Nodes& part : blocks[l].parts) {
             const auto spread = hyper_hypercube(part, k);
             for (size_t t = 0; t < spread.size(); ++t)

@@ -1,10 +1,11 @@
-// Sequences that average exactly after a few rounds of at most k peers (Takezawa et al. 2023, arXiv
-// 2305.11420). How the rounds are made: base_graph.cpp.
+// The graphs `hyper_hypercube`, `simple_base_k` and `base_k`: sequences that average exactly after
+// few rounds with at most k peers (Takezawa et al. 2023, arXiv 2305.11420). base_graph.cpp computes
+// the rounds. Parameters: k, lazy.
 //
-//     hyper_hypercube   n = n_1 ... n_L, n_l <= k + 1, L least: round l averages i + s m,
+//     hyper_hypercube   n = n_1 ... n_L, n_l <= k + 1, smallest L: round l averages i + s m,
 //                       s = 0..n_l - 1, m = n_1 ... n_{l-1}, with weights 1 / n_l (H_k)
 //     simple_base_k     Simple Base-(k+1), any n: V cut by the digits of n in base k + 1
-//     base_k            H_k across blocks of Simple Base-(k+1), or that alone where it is shorter
+//     base_k            H_k across blocks of Simple Base-(k+1), or the latter if shorter
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -17,7 +18,7 @@ namespace dbench::graphs {
 namespace {
 
 MatrixPtr round_matrix(int n, const WeightedRound& round) {
-    std::vector<Entry3> entries;
+    std::vector<MatrixEntry> entries;
     std::vector<double> rest(n, 1.0);
     for (const auto& [a, b, weight] : round) {
         entries.push_back({a, b, weight});
@@ -26,7 +27,8 @@ MatrixPtr round_matrix(int n, const WeightedRound& round) {
         rest[b] -= weight;
     }
     for (int i = 0; i < n; ++i) {
-        // Of a group's 1/m each, 1 - (m-1)/m is 1/m but for rounding; an exact 0 stays one.
+        // In a group of weights 1/m, the rest 1 - (m-1)/m is 1/m up to rounding; an exact 0 stays
+        // 0.
         entries.push_back({i, i, std::abs(rest[i]) < 1e-15 ? 0.0 : rest[i]});
     }
     return explicit_matrix(n, std::move(entries));
@@ -35,9 +37,9 @@ MatrixPtr round_matrix(int n, const WeightedRound& round) {
 std::unique_ptr<Schedule> sequence(int n, const std::vector<WeightedRound>& rounds,
                                    const base::Json& spec) {
     std::vector<MatrixPtr> matrices;
-    for (const auto& round : rounds) matrices.push_back(slowed(round_matrix(n, round), spec));
+    for (const auto& round : rounds) matrices.push_back(apply_lazy(round_matrix(n, round), spec));
     if (matrices.empty()) matrices.push_back(round_matrix(n, {}));  // n = 1
-    return in_turn(std::move(matrices));
+    return cyclic_schedule(std::move(matrices));
 }
 
 int64_t peers(const base::Json& spec, int n) {

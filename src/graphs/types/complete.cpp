@@ -1,5 +1,6 @@
-// Complete graph: every replica with every other. Uniform weights give W = J/n, the mean, which is
-// carried out and counted as an all-reduce. W = (1 - theta) I + theta J/n where lazy.
+// The graph `complete`: every replica exchanges with every other. Uniform weights give W = J/n, the
+// mean, which is carried out and counted as an all-reduce. With `lazy` = theta, W = (1 - theta) I +
+// theta J/n.
 
 #include <numeric>
 
@@ -36,8 +37,8 @@ private:
     int n_;
 };
 
-std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
-                               const std::string& pointer) {
+std::unique_ptr<Schedule> make_complete(const base::Json& spec, const GraphContext& context,
+                                        const std::string& pointer) {
     return weighted_graph(complete_topology(context.n), spec, pointer);
 }
 
@@ -46,8 +47,8 @@ std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& conte
 TopologyPtr complete_topology(int n) { return std::make_shared<Complete>(n); }
 
 GraphEntry complete_entry() {
-    return graph_entry("complete", "every replica with every other: parameter all-reduce",
-                       with_weights({}), make);
+    return graph_entry("complete", "every replica exchanges with every other: parameter all-reduce",
+                       with_weights({}), make_complete);
 }
 
 }  // namespace dbench::graphs

@@ -1,35 +1,36 @@
-// EquiTopo (Song et al. 2022, arXiv 2210.07881): circulants of M random offsets a_u, each uniform
-// in 1..n-1; drawn again until together they connect (this project's). With P the cyclic shift and
-// A^(a) = ((n-1)/n) P^a + (1/n) I,
+// The EquiTopo graphs (Song et al. 2022, arXiv 2210.07881): circulants of M = `degree` random
+// offsets a_u, each uniform in 1..n-1. All offsets are redrawn until the graph is connected (this
+// project's addition). With the cyclic shift P and A^(a) = ((n-1)/n) P^a + (1/n) I:
 //
 //     d_equistatic   W = (1/M) sum_u A^(a_u)
-//     u_equistatic   W = the mean of that and its transpose
-//     od_equidyn     W_t = (1 - eta) I + eta A^(a), a one of the a_u drawn in iteration t
-//     ou_equidyn     pairs (i, i + a) matched in a scan from a random start: weight eta (n-1)/n
+//     u_equistatic   W = the mean of that matrix and its transpose
+//     od_equidyn     W_t = (1 - eta) I + eta A^(a), with one a of the a_u drawn in iteration t
+//     ou_equidyn     pairs (i, i + a), matched in a scan from a random start: weight eta (n-1)/n
 
 #include "graphs/types/equitopo.hpp"
 
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "base/random.hpp"
+#include "base/streams.hpp"
 #include "graphs/types/families.hpp"
 #include "graphs/types/matching.hpp"
 
 namespace dbench::graphs {
 namespace {
 
-constexpr int kTries = 1000;
+constexpr int kEquitopoTries = 1000;
 
-// a_1 .. a_M, each uniform in 1..n-1, drawn again until their circulant is connected.
+// Draws a_1 .. a_M, each uniform in 1..n-1, until their circulant is connected.
 std::vector<int> draw_offsets(const base::Json& spec, const GraphContext& context,
                               const std::string& pointer) {
     const int n = context.n;
     if (n == 1) return {0};
     const auto count =
         spec.at("degree").is_null() ? int64_t{ceil_log2(n)} : spec.at("degree").get<int64_t>();
-    for (uint64_t attempt = 0; attempt < kTries; ++attempt) {
-        base::Random random(context.seed, base::Purpose::graph, {9, attempt});
+    for (uint64_t attempt = 0; attempt < kEquitopoTries; ++attempt) {
+        auto random =
+            base::random_stream(context.seed, base::GraphStream::equitopo_offsets, attempt);
         std::vector<int> offsets(count);
         int common = n;
         for (int& offset : offsets) {
@@ -43,7 +44,7 @@ std::vector<int> draw_offsets(const base::Json& spec, const GraphContext& contex
                           std::to_string(count + 1));
 }
 
-base::Parameter degree_parameter() {
+base::Parameter equitopo_degree_parameter() {
     return base::Parameter::integer("degree", "null",
                                     "M, the number of drawn offsets; null: ceil(log2 n)")
         .at_least(1)
@@ -57,9 +58,10 @@ base::Parameter eta_parameter() {
         .at_most(1);
 }
 
-// W = (1/M) sum over u of ((n-1)/n) P^{a_u} + (1/n) I; undirected: averaged with its transpose.
-std::unique_ptr<Schedule> make_static(const base::Json& spec, const GraphContext& context,
-                                      const std::string& pointer, bool directed) {
+// Builds W = (1/M) sum over u of ((n-1)/n) P^{a_u} + (1/n) I; if undirected, averaged with its
+// transpose.
+std::unique_ptr<Schedule> make_static_equitopo(const base::Json& spec, const GraphContext& context,
+                                               const std::string& pointer, bool directed) {
     const int n = context.n;
     const auto offsets = draw_offsets(spec, context, pointer);
     const double each = (n - 1.0) / n / static_cast<double>(offsets.size());
@@ -68,20 +70,20 @@ std::unique_ptr<Schedule> make_static(const base::Json& spec, const GraphContext
         weights[offset] += directed ? each : each / 2;
         if (!directed) weights[(n - offset) % n] += each / 2;
     }
-    return always(slowed(circulant_matrix(n, std::move(weights)), spec));
+    return static_schedule(apply_lazy(circulant_matrix(n, std::move(weights)), spec));
 }
 
 std::unique_ptr<Schedule> make_directed(const base::Json& spec, const GraphContext& context,
                                         const std::string& pointer) {
-    return make_static(spec, context, pointer, true);
+    return make_static_equitopo(spec, context, pointer, true);
 }
 
 std::unique_ptr<Schedule> make_undirected(const base::Json& spec, const GraphContext& context,
                                           const std::string& pointer) {
-    return make_static(spec, context, pointer, false);
+    return make_static_equitopo(spec, context, pointer, false);
 }
 
-// One of the offsets per iteration: W = (1 - eta) I + eta (((n-1)/n) P^a + (1/n) I).
+// Uses one of the offsets per iteration: W = (1 - eta) I + eta (((n-1)/n) P^a + (1/n) I).
 std::unique_ptr<Schedule> make_od(const base::Json& spec, const GraphContext& context,
                                   const std::string& pointer) {
     const int n = context.n;
@@ -93,20 +95,20 @@ std::unique_ptr<Schedule> make_od(const base::Json& spec, const GraphContext& co
         matrices.push_back(circulant_matrix(n, std::move(weights)));
     }
     const auto count = matrices.size();
-    return drawn_from(std::move(matrices), [seed = context.seed, count](int64_t t) {
-        base::Random random(seed, base::Purpose::graph, {10, static_cast<uint64_t>(t)});
+    return random_choice(std::move(matrices), [seed = context.seed, count](int64_t t) {
+        auto random = base::random_stream(seed, base::GraphStream::equitopo_directed, t);
         return static_cast<size_t>(random.below(count));
     });
 }
 
-// Scanning from a random start, i is matched with i + a where both are free.
+// Scans the replicas from a random start; i is matched with i + a if both are free.
 std::unique_ptr<Schedule> make_ou(const base::Json& spec, const GraphContext& context,
                                   const std::string& pointer) {
     const int n = context.n;
     const double weight = spec.at("eta").get<double>() * (n - 1.0) / n;
     const auto offsets = draw_offsets(spec, context, pointer);
     const auto draw = [n, weight, offsets, seed = context.seed](int64_t t) {
-        base::Random random(seed, base::Purpose::graph, {11, static_cast<uint64_t>(t)});
+        auto random = base::random_stream(seed, base::GraphStream::equitopo_undirected, t);
         const int64_t offset = offsets[random.below(offsets.size())];
         const auto start = static_cast<int>(random.below(static_cast<uint64_t>(n)));
         std::vector<int> partner(n);
@@ -120,31 +122,31 @@ std::unique_ptr<Schedule> make_ou(const base::Json& spec, const GraphContext& co
         }
         return matching_matrix(std::move(partner), weight);
     };
-    return redrawn(n, draw, -1);
+    return random_sequence(n, draw, -1);
 }
 
 }  // namespace
 
 GraphEntry u_equistatic_entry() {
     return graph_entry("u_equistatic", "EquiTopo: circulant of random offsets, both directions",
-                       {degree_parameter(), lazy_parameter()}, make_undirected);
+                       {equitopo_degree_parameter(), lazy_parameter()}, make_undirected);
 }
 
 GraphEntry d_equistatic_entry() {
     return graph_entry("d_equistatic", "EquiTopo: circulant of random offsets (directed)",
-                       {degree_parameter(), lazy_parameter()}, make_directed);
+                       {equitopo_degree_parameter(), lazy_parameter()}, make_directed);
 }
 
 GraphEntry od_equidyn_entry() {
     return graph_entry("od_equidyn",
                        "EquiTopo, one peer: a random one of the offsets per iteration (directed)",
-                       {degree_parameter(), eta_parameter()}, make_od);
+                       {equitopo_degree_parameter(), eta_parameter()}, make_od);
 }
 
 GraphEntry ou_equidyn_entry() {
     return graph_entry("ou_equidyn",
                        "EquiTopo, one peer: pairs at a random one of the offsets per iteration",
-                       {degree_parameter(), eta_parameter()}, make_ou);
+                       {equitopo_degree_parameter(), eta_parameter()}, make_ou);
 }
 
 }  // namespace dbench::graphs

@@ -1,5 +1,6 @@
 #pragma once
-// Weighted circulant matrices, as EquiTopo (Song et al. 2022, arXiv 2210.07881) is made of.
+// Weighted circulant matrices, the building blocks of EquiTopo (Song et al. 2022, arXiv
+// 2210.07881).
 
 #include <map>
 
@@ -7,8 +8,8 @@
 
 namespace dbench::graphs {
 
-/// i sends to i + offset (mod n) with that offset's weight; offset 0 is self. Closed spectrum;
-/// O(offsets) memory. Weights must sum to 1.
+/// Returns the matrix in which i sends to i + offset (mod n) with that offset's weight; offset 0 is
+/// self. Weights must sum to 1. The spectrum is known in closed form; memory is O(offsets).
 MatrixPtr circulant_matrix(int n, std::map<int, double> weights);
 
 }  // namespace dbench::graphs

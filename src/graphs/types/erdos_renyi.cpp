@@ -1,21 +1,21 @@
-// Erdos-Renyi graph G(n, p) (Gilbert 1959): each pair of replicas is an edge with probability p,
-// independently, redrawn until connected. Default p = min(1, 2 ln(n) / n), twice the threshold of
-// connectivity.
+// The graph `erdos_renyi`: G(n, p) (Gilbert 1959). Each pair of replicas is an edge with
+// probability p, independently; the graph is redrawn until connected. The default p = min(1, 2
+// ln(n) / n) is twice the threshold of connectivity.
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/random.hpp"
+#include "base/streams.hpp"
 #include "graphs/types/families.hpp"
 
 namespace dbench::graphs {
 namespace {
 
-constexpr int kTries = 1000;
+constexpr int kErdosRenyiTries = 1000;
 
-// Each pair i < j with probability p. The gaps between chosen pairs are geometric, so that the work
-// is O(edges) (Batagelj and Brandes 2005), and every rank draws the same ones.
+// Draws each pair i < j with probability p. The gaps between chosen pairs are geometric, so the
+// work is O(edges) (Batagelj and Brandes 2005). Every rank draws the same edges.
 std::vector<Edge> draw(int n, double p, base::Random& random) {
     std::vector<Edge> edges;
     if (p >= 1) {
@@ -37,21 +37,22 @@ std::vector<Edge> draw(int n, double p, base::Random& random) {
     return edges;
 }
 
-std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
-                               const std::string& pointer) {
+std::unique_ptr<Schedule> make_erdos_renyi(const base::Json& spec, const GraphContext& context,
+                                           const std::string& pointer) {
     const int n = context.n;
     const double threshold = std::log(n) / n;
     const double p =
         spec.at("p").is_null() ? std::min(1.0, 2 * threshold) : spec.at("p").get<double>();
-    for (uint64_t attempt = 0; attempt < kTries && n > 1; ++attempt) {
-        base::Random random(context.seed, base::Purpose::graph, {3, attempt});
+    for (uint64_t attempt = 0; attempt < kErdosRenyiTries && n > 1; ++attempt) {
+        auto random = base::random_stream(context.seed, base::GraphStream::erdos_renyi, attempt);
         const auto edges = draw(n, p, random);
-        if (connects(n, edges)) return weighted_graph(from_edges(n, edges, false), spec, pointer);
+        if (is_connected(n, edges))
+            return weighted_graph(from_edges(n, edges, false), spec, pointer);
     }
     if (n == 1) return weighted_graph(complete_topology(1), spec, pointer);
     throw base::UserError(pointer + "/p: " + base::short_text(spec.at("p")) +
                           " gave no connected graph of " + std::to_string(n) + " replicas in " +
-                          std::to_string(kTries) +
+                          std::to_string(kErdosRenyiTries) +
                           " tries (connected ones are rare below ln(n)/n = " +
                           base::short_text(std::round(threshold * 1e4) / 1e4) + "): use at least " +
                           base::short_text(std::ceil(threshold * 2e4) / 1e4));
@@ -67,7 +68,7 @@ GraphEntry erdos_renyi_entry() {
                           .greater_than(0)
                           .at_most(1)
                           .or_null()}),
-        make);
+        make_erdos_renyi);
 }
 
 }  // namespace dbench::graphs

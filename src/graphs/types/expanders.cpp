@@ -1,5 +1,6 @@
-// Expanders with explicit edges. The weights count how often an edge stands, loops included, so
-// that rows and columns sum to 1 by construction: W = A / 8 and A / 3.
+// Expander graphs with explicit edges. Weights count how often an edge occurs, loops included, so
+// that rows and columns sum to 1 by construction: W = A / 8 (margulis) and W = A / 3
+// (chordal_cycle).
 //
 //     margulis        n = m^2: (x, y) with (x +- 2y, y), (x +- (2y+1), y), (x, y +- 2x),
 //                     (x, y +- (2x+1)) mod m (Margulis 1973; Gabber and Galil 1981)
@@ -28,7 +29,7 @@ std::unique_ptr<Schedule> make_margulis(const base::Json& spec, const GraphConte
         refuse_size("margulis", "n must be a square", context.n, square, pointer);
     }
     const int m = root(context.n);
-    std::vector<Entry3> entries;
+    std::vector<MatrixEntry> entries;
     for (int x = 0; x < m; ++x) {
         for (int y = 0; y < m; ++y) {
             for (const int64_t step : {2 * y, -2 * y, 2 * y + 1, -(2 * y + 1)}) {
@@ -39,7 +40,7 @@ std::unique_ptr<Schedule> make_margulis(const base::Json& spec, const GraphConte
             }
         }
     }
-    return always(slowed(explicit_matrix(context.n, std::move(entries)), spec));
+    return static_schedule(apply_lazy(explicit_matrix(context.n, std::move(entries)), spec));
 }
 
 bool prime(int64_t p) {
@@ -62,16 +63,16 @@ int64_t power_mod(int64_t base, int64_t exponent, int64_t p) {
 std::unique_ptr<Schedule> make_chordal(const base::Json& spec, const GraphContext& context,
                                        const std::string& pointer) {
     const int p = context.n;
-    if (p == 1) return always(constant_weights(complete_topology(1), 1.0));
+    if (p == 1) return static_schedule(constant_weights(complete_topology(1), 1.0));
     if (!prime(p)) refuse_size("chordal_cycle", "n must be prime", p, prime, pointer);
-    std::vector<Entry3> entries;
+    std::vector<MatrixEntry> entries;
     for (int x = 0; x < p; ++x) {
         const auto inverse = static_cast<int>(x == 0 ? 0 : power_mod(x, p - 2, p));
         for (const int y : {wrap(x + 1, p), wrap(x - 1, p), inverse}) {
             entries.push_back({x, y, 1.0 / 3});
         }
     }
-    return always(slowed(explicit_matrix(p, std::move(entries)), spec));
+    return static_schedule(apply_lazy(explicit_matrix(p, std::move(entries)), spec));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ GraphEntry graph_entry(std::string name, std::string help, std::vector<base::Par
     return entry;
 }
 
-GraphEntry for_runs(GraphEntry entry) {
+GraphEntry mark_run_dependent(GraphEntry entry) {
     entry.depends_on_run = true;
     return entry;
 }
@@ -26,7 +26,7 @@ std::vector<base::Parameter> with_weights(std::vector<base::Parameter> parameter
 
 std::unique_ptr<Schedule> weighted_graph(const TopologyPtr& topology, const base::Json& spec,
                                          const std::string& pointer) {
-    return always(weighted(topology, spec, pointer));
+    return static_schedule(weighted(topology, spec, pointer));
 }
 
 int ceil_log2(int64_t n) {
@@ -54,11 +54,11 @@ void refuse_size(const std::string& name, const std::string& reason, int n,
                           std::to_string(below) + " and " + std::to_string(above));
 }
 
-MatrixPtr slowed(MatrixPtr matrix, const base::Json& spec) {
+MatrixPtr apply_lazy(MatrixPtr matrix, const base::Json& spec) {
     return lazy_matrix(std::move(matrix), spec.at("lazy").get<double>());
 }
 
-double squares(double weight, int degree) {
+double sum_of_squares(double weight, int degree) {
     const double self = 1 - degree * weight;
     return self * self + degree * weight * weight;
 }

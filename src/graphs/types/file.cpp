@@ -1,6 +1,7 @@
-// Graphs from users' files: a matrix W, an adjacency, or a list of edges "to from [weight]".
-// Weights given count as they are, where rows or columns sum to 1 to 1e-6; where a rule stands in
-// `weights`, and for edges without weights, the rule gives them.
+// The graph `file`: reads a matrix W, an adjacency matrix, or a list of edges "to from [weight]"
+// from a user's file. Weights in the file are used as they are if the rows or the columns sum to 1
+// to 1e-6. If the spec sets a rule in `weights`, or the edges have no weights, the rule determines
+// them.
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +14,7 @@
 namespace dbench::graphs {
 namespace {
 
-constexpr double kSumTolerance = 1e-6;  // files print few digits
+constexpr double kFileSumTolerance = 1e-6;  // files print few digits
 
 std::string row_name(size_t row) { return "row " + std::to_string(row + 1); }
 
@@ -25,18 +26,19 @@ bool is_matrix(const NumberTable& table, size_t n) {
 int replica(double value, int n, size_t row, const std::string& path) {
     if (value != std::floor(value) || value < 0 || value >= n) {
         throw base::UserError(path + ": " + row_name(row) + ": " + base::short_text(value) +
-                              " is no replica (they are 0 to " + std::to_string(n - 1) +
+                              " is not a replica (replicas are 0 to " + std::to_string(n - 1) +
                               "; a matrix would have " + std::to_string(n) + " rows of " +
                               std::to_string(n) + " numbers)");
     }
     return static_cast<int>(value);
 }
 
-// Sums must be 1 by rows or by columns to the digits of a file; they are then made so to rounding.
-MatrixPtr given_weights(int n, std::vector<Entry3> entries, const std::string& path) {
+// Checks that rows or columns sum to 1 to the digits of a file, and scales them to sum to 1 to
+// rounding.
+MatrixPtr given_weights(int n, std::vector<MatrixEntry> entries, const std::string& path) {
     std::vector<double> rows(n, 0.0);
     std::vector<double> columns(n, 0.0);
-    for (const Entry3& entry : entries) {
+    for (const MatrixEntry& entry : entries) {
         rows[entry.to] += entry.weight;
         columns[entry.from] += entry.weight;
         if (entry.weight < 0 && entry.to != entry.from) {
@@ -52,8 +54,8 @@ MatrixPtr given_weights(int n, std::vector<Entry3> entries, const std::string& p
             return std::abs(a - 1) < std::abs(b - 1);
         });
     };
-    const bool by_rows = std::abs(*worst(rows) - 1) <= kSumTolerance;
-    const bool by_columns = std::abs(*worst(columns) - 1) <= kSumTolerance;
+    const bool by_rows = std::abs(*worst(rows) - 1) <= kFileSumTolerance;
+    const bool by_columns = std::abs(*worst(columns) - 1) <= kFileSumTolerance;
     if (!by_rows && !by_columns) {
         const auto row = static_cast<size_t>(worst(rows) - rows.begin());
         throw base::UserError(path + ": " + row_name(row) + " sums to " +
@@ -65,17 +67,17 @@ MatrixPtr given_weights(int n, std::vector<Entry3> entries, const std::string& p
     return explicit_matrix(n, std::move(entries));
 }
 
-// A rule in the spec counts, whatever weights the file has.
+// True if the spec sets a rule, which overrides weights in the file.
 bool reweighed(const base::Json& spec) { return spec.at("weights") != "auto"; }
 
-// Lines "to from" or "to from weight", as `dbench graph --edges` prints them.
+// Reads lines "to from" or "to from weight", the output format of `dbench graph --edges`.
 std::unique_ptr<Schedule> from_list(const NumberTable& table, const base::Json& spec,
                                     const GraphContext& context, const std::string& pointer,
                                     const std::string& path) {
     const int n = context.n;
     const size_t width = table.empty() ? 2 : table.front().size();
     std::vector<Edge> edges;
-    std::vector<Entry3> entries;
+    std::vector<MatrixEntry> entries;
     std::set<std::pair<int, int>> seen;
     std::vector<double> off_diagonal(n, 0.0);
     bool with_self = false;
@@ -91,7 +93,7 @@ std::unique_ptr<Schedule> from_list(const NumberTable& table, const base::Json& 
         const int from = replica(row[1], n, r, path);
         if (width == 3 && !seen.insert({to, from}).second) {
             throw base::UserError(path + ": " + row_name(r) + ": the edge " + std::to_string(to) +
-                                  " " + std::to_string(from) + " stands twice: remove one");
+                                  " " + std::to_string(from) + " is given twice: remove one");
         }
         edges.emplace_back(from, to);
         if (width == 2) continue;
@@ -107,15 +109,16 @@ std::unique_ptr<Schedule> from_list(const NumberTable& table, const base::Json& 
         return weighted_graph(from_edges(n, edges, directed), spec, pointer);
     }
     for (int i = 0; i < n && !with_self; ++i) entries.push_back({i, i, 1 - off_diagonal[i]});
-    return always(slowed(given_weights(n, std::move(entries), path), spec));
+    return static_schedule(apply_lazy(given_weights(n, std::move(entries), path), spec));
 }
 
-// Weights; or, where all numbers are 0 or 1 and rows do not sum to 1, who hears from whom.
+// Reads a matrix of weights. If all numbers are 0 or 1 and rows do not sum to 1, it is an adjacency
+// matrix: row i marks the replicas from which i receives.
 std::unique_ptr<Schedule> from_matrix(const NumberTable& table, const base::Json& spec,
                                       const GraphContext& context, const std::string& pointer,
                                       const std::string& path) {
     std::vector<Edge> edges;
-    std::vector<Entry3> entries;
+    std::vector<MatrixEntry> entries;
     bool adjacency = false;
     bool plain = true;
     bool symmetric = true;
@@ -130,15 +133,15 @@ std::unique_ptr<Schedule> from_matrix(const NumberTable& table, const base::Json
             entries.push_back({i, j, value});
             edges.emplace_back(j, i);
         }
-        adjacency |= std::abs(sum - 1) > kSumTolerance;
+        adjacency |= std::abs(sum - 1) > kFileSumTolerance;
     }
     if (!reweighed(spec) && (!plain || !adjacency))
-        return always(slowed(given_weights(context.n, entries, path), spec));
+        return static_schedule(apply_lazy(given_weights(context.n, entries, path), spec));
     return weighted_graph(from_edges(context.n, edges, !symmetric), spec, pointer);
 }
 
-std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
-                               const std::string& pointer) {
+std::unique_ptr<Schedule> make_file(const base::Json& spec, const GraphContext& context,
+                                    const std::string& pointer) {
     const auto path = spec.at("path").get<std::string>();
     const auto format = spec.at("format").get<std::string>();
     const NumberTable table = read_numbers(path);
@@ -160,14 +163,13 @@ std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& conte
 GraphEntry file_entry() {
     return graph_entry(
         "file", "edges or a matrix from a file: text, CSV or .npy",
-        with_weights(
-            {base::Parameter::text("path", "",
-                                   "lines \"to from [weight]\", or n rows of n numbers"),
-             base::Parameter::choice("format", "\"auto\"", {"auto", "edges", "matrix"},
-                                     "auto: a matrix where the file has n rows of n numbers"),
-             base::Parameter::flag("directed", "false",
-                                   "edges without weights: only the direction given")}),
-        make);
+        with_weights({base::Parameter::text("path", "",
+                                            "lines \"to from [weight]\", or n rows of n numbers"),
+                      base::Parameter::choice("format", "\"auto\"", {"auto", "edges", "matrix"},
+                                              "auto: a matrix if the file has n rows of n numbers"),
+                      base::Parameter::flag("directed", "false",
+                                            "edges without weights: only the direction given")}),
+        make_file);
 }
 
 }  // namespace dbench::graphs

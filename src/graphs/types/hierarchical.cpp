@@ -1,26 +1,26 @@
-// Two levels, for nodes of L = gpus_per_node replicas: replica a L + b is place b of node a.
+// Two-level graphs, for nodes of L = gpus_per_node replicas: replica a L + b is place b of node a.
 //
 //     hierarchical   W_t = outer_t (x) inner_t, the Kronecker product of a graph of the nodes and
-//                    one of a node's replicas
+//                    a graph of a node's replicas
 //     aer            alternating exponential ring (the Decent-DP library; Wang et al., ICLR 2025,
-//                    arXiv 2410.11998): the rounds of the one-peer hypercube between nodes, each in
-//                    two steps, in one of which a pair averages inside and in the other over both
-//                    nodes (weights 1 / (2 L)); the rounds of Base-2 where the nodes are no
-//                    power of two (this project's)
+//                    arXiv 2410.11998): the rounds of the one-peer hypercube between nodes. Each
+//                    round takes two steps: in one of them a pair of nodes averages internally, in
+//                    the other across both nodes (weights 1 / (2 L)). If the number of nodes is not
+//                    a power of two, the rounds of Base-2 are used (this project's extension).
 
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "graphs/matrix/kron.hpp"
 #include "graphs/schedules/staged.hpp"
-#include "graphs/schedules/uses.hpp"
+#include "graphs/schedules/use_pattern.hpp"
 #include "graphs/types/base_graph.hpp"
 #include "graphs/types/families.hpp"
 
 namespace dbench::graphs {
 namespace {
 
-constexpr int64_t kLongest = 4096;  // rounds of a sequence that is kept as a list
+constexpr int64_t kHierarchicalLongest = 4096;  // most rounds of a sequence that is kept as a list
 
 int places(const std::string& name, const base::Json& spec, const GraphContext& context,
            const std::string& pointer) {
@@ -36,25 +36,26 @@ int places(const std::string& name, const base::Json& spec, const GraphContext& 
 
 using SchedulePtr = std::shared_ptr<const Schedule>;
 
-// W_t = outer_t (x) inner_t of two that stay as they are, or go on round by round.
+// Returns W_t = outer_t (x) inner_t of two schedules without stages.
 std::unique_ptr<Schedule> product(const SchedulePtr& outer, const SchedulePtr& inner,
                                   double theta) {
     const auto draw = [outer, inner, theta](int64_t t) {
         return lazy_matrix(kronecker(outer->matrix(outer->at(t)), inner->matrix(inner->at(t))),
                            theta);
     };
-    const int64_t period = together(inner->period(), outer->period());
-    if (period == 0 || period > kLongest) return redrawn(outer->size() * inner->size(), draw, -1);
+    const int64_t period = common_period(inner->period(), outer->period());
+    if (period == 0 || period > kHierarchicalLongest)
+        return random_sequence(outer->size() * inner->size(), draw, -1);
     std::vector<MatrixPtr> matrices;
     for (int64_t t = 0; t < period; ++t) matrices.push_back(draw(t));
-    return in_turn(std::move(matrices));
+    return cyclic_schedule(std::move(matrices));
 }
 
 /// A level of the hierarchy: one graph, or several by a plan.
 struct Level {
     SchedulePtr schedule;
     std::string label;
-    const Staged* plan;  // null: one graph
+    const StagedSchedule* plan;  // null: one graph
 
     Level(const base::Json& spec, const GraphContext& context, const std::string& pointer)
         : schedule(make_graph(spec, context, pointer)),
@@ -73,11 +74,11 @@ private:
     }
 };
 
-// The product changes where one of its levels does.
-class ByPlan final : public Staged {
+// A schedule of the product, which changes when one of its levels changes.
+class ByPlan final : public StagedSchedule {
 public:
     ByPlan(const Level& outer, const Level& inner, double theta)
-        : Staged(outer.schedule->size() * inner.schedule->size()) {
+        : StagedSchedule(outer.schedule->size() * inner.schedule->size()) {
         std::map<int64_t, std::string> changes;  // by iteration, the reasons
         for (const Level* level : {&outer, &inner}) {
             if (!level->plan) continue;
@@ -93,12 +94,12 @@ public:
                 known[{o, i}] = add(outer.name(o) + " (x) " + inner.name(i),
                                     product(outer.graph(o), inner.graph(i), theta));
             }
-            go_to(t, known[{o, i}], reason);
+            start_stage(t, known[{o, i}], reason);
         }
     }
 };
 
-// Every iteration mixes inside the nodes and between them.
+// Every iteration averages inside the nodes and between them.
 std::unique_ptr<Schedule> make_hierarchical(const base::Json& spec, const GraphContext& context,
                                             const std::string& pointer) {
     const int inside = places("hierarchical", spec, context, pointer);
@@ -112,24 +113,26 @@ std::unique_ptr<Schedule> make_hierarchical(const base::Json& spec, const GraphC
     return product(outer.schedule, inner.schedule, theta);
 }
 
-// Alternating exponential ring. Round by round of an exact sequence of node pairs (the one-peer
-// hypercube where their number is a power of two): of the pairs, every other one first averages
-// inside its nodes and then over both, the others the other way round, so that at any time only
-// half of them use the network.
+// Alternating exponential ring: the rounds of an exact sequence of node pairs (the one-peer
+// hypercube if their number is a power of two). Every other pair first averages inside its nodes
+// and then across both; the remaining pairs do it in the opposite order, so only half of the pairs
+// use the network at a time.
 std::unique_ptr<Schedule> make_aer(const base::Json& spec, const GraphContext& context,
                                    const std::string& pointer) {
     const int inside = places("aer", spec, context, pointer);
     const int nodes = context.n / inside;
     const MatrixPtr inner = uniform_weights(complete_topology(inside));
     std::vector<MatrixPtr> matrices;
-    size_t counter = 0;  // of pairs, over all rounds
+    size_t counter = 0;  // counts pairs over all rounds
     for (const WeightedRound& round : base_graph(nodes, 1)) {
-        std::vector<Entry3> steps[2];
+        std::vector<MatrixEntry> steps[2];
         for (auto& step : steps) {
             for (int node = 0; node < nodes; ++node) step.push_back({node, node, 1.0});
         }
         for (const auto& [a, b, weight] : round) {
-            auto& step = steps[counter++ % 2 == 0 ? 1 : 0];  // where this pair meets
+            auto& step =
+                steps[counter++ % 2 == 0 ? 1
+                                         : 0];  // the step in which this pair averages across nodes
             for (const int node : {a, b}) {
                 step.push_back({node, node, -weight});
                 step.push_back({node, node == a ? b : a, weight});
@@ -140,7 +143,7 @@ std::unique_ptr<Schedule> make_aer(const base::Json& spec, const GraphContext& c
         }
     }
     if (matrices.empty()) matrices.push_back(inner);  // one node
-    return in_turn(std::move(matrices));
+    return cyclic_schedule(std::move(matrices));
 }
 
 base::Parameter gpus_parameter() {
@@ -150,7 +153,7 @@ base::Parameter gpus_parameter() {
 }  // namespace
 
 GraphEntry hierarchical_entry() {
-    return for_runs(graph_entry(
+    return mark_run_dependent(graph_entry(
         "hierarchical", "a graph inside the nodes times a graph between them, in every iteration",
         {gpus_parameter(),
          base::Parameter::of("graphs", "inner", "\"complete\"", "graph of a node's replicas"),

@@ -1,16 +1,16 @@
-// MATCHA (Wang et al. 2019, arXiv 1905.09435): a graph cut into M matchings with Laplacians L_m, of
-// which every iteration activates some, independently with probabilities p_m:
+// The graph `matcha` (Wang et al. 2019, arXiv 1905.09435): a graph is cut into M matchings with
+// Laplacians L_m. Every iteration activates some of them, independently with probabilities p_m:
 //
 //     W_t = I - alpha sum_m B_m(t) L_m,    sum_m p_m = budget M
 //
-// p maximises the algebraic connectivity of the expected graph (equal p beyond 128 replicas), alpha
-// minimises ||E[W'W] - J/n||.
+// p maximises the algebraic connectivity of the expected graph (equal p for more than 128
+// replicas); alpha minimises ||E[W'W] - J/n||. Parameters: graph, budget.
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/random.hpp"
+#include "base/streams.hpp"
 #include "graphs/matrix/dense.hpp"
 #include "graphs/types/families.hpp"
 
@@ -20,11 +20,12 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr int kMostReplicas = 512;   // n x n eigenvalues, some hundred times
-constexpr int kMostOptimised = 128;  // ... with eigenvectors; equal probabilities beyond
+constexpr int kMatchaMostReplicas = 512;  // some hundred decompositions of n x n matrices
+constexpr int kMostOptimised = 128;       // with eigenvectors; above this, equal probabilities
 constexpr int kSteps = 200;
 
-// Edges coloured first-fit: each colour is a matching, fewer than two degrees of them.
+// Colours the edges first-fit. Each colour is a matching; fewer than two times the degree are
+// needed.
 std::vector<std::vector<Edge>> matchings_of(const Schedule& graph) {
     std::vector<std::vector<Edge>> matchings;
     std::vector<std::vector<bool>> busy;
@@ -53,7 +54,7 @@ void add_laplacian(MatrixXd& sum, const std::vector<Edge>& matching, double scal
     }
 }
 
-// The nearest p in [0, 1]^M with sum `total`.
+// Returns the nearest p in [0, 1]^M with sum `total`.
 VectorXd projected(const VectorXd& p, double total) {
     double low = p.minCoeff() - 1;
     double high = p.maxCoeff();
@@ -65,8 +66,8 @@ VectorXd projected(const VectorXd& p, double total) {
     return (p.array() - high).max(0.0).min(1.0);
 }
 
-// Probabilities of the matchings that maximise the algebraic connectivity of the expected graph
-// (eq. 3), by projected supergradient steps from equal ones.
+// Returns the probabilities of the matchings that maximise the algebraic connectivity of the
+// expected graph (eq. 3), by projected supergradient steps from equal probabilities.
 VectorXd probabilities(const std::vector<std::vector<Edge>>& matchings, int n, double budget) {
     const auto count = static_cast<Eigen::Index>(matchings.size());
     VectorXd p = VectorXd::Constant(count, budget);
@@ -94,7 +95,7 @@ VectorXd probabilities(const std::vector<std::vector<Edge>>& matchings, int n, d
     return best;
 }
 
-// ||E[W'W] - J/n|| of W = I - alpha sum of active L_m, minimised over alpha (eq. 6): E[L^2] is the
+// Minimises ||E[W'W] - J/n|| over alpha for W = I - alpha sum of active L_m (eq. 6): E[L^2] is the
 // square of the mean plus the variances, and L_m^2 = 2 L_m. Returns (alpha, the minimum).
 std::pair<double, double> best_alpha(const std::vector<std::vector<Edge>>& matchings, int n,
                                      const VectorXd& p) {
@@ -110,7 +111,7 @@ std::pair<double, double> best_alpha(const std::vector<std::vector<Edge>>& match
         w.array() -= 1.0 / n;
         return symmetric_eigenvalues(w).cwiseAbs().maxCoeff();
     };
-    // Golden section: convex, and from alpha = 1 on a single edge diverges.
+    // Golden section works because the norm is convex; for alpha >= 1 even a single edge diverges.
     const double golden = (std::sqrt(5.0) - 1) / 2;
     double low = 0;
     double high = 1;
@@ -136,14 +137,14 @@ std::pair<double, double> best_alpha(const std::vector<std::vector<Edge>>& match
     return {(low + high) / 2, contraction((low + high) / 2)};
 }
 
-std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
-                               const std::string& pointer) {
+std::unique_ptr<Schedule> make_matcha(const base::Json& spec, const GraphContext& context,
+                                      const std::string& pointer) {
     const int n = context.n;
     const auto graph = make_graph(spec.at("graph"), context, pointer + "/graph");
-    if (n == 1) return always(constant_weights(complete_topology(1), 1.0));
-    if (n > kMostReplicas) {
+    if (n == 1) return static_schedule(constant_weights(complete_topology(1), 1.0));
+    if (n > kMatchaMostReplicas) {
         throw base::UserError(pointer + ": matcha computes its probabilities and weight up to " +
-                              std::to_string(kMostReplicas) + " replicas (there are " +
+                              std::to_string(kMatchaMostReplicas) + " replicas (there are " +
                               std::to_string(n) + "): use random_matching or participation");
     }
     for (int i = 0; i < n; ++i) {
@@ -161,7 +162,7 @@ std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& conte
     const VectorXd p = probabilities(matchings, n, spec.at("budget").get<double>());
     const auto [alpha, square] = best_alpha(matchings, n, p);
     const auto draw = [n, matchings, p, alpha = alpha, seed = context.seed](int64_t t) {
-        base::Random random(seed, base::Purpose::graph, {12, static_cast<uint64_t>(t)});
+        auto random = base::random_stream(seed, base::GraphStream::matcha_active, t);
         std::vector<Edge> active;
         for (size_t m = 0; m < matchings.size(); ++m) {
             if (random.uniform() >= p(m)) continue;
@@ -169,7 +170,7 @@ std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& conte
         }
         return constant_weights(from_edges(n, active, false), alpha);
     };
-    return redrawn(n, draw, std::sqrt(square < 1e-14 ? 0 : square));
+    return random_sequence(n, draw, std::sqrt(square < 1e-14 ? 0 : square));
 }
 
 }  // namespace
@@ -182,7 +183,7 @@ GraphEntry matcha_entry() {
          base::Parameter::number("budget", "0.5", "expected share of the matchings per iteration")
              .greater_than(0)
              .at_most(1)},
-        make);
+        make_matcha);
 }
 
 }  // namespace dbench::graphs

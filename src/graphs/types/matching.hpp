@@ -1,5 +1,5 @@
 #pragma once
-// Matchings: rounds in which replicas average in pairs.
+// Matchings: rounds in which replicas average in disjoint pairs.
 
 #include <functional>
 
@@ -8,14 +8,15 @@
 
 namespace dbench::graphs {
 
-/// partner[i] = j and partner[j] = i, or partner[i] = i for an idle replica. A pair's edge weighs
-/// `weight`. O(n) memory.
+/// Returns the matrix of a matching: partner[i] = j and partner[j] = i, or partner[i] = i for an
+/// idle replica. Each pair's edge has weight `weight`. O(n) memory.
 MatrixPtr matching_matrix(std::vector<int> partner, double weight = 0.5);
 
-/// The same with partners in closed form: partner(partner(i)) = i. O(1) memory.
+/// Returns the matrix of a matching given in closed form: partner(partner(i)) = i. O(1) memory.
 MatrixPtr matching_matrix(int n, std::function<int(int)> partner, double weight = 0.5);
 
-/// `pairs` disjoint pairs of 0..n-1, every choice equally likely; pairs <= n/2. O(n).
+/// Draws `pairs` disjoint pairs of 0..n-1, each choice equally likely, and returns the partner of
+/// each replica (itself if idle). Requires pairs <= n/2. O(n).
 std::vector<int> random_partners(int n, int pairs, base::Random& random);
 
 }  // namespace dbench::graphs

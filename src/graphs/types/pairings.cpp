@@ -1,4 +1,4 @@
-// Sequences of perfect matchings in a fixed order, weight 1/2; n even.
+// Sequences of perfect matchings in a fixed order, weight 1/2; n must be even.
 //
 //     alternating_ring   (0,1), (2,3), ... and (1,2), ..., (n-1,0) in turn ("ring" in Decent-DP)
 //     shift_one          round t: i < n/2 with ((t + i) mod n/2) + n/2 (Bagua's shift_one)
@@ -27,12 +27,13 @@ std::unique_ptr<Schedule> make_alternating(const base::Json& spec, const GraphCo
             if (n == 1) return i;
             return i % 2 == first ? (i + 1) % n : (i + n - 1) % n;
         };
-        matrices.push_back(slowed(matching_matrix(n, partner), spec));
+        matrices.push_back(apply_lazy(matching_matrix(n, partner), spec));
     }
-    return in_turn(std::move(matrices));
+    return cyclic_schedule(std::move(matrices));
 }
 
-// i < n/2 with ((t + i) mod n/2) + n/2: after n/2 rounds everyone has met the whole other half.
+// Pairs i < n/2 with ((t + i) mod n/2) + n/2. After n/2 rounds every replica has met the whole
+// other half.
 std::unique_ptr<Schedule> make_shift(const base::Json& spec, const GraphContext& context,
                                      const std::string& pointer) {
     const int n = context.n;
@@ -44,9 +45,9 @@ std::unique_ptr<Schedule> make_shift(const base::Json& spec, const GraphContext&
             if (half == 0) return i;
             return i < half ? (t + i) % half + half : (i - half + half - t) % half;
         };
-        matrices.push_back(slowed(matching_matrix(n, partner), spec));
+        matrices.push_back(apply_lazy(matching_matrix(n, partner), spec));
     }
-    return in_turn(std::move(matrices));
+    return cyclic_schedule(std::move(matrices));
 }
 
 }  // namespace

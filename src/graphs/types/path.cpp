@@ -1,10 +1,11 @@
-// Grids without wrap-around, replica i c + j at (i, j) of r x c; neighbours in the four directions
-// where there are any.
+// Grids without wrap-around. Replica i c + j is at (i, j) of r x c; its neighbours are those in the
+// four directions that exist.
 //
 //     path   r = 1: i - 1 and i + 1, open ends
-//     grid   r the largest divisor of n up to sqrt(n), c = n / r
+//     grid   r is the largest divisor of n up to sqrt(n), c = n / r
 //
-// Not regular beyond 2 x 2: `auto` gives Metropolis weights 1 / (1 + max(d_i, d_j)).
+// These graphs are not regular beyond 2 x 2: weights `auto` are Metropolis weights 1 / (1 +
+// max(d_i, d_j)).
 
 #include <algorithm>
 #include <numbers>
@@ -14,13 +15,13 @@
 namespace dbench::graphs {
 namespace {
 
-// Laplacian eigenvalue p of a path of m (Fiedler): 2 - 2 cos(pi p / m).
+// Returns Laplacian eigenvalue p of a path of m (Fiedler): 2 - 2 cos(pi p / m).
 double path_eigenvalue(int m, int p) {
     const double s = std::sin(std::numbers::pi * p / (2.0 * m));
     return 4 * s * s;
 }
 
-// r x c without wrap-around, replica i*c + j at (i, j); r = 1 is the path.
+// An r x c grid without wrap-around, replica i*c + j at (i, j); r = 1 is the path.
 class Grid final : public Topology {
 public:
     Grid(int rows, int columns) : rows_(rows), columns_(columns) {}

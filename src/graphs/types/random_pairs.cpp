@@ -1,12 +1,13 @@
-// Pairs that average, drawn anew in every iteration: randomized gossip (Boyd et al. 2006) on the
-// complete graph. A pair's weight is theta / 2, with theta = lazy.
+// Random pairs, redrawn in every iteration: randomized gossip (Boyd et al. 2006) on the complete
+// graph. The weight of a pair is theta / 2, with theta = lazy.
 //
-//     random_matching   floor(n / 2) disjoint pairs; one replica is idle where n is odd
-//     random_pairs      `pairs` disjoint pairs, the others idle
+//     random_matching   floor(n / 2) disjoint pairs; one replica is idle if n is odd
+//     random_pairs      `pairs` disjoint pairs; the other replicas are idle
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/streams.hpp"
 #include "graphs/types/families.hpp"
 #include "graphs/types/matching.hpp"
 
@@ -14,19 +15,21 @@ namespace dbench::graphs {
 namespace {
 
 std::unique_ptr<Schedule> drawn_pairs(int n, int pairs, double theta, uint64_t seed,
-                                      uint64_t kind) {
+                                      base::GraphStream stream) {
     const auto draw = [=](int64_t t) {
-        base::Random random(seed, base::Purpose::graph, {kind, static_cast<uint64_t>(t)});
+        auto random = base::random_stream(seed, stream, t);
         return matching_matrix(random_partners(n, pairs, random), theta / 2);
     };
-    // Mean over replicas of the squares in a row: 2 * pairs of n are in a pair.
+    // Mean over replicas of the squares in a row: 2 * pairs of the n replicas are in a pair.
     const double busy = n > 0 ? 2.0 * pairs / n : 0;
-    return redrawn(n, draw, exchangeable_rho(n, busy * squares(theta / 2, 1) + (1 - busy)));
+    return random_sequence(n, draw,
+                           exchangeable_rho(n, busy * sum_of_squares(theta / 2, 1) + (1 - busy)));
 }
 
 std::unique_ptr<Schedule> make_matching(const base::Json& spec, const GraphContext& context,
                                         const std::string&) {
-    return drawn_pairs(context.n, context.n / 2, spec.at("lazy").get<double>(), context.seed, 6);
+    return drawn_pairs(context.n, context.n / 2, spec.at("lazy").get<double>(), context.seed,
+                       base::GraphStream::random_matching);
 }
 
 std::unique_ptr<Schedule> make_pairs(const base::Json& spec, const GraphContext& context,
@@ -39,7 +42,8 @@ std::unique_ptr<Schedule> make_pairs(const base::Json& spec, const GraphContext&
                               " pairs): use " + std::to_string(most));
     }
     return drawn_pairs(context.n, std::min(most, static_cast<int>(std::min<int64_t>(pairs, most))),
-                       spec.at("lazy").get<double>(), context.seed, 7);
+                       spec.at("lazy").get<double>(), context.seed,
+                       base::GraphStream::random_pairs);
 }
 
 }  // namespace
@@ -47,7 +51,7 @@ std::unique_ptr<Schedule> make_pairs(const base::Json& spec, const GraphContext&
 GraphEntry random_matching_entry() {
     return graph_entry("random_matching",
                        "all replicas average in random pairs, redrawn in every iteration; one is "
-                       "idle where n is odd",
+                       "idle if n is odd",
                        {lazy_parameter()}, make_matching);
 }
 

@@ -1,21 +1,24 @@
 // Random regular graphs, drawn by pairing stubs (Steger and Wormald 1999); n times degree is even.
 //
-//     random_regular   one for the whole run, redrawn until connected; weights 1 / (degree + 1)
-//     epidemic         a new one in every iteration, the same weights (EL-Oracle of Epidemic
-//                      Learning, de Vos et al. 2023, arXiv 2310.01972)
+//     random_regular   one graph for the whole run, redrawn until connected; weights
+//                      1 / (degree + 1)
+//     epidemic         a new graph in every iteration, with the same weights (EL-Oracle of
+//                      Epidemic Learning, de Vos et al. 2023, arXiv 2310.01972)
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/streams.hpp"
 #include "graphs/types/families.hpp"
 #include "graphs/types/regular.hpp"
 
 namespace dbench::graphs {
 namespace {
 
-constexpr int kTries = 1000;
+constexpr int kRandomRegularTries = 1000;
 
-// The degree asked for, or 4 made feasible; refused where n d is odd or d >= n.
+// Returns the requested degree, or a feasible degree up to 4. Throws UserError if n d is odd or d
+// >= n.
 int feasible_degree(const base::Json& spec, int n, const std::string& pointer) {
     if (spec.at("degree").is_null()) return std::min(4, n - 1);
     const auto degree = spec.at("degree").get<int64_t>();
@@ -35,21 +38,23 @@ int feasible_degree(const base::Json& spec, int n, const std::string& pointer) {
     return static_cast<int>(degree);
 }
 
-base::Parameter degree_parameter() {
+base::Parameter random_regular_degree_parameter() {
     return base::Parameter::integer("degree", "null",
                                     "neighbours of every replica; null: 4, or what n allows")
         .at_least(1)
         .or_null();
 }
 
-std::unique_ptr<Schedule> make_static(const base::Json& spec, const GraphContext& context,
-                                      const std::string& pointer) {
+std::unique_ptr<Schedule> make_static_random_regular(const base::Json& spec,
+                                                     const GraphContext& context,
+                                                     const std::string& pointer) {
     const int n = context.n;
     const int degree = feasible_degree(spec, n, pointer);
-    for (uint64_t attempt = 0; attempt < kTries && (degree > 1 || n <= 2); ++attempt) {
-        base::Random random(context.seed, base::Purpose::graph, {4, attempt});
+    for (uint64_t attempt = 0; attempt < kRandomRegularTries && (degree > 1 || n <= 2); ++attempt) {
+        auto random = base::random_stream(context.seed, base::GraphStream::random_regular, attempt);
         const auto edges = random_regular(n, degree, random);
-        if (connects(n, edges)) return weighted_graph(from_edges(n, edges, false), spec, pointer);
+        if (is_connected(n, edges))
+            return weighted_graph(from_edges(n, edges, false), spec, pointer);
     }
     const int more = degree + (n % 2 == 1 && degree > 1 ? 2 : 1);
     throw base::UserError(pointer + "/degree: no connected graph of degree " +
@@ -64,23 +69,25 @@ std::unique_ptr<Schedule> make_epidemic(const base::Json& spec, const GraphConte
     const int degree = feasible_degree(spec, n, pointer);
     const double theta = spec.at("lazy").get<double>();
     const auto draw = [n, degree, theta, seed = context.seed](int64_t t) {
-        base::Random random(seed, base::Purpose::graph, {5, static_cast<uint64_t>(t)});
+        auto random = base::random_stream(seed, base::GraphStream::epidemic, t);
         const auto topology = from_edges(n, random_regular(n, degree, random), false);
         return lazy_matrix(constant_weights(topology, 1.0 / (degree + 1)), theta);
     };
-    return redrawn(n, draw, exchangeable_rho(n, squares(theta / (degree + 1.0), degree)));
+    return random_sequence(n, draw,
+                           exchangeable_rho(n, sum_of_squares(theta / (degree + 1.0), degree)));
 }
 
 }  // namespace
 
 GraphEntry random_regular_entry() {
     return graph_entry("random_regular", "a connected random graph of equal degrees",
-                       with_weights({degree_parameter()}), make_static);
+                       with_weights({random_regular_degree_parameter()}),
+                       make_static_random_regular);
 }
 
 GraphEntry epidemic_entry() {
     return graph_entry("epidemic", "a new random regular graph in every iteration",
-                       {degree_parameter(), lazy_parameter()}, make_epidemic);
+                       {random_regular_degree_parameter(), lazy_parameter()}, make_epidemic);
 }
 
 }  // namespace dbench::graphs

@@ -10,7 +10,7 @@ namespace {
 
 uint64_t key(int64_t a, int64_t b) { return static_cast<uint64_t>(a << 32 | b); }
 
-// One attempt; empty where the stubs left over cannot be joined.
+// Makes one attempt. Returns empty if the remaining stubs cannot be paired.
 std::optional<std::vector<Edge>> pair_stubs(int n, int degree, base::Random& random) {
     std::vector<int> stubs;
     for (int i = 0; i < n; ++i) stubs.insert(stubs.end(), degree, i);
@@ -51,7 +51,7 @@ std::optional<std::vector<Edge>> pair_stubs(int n, int degree, base::Random& ran
 std::vector<Edge> random_regular(int n, int degree, base::Random& random) {
     DBENCH_EXPECT(degree >= 0 && degree < n && static_cast<int64_t>(n) * degree % 2 == 0);
     const bool sparse = degree <= (n - 1) / 2;
-    // A dense graph is the complement of a sparse one, whose stubs seldom get stuck.
+    // A dense graph is the complement of a sparse one, for which pairing rarely fails.
     const int drawn = sparse ? degree : n - 1 - degree;
     std::optional<std::vector<Edge>> edges;
     while (!edges) edges = pair_stubs(n, drawn, random);

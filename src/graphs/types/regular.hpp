@@ -6,9 +6,10 @@
 
 namespace dbench::graphs {
 
-/// A random d-regular graph on n replicas: stubs are paired at random, loops and double edges put
-/// back, all begun anew when that gets stuck (Steger and Wormald 1999). n d even, 0 <= d < n.
-/// O(n min(d, n-d)) expected; the same edges on every rank.
+/// Draws a random d-regular graph on n replicas: stubs are paired at random, pairs that would be
+/// loops or double edges are put back, and the draw restarts when no valid pair is left (Steger and
+/// Wormald 1999). Requires n d even and 0 <= d < n. O(n min(d, n-d)) expected time; the same edges
+/// on every rank.
 std::vector<Edge> random_regular(int n, int degree, base::Random& random);
 
 }  // namespace dbench::graphs

@@ -1,9 +1,10 @@
-// Rings, all arithmetic mod n; circulants, so regular: uniform weights 1 / (degree + 1).
+// Ring graphs, all arithmetic mod n. They are circulant and therefore regular, with uniform
+// weights 1 / (degree + 1).
 //
-//     ring           i with i - 1 and i + 1
+//     ring           i exchanges with i - 1 and i + 1
 //     one_way_ring   i sends to i + 1
-//     ring_lattice   i with i - k/2 .. i + k/2 (Watts and Strogatz 1998 without rewiring); k even,
-//                    complete from k = n - 1
+//     ring_lattice   i exchanges with i - k/2 .. i + k/2 (Watts and Strogatz 1998 without
+//                    rewiring); k is even; complete from k = n - 1 on
 
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
-// Star: replica 0 with every other. Metropolis weights (`auto`): W_0j = W_j0 = W_00 = 1/n,
-// W_jj = 1 - 1/n.
+// The graph `star`: replica 0 exchanges with every other. Weights `auto` are Metropolis weights:
+// W_0j = W_j0 = W_00 = 1/n, W_jj = 1 - 1/n.
 
 #include <numeric>
 
@@ -8,7 +8,7 @@
 namespace dbench::graphs {
 namespace {
 
-// Centre 0.
+// The star with centre 0.
 class Star final : public Topology {
 public:
     explicit Star(int n) : n_(n) {}
@@ -40,15 +40,15 @@ private:
     int n_;
 };
 
-std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
-                               const std::string& pointer) {
+std::unique_ptr<Schedule> make_star(const base::Json& spec, const GraphContext& context,
+                                    const std::string& pointer) {
     return weighted_graph(std::make_shared<Star>(context.n), spec, pointer);
 }
 
 }  // namespace
 
 GraphEntry star_entry() {
-    return graph_entry("star", "replica 0 with every other", with_weights({}), make);
+    return graph_entry("star", "replica 0 exchanges with every other", with_weights({}), make_star);
 }
 
 }  // namespace dbench::graphs

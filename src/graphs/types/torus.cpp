@@ -1,6 +1,7 @@
-// 2-D torus r x c, r the largest divisor of n up to sqrt(n), replica i c + j at (i, j): neighbours
-// (i +- 1 mod r, j) and (i, j +- 1 mod c), as a set. Degree 4 with weights 1/5 where r, c >= 3; 3
-// with r = 2 < c, 2 with r = c = 2 or r = 1, which is the ring.
+// The graph `torus`: a 2-D torus r x c, where r is the largest divisor of n up to sqrt(n). Replica
+// i c + j is at (i, j); its neighbours are (i +- 1 mod r, j) and (i, j +- 1 mod c), as a set. The
+// degree is 4 with weights 1/5 if r, c >= 3; it is 3 if r = 2 < c, and 2 if r = c = 2 or r = 1,
+// which is the ring.
 
 #include <algorithm>
 #include <numbers>
@@ -10,14 +11,15 @@
 namespace dbench::graphs {
 namespace {
 
-// Laplacian eigenvalue p of a cycle of m; of two replicas the cycle is one edge, of one none.
+// Returns Laplacian eigenvalue p of a cycle of m. A cycle of two replicas is one edge; a cycle of
+// one has no edge.
 double cycle_eigenvalue(int m, int p) {
     const double s = std::sin(std::numbers::pi * p / m);
     return m == 1 ? 0.0 : (m == 2 ? 2.0 : 4.0) * s * s;
 }
 
-// r x c with wrap-around, replica i*c + j at (i, j). Neighbours are a set: where r or c is 2 the
-// two coincide, where it is 1 there is none, and the degree is smaller.
+// An r x c torus, replica i*c + j at (i, j). Neighbours are a set: if r or c is 2 two neighbours
+// coincide, and if it is 1 there is none, so the degree is smaller.
 class Torus final : public Topology {
 public:
     explicit Torus(int n) : n_(n), rows_(near_square_divisor(n)), columns_(n / rows_) {}
@@ -57,8 +59,8 @@ private:
     int columns_;
 };
 
-std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
-                               const std::string& pointer) {
+std::unique_ptr<Schedule> make_torus(const base::Json& spec, const GraphContext& context,
+                                     const std::string& pointer) {
     return weighted_graph(std::make_shared<Torus>(context.n), spec, pointer);
 }
 
@@ -66,9 +68,9 @@ std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& conte
 
 GraphEntry torus_entry() {
     return graph_entry("torus",
-                       "2-D torus r x c, r the largest divisor of n up to sqrt(n); a ring where "
+                       "2-D torus r x c, r the largest divisor of n up to sqrt(n); a ring if "
                        "n is prime",
-                       with_weights({}), make);
+                       with_weights({}), make_torus);
 }
 
 }  // namespace dbench::graphs

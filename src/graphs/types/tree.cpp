@@ -1,10 +1,10 @@
-// Trees.
+// Tree graphs.
 //
-//     tree                 i with its parent floor((i - 1) / arity)
-//     double_binary_tree   two binary trees in turn, the leaves of one inner nodes of the other
+//     tree                 i exchanges with its parent floor((i - 1) / arity)
+//     double_binary_tree   two binary trees alternate; leaves of one are inner nodes of the other
 //                          (Sanders, Speck and Traeff 2009): in order, and mirrored or shifted
 //
-// Not regular: `auto` gives Metropolis weights.
+// These graphs are not regular: weights `auto` are Metropolis weights.
 
 #include <nlohmann/json.hpp>
 
@@ -23,8 +23,8 @@ std::unique_ptr<Schedule> make_tree(const base::Json& spec, const GraphContext& 
     return weighted_graph(from_edges(context.n, edges, false), spec, pointer);
 }
 
-// In-order binary tree: root 0 with one child; a node's lowest set bit is its height, odd nodes are
-// leaves (Sanders, Speck and Traeff 2009).
+// Returns the in-order binary tree: root 0 with one child. A node's lowest set bit is its height;
+// odd nodes are leaves (Sanders, Speck and Traeff 2009).
 std::vector<Edge> in_order_tree(int n) {
     std::vector<Edge> edges;
     for (int i = 1; i < n; ++i) {
@@ -35,8 +35,8 @@ std::vector<Edge> in_order_tree(int n) {
     return edges;
 }
 
-// The second tree is the first, mirrored (n even) or shifted by one (n odd), so that the leaves of
-// one are inner nodes of the other.
+// The second tree is the first one mirrored (n even) or shifted by one (n odd), so that the leaves
+// of one are inner nodes of the other.
 std::unique_ptr<Schedule> make_double(const base::Json& spec, const GraphContext& context,
                                       const std::string& pointer) {
     const int n = context.n;
@@ -46,15 +46,15 @@ std::unique_ptr<Schedule> make_double(const base::Json& spec, const GraphContext
         second.emplace_back(n % 2 == 0 ? n - 1 - a : (a + 1) % n,
                             n % 2 == 0 ? n - 1 - b : (b + 1) % n);
     }
-    return in_turn({weighted(from_edges(n, first, false), spec, pointer),
-                    weighted(from_edges(n, second, false), spec, pointer)});
+    return cyclic_schedule({weighted(from_edges(n, first, false), spec, pointer),
+                            weighted(from_edges(n, second, false), spec, pointer)});
 }
 
 }  // namespace
 
 GraphEntry tree_entry() {
     return graph_entry(
-        "tree", "replica i with its parent (i-1)/arity",
+        "tree", "each replica i exchanges with its parent (i-1)/arity",
         with_weights({base::Parameter::integer("arity", "2", "children of a node").at_least(1)}),
         make_tree);
 }

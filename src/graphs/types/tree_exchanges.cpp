@@ -2,8 +2,8 @@
 
 namespace dbench::graphs {
 
-// Edges are coloured from replica 0 outwards: a child's edge takes the next colour that the edge to
-// the parent has not.
+// Colours the edges from replica 0 outwards: the edges to a node's children get the first colours
+// that differ from the colour of the edge to its parent.
 TreeExchanges::TreeExchanges(std::shared_ptr<const Schedule> tree) : tree_(std::move(tree)) {
     const int n = tree_->size();
     const Round round = tree_->at(0);
@@ -27,7 +27,7 @@ TreeExchanges::TreeExchanges(std::shared_ptr<const Schedule> tree) : tree_(std::
 }
 
 std::vector<Link> TreeExchanges::in(Round round, int i) const {
-    const PartName of = parted(round.matrix);
+    const PartName of = split_name(round.matrix);
     if (of.part == kTree) return tree_->in({of.name, round.repeats}, i);
     const int other = partner(static_cast<int>(of.name), i);
     if (other < 0) return {{i, 1.0}};
@@ -36,13 +36,13 @@ std::vector<Link> TreeExchanges::in(Round round, int i) const {
 }
 
 std::vector<std::vector<int>> TreeExchanges::groups(Round round) const {
-    const PartName of = parted(round.matrix);
+    const PartName of = split_name(round.matrix);
     if (of.part == kTree) return tree_->groups({of.name, round.repeats});
     return {};
 }
 
 std::shared_ptr<const Matrix> TreeExchanges::matrix(Round round) const {
-    const PartName of = parted(round.matrix);
+    const PartName of = split_name(round.matrix);
     return of.part == kTree ? tree_->matrix({of.name, round.repeats}) : nullptr;
 }
 

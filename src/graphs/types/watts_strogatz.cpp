@@ -1,20 +1,21 @@
-// Small-world graph (Watts and Strogatz 1998): a ring lattice of k neighbours, each edge (i, i + o)
-// led to a random other end with probability beta; no loops or double edges; redrawn until
-// connected. Where degrees differ, `auto` gives Metropolis weights.
+// The graph `watts_strogatz`: a small world (Watts and Strogatz 1998). In a ring lattice of k
+// neighbours, each edge (i, i + o) gets a random other end with probability beta, without loops or
+// double edges; the graph is redrawn until connected. Weights `auto` are Metropolis weights if
+// degrees differ.
 
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/random.hpp"
+#include "base/streams.hpp"
 #include "graphs/types/families.hpp"
 
 namespace dbench::graphs {
 namespace {
 
-constexpr int kTries = 1000;
+constexpr int kWattsStrogatzTries = 1000;
 
-// Ring lattice whose edges (i, i+o) are each, with probability beta, led to a random other end
-// instead, loops and double edges excepted (Watts and Strogatz 1998).
+// Returns a ring lattice in which each edge (i, i+o) has, with probability beta, a random other
+// end, without loops and double edges (Watts and Strogatz 1998).
 std::vector<Edge> rewired(int n, int64_t k, double beta, base::Random& random) {
     std::vector<std::set<int>> joined(n);
     for (int i = 0; i < n; ++i) {
@@ -47,15 +48,16 @@ std::vector<Edge> rewired(int n, int64_t k, double beta, base::Random& random) {
     return edges;
 }
 
-std::unique_ptr<Schedule> make(const base::Json& spec, const GraphContext& context,
-                               const std::string& pointer) {
+std::unique_ptr<Schedule> make_watts_strogatz(const base::Json& spec, const GraphContext& context,
+                                              const std::string& pointer) {
     const int n = context.n;
     const int64_t k = even_neighbours(spec, pointer);
     if (k >= n - 1) return weighted_graph(complete_topology(n), spec, pointer);
-    for (uint64_t attempt = 0; attempt < kTries; ++attempt) {
-        base::Random random(context.seed, base::Purpose::graph, {8, attempt});
+    for (uint64_t attempt = 0; attempt < kWattsStrogatzTries; ++attempt) {
+        auto random = base::random_stream(context.seed, base::GraphStream::watts_strogatz, attempt);
         const auto edges = rewired(n, k, spec.at("beta").get<double>(), random);
-        if (connects(n, edges)) return weighted_graph(from_edges(n, edges, false), spec, pointer);
+        if (is_connected(n, edges))
+            return weighted_graph(from_edges(n, edges, false), spec, pointer);
     }
     throw base::UserError(pointer + "/k: " + std::to_string(k) +
                           " neighbours gave no connected graph "
@@ -75,7 +77,7 @@ GraphEntry watts_strogatz_entry() {
                       base::Parameter::number("beta", "0.1", "probability of rewiring an edge")
                           .at_least(0)
                           .at_most(1)}),
-        make);
+        make_watts_strogatz);
 }
 
 }  // namespace dbench::graphs

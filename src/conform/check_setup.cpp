@@ -1,4 +1,4 @@
-#include "conform/trial.hpp"
+#include "conform/check_setup.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,9 +16,9 @@ using algorithms::Accepts;
 using algorithms::GraphNeed;
 using base::Json;
 
-int64_t compared(const comm::World& world) { return world.size() == 1 ? 60 : 20; }
+int64_t iterations_to_compare(const comm::World& world) { return world.size() == 1 ? 60 : 20; }
 
-double moving_rate(int64_t t) { return kLr * (1 + 0.5 * std::cos(static_cast<double>(t))); }
+double varying_rate(int64_t t) { return kLr * (1 + 0.5 * std::cos(static_cast<double>(t))); }
 
 std::function<double(int64_t)> constant_rate(double lr) {
     return [lr](int64_t) { return lr; };
@@ -36,15 +36,15 @@ double difference(const Record& a, const Record& b) {
         a.variance.size() != b.variance.size() || a.staleness.size() != b.staleness.size()) {
         return std::numeric_limits<double>::infinity();
     }
-    // Whole numbers: those of other iterations are no less different.
+    // Staleness consists of whole numbers, so it must be equal.
     if (a.staleness.size() > 0 && a.staleness != b.staleness) return 1;
     return std::max({difference(a.norm, b.norm), difference(a.update_norm, b.update_norm),
                      difference(a.variance, b.variance),
                      std::abs(a.bytes - b.bytes) / std::max(1.0, b.bytes)});
 }
 
-Json resolved_optimizer(const Subject& subject) {
-    return algorithms::resolve_optimizer(subject.optimizer, "/optimizer");
+Json resolved_optimizer(const ConformanceCase& tested) {
+    return algorithms::resolve_optimizer(tested.optimizer, "/optimizer");
 }
 
 Json resolved_algorithm(const Json& algorithm, const algorithms::AlgorithmEntry& row) {
@@ -58,19 +58,19 @@ bool plain_sgd(const Json& optimizer) {
            optimizer.at("weight_decay") == 0 && optimizer.at("clip_norm").is_null();
 }
 
-Training training_of(const Subject& subject, const Json& graph, int64_t replicas,
-                     int64_t iterations) {
-    Training training;
-    training.algorithm = resolved_algorithm(subject.algorithm, *subject.row);
-    training.optimizer = resolved_optimizer(subject);
+TrainingSettings training_of(const ConformanceCase& tested, const Json& graph, int64_t replicas,
+                             int64_t iterations) {
+    TrainingSettings training;
+    training.algorithm = resolved_algorithm(tested.algorithm, *tested.row);
+    training.optimizer = resolved_optimizer(tested);
     training.graph = graph;
     training.replicas = replicas;
     training.iterations = iterations;
     training.per_epoch = kPerEpoch;
-    training.lr = moving_rate;
-    training.same_start = subject.same_start;
-    training.optimizer_row = subject.optimizer_row;
-    training.message = subject.message;
+    training.lr = varying_rate;
+    training.same_start = tested.same_start;
+    training.optimizer_row = tested.optimizer_row;
+    training.message = tested.message;
     return training;
 }
 
@@ -80,7 +80,8 @@ std::unique_ptr<graphs::Schedule> graph_of(const Json& graph, int64_t replicas,
                               "--graph");
 }
 
-std::string unsuitable(const Accepts& accepts, const Json& graph, int64_t replicas, int ranks) {
+std::string unsuitable_reason(const Accepts& accepts, const Json& graph, int64_t replicas,
+                              int ranks) {
     if (accepts.asynchronous && ranks > 1) return "on several ranks its numbers depend on timing";
     if (accepts.graph == algorithms::GraphNeed::none) return "";
     const auto schedule = graph_of(graph, replicas, 1);
@@ -106,17 +107,17 @@ Json suitable_graph(const Accepts& accepts, const Json& asked, int64_t replicas)
     if (!asked.is_null()) return asked;
     if (accepts.graph == algorithms::GraphNeed::tree) return {{"type", "path"}};
     const Json ring{{"type", "ring"}};
-    if (unsuitable(accepts, ring, replicas).empty()) return ring;
+    if (unsuitable_reason(accepts, ring, replicas).empty()) return ring;
     return {{"type", "ring"}, {"lazy", 0.5}};
 }
 
-Json unlike_graph() { return {{"type", "star"}, {"weights", "column"}}; }
+Json column_stochastic_graph() { return {{"type", "star"}, {"weights", "column"}}; }
 
-std::vector<Json> other_graphs(const Subject& subject, int64_t replicas) {
-    const Accepts& accepts = subject.row->accepts;
+std::vector<Json> other_graphs(const ConformanceCase& tested, int64_t replicas) {
+    const Accepts& accepts = tested.row->accepts;
     std::vector<Json> out;
     if (accepts.graph == GraphNeed::column_stochastic) {
-        out.push_back(unlike_graph());
+        out.push_back(column_stochastic_graph());
     }
     if (accepts.graph == GraphNeed::none || !accepts.sequences) return out;
     static const char* const kKinds[3][3] = {
@@ -131,13 +132,14 @@ std::vector<Json> other_graphs(const Subject& subject, int64_t replicas) {
              {"type": "complete", "until": {"iterations": 11}}, {"type": "star", "lazy": 0.5}])",
          R"([{"type": "ring", "lazy": 0.2, "until": {"iterations": 7}},
              {"type": "complete", "until": {"iterations": 11}}, {"type": "star", "lazy": 0.2}])"}};
-    const Json algorithm = resolved_algorithm(subject.algorithm, *subject.row);
+    const Json algorithm = resolved_algorithm(tested.algorithm, *tested.row);
     for (const auto& kind : kKinds) {
         for (const char* text : kind) {
             Json graph = graphs::resolve_graph(Json::parse(text), "--graph");
-            // What algorithms with a schedule of their own make of a list is theirs.
-            if (graph.is_array() && subject.row->schedule) break;
-            if (!unsuitable(accepts, graph, replicas).empty()) continue;
+            // Algorithms with their own schedule derive rounds from a list that the reference does
+            // not know.
+            if (graph.is_array() && tested.row->schedule) break;
+            if (!unsuitable_reason(accepts, graph, replicas).empty()) continue;
             const auto schedule = graph_of(graph, replicas, 1);
             if (growth(algorithm, *schedule).stable() == false) continue;
             out.push_back(std::move(graph));
@@ -147,7 +149,7 @@ std::vector<Json> other_graphs(const Subject& subject, int64_t replicas) {
     return out;
 }
 
-std::string words(const Json& object) {
+std::string spec_label(const Json& object) {
     if (object.is_string()) return object;
     std::string out = object.at("type");
     for (const auto& [key, value] : object.items()) {

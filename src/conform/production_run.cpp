@@ -1,4 +1,4 @@
-#include "conform/trainee.hpp"
+#include "conform/production_run.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -16,20 +16,20 @@ namespace {
 using base::Json;
 using Eigen::MatrixXd;
 
-/// A graph whose replica i has the place of replica who[i] in another.
+/// A schedule in which replica i has the place of replica relabelling[i] in another schedule.
 class Relabelled final : public graphs::Schedule {
 public:
-    Relabelled(std::shared_ptr<const graphs::Schedule> graph, std::vector<int64_t> who)
-        : graph_(std::move(graph)), who_(std::move(who)), at_(who_.size()) {
-        for (size_t i = 0; i < who_.size(); ++i) at_[who_[i]] = static_cast<int>(i);
+    Relabelled(std::shared_ptr<const graphs::Schedule> graph, std::vector<int64_t> relabelling)
+        : graph_(std::move(graph)), relabelling_(std::move(relabelling)), at_(relabelling_.size()) {
+        for (size_t i = 0; i < relabelling_.size(); ++i) at_[relabelling_[i]] = static_cast<int>(i);
     }
     int size() const override { return graph_->size(); }
     graphs::Round at(int64_t t) const override { return graph_->at(t); }
     std::vector<graphs::Link> in(graphs::Round round, int i) const override {
-        return renamed(graph_->in(round, static_cast<int>(who_[i])));
+        return renamed(graph_->in(round, static_cast<int>(relabelling_[i])));
     }
     std::vector<graphs::Link> out(graphs::Round round, int i) const override {
-        return renamed(graph_->out(round, static_cast<int>(who_[i])));
+        return renamed(graph_->out(round, static_cast<int>(relabelling_[i])));
     }
     std::vector<std::vector<int>> groups(graphs::Round round) const override {
         auto groups = graph_->groups(round);
@@ -51,7 +51,7 @@ private:
     }
 
     std::shared_ptr<const graphs::Schedule> graph_;
-    std::vector<int64_t> who_;
+    std::vector<int64_t> relabelling_;
     std::vector<int> at_;
 };
 
@@ -72,22 +72,23 @@ arena::Layout layout_of(int64_t parameters) {
     return layout;
 }
 
-struct Trainee::Impl {
+struct ProductionRun::Impl {
     comm::World& world;
     const Problem& problem;
-    Training training;
+    TrainingSettings training;
     comm::Placement placement;
     arena::Layout layout;
     std::optional<arena::StateTable> table;
     arena::Buffer gradient;
-    arena::Buffer drawn;  // the gradients of the last iteration: algorithms write into theirs
-    std::unique_ptr<algorithms::Stepper> stepper;  // ends before the rows that it may be moving
+    arena::Buffer drawn;  // gradients of the last iteration; algorithms overwrite `gradient`
+    // The stepper is destroyed before the rows above, which it may still be moving.
+    std::unique_ptr<algorithms::Stepper> stepper;
     Silent observer;
-    algorithms::IterationRecord record;  // of the last iteration, or of the first one of its span
+    algorithms::IterationRecord record;  // of the last iteration, or of the first of its span
     MatrixXd staleness;
     int64_t t = 0;
 
-    Impl(comm::World& w, const Problem& p, const Training& how,
+    Impl(comm::World& w, const Problem& p, const TrainingSettings& how,
          const algorithms::AlgorithmEntry& row)
         : world(w),
           problem(p),
@@ -100,7 +101,8 @@ struct Trainee::Impl {
         if (row.accepts.graph != algorithms::GraphNeed::none) {
             graph = graphs::make_graph(how.graph, {static_cast<int>(how.replicas), how.seed, run},
                                        "graph");
-            if (!how.who.empty()) graph = std::make_shared<Relabelled>(graph, how.who);
+            if (!how.relabelling.empty())
+                graph = std::make_shared<Relabelled>(graph, how.relabelling);
         }
         double lr_max = 0;
         for (int64_t k = 0; k < how.iterations; ++k) lr_max = std::max(lr_max, how.lr(k));
@@ -119,39 +121,41 @@ struct Trainee::Impl {
         table.emplace(how.type, placement.begin(w.rank()), placement.count(w.rank()),
                       layout.columns(), stepper->exchange().readable());
         table->declare_parameters();
-        gradient = table->readable_scratch();
+        gradient = table->peer_readable_scratch();
         drawn = table->scratch();
         stepper->attach(*table, gradient.rows());
-        stepper->distil_by([this](const arena::Rows& student, const arena::Rows& teacher, int64_t,
-                                  double temperature) {
+        stepper->set_distillation([this](const arena::Rows& student, const arena::Rows& teacher,
+                                         int64_t, double temperature) {
             wait("students and teachers");
             for (int64_t i = 0; i < student.count; ++i) {
-                write(
-                    gradient.rows(), i,
-                    problem.distillation(who(i), read(student, i), read(teacher, i), temperature));
+                write(gradient.rows(), i,
+                      problem.distillation(problem_replica(i), read(student, i), read(teacher, i),
+                                           temperature));
             }
         });
         const auto at = [this](const char* weights) {
             return read({const_cast<char*>(weights), training.type, arena::Space::host, 0, 1}, 0);
         };
-        stepper->linearise_by({[this, at](const char* weights, int64_t i, int64_t,
-                                          const algorithms::Linearised& out) {
-                                   write(out, problem.around(who(i), at(weights)));
-                               },
-                               [this, at](const char* weights, int64_t i, int64_t) {
-                                   return problem.loss(who(i), at(weights));
-                               }});
+        stepper->set_linearisation({[this, at](const char* weights, int64_t i, int64_t,
+                                               const algorithms::Linearised& out) {
+                                        write(out, problem.around(problem_replica(i), at(weights)));
+                                    },
+                                    [this, at](const char* weights, int64_t i, int64_t) {
+                                        return problem.loss(problem_replica(i), at(weights));
+                                    }});
         for (int64_t i = 0; i < x().count; ++i) {
-            write(x(), i, start_of(how.same_start ? 0 : who(i), p.parameters(), how.seed));
+            write(x(), i,
+                  start_of(how.same_start ? 0 : problem_replica(i), p.parameters(), how.seed));
         }
     }
 
     arena::Rows x() const { return table->parameters(); }
 
-    // The replica of the problem that local replica i is.
-    int64_t who(int64_t i) const {
+    // Returns the problem's replica that local replica i represents.
+    int64_t problem_replica(int64_t i) const {
         const int64_t replica = x().first + i;
-        return training.who.empty() ? replica : training.who[static_cast<size_t>(replica)];
+        return training.relabelling.empty() ? replica
+                                            : training.relabelling[static_cast<size_t>(replica)];
     }
 
     // Column p of the problem is column place(p) of a row.
@@ -161,7 +165,7 @@ struct Trainee::Impl {
         return p < weight.numel ? weight.offset + p : bias.offset + p - weight.numel;
     }
 
-    // The host computes here what launches have to have made.
+    // Waits for launches: the host reads or writes their results next.
     void wait(const char* why = "rows that are compared") const {
         arena::finish(world.queues().compute, why);
     }
@@ -182,7 +186,7 @@ struct Trainee::Impl {
         });
     }
 
-    // Into a message, whose parameters are in the layout's order as the problem's are.
+    // Writes a message. Its parameters are in the layout's order, which is the problem's order.
     static void write(const algorithms::Linearised& out, const Around& from) {
         arena::with_type(out.type, [&]<class T>() {
             for (int64_t s = 0; s < out.samples; ++s) {
@@ -217,7 +221,7 @@ struct Trainee::Impl {
         return out;
     }
 
-    /// Of all replicas, what each rank has of its own.
+    /// Gathers a number per replica from all ranks.
     Eigen::VectorXd all(const std::vector<double>& local) {
         std::string bytes;
         for (const std::string& part : world.all_gather(
@@ -235,9 +239,10 @@ struct Trainee::Impl {
     }
 
     void fill_gradient(const arena::Rows& at, int64_t i, int64_t iteration) {
-        Eigen::VectorXd g = problem.gradient(who(i), read(at, i));
+        Eigen::VectorXd g = problem.gradient(problem_replica(i), read(at, i));
         if (training.noise > 0) {
-            g += training.noise * gradient_noise(iteration, who(i), g.size(), training.seed);
+            g += training.noise *
+                 gradient_noise(iteration, problem_replica(i), g.size(), training.seed);
         }
         write(gradient.rows(), i, g);
         arena::copy(gradient.rows().only(i), drawn.rows().only(i), layout.all());
@@ -279,16 +284,17 @@ struct Trainee::Impl {
     }
 };
 
-Trainee::Trainee(comm::World& world, const Problem& problem, const Training& training,
-                 const algorithms::AlgorithmEntry& row)
+ProductionRun::ProductionRun(comm::World& world, const Problem& problem,
+                             const TrainingSettings& training,
+                             const algorithms::AlgorithmEntry& row)
     : impl_(std::make_unique<Impl>(world, problem, training, row)) {}
-Trainee::~Trainee() = default;
+ProductionRun::~ProductionRun() = default;
 
-void Trainee::step() { impl_->step(); }
-MatrixXd Trainee::parameters() { return impl_->gather(impl_->x()); }
-MatrixXd Trainee::last_gradients() { return impl_->gather(impl_->drawn.rows()); }
+void ProductionRun::step() { impl_->step(); }
+MatrixXd ProductionRun::parameters() { return impl_->gather(impl_->x()); }
+MatrixXd ProductionRun::last_gradients() { return impl_->gather(impl_->drawn.rows()); }
 
-Record Trainee::last_record() {
+Record ProductionRun::last_record() {
     algorithms::IterationRecord& mine = impl_->record;
     impl_->wait();
     mine.settle();
@@ -305,7 +311,7 @@ Record Trainee::last_record() {
     return out;
 }
 
-Record record_of(const Recorded& recorded, double bytes) {
+Record record_of(const RecordedIteration& recorded, double bytes) {
     const Matrix& x = recorded.before;
     const Eigen::Index weights = x.cols() - kBiases;
     Record out;
@@ -322,14 +328,14 @@ Record record_of(const Recorded& recorded, double bytes) {
     return out;
 }
 
-MatrixXd Trainee::state(const std::string& name) {
+MatrixXd ProductionRun::state(const std::string& name) {
     for (const auto& entry : impl_->table->entries()) {
         if (entry.name == name) return impl_->gather(entry.buffer.rows());
     }
     return {};
 }
 
-Eigen::VectorXd Trainee::numbers(const std::string& name) {
+Eigen::VectorXd ProductionRun::numbers(const std::string& name) {
     for (const auto& entry : impl_->table->entries()) {
         if (entry.name != name) continue;
         const auto* mine = entry.buffer.rows().row<double>(0);
@@ -338,7 +344,7 @@ Eigen::VectorXd Trainee::numbers(const std::string& name) {
     return {};
 }
 
-std::vector<std::string> Trainee::save() const {
+std::vector<std::string> ProductionRun::save() const {
     impl_->wait();
     std::vector<std::string> out;
     for (const auto& entry : impl_->table->entries()) {
@@ -349,7 +355,7 @@ std::vector<std::string> Trainee::save() const {
     return out;
 }
 
-void Trainee::restore(const std::vector<std::string>& saved, int64_t t) {
+void ProductionRun::restore(const std::vector<std::string>& saved, int64_t t) {
     impl_->wait();
     size_t k = 0;
     for (const auto& entry : impl_->table->entries()) {

@@ -1,4 +1,5 @@
-// What is tried: each algorithm in its forms, and with the optimizers that it takes.
+// The cases of `dbench conform`: each algorithm in its forms, with the optimizers that it accepts;
+// and the equalities between algorithms.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,13 +13,13 @@ namespace {
 using base::Json;
 
 struct Form {
-    const char* algorithm;  ///< keys beside the type
+    const char* algorithm;  ///< Spec keys in addition to the type.
     const char* optimizer = "\"sgd\"";
     bool promised = true;  ///< the row's promises hold for this form
     const char* message = "\"float32\"";
 };
 
-// Beside every algorithm's own forms, its first one once more.
+// Each algorithm's first form is checked once more with this optimizer.
 constexpr const char* kDecayOfWeights =
     R"({"type": "sgd", "weight_decay": 0.05, "decay": "weights"})";
 
@@ -149,7 +150,8 @@ const std::map<std::string, std::vector<Form>>& forms() {
           {"{}", kDecay, true, kQsgd}}},
         {"motef",
          {{R"({"gamma": 0.2})", "\"sgd\"", true, kTopK}, {R"({"lambda": 0.4, "gamma": 0.3})"}}},
-        // Replicas start far apart: with a theta that is too small all but the mean is as ever.
+        // Replicas start far apart, so theta = 8 is needed. With a theta that is too small only the
+        // promise about the mean fails.
         {"moniqua",
          {{R"({"theta": 8})"},
           {R"({"theta": 8, "bits": 11, "gamma": 1})", kMomentum},
@@ -163,14 +165,15 @@ const std::map<std::string, std::vector<Form>>& forms() {
 
 }  // namespace
 
-std::vector<Subject> subjects(const std::string& algorithm) {
-    std::vector<Subject> out;
+std::vector<ConformanceCase> conformance_cases(const std::string& algorithm) {
+    std::vector<ConformanceCase> out;
     std::vector<std::string> names;
     for (const algorithms::AlgorithmEntry& row : algorithms::algorithm_table()) {
         names.push_back(row.name);
         if (!algorithm.empty() && row.name != algorithm) continue;
         const auto found = forms().find(row.name);
-        // One point of SlowMo's paper is all replicas'; centralized never brings them together.
+        // SlowMo's paper starts all replicas at one point; centralized never brings different
+        // starts together.
         const bool same = row.accepts.one_start || row.accepts.graph == algorithms::GraphNeed::none;
         std::vector<Form> own = found == forms().end() ? std::vector<Form>{{"{}"}} : found->second;
         own.push_back({own.front().algorithm, kDecayOfWeights, true, own.front().message});
@@ -183,7 +186,7 @@ std::vector<Subject> subjects(const std::string& algorithm) {
     }
     if (out.empty()) {
         throw base::UserError("conform: unknown algorithm '" + algorithm + "'" +
-                              base::nearest(algorithm, names));
+                              base::suggest_name(algorithm, names));
     }
     return out;
 }
@@ -236,7 +239,7 @@ const std::vector<Equality>& equalities() {
         make("feddkd without steps of distillation is local_sgd",
              R"({"type": "feddkd", "distill_steps": 0, "period": 4})",
              R"({"type": "local_sgd", "period": 4})", "", kMomentum, kMomentum),
-        // The problem's penalty is no part of its model: decay stands for it.
+        // The loss excludes the problem's penalty, so weight decay stands for it.
         make("ntk_dfl with one step, complete graph, is centralized",
              R"({"type": "ntk_dfl", "steps": 1, "candidates": 1})", R"({"type": "centralized"})",
              "complete", R"({"type": "sgd", "weight_decay": 0.1})"),

@@ -1,6 +1,7 @@
 #pragma once
-// Names of rounds of schedules that are made of others. A name has to hold which part it is of and
-// the part's own name, however deep parts lie in one another and however many there are.
+// Names (numbers) of the rounds of schedules that are made of other schedules. A name encodes which
+// part a round belongs to and the round's name in that part, to any depth of nesting and for any
+// number of parts.
 
 #include <bit>
 #include <cstdint>
@@ -16,10 +17,10 @@ struct PartName {
     bool operator==(const PartName&) const = default;
 };
 
-/// One number for both, from which `parted` gives them back, so that no two pairs share one: the
-/// name above, below it part + 1 in Elias' gamma code (z zeros, a one, the z bits behind the first
-/// one of part + 1), whose end can be told. Throws UserError where 64 bits do not hold it.
-inline uint64_t joined(PartName of) {
+/// Encodes a part and a name as one number that no other pair has; split_name() decodes it. The
+/// high bits hold the name; the low bits hold part + 1 in Elias' gamma code (z zeros, a one, the
+/// last z bits of part + 1), which is self-delimiting. Throws UserError if 64 bits are too few.
+inline uint64_t join_names(PartName of) {
     const uint64_t number = of.part + 1;
     const int z = std::bit_width(number) - 1;
     if (number == 0 || 2 * z + 1 > 63 || of.name >> (63 - 2 * z) != 0) {
@@ -29,9 +30,10 @@ inline uint64_t joined(PartName of) {
     }
     const uint64_t rest = number - (uint64_t{1} << z);
     return (((of.name << z) | rest) << (z + 1)) | (uint64_t{1} << z);
+    /// Decodes a number that join_names() returned.
 }
 
-inline PartName parted(uint64_t joined) {
+inline PartName split_name(uint64_t joined) {
     DBENCH_EXPECT(joined != 0);
     const int z = std::countr_zero(joined);
     const uint64_t above = joined >> (z + 1), one = uint64_t{1} << z;

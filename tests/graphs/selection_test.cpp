@@ -1,12 +1,12 @@
-// Schedules made of others: when they exchange for the first time, when they repeat, which rounds
-// of a sequence they use, and what they call them.
+// Schedules made of other schedules: their first exchange, their period, the rounds of a sequence
+// that they use, and the names of those rounds.
 
-#include "graphs/schedules/chosen.hpp"
+#include "graphs/schedules/selection.hpp"
 
 #include <limits>
 #include <set>
 
-#include "graphs/schedules/naming.hpp"
+#include "graphs/schedules/round_names.hpp"
 #include "staged.hpp"
 
 using namespace dbench;
@@ -15,7 +15,7 @@ using namespace dbench::graphs::testing;
 
 namespace {
 
-std::shared_ptr<const Schedule> ring() { return make_graph(base::Json("ring"), {8, 1}); }
+std::shared_ptr<const Schedule> ring_selection() { return make_graph(base::Json("ring"), {8, 1}); }
 
 bool exchanges(const Schedule& schedule, int64_t t) {
     const Round round = schedule.at(t);
@@ -25,7 +25,7 @@ bool exchanges(const Schedule& schedule, int64_t t) {
     return false;
 }
 
-/// The offset to which replica 0 sends in iteration t; 0: to nobody, n: to more than one.
+/// Returns the offset to which replica 0 sends in iteration t; 0: to no replica, n: to several.
 int offset(const Schedule& schedule, int64_t t) {
     const std::vector<Link> links = schedule.out(schedule.at(t), 0);
     if (links.size() > 2) return schedule.size();
@@ -34,34 +34,35 @@ int offset(const Schedule& schedule, int64_t t) {
 
 }  // namespace
 
-TEST_CASE("No two parts' names are one, and what is joined can be parted") {
+TEST_CASE("Names of parts are unique and can be decoded") {
     std::set<uint64_t> seen;
     for (uint64_t part = 0; part < 70; ++part) {
         for (uint64_t name = 0; name < 70; ++name) {
-            const uint64_t both = joined({part, name});
-            CHECK(parted(both) == PartName{part, name});
+            const uint64_t both = join_names({part, name});
+            CHECK(split_name(both) == PartName{part, name});
             CHECK(seen.insert(both).second);
         }
     }
     const uint64_t most = std::numeric_limits<uint64_t>::max();
-    CHECK(parted(joined({0, most >> 1})) == PartName{0, most >> 1});
-    CHECK(parted(joined({(1u << 31) - 2, 1})) == PartName{(1u << 31) - 2, 1});
-    CHECK_THROWS_AS(joined({0, most}), base::UserError);
-    CHECK_THROWS_AS(joined({1, most >> 2}), base::UserError);
-    CHECK_THROWS_AS(joined({uint64_t{1} << 32, 0}), base::UserError);
-    CHECK_THROWS_AS(joined({most, 0}), base::UserError);
+    CHECK(split_name(join_names({0, most >> 1})) == PartName{0, most >> 1});
+    CHECK(split_name(join_names({(1u << 31) - 2, 1})) == PartName{(1u << 31) - 2, 1});
+    CHECK_THROWS_AS(join_names({0, most}), base::UserError);
+    CHECK_THROWS_AS(join_names({1, most >> 2}), base::UserError);
+    CHECK_THROWS_AS(join_names({uint64_t{1} << 32, 0}), base::UserError);
+    CHECK_THROWS_AS(join_names({most, 0}), base::UserError);
 }
 
-TEST_CASE("Uses are counted as one by one") {
-    for (const Uses uses : {Uses{1, 0, 0}, Uses{4, 0, 0}, Uses{3, 7, 0}, Uses{1, 0, 5},
-                            Uses{4, 0, 6}, Uses{4, 9, 6}, Uses{2, 0, 1}, Uses{3, 0, 3}}) {
+TEST_CASE("Counts of uses agree with counting one by one") {
+    for (const UsePattern uses :
+         {UsePattern{1, 0, 0}, UsePattern{4, 0, 0}, UsePattern{3, 7, 0}, UsePattern{1, 0, 5},
+          UsePattern{4, 0, 6}, UsePattern{4, 9, 6}, UsePattern{2, 0, 1}, UsePattern{3, 0, 3}}) {
         int64_t count = 0;
         for (int64_t t = 0; t < 100; ++t) {
             CAPTURE(uses.period, uses.from, uses.instead, t);
             CHECK(uses.before(t) == count);
             count += uses.in(t);
         }
-        for (const int64_t rounds : {1, 3, 4}) {  // of a sequence
+        for (const int64_t rounds : {1, 3, 4}) {  // rounds of a sequence
             const int64_t repeats = uses.repeats(rounds);
             CHECK((repeats == 0) == (uses.from > 0));
             if (repeats == 0) continue;
@@ -76,7 +77,7 @@ TEST_CASE("Local steps go through every round of each of a list's sequences") {
                                {"type": "ring", "until": {"iterations": 50}},
                                "one_peer_exponential"])",
                            16);
-    const auto local = every_so_often(list, no_exchange(16), 4);
+    const auto local = periodic_schedule(list, no_exchange_schedule(16), 4);
     std::vector<int> used[2];
     for (int64_t t = 0; t < 100; ++t) {
         if ((t + 1) % 4 != 0) {
@@ -89,17 +90,17 @@ TEST_CASE("Local steps go through every round of each of a list's sequences") {
     }
     CHECK(used[0] == std::vector<int>{1, 2, 4, 8, 1, 2, 4, 8, 1, 2});
     CHECK(used[1] == std::vector<int>{1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 1});
-    // Asked in any order.
-    const auto again = every_so_often(list, no_exchange(16), 4);
+    // Rounds do not depend on the order of requests.
+    const auto again = periodic_schedule(list, no_exchange_schedule(16), 4);
     for (int64_t t = 99; t >= 0; --t) CHECK(again->at(t).matrix == local->at(t).matrix);
 }
 
-TEST_CASE("A graph that comes back goes on with the round that was due") {
+TEST_CASE("A graph that is used again continues with its next round") {
     const auto graph = made(R"({"type": "budget", "order": "uniform", "models": 3,
                                 "dense": {"type": "ring_lattice", "k": 6},
                                 "sparse": "one_peer_exponential"})",
                             16);
-    const auto local = every_so_often(graph, no_exchange(16), 4);
+    const auto local = periodic_schedule(graph, no_exchange_schedule(16), 4);
     int uses = 0;
     for (int64_t t = 3; t < 100; t += 4) {
         const int sent = offset(*local, t);
@@ -108,15 +109,15 @@ TEST_CASE("A graph that comes back goes on with the round that was due") {
     CHECK(uses > 8);
 }
 
-TEST_CASE("A global average postpones the graph's round, and leaves none out") {
+TEST_CASE("A global average delays the graph's round and leaves none out") {
     const auto pairs = made(R"("one_peer_exponential")", 8);
-    const auto global = averaged_globally(pairs, {.instead = 3});
+    const auto global = with_global_averages(pairs, {.instead = 3});
     for (int64_t t = 0; t < 18; ++t) {
         CHECK(offset(*global, t) == (t % 3 == 2 ? 8 : 1 << ((t - t / 3) % 3)));
         CHECK(global->at(t).matrix == global->at(t + global->period()).matrix);
     }
-    // Every second iteration, every third of those global.
-    const auto seldom = averaged_globally(pairs, {.period = 2, .instead = 6});
+    // The graph is used in every second iteration; every third of those is global.
+    const auto seldom = with_global_averages(pairs, {.period = 2, .instead = 6});
     for (const auto& [t, sent] : {std::pair{0, 0},
                                   {1, 1},
                                   {2, 0},
@@ -133,12 +134,12 @@ TEST_CASE("A global average postpones the graph's round, and leaves none out") {
     }
 }
 
-TEST_CASE("What is certified keeps its name in schedules made of it") {
+TEST_CASE("The certified round keeps its name in schedules made of the graph") {
     for (const char* spec : {R"("one_peer_exponential")", R"([{"type": "torus",
                              "until": {"epochs": 1}}, "ring"])"}) {
         const auto graph = made(spec, 8);
-        const auto local = every_so_often(graph, no_exchange(8), 4);
-        const auto global = averaged_globally(graph, {.instead = 4});
+        const auto local = periodic_schedule(graph, no_exchange_schedule(8), 4);
+        const auto global = with_global_averages(graph, {.instead = 4});
         for (const Schedule& schedule :
              {std::cref(*graph), std::cref<Schedule>(*local), std::cref<Schedule>(*global)}) {
             CHECK(schedule.in(schedule.certified(), 3).size() == graph->in(graph->at(0), 3).size());
@@ -148,17 +149,18 @@ TEST_CASE("What is certified keeps its name in schedules made of it") {
     }
 }
 
-TEST_CASE("The first exchange is known without a walk over the run") {
+TEST_CASE("The first exchange is known without searching the run") {
     for (const int64_t period : {1, 2, 7, 40}) {
         for (const int64_t from : {0, 5}) {
             for (const int64_t inner : {1, 3, 60}) {
                 for (const int64_t node : {1, 4}) {
                     CAPTURE(period, from, inner, node);
                     const auto inside = std::shared_ptr<const Schedule>(
-                        every_so_often(node_average(8, node), no_exchange(8), inner));
+                        periodic_schedule(node_average(8, node), no_exchange_schedule(8), inner));
                     for (const auto& between :
-                         {std::shared_ptr<const Schedule>(no_exchange(8)), inside}) {
-                        const auto made = every_so_often(ring(), between, period, from);
+                         {std::shared_ptr<const Schedule>(no_exchange_schedule(8)), inside}) {
+                        const auto made =
+                            periodic_schedule(ring_selection(), between, period, from);
                         const int64_t first = made->first_exchange();
                         REQUIRE(first < 100);
                         for (int64_t t = 0; t < first; ++t) CHECK_FALSE(exchanges(*made, t));
@@ -167,21 +169,23 @@ TEST_CASE("The first exchange is known without a walk over the run") {
             }
         }
     }
-    const auto seldom = every_so_often(ring(), no_exchange(8), 1'000'000'000);
+    const auto seldom = periodic_schedule(ring_selection(), no_exchange_schedule(8), 1'000'000'000);
     CHECK(seldom->first_exchange() == 999'999'999);
     CHECK(exchanges(*seldom, seldom->first_exchange()));
-    CHECK(averaged_globally(ring(), {.instead = 6})->first_exchange() == 0);
-    CHECK(averaged_globally(ring(), {.period = 4, .instead = 6})->first_exchange() == 3);
+    CHECK(with_global_averages(ring_selection(), {.instead = 6})->first_exchange() == 0);
+    CHECK(with_global_averages(ring_selection(), {.period = 4, .instead = 6})->first_exchange() ==
+          3);
 }
 
-TEST_CASE("Periods that are too long for a number never end") {
-    std::shared_ptr<const Schedule> schedule = ring();
+TEST_CASE("Periods that exceed 64 bits count as endless") {
+    std::shared_ptr<const Schedule> schedule = ring_selection();
     const int64_t prime = 2147483647;
     for (const int64_t period : {prime, prime - 18, prime - 60, prime - 150}) {
-        schedule = every_so_often(schedule, no_exchange(8), period);
+        schedule = periodic_schedule(schedule, no_exchange_schedule(8), period);
         CHECK(schedule->period() >= 0);
     }
     CHECK(schedule->period() == 0);
-    const auto fourth = std::shared_ptr<const Schedule>(every_so_often(ring(), no_exchange(8), 4));
-    CHECK(averaged_globally(fourth, {.instead = 6})->period() == 24);
+    const auto fourth = std::shared_ptr<const Schedule>(
+        periodic_schedule(ring_selection(), no_exchange_schedule(8), 4));
+    CHECK(with_global_averages(fourth, {.instead = 6})->period() == 24);
 }

@@ -1,4 +1,4 @@
-// The plain passes: zero, copy, scale, search for non-finite elements.
+// The plain kernels: zero, copy, scale, and the search for non-finite elements.
 
 #include "arena/kernels.hpp"
 
@@ -14,7 +14,8 @@
 namespace dbench::arena {
 namespace {
 
-/// Whether an exponent is all ones. In integers, for a floating-point test may be compiled away.
+/// Returns true if an exponent is all ones. Works on integers, because the compiler may remove a
+/// floating-point test.
 template <class Bits, class T>
 DBENCH_INLINE bool nonfinite_body(const T* row, int64_t count, Bits exponent) {
     Bits found = 0;

@@ -1,6 +1,8 @@
 #pragma once
-// Passes over rows in host memory. All take a range of columns; none allocates per call beyond a
-// small tile of scratch.
+// The main kernels over rows: weighted sums, zero, copy, scale, sums of squares, SGD and Adam
+// updates. All kernels work on a range of columns. With a queue a kernel is launched on the queue's
+// device; without one (`queue` null) it runs on the host before the call returns. No call allocates
+// memory per row; a call uses at most a small tile of scratch memory.
 
 #include <span>
 #include <vector>
@@ -17,68 +19,80 @@ struct Term {
     double weight;
 };
 
-/// out_i = sum over terms[i], in their order, for every row i of `out`, in `columns`. Rows of `out`
-/// may be among the sources. One pass tiled over columns, next tile prefetched: each source row is
-/// read once from memory and each row of `out` written once, whatever the number of terms.
+/// Computes out_i = sum over terms[i], in their order, for every row i of `out`, in `columns`. Rows
+/// of `out` may be among the sources. The pass is tiled over columns and prefetches the next tile:
+/// each source row is read once from memory and each row of `out` is written once, whatever the
+/// number of terms.
 void weighted_sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
                    Queue* queue = nullptr);
 
-/// The same for weights w that sum to one, as out_i = b + sum_j w_j (x_j - b), where b is the row
-/// of the first term (at least one): equal rows stay what they are to the bit, though weights in
-/// float32 do not sum to one. Where they sum to s, b is taken s times.
+/// Computes weighted means, for weights w that sum to one: out_i = b + sum_j w_j (x_j - b), where b
+/// is the row of the first term (at least one term). Equal rows are reproduced bit for bit,
+/// although weights in float32 do not sum to exactly one. If the weights sum to s, b counts with
+/// the factor s.
 void weighted_means(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
                     Queue* queue = nullptr);
 
-/// Their differences alone, sum_j w_j (x_j - b): rounded to their own size, not to that of b.
+/// Computes only the difference part of weighted_means, sum_j w_j (x_j - b). Its rounding error is
+/// relative to the difference, not to b.
 void weighted_changes(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
                       Queue* queue = nullptr);
 
+/// Sets `columns` of all rows to zero.
 void fill_zero(Rows rows, Columns columns, Queue* queue = nullptr);
-void copy(Rows from, Rows to, Columns columns,
-          Queue* queue = nullptr);  ///< same count, type and stride
+/// Copies `columns`. Both must have the same row count, element type and stride.
+void copy(Rows from, Rows to, Columns columns, Queue* queue = nullptr);
+/// Multiplies `columns` of all rows by `factor`.
 void scale(Rows rows, Columns columns, double factor, Queue* queue = nullptr);
 
-/// Sum of squares per row and segment: out[i * S + s], S = layout.segments().size(), for the
-/// segments in `columns` only. float64 accumulators in a fixed order.
+/// Computes the sum of squares per row and segment: out[i * S + s], S = layout.segments().size(),
+/// only for the segments in `columns`. Accumulators are float64 and add in a fixed order.
 void squares(const Layout& layout, Rows rows, Columns columns, double* out, Queue* queue = nullptr);
 
-/// The first non-finite element's presence per row: true where a row holds one in `columns`.
+/// Sets found[i] to 1 if row i has a non-finite element in `columns`, else to 0. Runs on the host:
+/// `rows` must be in host-visible memory.
 void find_nonfinite(Rows rows, Columns columns, std::span<uint8_t> found);
 
-/// How the update kernels below see decay: a coefficient per segment would be read from memory, so
-/// it is given per tensor; tensors where `decay` is 0 are left alone.
-struct SgdNumbers {
+/// The parameters of SGD's update. `decay` is given per tensor; a coefficient per segment would
+/// have to be read from memory. Tensors with decay 0 are not decayed.
+struct SgdHyperparameters {
     double lr, momentum;
     bool nesterov;
-    Placed<double> decay;  ///< per tensor [T], coupled: g += decay * at
+    ReadOnlyArray<double> decay;  ///< Weight decay per tensor [T], coupled: g += decay * at.
 };
-struct AdamNumbers {
+/// The parameters of Adam's update.
+struct AdamHyperparameters {
     double lr, beta1, beta2, eps;
-    int64_t step;                 ///< 1 for the first update (bias correction)
-    bool decoupled;               ///< AdamW: at is shrunk by lr * decay inside d
-    Placed<double> decay;         ///< per tensor [T]
-    bool bias_correction = true;  ///< of both moments, which begin at 0
+    int64_t step;    ///< 1 for the first update (for the bias correction).
+    bool decoupled;  ///< AdamW: decay subtracts lr * decay * at in the update instead of changing
+                     ///< g.
+    ReadOnlyArray<double> decay;  ///< Weight decay per tensor [T].
+    bool bias_correction = true;  ///< Corrects both moments for their start at 0.
 };
 
-/// One fused pass: out = base - lr d(g, at), PyTorch's rules. `velocity` has no rows when momentum
-/// is 0. Any of out, base, at may be the same rows. `squared_update`, where not null, receives
-/// ||lr d||^2 per row and segment [count * S] as `squares` would give it.
+/// Computes out = base - lr d(g, at) in one fused pass, by PyTorch's rules for SGD. `velocity` has
+/// no rows if momentum is 0. Any of `out`, `base` and `at` may be the same rows. If
+/// `squared_update` is not null, it receives ||lr d||^2 per row and segment [count * S], in the
+/// same order of additions as `squares`.
 void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows velocity,
-                Columns columns, const SgdNumbers& numbers, double* squared_update,
+                Columns columns, const SgdHyperparameters& numbers, double* squared_update,
                 Queue* queue = nullptr);
-/// The same where the base is W x: of row i what weighted_means would make of base[i], tile by tile
-/// in a cache, so that it is neither written nor read. `out` is none of the rows that are read. On
-/// the host.
+/// Performs sgd_update with the base W x: the base of row i is what weighted_means computes from
+/// base[i]. The base is computed tile by tile in the CPU cache, so it is neither written to memory
+/// nor read from it. `out` must not be among the rows that are read. Runs on the host only.
 void sgd_update_of_means(const Layout& layout, Rows out, std::span<const std::vector<Term>> base,
                          Rows at, Rows gradient, Rows velocity, Columns columns,
-                         const SgdNumbers& numbers, double* squared_update);
-/// `largest`, where it has rows, holds the elements' largest second moments so far, which then
-/// stand in the second moments' place (AMSGrad).
+                         const SgdHyperparameters& numbers, double* squared_update);
+/// Computes out = base - lr d(g, at) in one fused pass, by PyTorch's rules for Adam and AdamW. If
+/// `largest` has rows, it holds the largest second moment of each element so far, which replaces
+/// the second moment in the update (AMSGrad). For the other parameters see sgd_update.
 void adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows first,
-                 Rows second, Rows largest, Columns columns, const AdamNumbers& numbers,
+                 Rows second, Rows largest, Columns columns, const AdamHyperparameters& numbers,
                  double* squared_update, Queue* queue = nullptr);
+/// Performs adam_update with the base W x, see sgd_update_of_means. Runs on the host only.
 void adam_update_of_means(const Layout& layout, Rows out, std::span<const std::vector<Term>> base,
                           Rows at, Rows gradient, Rows first, Rows second, Rows largest,
-                          Columns columns, const AdamNumbers& numbers, double* squared_update);
+                          Columns columns, const AdamHyperparameters& numbers,
+                          double* squared_update);
 
 }  // namespace dbench::arena

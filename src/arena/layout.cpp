@@ -7,12 +7,13 @@
 namespace dbench::arena {
 namespace {
 
-// Rows a power of two apart share the lines of a cache, and 16 of them evict each other: mixing
-// took a third longer. So rows of at least kLong elements are kSkew past a multiple of kPeriod
-// apart: nine lines past a page for float32, eighteen past two for float64.
+// Rows whose distance is a power of two share cache lines, and 16 of them evict each other: mixing
+// took a third longer (measured). Therefore the stride of rows of at least kLong elements is kSkew
+// plus a multiple of kPeriod. kSkew is nine cache lines for float32 and eighteen for float64;
+// kPeriod is one page or two.
 constexpr int64_t kLong = 16384, kPeriod = 1024, kSkew = 144;
 
-int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+int64_t round_up_layout(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
 }  // namespace
 
@@ -42,12 +43,12 @@ void Layout::add(std::string name, std::vector<int64_t> shape, TensorKind kind) 
     }
     segments_ = std::move(segments);
     tensors_.push_back({std::move(name), std::move(shape), kind, numel, offset});
-    end_ = round_up(end, kColumnAlignment);
+    end_ = round_up_layout(end, kColumnAlignment);
     numel_ += numel;
 }
 
 int64_t Layout::columns() const {
-    return end_ < kLong ? end_ : round_up(end_ - kSkew, kPeriod) + kSkew;
+    return end_ < kLong ? end_ : round_up_layout(end_ - kSkew, kPeriod) + kSkew;
 }
 
 std::vector<Columns> Layout::tiles(Columns columns, int64_t width) const {
@@ -68,7 +69,7 @@ std::pair<int, int> Layout::segments_in(Columns columns) const {
     const auto begin = segments().begin(), end = segments().end();
     const auto first = std::lower_bound(begin, end, columns.begin, starts_before);
     const auto last = std::lower_bound(first, end, columns.end, starts_before);
-    // An end inside a segment would give its sum to two ranges, or to none.
+    // A range that ends inside a segment would assign the segment's sum to two ranges, or to none.
     DBENCH_EXPECT(first == begin || std::prev(first)->end <= columns.begin);
     DBENCH_EXPECT(last == first || std::prev(last)->end <= columns.end);
     return {static_cast<int>(first - begin), static_cast<int>(last - begin)};

@@ -1,10 +1,10 @@
 #pragma once
-// How the element loops of this room are compiled. A loop is a DBENCH_INLINE template called by a
-// DBENCH_CLONES function per element type; the compiler makes one body per instruction set and the
-// program picks at start, so that a portable build runs as fast as one made for its machine.
-// Without contraction into fused multiply-adds (a flag of the whole build) all bodies, their vector
-// parts and their tails round alike: results depend neither on the body nor on where columns are
-// cut.
+// How the element loops of this module are compiled. A loop is a DBENCH_INLINE template that a
+// DBENCH_CLONES function calls, one function per element type. The compiler makes one version per
+// instruction set and the program selects one at startup, so that a portable build is as fast as a
+// build for one machine. The whole build disables contraction into fused multiply-adds. All
+// versions, their vector parts and their scalar remainders therefore round alike: results depend
+// neither on the version nor on where columns are cut.
 
 #include <cstdint>
 
@@ -17,14 +17,15 @@
 #define DBENCH_CLONES
 #endif
 
-// Promises that iterations of the next loop are independent: arrays may be the same, never shifted.
+// Promises that the iterations of the next loop are independent. Arrays may be identical, but must
+// not overlap with a shift.
 #if defined(__clang__)
 #define DBENCH_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define DBENCH_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-// Unrolls the next loop, of a few iterations.
+// Unrolls the next loop, which must have few iterations.
 #if defined(__CUDACC__)
 #define DBENCH_UNROLL _Pragma("unroll")
 #else
@@ -33,27 +34,29 @@
 
 namespace dbench::arena {
 
-/// The most columns that a tiled pass takes at a time.
+/// The largest number of columns in a tile.
 inline constexpr int64_t kTile = 512;
 
-/// Columns of a tile where `rows` rows are read together: this tile, the next one on its way and
-/// the results stay in the first cache (in the second for very many rows). A multiple of 64.
+/// Returns the width of a tile (columns) if `rows` rows are read together: this tile, the
+/// prefetched next tile and the results fit in the first-level cache (in the second-level cache for
+/// very many rows). A multiple of 64.
 constexpr int64_t tile_width(int64_t rows, int64_t element_size) {
     constexpr int64_t kBytes = 8 * 1024;
     const int64_t fits = kBytes / element_size / (rows < 1 ? 1 : rows) / 64 * 64;
     return fits < 64 ? 64 : fits > kTile ? kTile : fits;
 }
 
-/// The same where a device's block makes `rows` rows of a tile of columns: so many elements that
-/// its threads have enough to do, and as many columns side by side as memory gives at a time.
+/// Returns the width of a tile (columns) if a block of a device computes `rows` rows of it: enough
+/// elements to keep the block's threads busy, and enough adjacent columns for full memory
+/// transactions.
 constexpr int64_t device_tile_width(int64_t rows) {
     constexpr int64_t kElements = 8 * 1024, kLeast = 16, kMost = 1024;
     const int64_t fits = kElements / (rows < 1 ? 1 : rows) / kLeast * kLeast;
     return fits < kLeast ? kLeast : fits > kMost ? kMost : fits;
 }
 
-/// Asks for `count` elements from `data` on; a hardware prefetcher gives up where many rows are
-/// walked at once. Addresses outside of a buffer are harmless.
+/// Prefetches `count` elements starting at `data`. Hardware prefetchers fail if a loop walks over
+/// many rows at once. Addresses outside a buffer are harmless.
 template <class T>
 DBENCH_INLINE void prefetch(const T* data, int64_t count) {
     constexpr int64_t kLine = 64 / sizeof(T);

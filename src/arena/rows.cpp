@@ -1,5 +1,7 @@
 #include "arena/rows.hpp"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -7,9 +9,6 @@
 
 #include "arena/device/memory.hpp"
 #include "base/error.hpp"
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 namespace dbench::arena {
 namespace {
@@ -17,38 +16,37 @@ namespace {
 constexpr int64_t kCacheLine = 64;
 constexpr int64_t kHugePage = int64_t{2} << 20, kLarge = 2 * kHugePage;
 
-// Buffers that a pass walks together should not start at the same place of a cache, nor a power of
-// two apart, which the first cache of some processors (AMD's way prediction) takes for the same
-// line: Adam's pass took twice as long then. So large buffers begin with up to 15 skipped pages and
-// lines.
+// Buffers that a kernel reads together should not start at the same position of a cache, nor at a
+// distance of a power of two. The first-level cache of some processors (AMD's way prediction)
+// treats such addresses as the same line; Adam's kernel took twice as long (measured). Large
+// buffers therefore skip up to 15 pages and lines at their beginning.
 constexpr int64_t kColours = 16, kColourStep = 4096 + kCacheLine;
 
-/// Bytes to skip, from a hash of the address (multiplicative, golden ratio).
+/// Returns the number of bytes to skip, from a multiplicative hash of the address (golden ratio).
 int64_t colour(const void* memory) {
     const uint64_t page = reinterpret_cast<uintptr_t>(memory) / kHugePage;
     return static_cast<int64_t>((page * 0x9E3779B97F4A7C15u) >> 60) * kColourStep;
 }
 
-int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+int64_t round_up_rows(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
-// Tiled passes walk many rows at once: with small pages they would miss in the TLB at each row.
+// Large blocks use huge pages: tiled kernels walk over many rows at once and would miss in the TLB
+// at each row with small pages.
 std::shared_ptr<void> allocate(int64_t bytes) {
     const bool large = bytes >= kLarge;
     const int64_t alignment = large ? kHugePage : kCacheLine;
-    const int64_t size = round_up(bytes, alignment);
+    const int64_t size = round_up_rows(bytes, alignment);
     void* const memory =
         std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(size));
     if (!memory) throw std::bad_alloc();
     std::shared_ptr<void> owner(memory, [](void* block) { std::free(block); });
-#ifdef MADV_HUGEPAGE
     if (large) madvise(memory, static_cast<size_t>(size), MADV_HUGEPAGE);
-#endif
     std::memset(memory, 0, static_cast<size_t>(size));
     return owner;
 }
 
-Memory used_memory() {
-    Memory memory = rows_memory();
+Memory row_allocator() {
+    Memory memory = default_row_memory();
     return memory ? memory : host_memory();
 }
 
@@ -59,8 +57,8 @@ Memory host_memory() {
 }
 
 Buffer::Buffer(DType type, int64_t first, int64_t count, int64_t stride)
-    : Buffer(type, first, count, stride, used_memory()) {
-    rows_.space = rows_space();
+    : Buffer(type, first, count, stride, row_allocator()) {
+    rows_.space = default_row_space();
 }
 
 Buffer::Buffer(DType type, int64_t first, int64_t count, int64_t stride, const Memory& memory)

@@ -1,5 +1,5 @@
 #pragma once
-// Rows: one flat buffer, a row per replica, a column per parameter.
+// Rows: one flat buffer with a row per replica and a column per parameter.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,29 +9,32 @@
 namespace dbench::arena {
 
 enum class DType : uint8_t { float32, float64 };
-/// Who reaches the memory: the host, and a device if there is one; or a device alone.
+/// The processors that can access the memory. `host`: the host, and a device if there is one.
+/// `device`: only a device.
 enum class Space : uint8_t { host, device };
 
 constexpr int64_t size_of(DType type) { return type == DType::float32 ? 4 : 8; }
 
-/// Every tensor, and so every range of columns that is handed around, starts at a multiple of this
+/// Every tensor, and so every range of columns that functions receive, starts at a multiple of this
 /// many elements (64 bytes of float32).
 inline constexpr int64_t kColumnAlignment = 16;
 
+/// A range of columns [begin, end).
 struct Columns {
     int64_t begin, end;
     constexpr int64_t count() const { return end - begin; }
     bool operator==(const Columns&) const = default;
 };
 
-/// A view of rows `first` .. `first + count - 1` (replica numbers); `data` is the start of row
-/// `first`, `stride` the distance of rows in elements. Does not own.
+/// A view of the rows `first` .. `first + count - 1` (replica numbers). `data` is the start of row
+/// `first`, `stride` the distance of rows in elements. Does not own the memory.
 struct Rows {
     void* data = nullptr;
     DType type = DType::float32;
     Space space = Space::host;
     int64_t first = 0, count = 0, stride = 0;
 
+    /// Address of column 0 of local row `local`.
     template <class T>
     constexpr T* row(int64_t local) const {
         return static_cast<T*>(data) + local * stride;
@@ -40,16 +43,16 @@ struct Rows {
     char* at(int64_t local, int64_t column) const {
         return static_cast<char*>(data) + (local * stride + column) * size_of(type);
     }
-    /// The same rows seen as one row, for kernels that take a single replica.
+    /// Returns a view of one of these rows, for kernels on a single replica.
     Rows only(int64_t local) const { return {at(local, 0), type, space, first + local, 1, stride}; }
 };
 
-/// Where rows get their memory: so many zeroed bytes, which start at a page.
+/// Allocates memory for rows: returns `bytes` zeroed bytes that start at a page.
 using Memory = std::function<std::shared_ptr<void>(int64_t bytes)>;
 
-/// Owns the memory of rows, zeroed, 64-byte aligned (large ones on huge pages where the system
-/// gives them), of the given kind, which the host reaches, or of that which the process uses
-/// (memory.hpp).
+/// Owns the zeroed, 64-byte aligned memory of rows. Large buffers use huge pages if the system
+/// provides them. The memory comes from the given allocator, which must be host-visible, or from
+/// the default of the process (memory.hpp).
 class Buffer {
 public:
     Buffer() = default;

@@ -17,8 +17,13 @@ void refuse_second(const std::deque<StateTable::Entry>& entries, const std::stri
 
 }  // namespace
 
-StateTable::StateTable(DType type, int64_t first, int64_t count, int64_t stride, Memory readable)
-    : type_(type), first_(first), count_(count), stride_(stride), readable_(std::move(readable)) {}
+StateTable::StateTable(DType type, int64_t first, int64_t count, int64_t stride,
+                       Memory peer_readable)
+    : type_(type),
+      first_(first),
+      count_(count),
+      stride_(stride),
+      peer_readable_(std::move(peer_readable)) {}
 
 Rows StateTable::declare(const std::string& name, Buffer buffer) {
     refuse_second(entries_, name);
@@ -33,12 +38,12 @@ Rows StateTable::rows(const std::string& name, int64_t stride) {
 }
 
 Rows StateTable::numbers(const std::string& name) {
-    return declare(name, Buffer(DType::float64, first_, count_, 1, reached_memory()));
+    return declare(name, Buffer(DType::float64, first_, count_, 1, host_visible_memory()));
 }
 
 Rows StateTable::declare_parameters() {
     DBENCH_EXPECT(entries_.empty());
-    Buffer buffer = readable_scratch();
+    Buffer buffer = peer_readable_scratch();
     elements_ -= stride_;
     return declare("parameters", std::move(buffer));
 }
@@ -48,15 +53,15 @@ Buffer StateTable::scratch(int64_t stride) {
     return {type_, first_, count_, stride};
 }
 
-Buffer StateTable::reached_scratch(int64_t stride) {
+Buffer StateTable::host_visible_scratch(int64_t stride) {
     elements_ += stride;
-    return {type_, first_, count_, stride, reached_memory()};
+    return {type_, first_, count_, stride, host_visible_memory()};
 }
 
-Buffer StateTable::readable_scratch() {
-    if (!readable_) return scratch();
+Buffer StateTable::peer_readable_scratch() {
+    if (!peer_readable_) return scratch();
     elements_ += stride_;
-    return {type_, first_, count_, stride_, readable_};
+    return {type_, first_, count_, stride_, peer_readable_};
 }
 
 void StateTable::bytes(const std::string& name, void* data, size_t bytes) {

@@ -1,6 +1,6 @@
 #pragma once
-// The state table: everything that a run would have to restore, declared once by name. Checkpoints
-// and resume walk it and need no code per algorithm.
+// The state table: everything that a run has to restore, declared once by name. Checkpoints and
+// resume iterate over the table and need no code per algorithm.
 
 #include <cstddef>
 #include <deque>
@@ -11,42 +11,47 @@
 
 namespace dbench::arena {
 
+/// Owns the state rows of a rank's replicas and knows the addresses of other state.
 class StateTable {
 public:
-    /// Rows declared later have this type, replicas and default stride. `readable` gives memory
-    /// that other ranks read in place; null where none does.
-    StateTable(DType type, int64_t first, int64_t count, int64_t stride, Memory readable = nullptr);
+    /// Sets the type, the replicas and the default stride of rows that are declared later.
+    /// `peer_readable` allocates memory that other ranks can read in place; null if no rank does
+    /// that.
+    StateTable(DType type, int64_t first, int64_t count, int64_t stride,
+               Memory peer_readable = nullptr);
 
-    /// A table without replicas: declaring in it allocates nothing, and tells what would be.
-    static StateTable dry(DType type, int64_t stride, Memory readable = nullptr) {
-        return {type, 0, 0, stride, std::move(readable)};
+    /// Returns a table without replicas: declarations allocate nothing, and the table only counts
+    /// what they would need.
+    static StateTable dry(DType type, int64_t stride, Memory peer_readable = nullptr) {
+        return {type, 0, 0, stride, std::move(peer_readable)};
     }
 
-    /// The replicas' parameters, the first rows to be declared: in readable memory, as a scratch
-    /// row that takes their place must be.
+    /// Declares the replicas' parameters. They must be the first declared rows. They are in
+    /// peer-readable memory, and a buffer that swap_parameters exchanges for them must be too.
     Rows declare_parameters();
     Rows parameters() const { return entries_.front().buffer.rows(); }
-    /// What was in `other` are the parameters from now on, and the other way round.
+    /// Exchanges the buffers: the contents of `other` become the parameters, and vice versa.
     void swap_parameters(Buffer& other) { std::swap(entries_.front().buffer, other); }
 
-    /// Declares and allocates zeroed rows, one per local replica. Rows keep their address for the
-    /// table's life. `stride` 0: that of the parameters. Throws std::logic_error on a second
-    /// `name`.
+    /// Declares and allocates zeroed rows, one per local replica. They keep their address during
+    /// the table's lifetime. `stride` 0 means the parameters' stride. Throws std::logic_error if
+    /// `name` was already declared.
     Rows rows(const std::string& name, int64_t stride = 0);
 
-    /// A float64 number for each local replica, zero at first, which the host reaches.
+    /// Declares a float64 number per local replica, initially zero, in host-visible memory.
     Rows numbers(const std::string& name);
 
-    /// Rows of the parameters' shape that are no state: written anew in every iteration before they
-    /// are read.
+    /// Allocates rows that are not state: every iteration writes them before it reads them. Without
+    /// `stride` they have the shape of the parameters.
     Buffer scratch() { return scratch(stride_); }
     Buffer scratch(int64_t stride);
-    Buffer reached_scratch(int64_t stride);  ///< the same where the host reaches it
-    Buffer readable_scratch();               ///< the same in readable memory
-    /// Rows of their own for what is sent, where others read it in place; else no rows.
-    Buffer message() { return readable_ ? readable_scratch() : Buffer(); }
+    Buffer host_visible_scratch(int64_t stride);  ///< Scratch rows in host-visible memory.
+    Buffer peer_readable_scratch();               ///< Scratch rows in peer-readable memory.
+    /// Returns separate peer-readable rows for messages if other ranks read them in place, else no
+    /// rows.
+    Buffer message() { return peer_readable_ ? peer_readable_scratch() : Buffer(); }
 
-    /// Declares `bytes` bytes that live elsewhere (a counter, a cursor, a generator's state).
+    /// Declares `bytes` bytes that another object owns (a counter, a cursor, a generator's state).
     void bytes(const std::string& name, void* data, size_t bytes);
     template <class T>
     void value(const std::string& name, T& value) {
@@ -55,13 +60,13 @@ public:
 
     struct Entry {
         std::string name;
-        Buffer buffer;         ///< of rows; empty for bytes
-        void* data = nullptr;  ///< of bytes
-        size_t size = 0;       ///< bytes in all on this rank
+        Buffer buffer;         ///< The rows; empty if the entry is bytes.
+        void* data = nullptr;  ///< The bytes; null if the entry is rows.
+        size_t size = 0;       ///< Total bytes on this rank.
     };
     const std::deque<Entry>& entries() const { return entries_; }
     size_t total_bytes() const;
-    /// Elements of all that was declared, scratch included, for each replica.
+    /// Number of elements per replica of all declared rows and scratch rows.
     int64_t elements_per_replica() const { return elements_; }
 
 private:
@@ -69,7 +74,7 @@ private:
 
     DType type_;
     int64_t first_, count_, stride_;
-    Memory readable_;
+    Memory peer_readable_;
     int64_t elements_ = 0;
     std::deque<Entry> entries_;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// What the kernels of this room read and write, counted: how often a step passes over a row is a
-// number that no clock disturbs (docs/measuring.md).
+// Counts the bytes that the kernels of this module read and write. How often a step passes over a
+// row is a measure that does not depend on any clock (docs/measuring.md).
 
 #include <array>
 #include <cstddef>
@@ -10,20 +10,22 @@
 
 namespace dbench::arena {
 
-/// Kinds of kernels: weighted sums, means along the tree, optimizers, conversions to and from 16
-/// bits, norms and moments, and all others.
+/// Categories of kernels: weighted sums (`mixing`), means along the tree (`mean`), optimizers
+/// (`update`), conversions to and from 16 bits (`codec`), norms and moments (`statistics`), and all
+/// others (`plain`).
 enum class Kernel : uint8_t { mixing, mean, update, codec, statistics, plain };
 inline constexpr size_t kKernels = 6;
 
-/// Bytes of rows, each counted once a kernel, whatever the caches hold.
+/// Bytes of rows that kernels read and wrote. Each byte counts once per kernel, whatever the caches
+/// hold.
 struct Traffic {
     int64_t read = 0, written = 0;
 };
 
-/// Of the kernels that this thread has called, by their kind.
+/// Traffic of the kernels that this thread has called, by category.
 constinit inline thread_local std::array<Traffic, kKernels> traffic{};
 
-/// Those of all kinds.
+/// Returns the sum over all categories.
 inline Traffic total(const std::array<Traffic, kKernels>& kinds) {
     Traffic sum;
     for (const Traffic& kind : kinds) {
@@ -33,14 +35,14 @@ inline Traffic total(const std::array<Traffic, kKernels>& kinds) {
     return sum;
 }
 
-/// A kernel reads and writes so many bytes.
+/// Counts one kernel that reads `read` bytes and writes `written` bytes.
 inline void count_bytes(int64_t read, int64_t written, Kernel kernel = Kernel::plain) {
     Traffic& kind = traffic[static_cast<size_t>(kernel)];
     kind.read += read;
     kind.written += written;
 }
 
-/// A kernel reads and writes so many rows in `columns`.
+/// Counts one kernel that reads `read` rows and writes `written` rows in `columns`.
 inline void count_passes(DType type, Columns columns, int64_t read, int64_t written,
                          Kernel kernel = Kernel::plain) {
     const int64_t row = columns.count() * size_of(type);

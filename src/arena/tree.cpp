@@ -19,12 +19,14 @@ void collect(Interval node, Interval part, std::vector<Interval>& found) {
     collect({middle, node.end}, part, found);
 }
 
+/// Builds the plan of a tree sum recursively; consumes `leaves` from left to right.
 struct Planner {
     std::span<const Interval> leaves;
     size_t next = 0;
     TreePlan plan;
 
-    /// Plans `node`; a result that is no leaf goes to `slot`, and slots from there on are free.
+    /// Plans `node`. The result is stored in `slot` unless it is a leaf. `slot` and all later slots
+    /// must be free.
     Operand add(Interval node, int slot) {
         if (next < leaves.size() && leaves[next] == node) {
             return {true, static_cast<int>(next++)};
@@ -64,11 +66,13 @@ TreeLevels by_level(const TreePlan& plan) {
     struct Result {
         int level, slot;
     };
-    std::vector<Result> results(static_cast<size_t>(plan.slots));  // of what each slot holds now
+    std::vector<Result> results(static_cast<size_t>(plan.slots));  // Level and new slot of the
+                                                                   // result that each slot of
+                                                                   // `plan` holds now.
     std::vector<std::vector<TreeStep>> levels;
     TreeLevels all;
     for (TreeStep step : plan.steps) {
-        // The result goes where an operand was, which nothing else reads.
+        // The result replaces one of the operands, because no other step reads that operand.
         Result result{0, -1};
         for (Operand* const from : {&step.left, &step.right}) {
             if (from->leaf) continue;

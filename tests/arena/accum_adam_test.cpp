@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kLr = 0.01, kBeta1 = 0.9, kBeta2 = 0.99, kEps = 1e-6;
 
-/// Two replicas' rows; base, at and gradient are drawn anew for every step.
+/// Rows of two replicas. base, at and gradient are drawn again for every step.
 struct Run {
     Layout layout = ragged_layout();
     std::vector<double> decay = {0, 0.1, 0, 0.2, 0.1, 0, 0.3};
@@ -35,7 +35,7 @@ struct Run {
         at = random_rows(layout, type, 2, seed + 2);
         gradient = random_rows(layout, type, 2, seed + 3);
     }
-    AdamNumbers numbers(int64_t t) const {
+    AdamHyperparameters numbers(int64_t t) const {
         return {kLr, kBeta1, kBeta2, kEps, t, decoupled, decay};
     }
     void step(int64_t t, Columns columns, double* squared = nullptr) const {
@@ -55,7 +55,7 @@ bool same_results(const Run& a, const Run& b) {
            same_bits(a.accumulated.rows(), b.accumulated.rows());
 }
 
-/// One element, as the rule is published.
+/// The rule for one element, as published.
 struct Element {
     double M = 0, V = 0, A = 0;
     double step(int64_t t, int64_t s, double base, double at, double g, double decay,
@@ -77,7 +77,7 @@ struct Element {
     }
 };
 
-TEST_CASE("ten updates are the published rule's, decay at the point of the gradient") {
+TEST_CASE("ten updates follow the published rule, with decay at the point of the gradient") {
     const DType type = GENERATE(DType::float32, DType::float64);
     const int64_t window = GENERATE(1, 3, 4, 20);
     const bool decoupled = GENERATE(false, true);
@@ -102,7 +102,7 @@ TEST_CASE("ten updates are the published rule's, decay at the point of the gradi
     }
 }
 
-TEST_CASE("a window of 1 is Adam to the bit, over many updates") {
+TEST_CASE("a window of 1 gives Adam's bits over many updates") {
     const DType type = GENERATE(DType::float32, DType::float64);
     const bool decoupled = GENERATE(false, true);
     Run run(type, 1, decoupled);
@@ -117,7 +117,7 @@ TEST_CASE("a window of 1 is Adam to the bit, over many updates") {
     CHECK(same_bits(run.second.rows(), second.rows()));
 }
 
-TEST_CASE("moments change with the window's last update only") {
+TEST_CASE("only the last update of a window changes the moments") {
     Run run(DType::float64, 4, false);
     const Buffer zero = run.zeros();
     for (int64_t t = 1; t <= 8; ++t) {
@@ -129,12 +129,12 @@ TEST_CASE("moments change with the window's last update only") {
     }
 }
 
-TEST_CASE("AccumAdam does not depend on how columns are cut, nor on being measured") {
+TEST_CASE("AccumAdam does not depend on the ranges of columns or on measuring squares") {
     const DType type = GENERATE(DType::float32, DType::float64);
     const bool decoupled = GENERATE(false, true);
     Run whole(type, 3, decoupled), cut(type, 3, decoupled), measured(type, 3, decoupled);
     std::vector<Columns> ranges = cut_up(cut.layout);
-    std::reverse(ranges.begin(), ranges.end());  // as gradients become ready
+    std::reverse(ranges.begin(), ranges.end());  // The order in which gradients become ready.
     std::vector<double> squared(2 * cut.layout.segments().size(), -1);
     for (int64_t t = 1; t <= 7; ++t) {
         whole.step(t);

@@ -4,32 +4,35 @@
 namespace dbench::arena {
 namespace {
 
-struct Case {
+struct AdamCase {
     double beta1, beta2, eps, decay;
     bool decoupled;
     std::array<double, 4> pytorch;
 };
 
-TEST_CASE("three steps of Adam and AdamW are PyTorch's") {
-    const Case c = GENERATE(
-        Case{0.9,
-             0.999,
-             1e-8,
-             0.01,
-             false,
-             {0.46506430582577496, -1.2212183845185995, 1.8415438985186798, -0.7726114699251867}},
-        Case{0.3,
-             0.5,
-             0.01,
-             0,
-             false,
-             {0.46314871975462113, -1.3112243727744655, 1.9103671369835367, -0.74155045465117742}},
-        Case{0.9,
-             0.999,
-             1e-8,
-             0.05,
-             true,
-             {0.46052462723312226, -1.2108201422107479, 1.8174744737037996, -0.76262579622033888}});
+TEST_CASE("three steps of Adam and AdamW equal PyTorch's") {
+    const AdamCase c = GENERATE(
+        AdamCase{
+            0.9,
+            0.999,
+            1e-8,
+            0.01,
+            false,
+            {0.46506430582577496, -1.2212183845185995, 1.8415438985186798, -0.7726114699251867}},
+        AdamCase{
+            0.3,
+            0.5,
+            0.01,
+            0,
+            false,
+            {0.46314871975462113, -1.3112243727744655, 1.9103671369835367, -0.74155045465117742}},
+        AdamCase{
+            0.9,
+            0.999,
+            1e-8,
+            0.05,
+            true,
+            {0.46052462723312226, -1.2108201422107479, 1.8174744737037996, -0.76262579622033888}});
     for (const DType type : {DType::float32, DType::float64}) {
         const Buffer first(type, 0, 1, 16), second(type, 0, 1, 16);
         const auto result =
@@ -42,11 +45,11 @@ TEST_CASE("three steps of Adam and AdamW are PyTorch's") {
     }
 }
 
-struct Material {
+struct AdamMaterial {
     Layout layout = ragged_layout();
     std::vector<double> decay = {0, 0.1, 0, 0.2, 0.1, 0, 0.3};
     Buffer base, at, gradient, first, second, out;
-    explicit Material(DType type)
+    explicit AdamMaterial(DType type)
         : base(random_rows(layout, type, 2, 1)),
           at(random_rows(layout, type, 2, 2)),
           gradient(random_rows(layout, type, 2, 3)),
@@ -54,15 +57,15 @@ struct Material {
           second(type, 0, 2, layout.columns()),
           out(type, 0, 2, layout.columns()) {}
     void step(const Rows& to, bool decoupled, Columns columns, double* squared) const {
-        const AdamNumbers numbers{0.01, 0.9, 0.99, 1e-6, 7, decoupled, decay};
+        const AdamHyperparameters numbers{0.01, 0.9, 0.99, 1e-6, 7, decoupled, decay};
         adam_update(layout, to, base.rows(), at.rows(), gradient.rows(), first.rows(),
                     second.rows(), {}, columns, numbers, squared);
     }
 };
 
-TEST_CASE("decay is taken at the point of the gradient, the step from the base") {
+TEST_CASE("decay uses the point of the gradient and the step starts from the base") {
     const bool decoupled = GENERATE(false, true);
-    const Material m(DType::float64);
+    const AdamMaterial m(DType::float64);
     const Buffer before = random_rows(m.layout, DType::float64, 2, 4);
     m.step(m.out.rows(), decoupled, m.layout.all(), nullptr);
     bool right = true;
@@ -86,10 +89,10 @@ TEST_CASE("decay is taken at the point of the gradient, the step from the base")
     CHECK(padding_is_zero(m.layout, m.second.rows()));
 }
 
-TEST_CASE("an Adam step does not depend on how columns are cut, nor on being measured") {
+TEST_CASE("an Adam step does not depend on the ranges of columns or on measuring squares") {
     const DType type = GENERATE(DType::float32, DType::float64);
     const bool decoupled = GENERATE(false, true);
-    const Material whole(type), cut(type), measured(type);
+    const AdamMaterial whole(type), cut(type), measured(type);
     whole.step(whole.out.rows(), decoupled, whole.layout.all(), nullptr);
 
     for (const Columns range : cut_up(cut.layout)) {
@@ -107,7 +110,7 @@ TEST_CASE("an Adam step does not depend on how columns are cut, nor on being mea
     CHECK(matches_difference(whole.layout, whole.base.rows(), whole.out.rows(), squared));
 }
 
-TEST_CASE("with amsgrad no element's step grows by a second moment that shrinks") {
+TEST_CASE("with amsgrad a shrinking second moment does not increase the step") {
     Layout layout;
     layout.add("x", {1}, TensorKind::weight);
     const Buffer x(DType::float64, 0, 1, 16), g(DType::float64, 0, 1, 16);
@@ -116,7 +119,8 @@ TEST_CASE("with amsgrad no element's step grows by a second moment that shrinks"
     const std::vector<double> decay = {0};
     double v = 0, most = 0, expected = 0;
     for (int64_t t = 1; t <= 6; ++t) {
-        const double gradient = t == 2 ? 10 : 1;  // one burst, remembered from then on
+        const double gradient = t == 2 ? 10 : 1;  // One large gradient; AMSGrad keeps its second
+                                                  // moment.
         g.rows().row<double>(0)[0] = gradient;
         adam_update(layout, x.rows(), x.rows(), x.rows(), g.rows(), first.rows(), second.rows(),
                     largest.rows(), layout.all(), {0.1, 0, 0.5, 0, t, false, decay, false},
@@ -130,7 +134,7 @@ TEST_CASE("with amsgrad no element's step grows by a second moment that shrinks"
     CHECK(element(largest.rows(), 0, 0) == Approx(most).epsilon(1e-14));
 }
 
-TEST_CASE("without a first moment the gradient itself is taken") {
+TEST_CASE("with beta1 = 0 the first moment is the gradient itself") {
     Layout layout;
     layout.add("x", {4}, TensorKind::weight);
     const Buffer x(DType::float32, 0, 1, 16), g = random_rows(layout, DType::float32, 1, 1);

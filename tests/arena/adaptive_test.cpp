@@ -1,5 +1,5 @@
-// The passes of dadam, d_amsgrad and adagossip: `dbench conform` compares what comes of them with
-// dense references; here stands what that does not see.
+// Properties of the kernels of dadam, d_amsgrad and adagossip that `dbench conform` does not check.
+// It compares the algorithms with dense references.
 
 #include "arena/updates/adaptive.hpp"
 
@@ -9,13 +9,13 @@
 namespace dbench::arena {
 namespace {
 
-struct Material {
+struct AdaptiveMaterial {
     Layout layout = ragged_layout();
     DType type;
     Buffer x = rows(1), g = rows(2), a = rows(3), b = rows(4), c = rows(5), out = rows(6);
-    explicit Material(DType t) : type(t) {}
+    explicit AdaptiveMaterial(DType t) : type(t) {}
 
-    /// Every pass once, in `columns`; squares of both updates.
+    /// Runs every kernel once in `columns`, with the squares of both updates.
     void pass(Columns columns, double* squared_a = nullptr, double* squared_b = nullptr) const {
         dadam_update(layout, out.rows(), x.rows(), g.rows(), a.rows(), b.rows(), c.rows(), columns,
                      {0.01, 0.9, 0.99, 0.5, 1e-3, 3}, squared_a);
@@ -25,17 +25,18 @@ struct Material {
         descend_by_size(layout, out.rows(), x.rows(), a.rows(), c.rows(), columns, 0.01, 1e-3,
                         squared_b);
     }
-    bool equals(const Material& other) const {
+    bool equals(const AdaptiveMaterial& other) const {
         bool same = true;
-        for (const auto member : {&Material::x, &Material::g, &Material::a, &Material::b,
-                                  &Material::c, &Material::out}) {
+        for (const auto member :
+             {&AdaptiveMaterial::x, &AdaptiveMaterial::g, &AdaptiveMaterial::a,
+              &AdaptiveMaterial::b, &AdaptiveMaterial::c, &AdaptiveMaterial::out}) {
             same &= same_bits((this->*member).rows(), (other.*member).rows());
         }
         return same;
     }
 
 private:
-    /// Random numbers that, as second moments, are not negative.
+    /// Random rows; those that serve as second moments are not negative.
     Buffer rows(uint64_t seed) const {
         Buffer buffer = random_rows(layout, type, 2, seed);
         if (seed != 4 && seed != 5) return buffer;
@@ -49,9 +50,9 @@ private:
     }
 };
 
-TEST_CASE("adaptive passes do not depend on how columns are cut, nor on being measured") {
+TEST_CASE("adaptive kernels do not depend on the ranges of columns or on measuring squares") {
     const DType type = GENERATE(DType::float32, DType::float64);
-    const Material whole(type), cut(type), measured(type);
+    const AdaptiveMaterial whole(type), cut(type), measured(type);
     whole.pass(whole.layout.all());
     for (const Columns range : cut_up(cut.layout)) cut.pass(range);
     CHECK(whole.equals(cut));
@@ -64,13 +65,13 @@ TEST_CASE("adaptive passes do not depend on how columns are cut, nor on being me
     CHECK(whole.equals(measured));
     CHECK(matches_difference(whole.layout, whole.x.rows(), whole.out.rows(), second));
     CHECK(*std::min_element(first.begin(), first.end()) >= 0);
-    for (const auto member :
-         {&Material::x, &Material::a, &Material::b, &Material::c, &Material::out}) {
+    for (const auto member : {&AdaptiveMaterial::x, &AdaptiveMaterial::a, &AdaptiveMaterial::b,
+                              &AdaptiveMaterial::c, &AdaptiveMaterial::out}) {
         CHECK(padding_is_zero(whole.layout, (whole.*member).rows()));
     }
 }
 
-TEST_CASE("an element whose neighbours agree with it stays, others move by gamma at most") {
+TEST_CASE("an element that equals its neighbours does not move, others move by at most gamma") {
     Layout layout;
     layout.add("x", {3}, TensorKind::weight);
     const DType type = DType::float64;
@@ -80,7 +81,7 @@ TEST_CASE("an element whose neighbours agree with it stays, others move by gamma
     approach_adaptively(layout, x.rows(), from.rows(), to.rows(), v.rows(), layout.all(),
                         {0.01, 0.9, 1});
     CHECK(element(x.rows(), 0, 0) == 0);
-    CHECK(element(x.rows(), 0, 1) == 1e-4);  // nearer than gamma: all the way
+    CHECK(element(x.rows(), 0, 1) == 1e-4);  // A distance below gamma is moved completely.
     CHECK(element(x.rows(), 0, 2) == Approx(0.01));
 }
 

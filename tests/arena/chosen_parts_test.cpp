@@ -1,4 +1,4 @@
-// Messages of chosen elements: what is chosen, on the host and on an emulated device.
+// Messages of chosen elements: which elements are chosen, on the host and on an emulated device.
 
 #include "arena/messages/chosen_parts.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kReplicas = 2;
 
-/// Tensors of one piece and of several, with a ragged end.
+/// Tensors of one piece and of several pieces, the last of which is shorter.
 Layout layout_of_pieces() {
     Layout layout;
     layout.add("a", {1}, TensorKind::bias);
@@ -28,7 +28,7 @@ Layout layout_of_pieces() {
     return layout;
 }
 
-/// What an element may be.
+/// The distribution of elements.
 enum class Kind : uint8_t { any, few_values, zeros, not_finite };
 
 Buffer rows_of(const Layout& layout, DType type, Kind kind, uint64_t seed) {
@@ -49,7 +49,7 @@ Buffer rows_of(const Layout& layout, DType type, Kind kind, uint64_t seed) {
     return buffer;
 }
 
-/// By the definition: a stable sort by magnitude.
+/// The definition: a stable sort by magnitude.
 template <class T>
 std::vector<uint32_t> largest_of(const T* x, int64_t numel, int64_t kept) {
     const auto magnitude = [&](uint32_t c) {
@@ -64,7 +64,7 @@ std::vector<uint32_t> largest_of(const T* x, int64_t numel, int64_t kept) {
     return order;
 }
 
-TEST_CASE("the largest of every tensor are sent, ties to the lower index, by host and device") {
+TEST_CASE("host and device send the largest elements of every tensor, ties to the lower index") {
     const DType type = GENERATE(DType::float32, DType::float64);
     const Kind kind = GENERATE(Kind::any, Kind::few_values, Kind::zeros, Kind::not_finite);
     const std::vector<int64_t> kept =
@@ -103,7 +103,7 @@ TEST_CASE("the largest of every tensor are sent, ties to the lower index, by hos
           0);
 }
 
-TEST_CASE("elements that both sides know are sent and added, some of them by several messages") {
+TEST_CASE("elements with known indices are sent and added, also from several messages") {
     const DType type = GENERATE(DType::float32, DType::float64);
     const bool scaled = GENERATE(false, true);
     const Layout layout = layout_of_pieces();
@@ -131,12 +131,12 @@ TEST_CASE("elements that both sides know are sent and added, some of them by sev
         const Buffer messages(type, 0, kReplicas, parts.bytes() / size_of(type));
         const Buffer& out = results.emplace_back(rows_of(layout, type, Kind::any, 2));
         parts.send(rows.rows(), known, messages.rows(), queue);
-        std::vector<std::vector<ChosenMessage>> heard(kReplicas);
+        std::vector<std::vector<ChosenMessage>> received(kReplicas);
         for (int64_t k : {0, 1, 0}) {
-            heard[0].push_back(
+            received[0].push_back(
                 {reinterpret_cast<const char*>(known[k]), messages.rows().at(k, 0), 0.5});
         }
-        parts.add(out.rows(), heard, queue);
+        parts.add(out.rows(), received, queue);
         if (emulated) device.finish();
     }
     CHECK(device.conflicts().empty());
@@ -164,7 +164,7 @@ TEST_CASE("elements that both sides know are sent and added, some of them by sev
     });
 }
 
-/// What a block's running sums say.
+/// A kernel body that stores a block's running sums.
 struct Running {
     int64_t count;
     uint64_t* sums;

@@ -13,12 +13,12 @@ namespace {
 constexpr Codec kCodecs[] = {Codec::bfloat16, Codec::float16};
 
 template <class T>
-constexpr DType kType = sizeof(T) == 4 ? DType::float32 : DType::float64;
+constexpr DType kCodecType = sizeof(T) == 4 ? DType::float32 : DType::float64;
 
 template <class T>
 T quantized(Codec codec, T x) {
     T y;
-    quantize(codec, kType<T>, &x, &y, 1);
+    quantize(codec, kCodecType<T>, &x, &y, 1);
     return y;
 }
 
@@ -34,7 +34,7 @@ float value(Codec codec, uint16_t h) {
     return x;
 }
 
-/// What a word means, by the formats' definitions: sign, exponent, fraction.
+/// Value of a word by the formats' definitions: sign, exponent, fraction.
 double meaning(Codec codec, uint16_t h) {
     const int bits = codec == Codec::bfloat16 ? 7 : 10, bias = codec == Codec::bfloat16 ? 127 : 15;
     const int exponent = (h & 0x7fff) >> bits, fraction = h & ((1 << bits) - 1);
@@ -50,7 +50,7 @@ bool finite(Codec codec, uint16_t h) {
 
 }  // namespace
 
-TEST_CASE("Every word means what the format says, and stays itself") {
+TEST_CASE("Every word has the value that its format defines, and encodes to itself") {
     for (const Codec codec : kCodecs) {
         int wrong = 0, changed = 0;
         for (int h = 0; h < 65536; ++h) {
@@ -64,7 +64,7 @@ TEST_CASE("Every word means what the format says, and stays itself") {
     }
 }
 
-TEST_CASE("Numbers go to the nearest word, halfway to the even one") {
+TEST_CASE("Numbers are rounded to the nearest word, ties to even") {
     for (const Codec codec : kCodecs) {
         const int last = codec == Codec::bfloat16 ? 0x7f7f : 0x7bff;
         for (int h = 0; h < last; ++h) {
@@ -80,7 +80,7 @@ TEST_CASE("Numbers go to the nearest word, halfway to the even one") {
     }
 }
 
-TEST_CASE("What is too large becomes infinite, and a NaN stays one") {
+TEST_CASE("Too large numbers become infinite, and a NaN remains a NaN") {
     const float infinity = std::numeric_limits<float>::infinity();
     for (const Codec codec : kCodecs) {
         CHECK(quantized(codec, infinity) == infinity);
@@ -95,7 +95,7 @@ TEST_CASE("What is too large becomes infinite, and a NaN stays one") {
     CHECK(quantized(Codec::bfloat16, std::numeric_limits<float>::max()) == infinity);
 }
 
-TEST_CASE("float64 is rounded by way of float32") {
+TEST_CASE("float64 is rounded through float32") {
     for (const Codec codec : kCodecs) {
         for (const double x : {1.0 / 3, -2.7182818284590452, 1e-6, 12345.678}) {
             CHECK(quantized(codec, x) == quantized(codec, static_cast<float>(x)));
@@ -103,7 +103,7 @@ TEST_CASE("float64 is rounded by way of float32") {
     }
 }
 
-TEST_CASE("Encoding and decoding is quantizing, in any length") {
+TEST_CASE("Encoding and decoding equals quantizing, for any length") {
     for (const Codec codec : kCodecs) {
         for (const int64_t count : {1, 15, 16, 17, 100}) {
             std::vector<float> x(count), y(count), z(count);

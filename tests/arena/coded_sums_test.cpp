@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kCounts[] = {1, 63, 64, 65, 200};
 
-/// Elements of many sizes, -0 among them.
+/// Elements of different magnitudes, including -0.
 template <class T>
 std::vector<T> elements(int row, int64_t count) {
     base::Random random(7, base::Purpose::init, {static_cast<uint64_t>(row)});
@@ -23,17 +23,17 @@ std::vector<T> elements(int row, int64_t count) {
 }
 
 template <class T>
-constexpr DType kType = sizeof(T) == 4 ? DType::float32 : DType::float64;
+constexpr DType kCodedSumsType = sizeof(T) == 4 ? DType::float32 : DType::float64;
 
 template <class T>
 std::vector<T> rounded(Codec codec, const std::vector<T>& x) {
     std::vector<T> q(x.size());
-    quantize(codec, kType<T>, x.data(), q.data(), static_cast<int64_t>(x.size()));
+    quantize(codec, kCodedSumsType<T>, x.data(), q.data(), static_cast<int64_t>(x.size()));
     return q;
 }
 
 template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+bool coded_sums_same_bits(const std::vector<T>& a, const std::vector<T>& b) {
     return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
@@ -46,7 +46,7 @@ void check(Codec codec, int64_t count, int terms, bool change) {
     for (int k = 0; k < terms; ++k) {
         const std::vector<T> row = elements<T>(k + 1, count), q = rounded(codec, row);
         words.emplace_back(static_cast<size_t>(count));
-        encode(codec, kType<T>, row.data(), words.back().data(), count);
+        encode(codec, kCodedSumsType<T>, row.data(), words.back().data(), count);
         const T weight = static_cast<T>(1.0 / (k + 2));
         for (size_t c = 0; c < x.size(); ++c) {
             const T term = weight * (q[c] - own[c]);
@@ -56,22 +56,22 @@ void check(Codec codec, int64_t count, int terms, bool change) {
     for (int k = 0; k < terms; ++k) sum.push_back({words[k].data(), 1.0 / (k + 2)});
     for (size_t c = 0; c < x.size() && !change; ++c) expected[c] = x[c] + expected[c];
     std::vector<T> out(x.size()), in_place = x;
-    coded_mean(codec, kType<T>, x.data(), sum, change, out.data(), count);
-    CHECK(same_bits(out, expected));
-    coded_mean(codec, kType<T>, in_place.data(), sum, change, in_place.data(), count);
-    CHECK(same_bits(in_place, expected));
+    coded_mean(codec, kCodedSumsType<T>, x.data(), sum, change, out.data(), count);
+    CHECK(coded_sums_same_bits(out, expected));
+    coded_mean(codec, kCodedSumsType<T>, in_place.data(), sum, change, in_place.data(), count);
+    CHECK(coded_sums_same_bits(in_place, expected));
 
     const std::vector<T> mean = elements<T>(3, count);
     for (size_t c = 0; c < x.size(); ++c) {
         expected[c] = change ? mean[c] - own[c] : x[c] + (mean[c] - own[c]);
     }
-    coded_shift(codec, kType<T>, x.data(), mean.data(), change, out.data(), count);
-    CHECK(same_bits(out, expected));
+    coded_shift(codec, kCodedSumsType<T>, x.data(), mean.data(), change, out.data(), count);
+    CHECK(coded_sums_same_bits(out, expected));
 }
 
 }  // namespace
 
-TEST_CASE("Sums over words have the bits of sums over what the words mean") {
+TEST_CASE("Sums over words have the bits of sums over the decoded words") {
     for (const Codec codec : {Codec::bfloat16, Codec::float16}) {
         for (const int64_t count : kCounts) {
             for (const int terms : {0, 1, 2, 5, 17}) {

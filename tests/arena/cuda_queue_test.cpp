@@ -1,4 +1,4 @@
-// Every kernel on a CUDA device, where there is one; else skipped.
+// Tests of every kernel on a CUDA device. Skipped if there is none.
 
 #include <algorithm>
 #include <cmath>
@@ -16,11 +16,11 @@ namespace {
 
 #if DBENCH_CUDA
 
-/// While one lives, rows and values lie where a device and the host see them.
+/// Places rows and values in memory that both the device and the host can access while it lives.
 struct OnDevice {
     CudaDevice device{0};
-    OnDevice() { use_memory(device.pinned_memory()); }
-    ~OnDevice() { use_memory(nullptr); }
+    OnDevice() { set_default_memory(device.pinned_memory()); }
+    ~OnDevice() { set_default_memory(nullptr); }
 };
 
 bool skipped() {
@@ -52,7 +52,7 @@ TEST_CASE("every kernel gives the host's bits on a CUDA device") {
     }
 }
 
-TEST_CASE("a CUDA device's queues keep the order that events give them, and memory as long") {
+TEST_CASE("queues of a CUDA device respect events and keep memory alive until launches have run") {
     if (skipped()) return;
     OnDevice on;
     const Queues queues = on.device.queues();

@@ -1,5 +1,5 @@
-// The loops of a block on a card, with threads that go through them one after another: each
-// iteration is some thread's, and no other's.
+// Tests of the loops of a block on a GPU. The threads run one after another on the host. Every
+// iteration must be executed by exactly one thread.
 
 #include <utility>
 #include <vector>
@@ -7,7 +7,7 @@
 #include "arena/grid/block.hpp"
 #include "catch.hpp"
 
-// What nvcc declares for a kernel.
+// Declarations that nvcc provides in a kernel.
 #define __CUDA_ARCH__ 900
 namespace {
 struct {
@@ -25,7 +25,7 @@ void atomicAdd(T* to, V value) {
 namespace dbench::arena {
 namespace {
 
-/// How often each of `count` iterations is done by all threads of a block that do what `loop` does.
+/// Returns how often each of `count` iterations is executed if all threads of a block run `loop`.
 template <class Loop>
 std::vector<int> times(int64_t count, const Loop& loop) {
     std::vector<int> done(static_cast<size_t>(count));
@@ -37,7 +37,7 @@ std::vector<int> times(int64_t count, const Loop& loop) {
 
 std::vector<int> once(int64_t count) { return std::vector<int>(static_cast<size_t>(count), 1); }
 
-TEST_CASE("threads of a card share the iterations of a loop") {
+TEST_CASE("GPU threads share the iterations of a loop") {
     STATIC_REQUIRE(kThreads == 256);
     STATIC_REQUIRE(DeviceBlock::kManyThreads);
     for (const int64_t count : {0, 1, 31, 255, 256, 257, 4096, 5000}) {
@@ -51,7 +51,7 @@ TEST_CASE("threads of a card share the iterations of a loop") {
           }));
 }
 
-TEST_CASE("threads of a card share rows and columns") {
+TEST_CASE("GPU threads share rows and columns") {
     for (const int64_t rows : {1, 2, 7, 300}) {
         for (const int64_t count : {1, 5, 64, 255, 256, 257, 1000}) {
             INFO(rows << " rows of " << count);
@@ -78,18 +78,18 @@ TEST_CASE("threads of a card share rows and columns") {
     }
 }
 
-/// An element, or several side by side.
+/// Calls use(c) for one element, or for each element of a pack.
 template <class Use>
 void each(int64_t c, const Use& use) {
     use(c);
 }
 template <int kCount, class Use>
-void each(PlaceOf<kCount> c, const Use& use) {
+void each(PackIndex<kCount> c, const Use& use) {
     REQUIRE(c.first % kCount == 0);
     for (int k = 0; k < kCount; ++k) use(c.first + k);
 }
 
-TEST_CASE("threads of a card share packs and what is left of a row") {
+TEST_CASE("GPU threads share packs and the remaining elements of a row") {
     for (const int64_t rows : {1, 3, 8, 16, 40}) {
         for (const int64_t count : {1, 3, 4, 16, 130, 512, 1000, 1027, 4096}) {
             INFO(rows << " rows of " << count);

@@ -13,8 +13,9 @@ Dispersion of(std::vector<double> values) { return dispersion(values); }
 
 }  // namespace
 
-TEST_CASE("Dispersion of four numbers worked out by hand") {
-    // mean 3, deviations 2 1 0 3; pairs 1 2 5 1 4 3 sum to 16, twice: 32 / (2 16 3).
+TEST_CASE("Dispersion of four numbers equals a manual calculation") {
+    // mean 3, deviations 2 1 0 3; the pair differences 1 2 5 1 4 3 sum to 16, counted twice: 32 /
+    // (2 16 3).
     const Dispersion d = of({6, 1, 3, 2});
     CHECK(d.gini == Catch::Approx(32.0 / 96));
     CHECK(d.index_of_dispersion == Catch::Approx(3.5 / 3));
@@ -22,16 +23,16 @@ TEST_CASE("Dispersion of four numbers worked out by hand") {
     CHECK(d.quartile_coefficient == Catch::Approx((3.75 - 1.75) / (3.75 + 1.75)));
 }
 
-TEST_CASE("One owns all: Gini is 1 - 1/n") {
+TEST_CASE("If one value is everything, Gini is 1 - 1/n") {
     std::vector<double> values(10, 0.0);
     values[3] = 5;
     const Dispersion d = of(values);
     CHECK(d.gini == Catch::Approx(0.9));
     CHECK(d.coefficient_of_variation == Catch::Approx(3));
-    CHECK(d.quartile_coefficient == 0);  // both quartiles are 0
+    CHECK(d.quartile_coefficient == 0);  // Both quartiles are 0.
 }
 
-TEST_CASE("Equal values have exactly no dispersion, at any size") {
+TEST_CASE("Equal values have a dispersion of exactly 0 for any n") {
     for (const double value : {0.1, 1e-300, 3e200, 0.0}) {
         for (const size_t n : {1u, 2u, 3u, 7u, 1008u}) {
             const Dispersion d = of(std::vector<double>(n, value));
@@ -43,7 +44,7 @@ TEST_CASE("Equal values have exactly no dispersion, at any size") {
     }
 }
 
-TEST_CASE("The measures but the index are pure numbers") {
+TEST_CASE("All measures except the index do not depend on the unit") {
     const Dispersion d = of({1, 2, 4, 8, 16}), scaled = of({3, 6, 12, 24, 48});
     CHECK(scaled.gini == Catch::Approx(d.gini));
     CHECK(scaled.index_of_dispersion == Catch::Approx(3 * d.index_of_dispersion));
@@ -62,14 +63,14 @@ TEST_CASE("The Gini coefficient is the mean difference of all pairs") {
     CHECK(of(values).gini == Catch::Approx(differences / (2 * 101 * sum)).epsilon(1e-12));
 }
 
-TEST_CASE("What is not a number stays so") {
+TEST_CASE("A NaN makes all measures NaN") {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const Dispersion d = of({1, nan, 2});
     CHECK(std::isnan(d.gini));
     CHECK(std::isnan(d.index_of_dispersion));
     CHECK(std::isnan(d.coefficient_of_variation));
     CHECK(std::isnan(d.quartile_coefficient));
-    // One replica that ran away does not hide the quartiles of the others.
+    // One diverged replica does not change the quartiles of the others.
     const Dispersion far = of({1, 2, 3, 4, std::numeric_limits<double>::infinity()});
     CHECK(std::isnan(far.gini));
     CHECK(far.quartile_coefficient == Catch::Approx((4.0 - 2) / (4 + 2)));

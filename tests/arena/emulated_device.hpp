@@ -1,8 +1,8 @@
 #pragma once
-// A device that is none: its queues keep what is launched, and run it later in a random order that
-// the queues and events allow, with blocks of launches side by side. It also says which launches
-// touch the same memory, and which memory the host touches, without anything that orders them; and
-// which touch memory that it does not see.
+// An emulated device for tests. Its queues store launches and run them later in a random order that
+// the queues and events allow, with blocks of different launches interleaved. The device reports
+// launches that access the same memory without anything that orders them, host accesses that are
+// not ordered after launches, and accesses to memory that the device cannot see.
 
 #include <algorithm>
 #include <list>
@@ -21,13 +21,14 @@
 
 namespace dbench::arena {
 
+/// The device. All functions may be called from any thread.
 class EmulatedDevice {
 public:
-    /// When what was launched runs: as late as the host's waits allow, so that whatever may still
-    /// be under way is; or at random moments before that.
+    /// When launches run. `late`: as late as the host's waits allow, so that everything that may
+    /// still be pending is pending. `random`: at random times before that.
     enum class Pace : uint8_t { late, random };
 
-    /// Of the waits, counted from 0, the one numbered `forgotten` is left out.
+    /// `forgotten` is the index of a wait that is omitted, counted from 0; -1 omits none.
     explicit EmulatedDevice(uint64_t seed, int64_t forgotten = -1, Pace pace = Pace::late)
         : random_(seed, base::Purpose::graph), forgotten_(forgotten), pace_(pace) {}
     Queue* add_queue() {
@@ -35,23 +36,25 @@ public:
         return queues_.back().get();
     }
 
-    /// It sees nothing else; any memory without that. `memory` outlives it.
-    void see(const SeenMemory& memory) { seen_ = &memory; }
+    /// Makes the device check that launches only access `memory`, which must outlive the device.
+    /// Without this call all memory is allowed.
+    void set_visible_memory(const SeenMemory& memory) { seen_ = &memory; }
 
-    /// Leaves out all waits that say so of themselves.
-    void forget(std::string why) { left_out_ = std::move(why); }
+    /// Omits all waits with this reason.
+    void omit_wait(std::string why) { left_out_ = std::move(why); }
+    /// Number of waits so far.
     int64_t waits() const { return waits_; }
-    /// What those that were met say of themselves.
+    /// The reasons of all waits so far.
     const std::set<std::string>& reasons() const { return reasons_; }
-    /// How many copies have been made for launches.
+    /// Number of read-only copies made so far.
     int64_t copies() const { return copies_; }
 
-    /// Each pair of launches that share memory which one of them writes, and that no queue, no
-    /// event and no wait of the host orders; what the host has touched of launches under way; and
-    /// what touches memory that the device does not see, or sees no more when it runs.
+    /// Reports of errors: each pair of launches that share memory, of which one writes it, and that
+    /// no queue, event or host wait orders; host accesses to memory of pending launches; and
+    /// accesses to memory that the device cannot see, or can no longer see when the launch runs.
     const std::vector<std::string>& conflicts() const { return conflicts_; }
 
-    /// The host reads or writes memory.
+    /// Reports that the host reads or writes memory.
     void touch(const std::string& name, const Access& access) {
         const std::lock_guard lock(mutex_);
         for (const Item& item : pending_) {
@@ -59,25 +62,25 @@ public:
         }
     }
 
-    /// Whether all before a point of a queue has run.
+    /// Returns true if everything before a point of a queue has run.
     bool has_run(Event event) {
         const std::lock_guard lock(mutex_);
         return ran(event);
     }
-    /// Runs all that has to before a point of a queue has passed, as far as that is possible;
-    /// whether it has passed.
+    /// Runs everything before a point of a queue as far as possible. Returns true if the point has
+    /// been reached.
     bool advance(Event event) {
         stumble();
         const std::lock_guard lock(mutex_);
         return run_until(event);
     }
-    /// Puts something on a queue in which other devices have a part: once it may begin, `over` is
-    /// asked again and again whether it is.
+    /// Launches an operation in which other devices take part. After it has begun, `over` is called
+    /// repeatedly until it returns true.
     void share(Queue* queue, Launch launch, std::function<bool()> over) {
         const std::lock_guard lock(mutex_);
         static_cast<EmulatedQueue*>(queue)->add(std::move(launch), nullptr, std::move(over));
     }
-    /// Runs all that was launched.
+    /// Runs everything that was launched.
     void finish() {
         const std::lock_guard lock(mutex_);
         std::vector<int64_t> until;
@@ -89,11 +92,12 @@ private:
     struct Item {
         Launch launch;
         int queue;
-        int64_t number;              // on its queue
-        std::vector<int64_t> after;  // so many launches of each queue come before it
+        int64_t number;              // Position in its queue.
+        std::vector<int64_t> after;  // Number of launches of each queue that come before it.
         std::vector<int64_t> blocks;
-        std::shared_ptr<const void> memory;  // that it keeps
-        std::function<bool()> over;          // others have a part in it, which is asked here
+        std::shared_ptr<const void> memory;  // Memory that the item keeps alive.
+        std::function<bool()> over;  // Returns true when the other devices that take part are done;
+                                     // null if there are none.
     };
 
     class EmulatedQueue : public Queue {
@@ -107,7 +111,9 @@ private:
         Event record() override {
             stumble();
             const std::lock_guard lock(device_.mutex_);
-            if (waited_) add({"wait", {}, 0, nullptr}, nullptr);  // is part of the event
+            if (waited_)
+                add({"wait", {}, 0, nullptr}, nullptr);  // The event must include the
+                                                         // wait.
             return {number_, launches_};
         }
         void wait(Event event, const char* why) override {
@@ -123,27 +129,28 @@ private:
                 }
             }
         }
-        void wait_by(Patience patience) override {
+        void set_host_wait(HostWait host_wait) override {
             const std::lock_guard lock(device_.mutex_);
-            patience_ = std::move(patience);
+            host_wait_ = std::move(host_wait);
         }
         void finish(Event event, const char* why) override {
-            Patience patience;
+            HostWait host_wait;
             {
                 const std::lock_guard lock(device_.mutex_);
                 if (device_.forgets(why) || device_.run_until(event)) return;
-                patience = patience_;
+                host_wait = host_wait_;
             }
             const auto passed = [&] { return device_.advance(event); };
-            if (patience) return patience(std::string("work on the device (") + why + ")", passed);
+            if (host_wait)
+                return host_wait(std::string("work on the device (") + why + ")", passed);
             while (!passed()) std::this_thread::yield();
         }
         void keep(std::shared_ptr<const void> memory) override {
             const std::lock_guard lock(device_.mutex_);
             add({"keep", {}, 0, nullptr}, std::move(memory));
         }
-        const void* place(const std::shared_ptr<const void>& owner, const void* data,
-                          int64_t bytes) override {
+        const void* device_copy(const std::shared_ptr<const void>& owner, const void* data,
+                                int64_t bytes) override {
             stumble();
             const std::lock_guard lock(device_.mutex_);
             Copy& copy = device_.placed_[data];
@@ -170,11 +177,11 @@ private:
 
     private:
         EmulatedDevice& device_;
-        Patience patience_;
+        HostWait host_wait_;
         int number_;
         int64_t launches_ = 0;
         std::vector<int64_t> after_;
-        bool waited_ = false;  // since the last launch
+        bool waited_ = false;  // True if there was a wait since the last launch.
     };
 
     struct Copy {
@@ -215,10 +222,10 @@ private:
         return waits_++ == forgotten_ || why == left_out_;
     }
 
-    // What is still here has not run: nothing but events can order the new one after it.
+    // All pending items have not run, so only events can order the new item after them.
     void add(Item item) {
         if (pending_.empty()) drop_copies();
-        expect_seen(item, " touches memory that the device does not see");
+        expect_seen(item, " accesses memory that the device cannot see");
         for (const Item& earlier : pending_) {
             if (before(earlier, item)) continue;
             for (const Access& a : earlier.launch.accesses) {
@@ -242,7 +249,7 @@ private:
         run(until);
         return ran(event);
     }
-    /// So many launches of each queue, by chance.
+    /// Returns a random number of launches for each queue.
     std::vector<int64_t> some() {
         std::vector<int64_t> until;
         for (const auto& queue : queues_) {
@@ -252,8 +259,8 @@ private:
         return until;
     }
 
-    /// Runs so many launches of each queue, and those that they come after, as far as others do
-    /// their part.
+    /// Runs the given numbers of launches of each queue, and those that they come after, as far as
+    /// other devices do their part.
     void run(std::vector<int64_t> until) {
         until.resize(queues_.size());
         std::vector<Item*> waiting, running, held_up;
@@ -286,7 +293,7 @@ private:
         }
         if (pending_.empty()) drop_copies();
     }
-    /// Those begin that come after nothing which has yet to run.
+    /// Moves the items that no pending item precedes from `waiting` to `running`.
     void begin(std::vector<Item*>& waiting, std::vector<Item*>& running,
                const std::vector<Item*>& held_up) {
         std::vector<Item*> held, begun;
@@ -298,15 +305,15 @@ private:
             const bool must_wait = held_by(waiting) || held_by(running) || held_by(held_up);
             (must_wait ? held : begun).push_back(item);
         }
-        for (const Item* item : begun) expect_seen(*item, " runs when its memory has gone");
+        for (const Item* item : begun) expect_seen(*item, " runs after its memory was freed");
         waiting = std::move(held);
         running.insert(running.end(), begun.begin(), begun.end());
     }
-    /// Those that nobody can ask for any more: also what a launch that comes now is to read, if
-    /// their owner did not live until then.
+    /// Drops the copies that no launch can request again. A copy is overwritten, so that a later
+    /// launch whose array was not kept alive by its owner reads wrong values.
     void drop_copies() {
         constexpr char kNothing = -1;
-        std::map<const void*, int64_t> places;  // of each owner
+        std::map<const void*, int64_t> places;  // Number of copies of each owner.
         for (const auto& [data, copy] : placed_) ++places[copy.owner.get()];
         for (auto entry = placed_.begin(); entry != placed_.end();) {
             Copy& copy = entry->second;

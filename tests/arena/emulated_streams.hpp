@@ -1,6 +1,6 @@
 #pragma once
-// The streams of an emulated device: what is launched on one, and what is copied, comes late; an
-// event passes some time after it was first asked for.
+// The streams of an emulated device. Launches and copies run late; an event passes some time after
+// it was first queried.
 
 #include <cstring>
 #include <memory>
@@ -19,9 +19,10 @@ public:
         : device_(device), random_(seed, base::Purpose::graph) {}
 
     void* add_stream() { return device_.add_queue(); }
-    /// Lets what has been asked for pass; else nothing does.
-    void let_pass(bool passes) { passes_ = passes; }
-    int64_t copies() const { return static_cast<int64_t>(copies_.size()); }  ///< that there are
+    /// Lets events pass after some queries (true), or never (false).
+    void set_events_pass(bool passes) { passes_ = passes; }
+    /// Number of copies that exist.
+    int64_t copies() const { return static_cast<int64_t>(copies_.size()); }
 
     bool emulated() const override { return true; }
     void launch(void* stream, Launch launch) override { queue(stream)->launch(std::move(launch)); }
@@ -38,7 +39,9 @@ public:
         if (!passes_ || random_.below(4) > 0) return false;
         return device_.advance(mark.event);
     }
-    std::shared_ptr<const Moment> moment(void* stream) override { return queue(stream)->moment(); }
+    std::shared_ptr<const Timestamp> timestamp(void* stream) override {
+        return queue(stream)->timestamp();
+    }
     void wait(void* stream, void* event) override {
         queue(stream)->wait(static_cast<Mark*>(event)->event, "a mark");
     }
@@ -52,7 +55,7 @@ public:
         std::memset(memory, kNothing, size);
         const std::lock_guard lock(mutex_);
         copies_.insert(memory);
-        queue(stream)->launch({"copy of what is placed", {}, 1, [=](int64_t, uint64_t) {
+        queue(stream)->launch({"read-only copy", {}, 1, [=](int64_t, uint64_t) {
                                    std::memcpy(memory, from->data(), size);
                                }});
         return memory;

@@ -1,5 +1,5 @@
-// Every kernel on an emulated device: blocks and the iterations of their loops in random order give
-// the host's bits.
+// Tests of every kernel on an emulated device: with blocks and loop iterations in random order,
+// kernels give the host's bits.
 
 #include "arena/emulated_device.hpp"
 #include "arena/grid/emulated_block.hpp"
@@ -24,13 +24,13 @@ TEST_CASE("every kernel gives the host's bits on an emulated device") {
         kernel.run(host, nullptr);
         EmulatedDevice device(static_cast<uint64_t>(columns.end));
         kernel.run(emulated, device.add_queue());
-        CHECK(emulated == before);  // nothing has run yet
+        CHECK(emulated == before);  // Nothing has run yet.
         device.finish();
         CHECK(emulated == host);
     }
 }
 
-TEST_CASE("as many rows as a card is asked to hold fit into what a block has") {
+TEST_CASE("the scratch memory of a block suffices for as many rows as a GPU holds") {
     const DType type = GENERATE(DType::float32, DType::float64);
     const int64_t count = GENERATE(int64_t{64}, int64_t{65}, int64_t{1008}, int64_t{1700});
     INFO(count << " rows");
@@ -42,12 +42,12 @@ TEST_CASE("as many rows as a card is asked to hold fit into what a block has") {
     const Columns all = layout.all();
     struct Results {
         Buffer mixed, mean;
-        Values<double> means, m2;
+        HostVisibleArray<double> means, m2;
     };
     const auto run = [&](Queue* queue) {
         Results r{random_rows(layout, type, count, 3), Buffer(type, 0, 1, layout.columns()),
-                  Values<double>(static_cast<size_t>(layout.columns())),
-                  Values<double>(layout.segments().size())};
+                  HostVisibleArray<double>(static_cast<size_t>(layout.columns())),
+                  HostVisibleArray<double>(layout.segments().size())};
         std::vector<std::vector<Term>> ring;
         std::vector<Summand> leaves;
         for (int64_t i = 0; i < count; ++i) {
@@ -71,7 +71,7 @@ TEST_CASE("as many rows as a card is asked to hold fit into what a block has") {
     CHECK(host.m2 == emulated.m2);
 }
 
-/// Each iteration reads what another one writes.
+/// A wrong kernel body: each iteration reads what another one writes.
 struct Shift {
     float* x;
     template <class Block>

@@ -1,4 +1,4 @@
-// Rows in the host's hands, wherever they lie.
+// Tests of HostRows: host access to rows in any memory space.
 
 #include "arena/device/host_rows.hpp"
 
@@ -16,39 +16,41 @@ namespace {
 
 using State = HostRows::State;
 
-constexpr int64_t kColumns = 2000;
-constexpr Columns kAll{0, kColumns};
+constexpr int64_t kHostRowsColumns = 2000;
+constexpr Columns kAll{0, kHostRowsColumns};
 
 std::vector<double> row_of(const Rows& rows, int64_t local) {
     const double* const row = rows.row<double>(local);
-    return {row, row + kColumns};
+    return {row, row + kHostRowsColumns};
 }
-std::vector<double> of_all(double value) { return std::vector<double>(kColumns, value); }
+std::vector<double> of_all(double value) { return std::vector<double>(kHostRowsColumns, value); }
 
-TEST_CASE("the host has rows of a device as the queue leaves them, and gives them back") {
+TEST_CASE("the host reads rows of a device after the queue's launches, and writes them back") {
     const Space space = GENERATE(Space::host, Space::device);
     const uint64_t seed = GENERATE(1, 2, 3);
     const auto pace = GENERATE(EmulatedDevice::Pace::late, EmulatedDevice::Pace::random);
     const SeenMemory memory(space);
     EmulatedDevice device(seed, -1, pace);
-    device.see(memory);
+    device.set_visible_memory(memory);
     Queue* const queue = device.add_queue();
-    const Buffer x(DType::float64, 3, 2, kColumns), y(DType::float64, 3, 2, kColumns);
+    const Buffer x(DType::float64, 3, 2, kHostRowsColumns),
+        y(DType::float64, 3, 2, kHostRowsColumns);
     REQUIRE(x.rows().space == space);
     {
         HostRows host(x.rows(), queue, "", State::replaced);
         CHECK((host.rows().data == x.rows().data) == (space == Space::host));
         CHECK((host.rows().first == 3 && host.rows().count == 2));
-        for (int64_t i = 0; i < 2; ++i) std::fill_n(host.rows().row<double>(i), kColumns, 1.5);
-        host.put_back();
+        for (int64_t i = 0; i < 2; ++i)
+            std::fill_n(host.rows().row<double>(i), kHostRowsColumns, 1.5);
+        host.write_back();
     }
     scale(x.rows(), kAll, 2, queue);
     {
         HostRows host(x.rows().only(1), queue, "rows that are read");
         CHECK(host.rows().first == 4);
         CHECK(row_of(host.rows(), 0) == of_all(3));
-        std::fill_n(host.rows().row<double>(0), kColumns, 4);
-        host.put_back();
+        std::fill_n(host.rows().row<double>(0), kHostRowsColumns, 4);
+        host.write_back();
     }
     copy(x.rows(), y.rows(), kAll, queue);
     finish(queue, "rows that are compared");
@@ -58,16 +60,16 @@ TEST_CASE("the host has rows of a device as the queue leaves them, and gives the
     CHECK(device.conflicts() == std::vector<std::string>());
 }
 
-TEST_CASE("a copy that is not waited for is another's") {
+TEST_CASE("without a wait the copy has old contents") {
     for (const State state : {State::computed, State::settled}) {
         const SeenMemory memory(Space::device);
         EmulatedDevice device(1);
-        device.forget("rows that are read");
+        device.omit_wait("rows that are read");
         Queue* const queue = device.add_queue();
-        const Buffer x(DType::float64, 0, 1, kColumns);
+        const Buffer x(DType::float64, 0, 1, kHostRowsColumns);
         HostRows host(x.rows(), queue, "", State::replaced);
-        std::fill_n(host.rows().row<double>(0), kColumns, 1.5);
-        host.put_back();
+        std::fill_n(host.rows().row<double>(0), kHostRowsColumns, 1.5);
+        host.write_back();
         finish(queue, "rows that are filled");
         const HostRows read(x.rows(), queue, "rows that are read", state);
         CHECK(row_of(read.rows(), 0) == of_all(0));
@@ -75,26 +77,27 @@ TEST_CASE("a copy that is not waited for is another's") {
     }
 }
 
-TEST_CASE("the host's rows are its own without a queue, and a device's need one") {
-    const Buffer x(DType::float64, 0, 1, kColumns);
+TEST_CASE("rows of the host need no queue, and rows of a device need one") {
+    const Buffer x(DType::float64, 0, 1, kHostRowsColumns);
     HostRows host(x.rows(), nullptr, "rows that are read");
     CHECK(host.rows().data == x.rows().data);
-    host.put_back();
+    host.write_back();
     const SeenMemory memory(Space::device);
-    const Buffer there(DType::float64, 0, 1, kColumns);
+    const Buffer there(DType::float64, 0, 1, kHostRowsColumns);
     CHECK_THROWS(HostRows(there.rows(), nullptr, "rows that are read"));
-    // What the host touches itself lies where it reaches it.
-    const Buffer reached(DType::float64, 0, 1, kColumns, reached_memory());
+    // Host-visible memory is used for rows that the host itself accesses.
+    const Buffer reached(DType::float64, 0, 1, kHostRowsColumns, host_visible_memory());
     CHECK(reached.rows().space == Space::host);
     CHECK(memory.holds(writes(reached.rows(), kAll)));
 }
 
-TEST_CASE("a row is filled from any memory, in parts where it is long") {
+TEST_CASE("a row is filled from any memory, in parts if it is long") {
     const Space space = GENERATE(Space::host, Space::device);
-    const int64_t count = (int64_t{1} << 22) / 4 * 2 + 37;  // of float32: two parts and a rest
+    const int64_t count = (int64_t{1} << 22) / 4 * 2 + 37;  // float32 elements of two parts and a
+                                                            // rest.
     const SeenMemory memory(space);
     EmulatedDevice device(1);
-    device.see(memory);
+    device.set_visible_memory(memory);
     Queue* const queue = device.add_queue();
     std::vector<float> from(static_cast<size_t>(count));
     std::iota(from.begin(), from.end(), 1.0f);

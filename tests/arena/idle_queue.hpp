@@ -1,5 +1,5 @@
 #pragma once
-// A queue that does nothing, for tests of what is asked of one beside that.
+// A queue that does nothing, for tests that only check the calls of a queue.
 
 #include <memory>
 
@@ -13,7 +13,8 @@ struct IdleQueue : Queue {
     void wait(Event, const char*) override {}
     void finish(Event, const char*) override {}
     void keep(std::shared_ptr<const void>) override {}
-    const void* place(const std::shared_ptr<const void>&, const void* data, int64_t) override {
+    const void* device_copy(const std::shared_ptr<const void>&, const void* data,
+                            int64_t) override {
         return data;
     }
 };

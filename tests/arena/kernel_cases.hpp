@@ -1,5 +1,5 @@
 #pragma once
-// Every kernel, called with material of every kind: what each device's tests go through.
+// The list of all kernels with calls on test data. The tests of each device iterate over it.
 
 #include <cstring>
 #include <vector>
@@ -30,9 +30,9 @@ struct Material {
     Columns columns;
     std::vector<Buffer> rows;
     std::vector<double> decay = {0, 0.1, 0, 0.2, 0.1, 0, 0.3};
-    Values<double> squared, mean, m2, factor = {1, 2, 0.5, 0.1, 3};
-    Values<uint16_t> words;
-    Values<Window> windows = {{3, 0, 0, false}, {0, -3, 2, true}, {3, 1, -4, false}};
+    HostVisibleArray<double> squared, mean, m2, factor = {1, 2, 0.5, 0.1, 3};
+    HostVisibleArray<uint16_t> words;
+    HostVisibleArray<Window> windows = {{3, 0, 0, false}, {0, -3, 2, true}, {3, 1, -4, false}};
 
     Material(DType type, Columns in)
         : columns(in),
@@ -41,7 +41,7 @@ struct Material {
           m2(layout.segments().size(), -1),
           words(static_cast<size_t>(layout.columns())) {
         for (uint64_t k = 0; k < 7; ++k) rows.push_back(random_rows(layout, type, kRows, k));
-        for (const size_t moment : {4, 5}) {  // second moments are not negative
+        for (const size_t moment : {4, 5}) {  // Second moments are not negative.
             with_type(type, [&]<class T>() {
                 for (int64_t c = 0; c < kRows * layout.columns(); ++c) {
                     T& value = rows[moment].rows().row<T>(0)[c];
@@ -63,7 +63,7 @@ struct Material {
         }
     }
     Rows at(size_t k) const { return rows[k].rows(); }
-    /// Sums over segments are wanted where the columns are whole ones.
+    /// Sums over segments are only defined if the columns are whole segments.
     double* sums() { return columns == layout.all() ? squared.data() : nullptr; }
     std::vector<std::vector<Term>> terms(const Rows& from, int degree) const {
         std::vector<std::vector<Term>> all(kRows);
@@ -109,7 +109,7 @@ void convert(Material& m, Queue* queue) {
     quantize(kCodec, m.at(0).type, m.at(0).data, m.at(2).data, count, queue);
 }
 
-/// Two terms of the same words, into a row and in place.
+/// Sums two terms of the same words, into a row and in place.
 template <Codec kCodec>
 void coded(Material& m, Queue* queue) {
     const int64_t count = m.columns.count();
@@ -122,8 +122,8 @@ void coded(Material& m, Queue* queue) {
     coded_shift(kCodec, type, m.at(1).data, m.at(0).data, false, m.at(1).data, count, queue);
 }
 
-/// Messages of rows 0, into rows 1 and 2, each from three, of which one has a long way to the end
-/// of its memory and one has not.
+/// Makes messages of rows 0 and adds them to rows 1 and 2, three messages per row. One of the
+/// messages ends well before the end of its memory, another one does not.
 template <class Form>
 void parts(Material& m, Queue* queue, Form form) {
     if (!m.sums()) return;
@@ -133,22 +133,23 @@ void parts(Material& m, Queue* queue, Form form) {
     const auto messages = std::make_shared<Buffer>(type, 2, kRows, stride);
     coder->encode(m.at(0), {0x0123456789abcdef, 11, 2, 3, 1}, messages->rows(), queue);
     for (const size_t out : {1, 2}) {
-        std::vector<std::vector<WeighedMessage>> heard(kRows);
+        std::vector<std::vector<WeightedMessage>> received(kRows);
         for (int64_t i = 0; i < kRows; ++i) {
             for (const int64_t k : {i, kRows - 1, (i + 2) % kRows}) {
-                heard[static_cast<size_t>(i)].push_back(
+                received[static_cast<size_t>(i)].push_back(
                     {messages->rows().at(k, 0), k == i ? 0.5 : -0.3});
             }
         }
-        heard[1].clear();
-        coder->add(m.at(out), heard, queue);
+        received[1].clear();
+        coder->add(m.at(out), received, queue);
     }
     keep(queue, coder);
     keep(queue, messages);
 }
 
-/// Rows 0, taken together as one, into rows 1, likewise: of few values, so that many are as large
-/// as the least that is sent, or elements that both sides know.
+/// Makes messages of some elements of rows 0, taken as one row, and adds them to rows 1. Either the
+/// largest elements of few distinct values, so that many equal the smallest one that is sent, or
+/// elements with known indices.
 template <bool kLargest>
 void chosen(Material& m, Queue* queue) {
     if (!m.sums()) return;
@@ -164,7 +165,7 @@ void chosen(Material& m, Queue* queue) {
     const std::vector<int64_t> kept{2, 4000, 16384};
     const auto parts = std::make_shared<ChosenParts>(*layout, type, kept, kLargest, !kLargest);
     const auto message = std::make_shared<Buffer>(type, 0, 1, parts->bytes() / size_of(type) + 1);
-    const auto indices = std::make_shared<Values<uint32_t>>();
+    const auto indices = std::make_shared<HostVisibleArray<uint32_t>>();
     quantize(Codec::bfloat16, type, m.at(0).data, m.at(0).data, together(0).stride, queue);
     if (kLargest) {
         parts->send_largest(together(0), message->rows(), queue);
@@ -179,8 +180,9 @@ void chosen(Material& m, Queue* queue) {
     }
     const char* const sent = message->rows().at(0, 0);
     const char* const where = kLargest ? sent : reinterpret_cast<const char*>(indices->data());
-    const std::vector<std::vector<ChosenMessage>> heard{{{where, sent, 0.5}, {where, sent, -0.3}}};
-    parts->add(together(1), heard, queue);
+    const std::vector<std::vector<ChosenMessage>> received{
+        {{where, sent, 0.5}, {where, sent, -0.3}}};
+    parts->add(together(1), received, queue);
     for (const std::shared_ptr<void>& kept_until_then :
          {std::shared_ptr<void>(layout), std::shared_ptr<void>(parts),
           std::shared_ptr<void>(message), std::shared_ptr<void>(indices)}) {
@@ -188,7 +190,7 @@ void chosen(Material& m, Queue* queue) {
     }
 }
 
-/// Rows 0 as matrices of low rank near them, to rows 1.
+/// Makes low-rank messages of rows 0 and adds them to rows 1.
 template <int kRank>
 void low_rank(Material& m, Queue* queue) {
     if (!m.sums()) return;
@@ -202,19 +204,19 @@ void low_rank(Material& m, Queue* queue) {
         z->rows().row<double>(0)[c] = random.normal();
     }
     parts->encode(m.at(0), z->rows(), message->rows(), queue);
-    std::vector<std::vector<WeighedMessage>> heard(kRows);
+    std::vector<std::vector<WeightedMessage>> received(kRows);
     for (int64_t i = 0; i < kRows; ++i) {
-        heard[static_cast<size_t>(i)] = {{message->rows().at(i, 0), 0.5},
-                                         {message->rows().at((i + 1) % kRows, 0), -0.3}};
+        received[static_cast<size_t>(i)] = {{message->rows().at(i, 0), 0.5},
+                                            {message->rows().at((i + 1) % kRows, 0), -0.3}};
     }
-    parts->add(m.at(1), heard, queue);
+    parts->add(m.at(1), received, queue);
     for (const std::shared_ptr<void>& kept :
          {std::shared_ptr<void>(parts), std::shared_ptr<void>(message), std::shared_ptr<void>(z)}) {
         keep(queue, kept);
     }
 }
 
-/// Rows 0 as a ring, whose links know no vectors, as at first, and then those that were found.
+/// Runs PowerGossip on rows 0 in a ring: first without known vectors, then with the computed ones.
 inline void links(Material& m, Queue* queue) {
     if (!m.sums()) return;
     const DType type = m.at(0).type;
@@ -222,8 +224,8 @@ inline void links(Material& m, Queue* queue) {
     const auto rows = [&](int64_t each) {
         return std::make_shared<Buffer>(type, 0, kRows, 2 * each);
     };
-    const auto p = rows(of->all(Found::p)), q = rows(of->all(Found::q));
-    const auto messages = rows(std::max(of->elements(Found::p), of->elements(Found::q)));
+    const auto p = rows(of->all(LinkFactor::p)), q = rows(of->all(LinkFactor::q));
+    const auto messages = rows(std::max(of->elements(LinkFactor::p), of->elements(LinkFactor::q)));
     std::vector<MatrixLink> ring;
     for (int64_t i = 0; i < kRows; ++i) {
         for (const int64_t step : {int64_t{1}, kRows - 1}) {
@@ -231,18 +233,18 @@ inline void links(Material& m, Queue* queue) {
             ring.push_back({i, step == 1 ? 0 : 1, std::min(i, j), std::max(i, j)});
         }
     }
-    for (const Found found : {Found::p, Found::q, Found::p}) {
-        const Rows known = (found == Found::p ? q : p)->rows();
+    for (const LinkFactor found : {LinkFactor::p, LinkFactor::q, LinkFactor::p}) {
+        const Rows known = (found == LinkFactor::p ? q : p)->rows();
         of->send(m.at(0), known, found, ring, {.root = 7, .purpose = 2, .iteration = 3},
                  messages->rows(), queue);
-        std::vector<std::vector<HeardOver>> heard(kRows);
-        for (int64_t i = 0; i < kRows; ++i) {  // what j sends over its link to i
+        std::vector<std::vector<ReceivedOverLink>> received(kRows);
+        for (int64_t i = 0; i < kRows; ++i) {  // The message that j sends over its link to i.
             const int64_t next = (i + 1) % kRows, last = (i + kRows - 1) % kRows;
-            heard[static_cast<size_t>(i)] = {
+            received[static_cast<size_t>(i)] = {
                 {messages->rows().at(next, of->elements(found)), 0.3, i < next},
                 {messages->rows().at(last, 0), 0.3, i < last}};
         }
-        of->take(m.at(0), p->rows(), q->rows(), found, heard, messages->rows(), queue);
+        of->take(m.at(0), p->rows(), q->rows(), found, received, messages->rows(), queue);
     }
     for (const std::shared_ptr<void>& kept :
          {std::shared_ptr<void>(of), std::shared_ptr<void>(p), std::shared_ptr<void>(q),
@@ -251,7 +253,7 @@ inline void links(Material& m, Queue* queue) {
     }
 }
 
-/// Rows 0 go towards those of the next two, by residues of each.
+/// Moves rows 0 towards those of the next two replicas, by residues.
 template <int kBits>
 void residues(Material& m, Queue* queue) {
     if (!m.sums()) return;
@@ -263,13 +265,14 @@ void residues(Material& m, Queue* queue) {
     const auto far = std::make_shared<Buffer>(DType::float64, 2, kRows, 1);
     const Draws draws{0x0123456789abcdef, 11, 0, 3, 0, true};
     coder->encode(m.at(0), draws, messages->rows(), queue);
-    std::vector<std::vector<WeighedMessage>> heard(kRows);
+    std::vector<std::vector<WeightedMessage>> received(kRows);
     for (int64_t i = 0; i < kRows; ++i) {
-        heard[static_cast<size_t>(i)] = {{messages->rows().at(i, 0), 0},
-                                         {messages->rows().at((i + 1) % kRows, 0), 0.3},
-                                         {messages->rows().at((i + 2) % kRows, 0), 0.2}};
+        received[static_cast<size_t>(i)] = {{messages->rows().at(i, 0), 0},
+                                            {messages->rows().at((i + 1) % kRows, 0), 0.3},
+                                            {messages->rows().at((i + 2) % kRows, 0), 0.2}};
     }
-    approach_residues(*coder, m.layout, m.at(0), heard, draws, 0.4, m.sums(), far->rows(), queue);
+    approach_residues(*coder, m.layout, m.at(0), received, draws, 0.4, m.sums(), far->rows(),
+                      queue);
     for (const std::shared_ptr<void>& kept :
          {std::shared_ptr<void>(coder), std::shared_ptr<void>(messages),
           std::shared_ptr<void>(far)}) {
@@ -277,14 +280,14 @@ void residues(Material& m, Queue* queue) {
     }
 }
 
-/// Pictures of any bytes, larger than a block, and values of any.
+/// Gathers images of arbitrary bytes, larger than a block, with arbitrary values.
 template <Planes kPlanes>
 void gather(Material& m, Queue* queue) {
     const Pictures pictures{static_cast<const uint8_t*>(m.at(0).data), 4, 3, 40, 45};
     gather_windows(pictures, m.windows, m.at(2).data, m.at(0).type, kPlanes, m.at(1).data, queue);
 }
 
-/// The factors of rows 0, of which some are longer than others, times rows 1.
+/// Multiplies rows 1 by factors from the norms of rows 0, some of which are longer than others.
 template <FactorRule kRule>
 void factors(Material& m, Queue* queue) {
     if (!m.sums()) return scale_each(m.at(1), m.columns, m.factor.data(), queue);
@@ -302,14 +305,14 @@ void sgd(Material& m, Queue* queue) {
 
 template <bool kDecoupled>
 void adam(Material& m, Queue* queue) {
-    const AdamNumbers numbers{0.1, 0.9, 0.99, 1e-8, 4, kDecoupled, m.decay};
+    const AdamHyperparameters numbers{0.1, 0.9, 0.99, 1e-8, 4, kDecoupled, m.decay};
     adam_update(m.layout, m.at(6), m.at(0), m.at(1), m.at(2), m.at(3), m.at(4),
                 kDecoupled ? m.at(5) : Rows{}, m.columns, numbers, m.sums(), queue);
 }
 
 template <int kWindow>
 void accum_adam(Material& m, Queue* queue) {
-    const AdamNumbers numbers{0.1, 0.9, 0.99, 1e-8, 4, true, m.decay};
+    const AdamHyperparameters numbers{0.1, 0.9, 0.99, 1e-8, 4, true, m.decay};
     accum_adam_update(m.layout, m.at(0), m.at(0), m.at(1), m.at(2), m.at(3), m.at(4), m.at(6),
                       m.columns, {numbers, kWindow}, m.sums(), queue);
 }
@@ -323,12 +326,12 @@ inline const Case kKernels[] = {
                     {0.1, 0, false, m.decay}, m.sums(), queue);
      }},
     {"adam", adam<false>},
-    {"adamw that remembers the largest", adam<true>},
+    {"adamw with amsgrad", adam<true>},
     {"accum_adam inside a window", accum_adam<3>},
     {"accum_adam at the end of a window", accum_adam<2>},
     {"qg_adam",
      [](Material& m, Queue* queue) {
-         const QgAdamNumbers numbers{0.1, 0.9, 0.99, 1e-8, 3};
+         const QgAdamHyperparameters numbers{0.1, 0.9, 0.99, 1e-8, 3};
          qg_adam_update(m.layout, m.at(1), m.at(0), m.at(2), m.at(3), m.at(4), m.columns, numbers,
                         m.sums(), queue);
          qg_adam_moments(m.layout, m.at(0), m.at(1), m.factor.data(), m.at(3), m.at(4), m.columns,
@@ -394,11 +397,11 @@ inline const Case kKernels[] = {
      [](Material& m, Queue* queue) {
          parts(m, queue, Halves{Codec::bfloat16, false});
      }},
-    {"float16 parts, by chance",
+    {"stochastic float16 parts",
      [](Material& m, Queue* queue) {
          parts(m, queue, Halves{Codec::float16, true});
      }},
-    {"bfloat16 parts, by chance",
+    {"stochastic bfloat16 parts",
      [](Material& m, Queue* queue) {
          parts(m, queue, Halves{Codec::bfloat16, true});
      }},
@@ -416,7 +419,7 @@ inline const Case kKernels[] = {
          parts(m, queue, Levels{16, false});
      }},
     {"the largest elements", chosen<true>},
-    {"elements that both sides know", chosen<false>},
+    {"elements with known indices", chosen<false>},
     {"matrices of rank 1", low_rank<1>},
     {"matrices of rank 2", low_rank<2>},
     {"matrices of rank 3", low_rank<3>},

@@ -9,7 +9,7 @@
 namespace dbench::arena {
 namespace {
 
-TEST_CASE("zero, copy and scale act on their columns only") {
+TEST_CASE("zero, copy and scale change only their columns") {
     const Layout layout = ragged_layout();
     const DType type = GENERATE(DType::float32, DType::float64);
     const Buffer x = random_rows(layout, type, 3, 1), before = random_rows(layout, type, 3, 1);
@@ -42,7 +42,7 @@ TEST_CASE("zero, copy and scale act on their columns only") {
         x.rows(), [](int64_t, int64_t) { return 0.0; }, of_x);
 }
 
-TEST_CASE("a non-finite element is found wherever it stands, and only in its columns") {
+TEST_CASE("a non-finite element is found at any position, and only in the given columns") {
     const Layout layout = ragged_layout();
     const DType type = GENERATE(DType::float32, DType::float64);
     const double value =

@@ -28,7 +28,7 @@ TEST_CASE("each tensor starts at a multiple of the alignment") {
     CHECK(layout.all() == Columns{0, 10048});
 }
 
-TEST_CASE("segments cut tensors into blocks and never hold padding") {
+TEST_CASE("segments divide tensors into blocks and never contain padding") {
     const Layout layout = example();
     const std::vector<Segment>& segments = layout.segments();
     REQUIRE(segments.size() == 3 + 3);
@@ -40,7 +40,7 @@ TEST_CASE("segments cut tensors into blocks and never hold padding") {
     CHECK(segments[5].tensor == 3);
 }
 
-TEST_CASE("a range of columns knows its segments and its true parameters") {
+TEST_CASE("segments and parameters in a range of columns") {
     const Layout layout = example();
     CHECK(layout.segments_in(layout.all()) == std::pair(0, 6));
     CHECK(layout.segments_in({16, 48}) == std::pair(1, 3));
@@ -62,7 +62,7 @@ TEST_CASE("sums of segments become sums of tensors") {
     CHECK(tensors[3] == 56);
 }
 
-TEST_CASE("a layout may be empty, and so may a tensor") {
+TEST_CASE("a layout or a tensor may be empty") {
     Layout layout;
     CHECK(layout.columns() == 0);
     CHECK(layout.segments_in({0, 0}) == std::pair(0, 0));
@@ -73,7 +73,7 @@ TEST_CASE("a layout may be empty, and so may a tensor") {
     CHECK(layout.tensors()[1].offset == 0);
 }
 
-TEST_CASE("long rows are not a power of two apart") {
+TEST_CASE("the distance of long rows is not a power of two") {
     for (const int64_t numel : {16384, 1 << 20, (1 << 20) + 144, 1000000}) {
         Layout layout;
         layout.add("weight", {numel}, TensorKind::weight);

@@ -71,7 +71,7 @@ TEST_CASE("moments agree with the two-pass formula in long double") {
     CHECK(m2_error <= (offset == 0 ? 1e-13 : 1e-10));
 }
 
-TEST_CASE("identical replicas have variance exactly zero and their own values as mean") {
+TEST_CASE("identical replicas have a variance of exactly zero, and their mean equals them") {
     const Layout layout = ragged_layout();
     const int64_t n = GENERATE(2, 3, 5, 7, 11, 1008);
     const Buffer one = random_rows(layout, DType::float32, 1, 2);
@@ -123,7 +123,7 @@ TEST_CASE("moments have the same bits for any split of the replicas over ranks")
     }
 }
 
-TEST_CASE("non-finite replicas give non-finite moments, in their segment only") {
+TEST_CASE("non-finite elements make only the moments of their segment non-finite") {
     const Layout layout = ragged_layout();
     const Buffer x = random_rows(layout, DType::float32, 4, 4);
     x.rows().row<float>(2)[0] = INFINITY;

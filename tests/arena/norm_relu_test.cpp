@@ -1,4 +1,5 @@
-// Batch normalisation and ReLU in two launches each way, against the formulas in float64.
+// Tests of batch normalisation and ReLU in two launches each way, compared with the formulas in
+// float64.
 
 #include "arena/passes/norm_relu.hpp"
 
@@ -17,7 +18,7 @@ struct alignas(16) Sixteen {
     T of[16 / sizeof(T)];
 };
 
-/// Numbers at a multiple of 16 bytes.
+/// Numbers whose memory starts at a multiple of 16 bytes.
 template <class T>
 class Aligned {
 public:
@@ -32,7 +33,7 @@ private:
     std::vector<Sixteen<T>> memory_;
 };
 
-/// Images, and what comes of them.
+/// Images with the inputs and results of both passes.
 template <class T>
 struct Pass {
     Images images;
@@ -73,7 +74,7 @@ struct Pass {
     }
 };
 
-/// Of a channel, as the definition has it.
+/// Checks the results of one channel against the definition.
 template <class T>
 void check_channel(const Pass<T>& before, const Pass<T>& after, int64_t c, double tolerance) {
     const auto [type, pixels, channels] = before.images;
@@ -103,7 +104,7 @@ void check_channel(const Pass<T>& before, const Pass<T>& after, int64_t c, doubl
         const double normal = (at(before.x, m) - mean) * inverse;
         const double z = w * normal + b + (before.adds ? at(before.added, m) : 0);
         same = same && near(at(after.y, m), std::max(z, 0.0));
-        // What the ReLU lets through is for y to say: z may be next to zero.
+        // The output y decides what the ReLU passes, because z may be close to zero.
         const double g = at(after.y, m) > 0 ? at(before.gradient, m) : 0;
         if (before.adds) same = same && at(after.g, m) == g;
         sum += g, product += g * normal;
@@ -121,15 +122,14 @@ void check_channel(const Pass<T>& before, const Pass<T>& after, int64_t c, doubl
 }
 
 template <class T>
-bool same_bits(const Aligned<T>& a, const Aligned<T>& b, int64_t count) {
+bool norm_relu_same_bits(const Aligned<T>& a, const Aligned<T>& b, int64_t count) {
     return std::memcmp(a.data(), b.data(), static_cast<size_t>(count) * sizeof(T)) == 0;
 }
 
-TEMPLATE_TEST_CASE("normalised and rectified as by the formulas, on a device to the bit", "", float,
+TEMPLATE_TEST_CASE("results follow the formulas, and a device gives the host's bits", "", float,
                    double) {
     using T = TestType;
-    // Fewer pixels than lanes; channels of several slices, and a last one that is narrow; many
-    // parts.
+    // Cases: fewer pixels than lanes; channels of several slices, the last one narrow; many parts.
     const auto [pixels, channels] = GENERATE(
         std::pair<int64_t, int64_t>{1, 4}, std::pair{2, 4}, std::pair{300, 16}, std::pair{1000, 36},
         std::pair{70, 256}, std::pair{9000, 12}, std::pair{140000, 4});
@@ -137,7 +137,7 @@ TEMPLATE_TEST_CASE("normalised and rectified as by the formulas, on a device to 
     CAPTURE(pixels, channels, adds);
     const Pass<T> before(pixels, channels, adds);
     Pass<T> host(pixels, channels, adds), device(pixels, channels, adds);
-    REQUIRE(takes(host.images));
+    REQUIRE(supports_images(host.images));
     host.run(nullptr);
     EmulatedDevice emulated(5, -1, EmulatedDevice::Pace::random);
     device.run(emulated.add_queue());
@@ -147,17 +147,17 @@ TEMPLATE_TEST_CASE("normalised and rectified as by the formulas, on a device to 
         check_channel(before, host, c, sizeof(T) == 4 ? 2e-4 : 1e-10);
     }
     const int64_t all = pixels * channels;
-    CHECK(same_bits(host.y, device.y, all));
-    CHECK(same_bits(host.dx, device.dx, all));
-    if (adds) CHECK(same_bits(host.g, device.g, all));
-    CHECK(same_bits(host.dweight, device.dweight, channels));
-    CHECK(same_bits(host.dbias, device.dbias, channels));
-    CHECK(same_bits(host.running_mean, device.running_mean, channels));
-    CHECK(same_bits(host.running_variance, device.running_variance, channels));
-    CHECK(same_bits(host.statistics, device.statistics, 2 * channels));
+    CHECK(norm_relu_same_bits(host.y, device.y, all));
+    CHECK(norm_relu_same_bits(host.dx, device.dx, all));
+    if (adds) CHECK(norm_relu_same_bits(host.g, device.g, all));
+    CHECK(norm_relu_same_bits(host.dweight, device.dweight, channels));
+    CHECK(norm_relu_same_bits(host.dbias, device.dbias, channels));
+    CHECK(norm_relu_same_bits(host.running_mean, device.running_mean, channels));
+    CHECK(norm_relu_same_bits(host.running_variance, device.running_variance, channels));
+    CHECK(norm_relu_same_bits(host.statistics, device.statistics, 2 * channels));
 }
 
-TEST_CASE("what is no number stays visible, in its channel alone") {
+TEST_CASE("a NaN remains a NaN, only in its channel") {
     Pass<float> pass(100, 8, false);
     pass.x[3 * 8 + 5] = std::numeric_limits<float>::quiet_NaN();
     pass.run(nullptr);
@@ -168,7 +168,7 @@ TEST_CASE("what is no number stays visible, in its channel alone") {
     }
 }
 
-TEST_CASE("channels of one value have no variance") {
+TEST_CASE("channels of equal values have a variance of zero") {
     Pass<float> pass(1000, 4, false);
     for (int64_t k = 0; k < 4000; ++k) pass.x[k] = 1e6F + static_cast<float>(k % 4);
     pass.run(nullptr);
@@ -179,12 +179,13 @@ TEST_CASE("channels of one value have no variance") {
     }
 }
 
-TEST_CASE("channels that do not fill places are for others") {
-    CHECK_FALSE(takes({DType::float32, 10, 6}));
-    CHECK(takes({DType::float64, 10, 6}));
-    CHECK_FALSE(takes({DType::float64, 10, 5}));
-    CHECK(takes({DType::float32, int64_t{1} << 26, 16}));
-    CHECK_FALSE(takes({DType::float32, int64_t{1} << 27, 16}));  // more than kernels count
+TEST_CASE("images whose channels do not fill packs are refused") {
+    CHECK_FALSE(supports_images({DType::float32, 10, 6}));
+    CHECK(supports_images({DType::float64, 10, 6}));
+    CHECK_FALSE(supports_images({DType::float64, 10, 5}));
+    CHECK(supports_images({DType::float32, int64_t{1} << 26, 16}));
+    CHECK_FALSE(supports_images({DType::float32, int64_t{1} << 27, 16}));  // More elements than
+                                                                           // kernels can index.
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Elements side by side are computed as each would be alone.
+// Tests of packs: each element is computed as it would be computed alone.
 
 #include "arena/grid/pack.hpp"
 
@@ -11,7 +11,7 @@
 namespace dbench::arena {
 namespace {
 
-TEST_CASE("a pack's arithmetic is that of its elements") {
+TEST_CASE("arithmetic of a pack equals arithmetic of its elements") {
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     const std::vector<double> some = {0.1, -0.0, 3, kNan, 1e300, 0.0, -7, 2};
     const auto same = [](double a, double b) {
@@ -40,14 +40,14 @@ TEST_CASE("a pack's arithmetic is that of its elements") {
     CHECK(larger(kNan, 1.0) == 1);
 }
 
-TEST_CASE("elements are reached one by one and side by side") {
+TEST_CASE("elements can be accessed singly and as packs") {
     alignas(16) float memory[8] = {0, 1, 2, 3, 4, 5, 6, 7};
     const Elements<float> x(memory);
     const Elements<const float> y(memory);
-    const Pack<float, 4> last = y[4 + PlaceOf<4>{0}];
+    const Pack<float, 4> last = y[4 + PackIndex<4>{0}];
     CHECK(last.of[0] == 4);
     CHECK(last.of[3] == 7);
-    x[PlaceOf<4>{0}] = last;
+    x[PackIndex<4>{0}] = last;
     x[int64_t{5}] = 9;
     CHECK(std::vector<float>(memory, memory + 8) == std::vector<float>{4, 5, 6, 7, 4, 9, 6, 7});
 }

@@ -1,4 +1,4 @@
-// What queues and events order.
+// Tests of the order that queues and events define.
 
 #include "arena/emulated_device.hpp"
 #include "arena/kernels.hpp"
@@ -10,7 +10,7 @@
 namespace dbench::arena {
 namespace {
 
-TEST_CASE("two accesses overlap where they have a byte in common") {
+TEST_CASE("two accesses overlap if they have a byte in common") {
     constexpr int64_t kBytes = 60;
     const char memory[kBytes] = {};
     base::Random random(1, base::Purpose::graph);
@@ -38,12 +38,12 @@ TEST_CASE("two accesses overlap where they have a byte in common") {
     CHECK(both < 1800);
 }
 
-/// A process with three replicas, each of which has a neighbour elsewhere, for two iterations of
-/// ATC in two buckets: the update on one queue, messages on another, norms on a third.
+/// Two iterations of ATC in two buckets, for a rank with three replicas that each have a neighbour
+/// on another rank. The update runs on one queue, messages on another, norms on a third.
 struct Step {
     Layout layout;
     std::vector<Columns> buckets;
-    Placed<double> decay = std::vector<double>{0.1, 0};
+    ReadOnlyArray<double> decay = std::vector<double>{0.1, 0};
     Buffer x, gradient, velocity, sent, received;
     std::vector<double> squared;
 
@@ -77,7 +77,7 @@ struct Step {
         }
     }
 
-    /// A ring of the rows here, and the row received for each.
+    /// Returns a ring of the local rows, plus the row received for each.
     std::vector<std::vector<Term>> terms() const {
         std::vector<std::vector<Term>> all(3);
         for (int64_t i = 0; i < 3; ++i) {
@@ -114,7 +114,8 @@ TEST_CASE("a step on three queues gives the host's bits in a hundred legal order
     CHECK(same);
 }
 
-TEST_CASE("each wait of a step is needed: without it, two launches share memory in no order") {
+TEST_CASE(
+    "each wait of a step is needed: without it, two launches access the same memory unordered") {
     Step step;
     EmulatedDevice whole(1);
     step.run(whole);
@@ -125,7 +126,8 @@ TEST_CASE("each wait of a step is needed: without it, two launches share memory 
         INFO("wait " << forgotten);
         CHECK(!device.conflicts().empty());
     }
-    EmulatedDevice device(1, 2);  // the mixing of the first bucket does not wait for its messages
+    EmulatedDevice device(1, 2);  // Without this wait the mixing of the first bucket is not ordered
+                                  // after its messages.
     step.run(device);
     CHECK(
         device.conflicts() ==
@@ -133,7 +135,7 @@ TEST_CASE("each wait of a step is needed: without it, two launches share memory 
                                  "copy (queue 1, launch 1) and weighted_sums (queue 0, launch 1)"});
 }
 
-TEST_CASE("a forgotten wait changes bits in some order") {
+TEST_CASE("an omitted wait changes the bits in some order") {
     Step host;
     host.run(nullptr, nullptr, nullptr);
     bool same = true;
@@ -147,7 +149,7 @@ TEST_CASE("a forgotten wait changes bits in some order") {
     CHECK(!same);
 }
 
-TEST_CASE("a queue keeps the order of its launches, with as many events as one likes") {
+TEST_CASE("a queue keeps the order of its launches with any number of events") {
     const Buffer x(DType::float32, 0, 1, 16), y(DType::float32, 0, 1, 16);
     EmulatedDevice device(3);
     Queue* const queue = device.add_queue();
@@ -167,7 +169,7 @@ TEST_CASE("a queue keeps the order of its launches, with as many events as one l
     }
 }
 
-TEST_CASE("the host finds what it has waited for, and whatever that came after, on other queues") {
+TEST_CASE("after a wait the host sees the launches and all launches that they are ordered after") {
     const Buffer x(DType::float32, 0, 1, 16), y(DType::float32, 0, 1, 16);
     EmulatedDevice device(4);
     Queue* const queue = device.add_queue();
@@ -175,7 +177,7 @@ TEST_CASE("the host finds what it has waited for, and whatever that came after, 
     float* const first = x.rows().row<float>(0);
     std::fill_n(first, 16, 1.0F);
     scale(x.rows(), {0, 16}, 3, queue);
-    CHECK(first[5] == 1);  // is late
+    CHECK(first[5] == 1);  // The launch has not run yet.
     order(queue, other, "scaled");
     finish(other, "nothing of its own");
     CHECK(first[5] == 3);
@@ -183,7 +185,7 @@ TEST_CASE("the host finds what it has waited for, and whatever that came after, 
     CHECK(device.conflicts().empty());
     device.touch("the host", writes(first, 4));
     CHECK(device.conflicts() == std::vector<std::string>{"copy (queue 0, launch 1) and the host"});
-    device.forget("copied");
+    device.omit_wait("copied");
     finish(queue, "copied");
     CHECK(y.rows().row<float>(0)[5] == 0);
     finish(queue, "copied, once more");
@@ -192,7 +194,7 @@ TEST_CASE("the host finds what it has waited for, and whatever that came after, 
           std::set<std::string>{"scaled", "nothing of its own", "copied", "copied, once more"});
 }
 
-TEST_CASE("memory is kept until what was launched before has run") {
+TEST_CASE("memory is kept alive until earlier launches have run") {
     EmulatedDevice device(5);
     Queue* const queue = device.add_queue();
     auto x = std::make_shared<Buffer>(DType::float32, 0, 1, 16);
@@ -204,7 +206,7 @@ TEST_CASE("memory is kept until what was launched before has run") {
     CHECK(still.expired());
 }
 
-TEST_CASE("what does not change is copied to a device once, for all queues, while it is there") {
+TEST_CASE("a read-only array is copied to a device once for all queues while it lives") {
     Step step;
     EmulatedDevice device(6);
     Queue* const queue = device.add_queue();
@@ -216,9 +218,9 @@ TEST_CASE("what does not change is copied to a device once, for all queues, whil
     norms(step.layout, queue);
     const Layout same = step.layout;
     norms(same, other);
-    CHECK(device.copies() == 1);  // of the segments
+    CHECK(device.copies() == 1);  // The segments.
     weighted_means(step.terms(), step.x.rows(), step.layout.all(), queue);
-    CHECK(device.copies() == 5);  // a plan's rows, weights, first terms and distinct rows
+    CHECK(device.copies() == 5);  // A plan's rows, weights, first terms and distinct rows.
     finish(queue, "all");
     finish(other, "all");
     {
@@ -233,11 +235,12 @@ TEST_CASE("what does not change is copied to a device once, for all queues, whil
     CHECK(device.copies() == 6);
 }
 
-TEST_CASE("an idle device forgets a copy whose owner has gone before what reads it is launched") {
+TEST_CASE("an idle device drops a copy whose owner was destroyed before the launch that reads it") {
     EmulatedDevice device(7);
     Queue* const queue = device.add_queue();
     auto values = std::make_shared<const std::vector<char>>(16, char{1});
-    const auto* const copy = static_cast<const char*>(queue->place(values, values->data(), 16));
+    const auto* const copy =
+        static_cast<const char*>(queue->device_copy(values, values->data(), 16));
     CHECK(copy[15] == 1);
     const std::weak_ptr<const void> still(values);
     queue->launch({"reads it", {}, 0, nullptr});
@@ -249,7 +252,7 @@ TEST_CASE("an idle device forgets a copy whose owner has gone before what reads 
     CHECK(still.expired());
 }
 
-TEST_CASE("a mean of words that is the first launch of an idle device reads its own terms") {
+TEST_CASE("a mean of words as the first launch of an idle device reads its own terms") {
     constexpr int64_t kCount = 100;
     std::vector<float> x(kCount), here(kCount), there(kCount);
     std::vector<uint16_t> words(kCount);

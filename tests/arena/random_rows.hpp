@@ -1,5 +1,5 @@
 #pragma once
-// Material for the tests of this room: a layout with every kind of edge, rows of random numbers.
+// Test data of this module: a layout with all kinds of tensor sizes, and rows of random numbers.
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,8 @@
 
 namespace dbench::arena {
 
-/// Tensors smaller than a cache line, of one element, of several blocks, and with a ragged end.
+/// Tensors smaller than a cache line, of one element, of several blocks, and with an incomplete
+/// last block.
 inline Layout ragged_layout() {
     Layout layout;
     layout.add("a", {7}, TensorKind::bias);
@@ -23,7 +24,7 @@ inline Layout ragged_layout() {
     return layout;
 }
 
-/// Standard normal numbers in every tensor's columns; padding stays zero.
+/// Returns standard normal numbers in every tensor's columns; the padding stays zero.
 inline Buffer random_rows(const Layout& layout, DType type, int64_t count, uint64_t seed,
                           int64_t first = 0) {
     Buffer buffer(type, first, count, layout.columns());
@@ -64,7 +65,7 @@ inline bool padding_is_zero(const Layout& layout, const Rows& rows) {
     return true;
 }
 
-/// Ranges that together are the whole row, cut at multiples of the alignment.
+/// Returns ranges that together cover the whole row, cut at multiples of the alignment.
 inline std::vector<Columns> cut_up(const Layout& layout) {
     std::vector<Columns> ranges;
     const int64_t widths[] = {16, 48, 16, 1008, 512, 4096, 32, 528};
@@ -77,7 +78,7 @@ inline std::vector<Columns> cut_up(const Layout& layout) {
     return ranges;
 }
 
-/// Ranges that begin and end where segments do.
+/// Returns ranges that begin and end at segments.
 inline std::vector<Columns> cut_at_segments(const Layout& layout) {
     std::vector<Columns> ranges;
     for (const Segment& segment : layout.segments()) ranges.push_back({segment.begin, segment.end});

@@ -1,4 +1,4 @@
-// Arrays that come into columns of rows, against loops.
+// Tests of fill_parts, compared with simple loops.
 
 #include "arena/passes/row_parts.hpp"
 
@@ -10,18 +10,19 @@
 namespace dbench::arena {
 namespace {
 
-constexpr int64_t kColumns = 20000, kRows = 3;
+constexpr int64_t kRowPartsColumns = 20000, kRows = 3;
 
 template <class T>
 struct Filled {
-    std::vector<T> values = std::vector<T>(3 * kColumns);
-    Buffer to{sizeof(T) == 4 ? DType::float32 : DType::float64, 0, kRows, kColumns};
+    std::vector<T> values = std::vector<T>(3 * kRowPartsColumns);
+    Buffer to{sizeof(T) == 4 ? DType::float32 : DType::float64, 0, kRows, kRowPartsColumns};
 
     Filled() {
         std::iota(values.begin(), values.end(), T{1});
-        for (int64_t i = 0; i < kRows; ++i) std::fill_n(to.rows().template row<T>(i), kColumns, 7);
+        for (int64_t i = 0; i < kRows; ++i)
+            std::fill_n(to.rows().template row<T>(i), kRowPartsColumns, 7);
     }
-    /// More parts than a launch takes; one of matrices, one of nothing, zeros.
+    /// Returns more parts than fit in a launch; one has matrices, one is empty, one has zeros.
     std::vector<RowPart> parts() const {
         const T* const from = values.data();
         std::vector<RowPart> all = {{from, 100, 0, 50},
@@ -33,12 +34,11 @@ struct Filled {
     }
 };
 
-TEMPLATE_TEST_CASE("parts of rows are what they were, in the order that is wanted", "", float,
-                   double) {
+TEMPLATE_TEST_CASE("parts of rows are copied or added in the requested order", "", float, double) {
     using T = TestType;
     const bool adds = GENERATE(false, true), device = GENERATE(false, true);
     Filled<T> f;
-    std::vector<T> wanted(kRows * kColumns, T{7});
+    std::vector<T> wanted(kRows * kRowPartsColumns, T{7});
     for (const RowPart& part : f.parts()) {
         for (int64_t i = 0; i < kRows; ++i) {
             for (int64_t k = 0; k < part.count; ++k) {
@@ -49,7 +49,7 @@ TEMPLATE_TEST_CASE("parts of rows are what they were, in the order that is wante
                 }
                 const T value =
                     part.from ? static_cast<const T*>(part.from)[i * part.stride + at] : T{0};
-                T& to = wanted[static_cast<size_t>(i * kColumns + part.begin + k)];
+                T& to = wanted[static_cast<size_t>(i * kRowPartsColumns + part.begin + k)];
                 to = adds ? to + value : value;
             }
         }
@@ -60,19 +60,19 @@ TEMPLATE_TEST_CASE("parts of rows are what they were, in the order that is wante
     emulated.finish();
     for (int64_t i = 0; i < kRows; ++i) {
         const T* const row = f.to.rows().template row<T>(i);
-        CHECK(std::equal(row, row + kColumns, wanted.begin() + i * kColumns));
+        CHECK(std::equal(row, row + kRowPartsColumns, wanted.begin() + i * kRowPartsColumns));
     }
 }
 
-TEST_CASE("parts of rows may come side by side") {
-    const std::vector<double> from = {1, 2, 3, 4, 5, 6};  // three rows of two
+TEST_CASE("destination rows may have a smaller distance than the stride") {
+    const std::vector<double> from = {1, 2, 3, 4, 5, 6};  // Three rows of two numbers.
     std::vector<double> out(8);
     const Rows to{out.data(), DType::float64, Space::host, 0, 3, 100};
     fill_parts(to, std::vector<RowPart>{{from.data(), 2, 1, 2, 0, 0, 2}}, false);
     CHECK(out == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 0});
 }
 
-TEST_CASE("what became channels last becomes channels first again") {
+TEST_CASE("a transposition to channels last can be reversed") {
     constexpr int64_t kOut = 5, kIn = 3, kPixels = 9, kAll = kOut * kIn * kPixels;
     std::vector<float> first(kAll), last(kAll), again(kAll);
     std::iota(first.begin(), first.end(), 0.0f);

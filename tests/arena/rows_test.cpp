@@ -28,7 +28,7 @@ TEST_CASE("a buffer is zeroed and aligned, small or large") {
     }
 }
 
-TEST_CASE("large buffers of one size do not all start at the same place of a page") {
+TEST_CASE("large buffers of one size do not all start at the same offset in a page") {
     std::vector<Buffer> buffers;
     std::set<uintptr_t> places;
     for (int k = 0; k < 8; ++k) {
@@ -38,7 +38,7 @@ TEST_CASE("large buffers of one size do not all start at the same place of a pag
     CHECK(places.size() > 2);
 }
 
-TEST_CASE("rows are found by local number and column") {
+TEST_CASE("elements are addressed by local row and column") {
     const Buffer buffer(DType::float64, 7, 4, 32);
     const Rows rows = buffer.rows();
     rows.row<double>(2)[5] = 1.5;
@@ -49,7 +49,7 @@ TEST_CASE("rows are found by local number and column") {
     CHECK(one.row<double>(0)[5] == 1.5);
 }
 
-TEST_CASE("a buffer without rows has no memory; an impossible one is refused") {
+TEST_CASE("a buffer without rows has no memory; an impossible size is refused") {
     CHECK(Buffer().rows().count == 0);
     CHECK(Buffer(DType::float32, 0, 0, 64).rows().data == nullptr);
     CHECK_THROWS_AS(Buffer(DType::float64, 0, int64_t{1} << 40, int64_t{1} << 40), std::bad_alloc);

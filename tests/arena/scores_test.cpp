@@ -1,4 +1,4 @@
-// Losses and accuracies of outputs in one launch, against what labels and logits say.
+// Tests of losses and accuracies of outputs in one launch.
 
 #include "arena/passes/scores.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Two parts of so many terms of three classes; the labels of `right` terms of each are found.
+/// Two parts of `n` terms with three classes.
 template <class T>
 struct Scored {
     int64_t terms;
@@ -41,7 +41,7 @@ struct Scored {
     }
 };
 
-TEMPLATE_TEST_CASE("labels whose logits are the largest are counted", "", float, double) {
+TEMPLATE_TEST_CASE("labels with the largest logit are counted", "", float, double) {
     using T = TestType;
     const int64_t terms = GENERATE(1, 5, 40, 2500);
     const bool device = GENERATE(false, true);
@@ -71,7 +71,7 @@ TEMPLATE_TEST_CASE("labels whose logits are the largest are counted", "", float,
     CHECK(s.accuracy[0] == right[0] / all + right[0] / all);
 }
 
-TEST_CASE("of equal logits the first class wins, and what is no number goes before all") {
+TEST_CASE("among equal logits the first class wins, and a NaN beats all") {
     Scored<double> s(4);
     const double rows[8][3] = {{1, 1, 0}, {1, 1, 0}, {0, 1, 1},    {kNan, 0, 0},
                                {0, 1, 1}, {3, 0, 3}, {0, kNan, 0}, {0, 0, 0}};
@@ -80,18 +80,18 @@ TEST_CASE("of equal logits the first class wins, and what is no number goes befo
         for (int64_t c = 0; c < 3; ++c) s.logit(k / 4, k % 4, c) = rows[k][c];
     }
     score(s.outputs(), 1, 4, false, s.loss, s.accuracy);
-    CHECK(s.accuracy[0] == 2.0 / 4);  // the first and the third
-    CHECK(s.accuracy[1] == 2.0 / 4);  // the second and the last
+    CHECK(s.accuracy[0] == 2.0 / 4);  // The first and the third term.
+    CHECK(s.accuracy[1] == 2.0 / 4);  // The second and the last term.
 }
 
-TEST_CASE("classes may lie apart, and real targets have no accuracy") {
+TEST_CASE("classes may have any stride, and real targets have no accuracy") {
     Scored<float> s(3);
     for (int64_t k = 0; k < 6; ++k) s.labels[static_cast<size_t>(k)] = 2;
     Outputs across = s.outputs();  // [parts, classes, terms]
     across.part_stride = 9;
     across.term_stride = 1;
     across.class_stride = 3;
-    for (int k = 6; k < 9; ++k) s.logits[static_cast<size_t>(k)] = 1;  // class 2 of part 0
+    for (int k = 6; k < 9; ++k) s.logits[static_cast<size_t>(k)] = 1;  // Class 2 of part 0.
     score(across, 1, 3, false, s.loss, s.accuracy);
     CHECK(s.accuracy[0] == 1);
     CHECK(s.accuracy[1] == 0);

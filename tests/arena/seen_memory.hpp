@@ -1,5 +1,6 @@
 #pragma once
-// Memory as a device has it: what lies elsewhere it does not see, nor what has been given back.
+// The memory that an emulated device can see. Memory from other allocators, and freed memory, is
+// not visible.
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,19 +15,19 @@
 
 namespace dbench::arena {
 
-/// While one lives, the rows and values of this process that are made lie in it; rows are said to
-/// lie in `space`.
+/// While an object lives, new rows and values of this process are allocated from it. Rows get the
+/// memory space `space`.
 class SeenMemory {
 public:
     explicit SeenMemory(Space space = Space::host) {
-        use_memory([blocks = blocks_](int64_t bytes) { return take(blocks, bytes); }, nullptr,
-                   space);
+        set_default_memory([blocks = blocks_](int64_t bytes) { return take(blocks, bytes); },
+                           nullptr, space);
     }
-    ~SeenMemory() { use_memory(nullptr); }
+    ~SeenMemory() { set_default_memory(nullptr); }
     SeenMemory(const SeenMemory&) = delete;
     SeenMemory& operator=(const SeenMemory&) = delete;
 
-    /// Whether all of it lies there.
+    /// Returns true if the whole access is in this memory.
     bool holds(const Access& access) const {
         const std::lock_guard lock(blocks_->mutex);
         for (int64_t row = 0; access.bytes > 0 && row < access.rows; ++row) {
@@ -41,7 +42,7 @@ public:
 private:
     struct Blocks {
         std::mutex mutex;
-        std::map<const char*, const char*> ends;  // by where they begin
+        std::map<const char*, const char*> ends;  // By the start of each block.
     };
 
     static std::shared_ptr<void> take(const std::shared_ptr<Blocks>& blocks, int64_t bytes) {

@@ -4,22 +4,22 @@
 namespace dbench::arena {
 namespace {
 
-struct Case {
+struct SgdCase {
     double momentum;
     bool nesterov;
     double decay;
     std::array<double, 4> pytorch;
 };
 
-TEST_CASE("three steps of SGD are PyTorch's") {
-    const Case c = GENERATE(
-        Case{0, false, 0, {0.51, -1.315, 2.0475, -0.695}},
-        Case{0, false, 0.01, {0.50847148949999998, -1.31126872875, 2.041578468, -0.69277228925}},
-        Case{0.9, false, 0.01, {0.5350853895, -1.29634447875, 1.973866068, -0.66914413925}},
-        Case{0.9,
-             true,
-             0.01,
-             {0.54001486198049997, -1.35304169924625, 2.018238661512, -0.61998303021575007}});
+TEST_CASE("three steps of SGD equal PyTorch's") {
+    const SgdCase c = GENERATE(
+        SgdCase{0, false, 0, {0.51, -1.315, 2.0475, -0.695}},
+        SgdCase{0, false, 0.01, {0.50847148949999998, -1.31126872875, 2.041578468, -0.69277228925}},
+        SgdCase{0.9, false, 0.01, {0.5350853895, -1.29634447875, 1.973866068, -0.66914413925}},
+        SgdCase{0.9,
+                true,
+                0.01,
+                {0.54001486198049997, -1.35304169924625, 2.018238661512, -0.61998303021575007}});
     for (const DType type : {DType::float32, DType::float64}) {
         const Buffer velocity(type, 0, c.momentum == 0 ? 0 : 1, 16);
         const auto result =
@@ -32,21 +32,22 @@ TEST_CASE("three steps of SGD are PyTorch's") {
     }
 }
 
-/// A row of everything that an SGD step reads and writes.
-struct Material {
+/// The rows that an SGD step reads and writes.
+struct SgdMaterial {
     Layout layout = ragged_layout();
     std::vector<double> decay = {0, 0.1, 0, 0.2, 0.1, 0, 0.3};
     Buffer base, at, gradient, velocity, out;
-    explicit Material(DType type)
+    explicit SgdMaterial(DType type)
         : base(random_rows(layout, type, 2, 1)),
           at(random_rows(layout, type, 2, 2)),
           gradient(random_rows(layout, type, 2, 3)),
           velocity(random_rows(layout, type, 2, 4)),
           out(type, 0, 2, layout.columns()) {}
-    SgdNumbers numbers(double momentum, bool nesterov) const {
+    SgdHyperparameters numbers(double momentum, bool nesterov) const {
         return {0.05, momentum, nesterov, decay};
     }
-    void step(const Rows& to, const SgdNumbers& with, Columns columns, double* squared) const {
+    void step(const Rows& to, const SgdHyperparameters& with, Columns columns,
+              double* squared) const {
         sgd_update(layout, to, base.rows(), at.rows(), gradient.rows(), velocity.rows(), columns,
                    with, squared);
     }
@@ -55,7 +56,7 @@ struct Material {
 TEST_CASE("base, point of the gradient and result may be three different rows") {
     const DType type = GENERATE(DType::float32, DType::float64);
     const bool nesterov = GENERATE(false, true);
-    const Material m(type);
+    const SgdMaterial m(type);
     const Buffer before = random_rows(m.layout, type, 2, 4);
     m.step(m.out.rows(), m.numbers(0.9, nesterov), m.layout.all(), nullptr);
     const double tolerance = type == DType::float32 ? 1e-6 : 1e-15;
@@ -79,12 +80,12 @@ TEST_CASE("base, point of the gradient and result may be three different rows") 
     CHECK(padding_is_zero(m.layout, m.velocity.rows()));
 }
 
-TEST_CASE("an SGD step does not depend on how columns are cut, nor on being measured") {
+TEST_CASE("an SGD step does not depend on the ranges of columns or on measuring squares") {
     const DType type = GENERATE(DType::float32, DType::float64);
     const double momentum = GENERATE(0.0, 0.9);
     const bool nesterov = GENERATE(false, true);
-    const Material whole(type), cut(type), measured(type);
-    const SgdNumbers numbers = whole.numbers(momentum, nesterov);
+    const SgdMaterial whole(type), cut(type), measured(type);
+    const SgdHyperparameters numbers = whole.numbers(momentum, nesterov);
     whole.step(whole.out.rows(), numbers, whole.layout.all(), nullptr);
 
     for (const Columns range : cut_up(cut.layout)) {
@@ -101,9 +102,9 @@ TEST_CASE("an SGD step does not depend on how columns are cut, nor on being meas
     CHECK(matches_difference(whole.layout, whole.base.rows(), whole.out.rows(), squared));
 }
 
-TEST_CASE("an SGD step in place gives the bits of one into other rows") {
-    const Material apart(DType::float32), in_place(DType::float32);
-    const SgdNumbers numbers = apart.numbers(0.9, true);
+TEST_CASE("an SGD step in place gives the bits of a step into other rows") {
+    const SgdMaterial apart(DType::float32), in_place(DType::float32);
+    const SgdHyperparameters numbers = apart.numbers(0.9, true);
     apart.step(apart.out.rows(), numbers, apart.layout.all(), nullptr);
     in_place.step(in_place.base.rows(), numbers, in_place.layout.all(), nullptr);
     CHECK(same_bits(apart.out.rows(), in_place.base.rows()));
@@ -111,9 +112,9 @@ TEST_CASE("an SGD step in place gives the bits of one into other rows") {
     CHECK(in_place.at.rows().row<float>(0)[7] == 0);
 }
 
-TEST_CASE("the measured update is, to the bit, the squares of lr d") {
-    const Material m(DType::float32);
-    fill_zero(m.base.rows(), m.layout.all());  // out = 0 - lr d is exact
+TEST_CASE("the measured squares have the bits of the squares of lr d") {
+    const SgdMaterial m(DType::float32);
+    fill_zero(m.base.rows(), m.layout.all());  // Then out = 0 - lr d is exact.
     const size_t segments = m.layout.segments().size();
     std::vector<double> squared(2 * segments), expected(2 * segments);
     m.step(m.out.rows(), m.numbers(0.9, false), m.layout.all(), squared.data());

@@ -21,7 +21,7 @@ TEST_CASE("squares of a known row") {
     CHECK(sums == std::vector<double>{0, 0, 0, 25, kBlock / 4.0, 4});
 }
 
-TEST_CASE("squares agree with long double sums, in either precision") {
+TEST_CASE("squares agree with long double sums in both precisions") {
     const Layout layout = ragged_layout();
     const DType type = GENERATE(DType::float32, DType::float64);
     const Buffer x = random_rows(layout, type, 2, 1);
@@ -41,7 +41,7 @@ TEST_CASE("squares agree with long double sums, in either precision") {
     }
 }
 
-TEST_CASE("squares do not depend on how columns are cut and touch their segments only") {
+TEST_CASE("squares do not depend on the ranges of columns and write only their segments") {
     const Layout layout = ragged_layout();
     const Buffer x = random_rows(layout, DType::float32, 3, 2);
     const size_t segments = layout.segments().size();
@@ -61,7 +61,7 @@ TEST_CASE("squares do not depend on how columns are cut and touch their segments
     }
 }
 
-TEST_CASE("the square of a non-finite element is recorded as it is") {
+TEST_CASE("a non-finite element makes the sum of its segment non-finite") {
     const Layout layout = ragged_layout();
     const Buffer x = random_rows(layout, DType::float32, 1, 3);
     x.rows().row<float>(0)[2] = INFINITY;

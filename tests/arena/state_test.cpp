@@ -35,7 +35,7 @@ TEST_CASE("rows keep their address while more is declared") {
     CHECK(first.row<double>(0)[3] == 2.5);
 }
 
-TEST_CASE("a name is declared once") {
+TEST_CASE("a name can be declared only once") {
     StateTable table(DType::float32, 0, 1, 16);
     int64_t cursor = 0;
     table.rows("momentum");

@@ -1,6 +1,6 @@
 #pragma once
-// Threads that stumble: they sleep or yield by chance where they meet others, so that they meet in
-// more orders than they would by themselves.
+// Random delays for tests with several threads. A thread sleeps or yields at random where it meets
+// other threads, so that more interleavings occur.
 
 #include <chrono>
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace dbench::arena {
 
-/// Sometimes holds this thread up, if the environment has DBENCH_DEVICE_STUMBLES; else nothing.
+/// Sometimes delays this thread if the environment variable DBENCH_DEVICE_STUMBLES is set; else
+/// does nothing.
 inline void stumble() {
     static const bool stumbles = std::getenv("DBENCH_DEVICE_STUMBLES") != nullptr;
     if (!stumbles) return;

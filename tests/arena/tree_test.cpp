@@ -25,7 +25,7 @@ TEST_CASE("maximal subtrees of known parts") {
     CHECK(maximal_subtrees(5, {2, 2}).empty());
 }
 
-TEST_CASE("maximal subtrees tile their part and are few") {
+TEST_CASE("maximal subtrees tile their part, and their number is at most 2 log2 n") {
     const int64_t n = GENERATE(1, 2, 3, 5, 8, 13, 16, 31, 100);
     bool tiles = true, few = true;
     for (int64_t begin = 0; begin < n; ++begin) {
@@ -45,24 +45,24 @@ TEST_CASE("maximal subtrees tile their part and are few") {
     CHECK(few);
 }
 
-enum class What { sum, mean };
+enum class Reduction { sum, mean };
 
-/// The definition, in the element type along the tree.
+/// The definition, computed in the element type along the tree.
 template <class T>
-T definition(What what, const Rows& x, Interval node, int64_t column) {
+T definition(Reduction what, const Rows& x, Interval node, int64_t column) {
     if (node.end - node.begin == 1) return x.row<T>(node.begin)[column];
     const int64_t middle = tree_split(node);
     const T left = definition<T>(what, x, {node.begin, middle}, column);
     const T right = definition<T>(what, x, {middle, node.end}, column);
-    if (what == What::sum) return left + right;
+    if (what == Reduction::sum) return left + right;
     const double share =
         static_cast<double>(node.end - middle) / static_cast<double>(node.end - node.begin);
     return left + static_cast<T>(share) * (right - left);
 }
 
-void reduce(What what, DType type, int64_t n, std::span<const Summand> summands, void* out,
+void reduce(Reduction what, DType type, int64_t n, std::span<const Summand> summands, void* out,
             Columns columns) {
-    if (what == What::sum) {
+    if (what == Reduction::sum) {
         tree_sum(type, n, summands, out, columns);
     } else {
         tree_mean(type, n, summands, out, columns);
@@ -75,11 +75,11 @@ std::vector<Summand> leaves_of(const Rows& x) {
     return leaves;
 }
 
-TEST_CASE("sums and means go in the order of the tree") {
+TEST_CASE("sums and means follow the order of the tree") {
     const Layout layout = ragged_layout();
     const DType type = GENERATE(DType::float32, DType::float64);
     const int64_t n = GENERATE(1, 2, 3, 6, 8, 13);
-    const What what = GENERATE(What::sum, What::mean);
+    const Reduction what = GENERATE(Reduction::sum, Reduction::mean);
     const Buffer x = random_rows(layout, type, n, 1);
     const Buffer out(type, 0, 1, layout.columns());
     reduce(what, type, n, leaves_of(x.rows()), out.rows().data, layout.all());
@@ -95,7 +95,7 @@ TEST_CASE("sums and means go in the order of the tree") {
 
 TEST_CASE("sums and means have the same bits for any split of the replicas over ranks") {
     const Layout layout = ragged_layout();
-    const What what = GENERATE(What::sum, What::mean);
+    const Reduction what = GENERATE(Reduction::sum, Reduction::mean);
     const int64_t n = GENERATE(2, 5, 8, 11);
     const Buffer x = random_rows(layout, DType::float32, n, 2);
     const Buffer whole(DType::float32, 0, 1, layout.columns());
@@ -123,7 +123,7 @@ TEST_CASE("sums and means have the same bits for any split of the replicas over 
 
 TEST_CASE("the result may replace any of its summands") {
     const Layout layout = ragged_layout();
-    const What what = GENERATE(What::sum, What::mean);
+    const Reduction what = GENERATE(Reduction::sum, Reduction::mean);
     const int64_t target = GENERATE(0, 2, 4);
     const Buffer x = random_rows(layout, DType::float32, 5, 3);
     const Buffer whole(DType::float32, 0, 1, layout.columns());
@@ -133,7 +133,7 @@ TEST_CASE("the result may replace any of its summands") {
     CHECK(same_bits(x.rows().only(target), whole.rows()));
 }
 
-TEST_CASE("equal rows are their own mean, for any number of them") {
+TEST_CASE("the mean of any number of equal rows equals them") {
     const Layout layout = ragged_layout();
     const DType type = GENERATE(DType::float32, DType::float64);
     const Buffer one = random_rows(layout, type, 1, 4);

@@ -1,5 +1,5 @@
-// An update and a mixing in one pass: the bits of the separate ones, and each element read and
-// written once.
+// Tests of an update and a mixing in one pass: it gives the bits of the separate kernels, and reads
+// and writes each element once.
 
 #include "arena/updates/update_and_mix.hpp"
 
@@ -24,7 +24,7 @@ struct Graph {
     Groups groups = {};
 };
 
-/// Each row with `degree` neighbours and weights that no element type has.
+/// Each row has `degree` neighbours, with weights that are not exact in any element type.
 Graph ring(int64_t rows, int64_t degree) {
     Graph graph;
     for (int64_t i = 0; i < rows; ++i) {
@@ -38,7 +38,8 @@ Graph ring(int64_t rows, int64_t degree) {
     return graph;
 }
 
-/// All rows one group; or the first ones, in another order, and the others a ring of two terms.
+/// complete: all rows are one group. pairs_and_others: the first rows form groups of two, in
+/// another order; the other rows form a ring with two terms each.
 Graph complete(int64_t rows) {
     Graph graph{std::vector<std::vector<LocalTerm>>(static_cast<size_t>(rows)), Groups(1)};
     for (int64_t i = 0; i < rows; ++i) graph.groups[0].push_back(i);
@@ -56,25 +57,25 @@ Graph pairs_and_others(int64_t rows) {
     return graph;
 }
 
-struct How {
+struct UpdateAndMixOptions {
     MixOrder order;
     bool adam = false;
     double momentum = 0.9;
     bool nesterov = false, decays = true, updates_measured = false, before_measured = false;
 };
 
-struct Material {
+struct UpdateAndMixMaterial {
     Layout layout = ragged_layout();
     std::vector<double> decay = {0, 0.1, 0, 0.2, 0.1, 0, 0.3};
-    std::vector<Buffer> rows;  // x, gradient, three of state, out
+    std::vector<Buffer> rows;  // x, gradient, three rows of state, out.
     std::vector<double> updates, before;
 
-    Material(DType type, int64_t count, bool decays)
+    UpdateAndMixMaterial(DType type, int64_t count, bool decays)
         : updates(static_cast<size_t>(count) * layout.segments().size(), -1), before(updates) {
         for (uint64_t k = 0; k < 5; ++k) rows.push_back(random_rows(layout, type, count, k));
         rows.emplace_back(type, 0, count, layout.columns());
         if (!decays) decay.assign(decay.size(), 0);
-        for (const size_t moment : {3, 4}) {  // second moments are not negative
+        for (const size_t moment : {3, 4}) {  // Second moments are not negative.
             with_type(type, [&]<class T>() {
                 for (int64_t c = 0; c < count * layout.columns(); ++c) {
                     T& value = rows[moment].rows().row<T>(0)[c];
@@ -88,13 +89,17 @@ struct Material {
     double* if_measured(bool measured, std::vector<double>& sums) {
         return measured ? sums.data() : nullptr;
     }
-    SgdNumbers sgd(const How& how) const { return {0.1, how.momentum, how.nesterov, decay}; }
-    AdamNumbers adam(const How& how) const {
+    SgdHyperparameters sgd(const UpdateAndMixOptions& how) const {
+        return {0.1, how.momentum, how.nesterov, decay};
+    }
+    AdamHyperparameters adam(const UpdateAndMixOptions& how) const {
         return {0.1, 0.9, 0.99, 1e-8, 4, how.nesterov, decay};
     }
-    Rows largest(const How& how) const { return how.momentum != 0 ? at(4) : Rows{}; }
+    Rows largest(const UpdateAndMixOptions& how) const {
+        return how.momentum != 0 ? at(4) : Rows{};
+    }
 
-    void update(const How& how, Rows out, Rows base, Columns columns) {
+    void update(const UpdateAndMixOptions& how, Rows out, Rows base, Columns columns) {
         double* const sums = if_measured(how.updates_measured, updates);
         if (how.adam) {
             adam_update(layout, out, base, at(0), at(1), at(2), at(3), largest(how), columns,
@@ -103,7 +108,7 @@ struct Material {
             sgd_update(layout, out, base, at(0), at(1), at(2), columns, sgd(how), sums);
         }
     }
-    /// W times x, into `out`.
+    /// Computes W x into `out`.
     void mix(const Graph& graph, Rows out, Columns columns) const {
         std::vector<std::vector<Term>> terms;
         for (const auto& row : graph.terms) {
@@ -126,13 +131,14 @@ struct Material {
         }
         weighted_means(terms, out, columns);
     }
-    void separately(const How& how, const Graph& graph, Columns columns) {
+    void separately(const UpdateAndMixOptions& how, const Graph& graph, Columns columns) {
         if (how.order == kAtc) update(how, at(0), at(0), columns);
         if (how.before_measured) squares(layout, at(0), columns, before.data());
         mix(graph, out(how.order), columns);
         if (how.order == kAwc) update(how, at(5), at(5), columns);
     }
-    void at_once(const How& how, const Graph& graph, Columns columns, Queue* queue) {
+    void at_once(const UpdateAndMixOptions& how, const Graph& graph, Columns columns,
+                 Queue* queue) {
         const LocalMeans means(graph.terms, graph.groups);
         const Mixing mixing{means, how.order, if_measured(how.before_measured, before)};
         double* const sums = if_measured(how.updates_measured, updates);
@@ -144,17 +150,17 @@ struct Material {
                                mixing, queue);
         }
     }
-    bool operator==(const Material& other) const {
+    bool operator==(const UpdateAndMixMaterial& other) const {
         bool same = updates == other.updates && before == other.before;
         for (size_t k = 0; k < rows.size(); ++k) same &= same_bits(at(k), other.at(k));
         return same;
     }
 };
 
-bool same_both_ways(DType type, const How& how, const Graph& graph,
-                    const std::vector<Columns>& ranges, bool queued) {
+bool update_and_mix_same_both_ways(DType type, const UpdateAndMixOptions& how, const Graph& graph,
+                                   const std::vector<Columns>& ranges, bool queued) {
     const auto rows = std::ssize(graph.terms);
-    Material separate(type, rows, how.decays), together(type, rows, how.decays);
+    UpdateAndMixMaterial separate(type, rows, how.decays), together(type, rows, how.decays);
     EmulatedDevice device(static_cast<uint64_t>(rows));
     Queue* const queue = queued ? device.add_queue() : nullptr;
     for (const Columns columns : ranges) {
@@ -165,47 +171,50 @@ bool same_both_ways(DType type, const How& how, const Graph& graph,
     return together == separate && device.conflicts().empty();
 }
 
-TEST_CASE("an update and a mixing in one pass have the bits of two") {
+TEST_CASE("an update and a mixing in one pass give the bits of two passes") {
     const std::vector<Columns> all = {ragged_layout().all()};
     for (int64_t rows = 1; rows <= 17; ++rows) {
-        const How how{rows % 2 == 0 ? kAtc : kAwc,
-                      rows % 3 == 0,
-                      rows % 4 == 0 ? 0 : 0.9,
-                      rows % 5 < 2,
-                      rows % 7 < 4,
-                      rows % 4 < 2,
-                      rows % 3 < 2};
+        const UpdateAndMixOptions how{rows % 2 == 0 ? kAtc : kAwc,
+                                      rows % 3 == 0,
+                                      rows % 4 == 0 ? 0 : 0.9,
+                                      rows % 5 < 2,
+                                      rows % 7 < 4,
+                                      rows % 4 < 2,
+                                      rows % 3 < 2};
         const DType type = rows % 4 < 2 ? DType::float32 : DType::float64;
         INFO(rows << " rows");
-        CHECK(same_both_ways(type, how, ring(rows, 2), all, true));
-        CHECK(same_both_ways(type, how, complete(rows), all, true));
-        CHECK(same_both_ways(type, how, pairs_and_others(rows), all, true));
+        CHECK(update_and_mix_same_both_ways(type, how, ring(rows, 2), all, true));
+        CHECK(update_and_mix_same_both_ways(type, how, complete(rows), all, true));
+        CHECK(update_and_mix_same_both_ways(type, how, pairs_and_others(rows), all, true));
     }
-    CHECK(same_both_ways(DType::float32, {kAtc}, ring(17, 16), all, true));
-    CHECK(same_both_ways(DType::float64, {kAwc}, ring(12, 9), all, true));
+    CHECK(update_and_mix_same_both_ways(DType::float32, {kAtc}, ring(17, 16), all, true));
+    CHECK(update_and_mix_same_both_ways(DType::float64, {kAwc}, ring(12, 9), all, true));
 }
 
-TEST_CASE("so they have with every rule, measured or not") {
+TEST_CASE("one pass gives the bits of two passes for every rule, with and without squares") {
     const std::vector<Columns> all = {ragged_layout().all()};
     for (int k = 0; k < 64; ++k) {
-        const How how{k & 1 ? kAtc : kAwc, (k & 2) != 0,  k & 4 ? 0.9 : 0, (k & 8) != 0,
-                      (k & 16) != 0,       (k & 32) != 0, (k & 32) != 0};
+        const UpdateAndMixOptions how{k & 1 ? kAtc : kAwc, (k & 2) != 0,  k & 4 ? 0.9 : 0,
+                                      (k & 8) != 0,        (k & 16) != 0, (k & 32) != 0,
+                                      (k & 32) != 0};
         INFO("rule " << k);
-        CHECK(same_both_ways(k % 3 ? DType::float32 : DType::float64, how, ring(3, 1), all,
-                             k % 4 == 1));
+        CHECK(update_and_mix_same_both_ways(k % 3 ? DType::float32 : DType::float64, how,
+                                            ring(3, 1), all, k % 4 == 1));
     }
 }
 
-TEST_CASE("one pass does not depend on how columns are cut") {
+TEST_CASE("one pass does not depend on the ranges of columns") {
     for (const MixOrder order : {kAtc, kAwc}) {
         const Layout layout = ragged_layout();
-        CHECK(same_both_ways(DType::float32, {order}, ring(5, 2), cut_up(layout), true));
-        CHECK(same_both_ways(DType::float32, {order, false, 0.9, true, true, true, true},
-                             ring(5, 2), cut_at_segments(layout), true));
+        CHECK(update_and_mix_same_both_ways(DType::float32, {order}, ring(5, 2), cut_up(layout),
+                                            true));
+        CHECK(update_and_mix_same_both_ways(DType::float32,
+                                            {order, false, 0.9, true, true, true, true}, ring(5, 2),
+                                            cut_at_segments(layout), true));
     }
 }
 
-TEST_CASE("tiles fit a block's scratch, for as many rows as can be") {
+TEST_CASE("tiles fit in a block's scratch memory up to the maximum number of rows") {
     CHECK(mixing_width(DType::float32, 16, kAtc, false) == 1024);
     CHECK(mixing_width(DType::float32, 16, kAwc, false) == 512);
     CHECK(mixing_width(DType::float32, 1008, kAtc, false) == 16);
@@ -214,12 +223,12 @@ TEST_CASE("tiles fit a block's scratch, for as many rows as can be") {
     CHECK(mixing_width(DType::float32, 1008, kAtc, true) == 0);
 }
 
-/// A number that counts how often it is read and written where it lies.
+/// A number that counts how often it is read and written in its original memory.
 struct Counted {
     struct Uses {
         int reads = 0, writes = 0;
     };
-    static inline std::map<const Counted*, Uses> uses;  // of those in rows
+    static inline std::map<const Counted*, Uses> uses;  // Only for numbers in rows.
     static inline bool counts = false;
 
     float value = 0;
@@ -248,23 +257,23 @@ struct Counted {
 
 }  // namespace
 #if DBENCH_CUDA
-/// No card computes with these, but the linker asks.
+/// Never called; only the linker needs it.
 template <>
 void on_device(const UpdateAndMix<Counted, Sgd<Counted>>&, CUstream_st*) {}
 #endif
 namespace {
 
-TEST_CASE("one pass reads each element once and writes once what changes") {
+TEST_CASE("one pass reads each element once and writes each changed element once") {
     constexpr int64_t kRows = 3;
     Layout layout;
     layout.add("a", {kBlock + 100}, TensorKind::weight);
     layout.add("b", {20}, TensorKind::bias);
-    const Placed<double> decay(std::vector<double>{0.1, 0});
+    const ReadOnlyArray<double> decay(std::vector<double>{0.1, 0});
     const Graph graph = GENERATE(ring(kRows, 2), complete(kRows));
     const MixOrder order = GENERATE(kAtc, kAwc);
     const bool measured = GENERATE(false, true);
     std::vector<double> sums(kRows * layout.segments().size());
-    std::vector<Buffer> rows;  // x, gradient, velocity, out
+    std::vector<Buffer> rows;  // x, gradient, velocity, out.
     for (int k = 0; k < 4; ++k) rows.emplace_back(DType::float32, 0, kRows, layout.columns());
     const auto at = [&](size_t k) { return rows[k].rows(); };
     Counted::uses.clear();

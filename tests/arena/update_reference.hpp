@@ -1,5 +1,6 @@
 #pragma once
-// What the tests of both optimizers share: three steps whose result PyTorch 2.11 (float64) printed.
+// Common parts of the tests of both optimizers: three steps whose results PyTorch 2.11 (float64)
+// printed.
 
 #include <algorithm>
 #include <array>
@@ -39,7 +40,7 @@ inline double largest_difference(const std::array<double, 4>& a, const std::arra
     return largest;
 }
 
-/// Whether `squared` [rows * S] is what `squares` says of base - out, to the rounding of that
+/// Returns true if `squared` [rows * S] equals the squares of base - out up to the rounding of that
 /// difference.
 inline bool matches_difference(const Layout& layout, const Rows& base, const Rows& out,
                                const std::vector<double>& squared) {

@@ -8,7 +8,7 @@
 namespace dbench::arena {
 namespace {
 
-using Weights = std::vector<std::vector<std::pair<int, double>>>;  // row: (source, weight)
+using Weights = std::vector<std::vector<std::pair<int, double>>>;  // Per row: (source, weight).
 
 Weights random_weights(int64_t outputs, int sources, int degree, uint64_t seed) {
     base::Random random(seed, base::Purpose::graph);
@@ -56,7 +56,7 @@ Buffer reference(const Weights& weights, const Rows& x, int64_t outputs) {
     return out;
 }
 
-TEST_CASE("weighted sums give the definition's bits, whatever the degree") {
+TEST_CASE("weighted sums give the definition's bits for any degree") {
     const Layout layout = ragged_layout();
     const DType type = GENERATE(DType::float32, DType::float64);
     const int degree = GENERATE(0, 1, 2, 3, 5, 8, 9, 16, 21);
@@ -84,7 +84,7 @@ TEST_CASE("some outputs may be sources and others not") {
     const Buffer x = random_rows(layout, DType::float32, 8, 6);
     const Weights weights = random_weights(3, 8, 6, 7);
     const Buffer expected = reference(weights, x.rows(), 3);
-    Rows out = x.rows();  // rows 2, 3, 4 are written, all eight are read
+    Rows out = x.rows();  // Rows 2, 3, 4 are written, all eight are read.
     out.data = x.rows().at(2, 0);
     out.count = 3;
     const auto terms = terms_of(weights, x.rows());
@@ -92,7 +92,7 @@ TEST_CASE("some outputs may be sources and others not") {
     CHECK(same_bits(out, expected.rows()));
 }
 
-TEST_CASE("weighted sums do not depend on how columns are cut") {
+TEST_CASE("weighted sums do not depend on the ranges of columns") {
     const Layout layout = ragged_layout();
     const bool in_place = GENERATE(false, true);
     const Buffer x = random_rows(layout, DType::float32, 6, 8);
@@ -106,7 +106,7 @@ TEST_CASE("weighted sums do not depend on how columns are cut") {
     CHECK(same_bits(target, expected.rows()));
 }
 
-TEST_CASE("a range of columns leaves the others alone") {
+TEST_CASE("weighted sums write only their range of columns") {
     const Layout layout = ragged_layout();
     const Buffer x = random_rows(layout, DType::float32, 4, 11);
     const Buffer before = random_rows(layout, DType::float32, 4, 11);
@@ -128,7 +128,7 @@ TEST_CASE("a range of columns leaves the others alone") {
     CHECK(outside);
 }
 
-TEST_CASE("a thousand rows mix in place, and their mean stays") {
+TEST_CASE("mixing a thousand rows in place preserves their mean") {
     Layout layout;
     layout.add("w", {700}, TensorKind::weight);
     const int n = 1008;
@@ -150,7 +150,7 @@ TEST_CASE("a thousand rows mix in place, and their mean stays") {
     CHECK(std::abs(column_mean(699) - before[1]) < 1e-15);
 }
 
-TEST_CASE("results that go past the caches have the same bits") {
+TEST_CASE("results with non-temporal stores have the same bits") {
     Layout layout;
     layout.add("w", {2000003}, TensorKind::weight);
     const Buffer x(DType::float32, 0, 3, layout.columns()),
@@ -191,7 +191,7 @@ void mean_reference(const Weights& weights, const Rows& x, const Rows& out) {
     }
 }
 
-/// Weights that sum to `total`, none of them a number of float32.
+/// Returns weights that sum to `total`; none of them is exact in float32.
 Weights weights_to(double total, int64_t outputs, int sources, int degree) {
     Weights weights = random_weights(outputs, sources, degree, 15);
     for (auto& row : weights) {
@@ -202,7 +202,7 @@ Weights weights_to(double total, int64_t outputs, int sources, int degree) {
     return weights;
 }
 
-TEST_CASE("weighted means give the definition's bits, whatever the degree") {
+TEST_CASE("weighted means give the definition's bits for any degree") {
     const Layout layout = ragged_layout();
     const DType type = GENERATE(DType::float32, DType::float64);
     const int degree = GENERATE(1, 2, 3, 8, 9, 10, 17, 25);
@@ -219,7 +219,7 @@ TEST_CASE("weighted means give the definition's bits, whatever the degree") {
     CHECK(same_bits(out, expected.rows()));
 }
 
-TEST_CASE("the weighted mean of equal rows is that row, to the bit") {
+TEST_CASE("the weighted mean of equal rows has the bits of that row") {
     const Layout layout = ragged_layout();
     const DType type = GENERATE(DType::float32, DType::float64);
     const int degree = GENERATE(1, 2, 3, 5, 9, 33);
@@ -233,7 +233,7 @@ TEST_CASE("the weighted mean of equal rows is that row, to the bit") {
     CHECK(same_bits(out.rows(), one.rows()));
 }
 
-TEST_CASE("no columns, no work") {
+TEST_CASE("an empty range of columns changes nothing") {
     const Buffer x(DType::float32, 0, 2, 32);
     const std::vector<std::vector<Term>> terms(2, {{x.rows().at(0, 0), 1.0}});
     weighted_sums(terms, x.rows(), {16, 16});

@@ -1,4 +1,4 @@
-// What LibTorch asks of the driver's own library (libcuda.so.1).
+// A stand-in for the driver library (libcuda.so.1): the functions that LibTorch calls.
 
 #include <dlfcn.h>
 #include <sys/syscall.h>
@@ -29,7 +29,7 @@ void report() {
 
 }  // namespace
 
-// However the program leaves, the stand-in reports.
+// Replaces the exit functions, so that the stand-in writes its report however the program ends.
 extern "C" {
 [[noreturn]] void _Exit(int status) {
     report();

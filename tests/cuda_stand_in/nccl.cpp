@@ -1,5 +1,5 @@
-// A stand-in for NCCL (libnccl.so.2) beside that for CUDA's runtime: communicators are made, and
-// messages and sums are work on the stream that leaves memory as it was.
+// A stand-in for NCCL (libnccl.so.2), used with the stand-in for CUDA's runtime. Communicators can
+// be created; messages and sums are operations on the stream that leave memory unchanged.
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -22,7 +22,7 @@ const int known = [] {
     return 0;
 }();
 
-ncclResult_t work(ncclComm_t communicator, int peer, cudaStream_t stream) {
+ncclResult_t work_nccl(ncclComm_t communicator, int peer, cudaStream_t stream) {
     if (!communicator || peer < 0 || peer >= communicator->ranks) return ncclInvalidArgument;
     const cudaError_t error = cudaLaunchKernel(kName, 1, 32, nullptr, 0, stream);
     return error == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
@@ -57,15 +57,15 @@ ncclResult_t ncclGroupStart() { return ncclSuccess; }
 ncclResult_t ncclGroupEnd() { return ncclSuccess; }
 ncclResult_t ncclSend(const void*, size_t, ncclDataType_t, int peer, ncclComm_t communicator,
                       cudaStream_t stream) {
-    return work(communicator, peer, stream);
+    return work_nccl(communicator, peer, stream);
 }
 ncclResult_t ncclRecv(void*, size_t, ncclDataType_t, int peer, ncclComm_t communicator,
                       cudaStream_t stream) {
-    return work(communicator, peer, stream);
+    return work_nccl(communicator, peer, stream);
 }
 ncclResult_t ncclAllReduce(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t,
                            ncclComm_t communicator, cudaStream_t stream) {
-    return work(communicator, 0, stream);
+    return work_nccl(communicator, 0, stream);
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* state) {
     *state = ncclSuccess;

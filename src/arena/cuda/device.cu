@@ -1,3 +1,4 @@
+// Implements CudaDevice and the Streams interface with CUDA's runtime.
 #include "arena/cuda/device.hpp"
 
 #include <cuda_runtime.h>
@@ -25,7 +26,7 @@ size_t free_on(int device) {
     return free;
 }
 
-/// Zeroed memory of the device's own.
+/// Allocates zeroed device memory. If there is too little, calls `give_back` and tries once more.
 std::shared_ptr<void> own(int device, int64_t bytes, const std::function<void()>& give_back) {
     const auto size = static_cast<size_t>(bytes);
     size_t free = free_on(device);
@@ -42,7 +43,7 @@ std::shared_ptr<void> own(int device, int64_t bytes, const std::function<void()>
         throw base::UserError("CUDA device " + std::to_string(device) + " has " +
                               std::to_string(free >> 20) + " MiB free, and rows of " +
                               std::to_string(size >> 20) +
-                              " MiB are wanted: take fewer replicas a rank, or a smaller model");
+                              " MiB are required: use fewer replicas per rank, or a smaller model");
     }
     expect(result, "cudaMalloc");
     std::shared_ptr<void> owner(memory, [](void* block) { cudaFree(block); });
@@ -51,7 +52,7 @@ std::shared_ptr<void> own(int device, int64_t bytes, const std::function<void()>
     return owner;
 }
 
-/// Pinned blocks of 2^k bytes, kept for the next who asks.
+/// A cache of pinned blocks of 2^k bytes. Freed blocks are kept for later requests.
 class PinnedBlocks : public std::enable_shared_from_this<PinnedBlocks> {
 public:
     explicit PinnedBlocks(int device) : device_(device) {}
@@ -91,34 +92,34 @@ private:
     std::multimap<size_t, void*> free_;
 };
 
-/// Events that take the time, kept for the next who asks.
+/// A cache of CUDA events with timing.
 class TimingEvents : public std::enable_shared_from_this<TimingEvents> {
 public:
     ~TimingEvents() {
         for (cudaEvent_t const event : free_) cudaEventDestroy(event);
     }
 
-    /// Recorded on the stream of the thread's device.
-    std::shared_ptr<const Moment> record(cudaStream_t stream) {
+    /// Records an event on a stream of the thread's current device.
+    std::shared_ptr<const Timestamp> record(cudaStream_t stream) {
         cudaEvent_t const event = take();
-        auto moment = std::make_shared<TimedMoment>(shared_from_this(), event);
+        auto timestamp = std::make_shared<EventTimestamp>(shared_from_this(), event);
         expect(cudaEventRecord(event, stream), "cudaEventRecord");
-        return moment;
+        return timestamp;
     }
 
 private:
-    class TimedMoment final : public Moment {
+    class EventTimestamp final : public Timestamp {
     public:
-        TimedMoment(std::shared_ptr<TimingEvents> from, cudaEvent_t event)
+        EventTimestamp(std::shared_ptr<TimingEvents> from, cudaEvent_t event)
             : from_(std::move(from)), event_(event) {}
-        ~TimedMoment() override {
+        ~EventTimestamp() override {
             const std::lock_guard lock(from_->mutex_);
             from_->free_.push_back(event_);
         }
-        double since(const Moment& other) const override {
+        double since(const Timestamp& other) const override {
             float milliseconds = 0;
             expect(cudaEventElapsedTime(&milliseconds,
-                                        static_cast<const TimedMoment&>(other).event_, event_),
+                                        static_cast<const EventTimestamp&>(other).event_, event_),
                    "cudaEventElapsedTime");
             return 1e-3 * static_cast<double>(milliseconds);
         }
@@ -149,14 +150,15 @@ class CudaStreams final : public Streams {
 public:
     CudaStreams(int device, std::shared_ptr<PinnedBlocks> pinned)
         : device_(device), pinned_(std::move(pinned)) {
-        enter();
+        make_current();
         int least = 0, greatest = 0;
         expect(cudaDeviceGetStreamPriorityRange(&least, &greatest),
                "cudaDeviceGetStreamPriorityRange");
         compute = make_stream(least);
         exchange = make_stream(greatest);
         copies_ = make_stream(greatest);
-        // Memory of copies stays at hand when the host waits for the device.
+        // Keeps freed memory of read-only copies in the pool when the host synchronizes with the
+        // device.
         cudaMemPool_t pool = nullptr;
         expect(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
         uint64_t kept = 64 << 20;
@@ -168,14 +170,14 @@ public:
         for (cudaStream_t const stream : {compute, exchange, copies_}) cudaStreamDestroy(stream);
     }
 
-    // A thread has a device; streams belong to one.
-    void enter() override { expect(cudaSetDevice(device_), "cudaSetDevice"); }
+    // Every call first sets the thread's current device, because streams belong to a device.
+    void make_current() override { expect(cudaSetDevice(device_), "cudaSetDevice"); }
     void launch(void* stream, Launch launch) override {
-        enter();
+        make_current();
         launch.enqueue(stream);
     }
     void* make_event() override {
-        enter();
+        make_current();
         cudaEvent_t event = nullptr;
         expect(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
                "cudaEventCreateWithFlags");
@@ -183,32 +185,33 @@ public:
     }
     void destroy_event(void* event) override { cudaEventDestroy(static_cast<cudaEvent_t>(event)); }
     void record(void* event, void* stream) override {
-        enter();
+        make_current();
         expect(cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(stream)),
                "cudaEventRecord");
     }
     bool passed(void* event) override {
-        enter();  // or a thread that only asks would make itself at home on the first card
+        make_current();  // cudaEventQuery would otherwise create a context on device 0 in a thread
+                         // without a device.
         const cudaError_t result = cudaEventQuery(static_cast<cudaEvent_t>(event));
         if (result == cudaErrorNotReady) {
-            cudaGetLastError();  // or others would take it for theirs
+            cudaGetLastError();  // Clears the error, which later calls would otherwise report.
             return false;
         }
         expect(result, "the work on the device (cudaEventQuery)");
         return true;
     }
-    std::shared_ptr<const Moment> moment(void* stream) override {
-        enter();
+    std::shared_ptr<const Timestamp> timestamp(void* stream) override {
+        make_current();
         return timing_->record(static_cast<cudaStream_t>(stream));
     }
     void wait(void* stream, void* event) override {
-        enter();
+        make_current();
         expect(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream),
                                    static_cast<cudaEvent_t>(event), 0),
                "cudaStreamWaitEvent");
     }
     void* copy(const void* data, int64_t bytes, void* stream) override {
-        enter();
+        make_current();
         auto* const on = static_cast<cudaStream_t>(stream);
         const auto size = static_cast<size_t>(bytes);
         void* memory = nullptr;
@@ -227,8 +230,8 @@ public:
     cudaStream_t compute = nullptr, exchange = nullptr;
 
 private:
-    /// Of more bytes that are not pinned CUDA may have the host wait until the stream comes to
-    /// them.
+    /// Above this size CUDA may block the host until the stream reaches the copy if the memory is
+    /// not pinned.
     static constexpr size_t kReadAtOnce = 64 << 10;
 
     struct Staged {
@@ -254,23 +257,24 @@ private:
 
     const int device_;
     const std::shared_ptr<PinnedBlocks> pinned_;
-    std::deque<Staged> staged_;  // one thread at a time: copies are made with the device's mutex
+    std::deque<Staged> staged_;  // Used by one thread at a time: copies are made with the mutex of
+                                 // StreamDevice held.
     cudaStream_t copies_ = nullptr;
     const std::shared_ptr<TimingEvents> timing_ = std::make_shared<TimingEvents>();
 };
 
-/// Refuses what cannot be computed on.
-int usable(int number) {
+/// Returns `number` if the device can be used, else throws UserError.
+int checked_number(int number) {
     const int count = CudaDevice::count();
     if (count == 0) {
-        throw base::UserError("no CUDA device can be had (" + CudaDevice::absence() +
-                              "): look at nvidia-smi and CUDA_VISIBLE_DEVICES, or run on the CPU");
+        throw base::UserError("no CUDA device is available (" + CudaDevice::why_unavailable() +
+                              "): check nvidia-smi and CUDA_VISIBLE_DEVICES, or run on the CPU");
     }
     if (number < 0 || number >= count) {
         throw base::UserError("CUDA device " + std::to_string(number) +
-                              " can not be had (this process sees " + std::to_string(count) +
+                              " is not available (this process sees " + std::to_string(count) +
                               "): start fewer ranks on a host, with several replicas each, or "
-                              "look at CUDA_VISIBLE_DEVICES");
+                              "check CUDA_VISIBLE_DEVICES");
     }
     return number;
 }
@@ -280,7 +284,7 @@ int usable(int number) {
 class CudaDevice::Runtime {
 public:
     explicit Runtime(int given)
-        : number(usable(given)),
+        : number(checked_number(given)),
           pinned(std::make_shared<PinnedBlocks>(number)),
           streams(number, pinned),
           device(streams),
@@ -299,10 +303,11 @@ public:
 CudaDevice::CudaDevice(int number) : runtime_(std::make_unique<Runtime>(number)) {}
 CudaDevice::~CudaDevice() = default;
 
-void CudaDevice::capturing(bool now) { runtime_->device.capturing(now); }
+void CudaDevice::set_capturing(bool now) { runtime_->device.set_capturing(now); }
 
 int CudaDevice::count() {
-    // More streams than there are connections to the card wait for each other.
+    // With too few connections to the GPU, streams wait for each other. CUDA reads this variable
+    // when it initialises.
     static const int once = setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
     static_cast<void>(once);
     int count = 0;
@@ -311,7 +316,7 @@ int CudaDevice::count() {
     return 0;
 }
 
-std::string CudaDevice::absence() {
+std::string CudaDevice::why_unavailable() {
     int count = 0;
     const cudaError_t result = cudaGetDeviceCount(&count);
     cudaGetLastError();
@@ -357,7 +362,7 @@ Memory CudaDevice::memory() {
     };
 }
 
-void CudaDevice::when_short(std::function<void()> give_back) {
+void CudaDevice::on_low_memory(std::function<void()> give_back) {
     *runtime_->give_back = std::move(give_back);
 }
 

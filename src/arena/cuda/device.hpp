@@ -1,6 +1,6 @@
 #pragma once
-// A CUDA device of this process: its memory and its queues. In builds with CUDA; no header of
-// CUDA's is needed to use it.
+// A CUDA device of this process: its memory and its queues. Only available in builds with CUDA.
+// Users of this header need no CUDA headers.
 
 #include <functional>
 #include <memory>
@@ -11,41 +11,48 @@
 
 namespace dbench::arena {
 
+/// One CUDA device. Owns the device's queues; queues and streams must not be used after its
+/// destruction.
 class CudaDevice {
 public:
-    /// Device `number` of those that this process sees. Throws UserError where it cannot be had,
-    /// RunError where CUDA fails.
+    /// Opens device `number` of those that this process sees. Throws UserError if it is not
+    /// available, RunError if CUDA fails.
     explicit CudaDevice(int number);
     ~CudaDevice();
     CudaDevice(const CudaDevice&) = delete;
     CudaDevice& operator=(const CudaDevice&) = delete;
 
-    static int count();            ///< devices that this process sees; 0 where there is no driver
-    static std::string absence();  ///< why there are none, in CUDA's words
+    static int count();  ///< Number of devices that this process sees; 0 if there is no driver.
+    static std::string why_unavailable();  ///< The reason why there is no device, in CUDA's words.
 
     int number() const;
-    std::string name() const;    ///< as its maker has it
-    int64_t free_bytes() const;  ///< of its memory, now
+    std::string name() const;    ///< The name that the manufacturer gave it.
+    int64_t free_bytes() const;  ///< Free device memory in bytes, now.
 
-    /// Each with a stream of its own; they live as long as this does.
+    /// Returns the device's queues, each with its own stream. They live as long as this object.
     Queues queues();
-    void* compute_stream();  ///< the cudaStream_t of Queues::compute
-    /// Launches on a stream that somebody else has made; goes before this does.
+    void* compute_stream();  ///< The cudaStream_t of Queues::compute.
+    /// Returns a queue over a stream that the caller owns. The queue must be destroyed before this
+    /// object.
     std::unique_ptr<Queue> queue_on(void* stream);
 
-    /// Before and after one of the streams is captured, by one thread at a time.
-    void capturing(bool now);
+    /// Must be called before (true) and after (false) a stream is captured, by one thread at a
+    /// time.
+    void set_capturing(bool now);
 
-    /// For rows (use_memory), in Space::device: the device's own. Blocks may outlive this. It
-    /// throws UserError where more is asked for than is free.
+    /// Returns the allocator of device memory, for rows (set_default_memory) in Space::device.
+    /// Blocks may outlive this object. The allocator throws UserError if the request exceeds the
+    /// free memory.
     Memory memory();
-    /// Called where memory is short: somebody else may give back what it keeps for later.
-    void when_short(std::function<void()> give_back);
-    /// For `Values` and what else the host reaches, too, as MPI does: the host's memory, pinned,
-    /// which kernels read and write where it is. Blocks that were given back are used again.
+    /// Sets a function that is called if device memory is exhausted, before the allocation is tried
+    /// again; it can free cached memory.
+    void on_low_memory(std::function<void()> give_back);
+    /// Returns the allocator of pinned host memory, which kernels read and write in place: for
+    /// `HostVisibleArray` and everything else that both the host (for example MPI) and kernels
+    /// access. Freed blocks are reused.
     Memory pinned_memory();
 
-    /// What the device itself is asked for.
+    /// The implementation, which calls CUDA.
     class Runtime;
 
 private:

@@ -1,6 +1,6 @@
-#pragma once
-// A block on a CUDA device: its threads share the iterations of a loop and wait at its end. Scratch
-// is shared memory.
+#pragma once  // Private to arena/cuda.
+// A block on a CUDA device. Its threads share the iterations of a loop and wait for each other at
+// the end of the loop. Scratch memory is shared memory.
 
 #include "arena/grid/block.hpp"
 
@@ -31,7 +31,7 @@ public:
         __syncthreads();
 #endif
     }
-    /// Threads that a short row leaves idle take another row.
+    /// Threads that have no column in a short row work on another row.
     template <class Work>
     DBENCH_INLINE void for_rows(int64_t rows, int64_t count, const Work& work) const {
 #if defined(__CUDA_ARCH__)
@@ -44,8 +44,8 @@ public:
         __syncthreads();
 #endif
     }
-    /// The compiler cannot know that a write does not change what the next iteration reads, so
-    /// reads come first here. A thread that has no more to do reads what it has read already.
+    /// Several reads come before the work on them: the compiler cannot know that a write does not
+    /// change what the next iteration reads. A thread without a further element repeats a read.
     template <class Read, class Work>
     DBENCH_INLINE void for_rows(int64_t rows, int64_t count, const Read& read,
                                 const Work& work) const {
@@ -92,13 +92,15 @@ public:
 
 private:
 #if defined(__CUDA_ARCH__)
-    /// A thread's part of rows of `count` elements: `across` threads go along a row, the others
-    /// take other rows. No division: they are a power of two. At least so many go along a row if it
-    /// is long enough; more only where there are no rows for them, since what a thread needs to
-    /// know of a row serves it longer then.
+    /// A thread's part of rows of `count` elements: `across` threads work along one row, the other
+    /// threads on other rows. Both numbers are powers of two, so that no division is needed. At
+    /// least `least` threads work along a row if it is long enough. More do so only if there are
+    /// not enough rows, because a thread can use its precomputed values of a row longer if fewer
+    /// threads share the row.
     struct Share {
-        int end, width;                 // of all
-        int row, rows, column, across;  // the first ones, and the steps to the next
+        int end, width;                 // Number of rows and of columns in all.
+        int row, rows, column, across;  // First row and column of this thread, and the steps to its
+                                        // next ones.
         static constexpr int kWarp = 32;
         DBENCH_INLINE Share(int64_t all, int64_t count, int least = kThreads)
             : end(static_cast<int>(all)), width(static_cast<int>(count)) {
@@ -112,8 +114,8 @@ private:
         }
     };
 #endif
-    /// Reads of so many bytes that a thread has under way: enough that all threads of a processor
-    /// keep its memory busy.
+    /// Returns how many reads of `bytes` bytes a thread has pending at a time: enough for all
+    /// threads of a multiprocessor together to keep the memory busy.
     static constexpr int reads_of(int64_t bytes) {
         constexpr int kMost = 4, kUnderWay = 160;
         return bytes * kMost <= kUnderWay ? kMost : bytes * 2 <= kUnderWay ? 2 : 1;

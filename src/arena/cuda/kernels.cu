@@ -1,4 +1,5 @@
-// The kernels of this room for CUDA devices.
+// Compiles the kernels of this module for CUDA: instantiates on_device for each kernel body and
+// element type.
 
 #include "arena/cuda/device_block.cuh"
 #include "arena/grid/plain.hpp"

@@ -16,16 +16,17 @@ HostRows::HostRows(Rows rows, Queue* queue, const char* why, State state)
     const bool copied = rows.space == Space::device && rows.count > 0 && rows.stride > 0;
     if (copied) {
         DBENCH_EXPECT(queue);
-        copy_ = Buffer(rows.type, rows.first, rows.count, rows.stride, reached_memory());
+        copy_ = Buffer(rows.type, rows.first, rows.count, rows.stride, host_visible_memory());
         if (state != State::replaced) {
             copy(rows_, copy_.rows(), {0, rows.stride}, queue_);
-            keep(queue_, std::make_shared<Buffer>(copy_));  // should the wait end in an error
+            keep(queue_, std::make_shared<Buffer>(copy_));  // The queue owns the buffer, too, in
+                                                            // case the wait throws.
         }
     }
     if (state == State::computed || (copied && state == State::settled)) finish(queue_, why);
 }
 
-void HostRows::put_back(const char* why) {
+void HostRows::write_back(const char* why) {
     if (copy_.bytes() == 0) return;
     copy(copy_.rows(), rows_, {0, rows_.stride}, queue_);
     keep(queue_, std::make_shared<Buffer>(std::exchange(copy_, Buffer())));
@@ -43,7 +44,7 @@ void fill(Rows row, const void* from, int64_t bytes, Queue* queue) {
         HostRows host(part, queue, "", HostRows::State::replaced);
         std::memcpy(host.rows().data, static_cast<const char*>(from) + begin * element,
                     static_cast<size_t>(std::min(part.stride * element, bytes - begin * element)));
-        host.put_back("a part of a row that is filled");
+        host.write_back("a part of a row that is filled");
     }
 }
 

@@ -7,17 +7,18 @@
 namespace dbench::arena {
 namespace {
 
-struct Used {
+struct Defaults {
     std::mutex mutex;
     Memory rows, values;
     Space space = Space::host;
 };
-Used& used() {
-    static Used used;
-    return used;
+Defaults& defaults() {
+    static Defaults defaults;
+    return defaults;
 }
 
-// In front of values stands who owns their memory, which may be other memory than the next ones'.
+// A header before the values stores the owner of their memory: blocks may come from different
+// allocators.
 constexpr size_t kHeader = 64;
 using Owner = std::shared_ptr<void>;
 static_assert(sizeof(Owner) <= kHeader);
@@ -25,8 +26,8 @@ static_assert(sizeof(Owner) <= kHeader);
 Owner values_memory(size_t bytes) {
     Memory memory;
     {
-        const std::lock_guard lock(used().mutex);
-        memory = used().values;
+        const std::lock_guard lock(defaults().mutex);
+        memory = defaults().values;
     }
     if (memory) return memory(static_cast<int64_t>(bytes));
     constexpr std::align_val_t kAlignment{kHeader};
@@ -36,26 +37,26 @@ Owner values_memory(size_t bytes) {
 
 }  // namespace
 
-void use_memory(Memory rows, Memory values, Space space) {
-    const std::lock_guard lock(used().mutex);
-    used().values = values ? std::move(values) : rows;
-    used().rows = std::move(rows);
-    used().space = space;
+void set_default_memory(Memory rows, Memory values, Space space) {
+    const std::lock_guard lock(defaults().mutex);
+    defaults().values = values ? std::move(values) : rows;
+    defaults().rows = std::move(rows);
+    defaults().space = space;
 }
 
-Memory rows_memory() {
-    const std::lock_guard lock(used().mutex);
-    return used().rows;
+Memory default_row_memory() {
+    const std::lock_guard lock(defaults().mutex);
+    return defaults().rows;
 }
 
-Space rows_space() {
-    const std::lock_guard lock(used().mutex);
-    return used().space;
+Space default_row_space() {
+    const std::lock_guard lock(defaults().mutex);
+    return defaults().space;
 }
 
-Memory reached_memory() {
-    const std::lock_guard lock(used().mutex);
-    return used().values ? used().values : host_memory();
+Memory host_visible_memory() {
+    const std::lock_guard lock(defaults().mutex);
+    return defaults().values ? defaults().values : host_memory();
 }
 
 void* allocate_values(size_t bytes) {

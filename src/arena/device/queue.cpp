@@ -9,18 +9,18 @@
 namespace dbench::arena {
 namespace {
 
-/// By the host's clock.
-class HostMoment final : public Moment {
+/// A timestamp of the host's clock.
+class HostTimestamp final : public Timestamp {
 public:
     void now() { at_ = base::now(); }
-    double since(const Moment& other) const override {
-        const double before = static_cast<const HostMoment&>(other).at_;
+    double since(const Timestamp& other) const override {
+        const double before = static_cast<const HostTimestamp&>(other).at_;
         DBENCH_EXPECT(at_ >= 0 && before >= 0);
         return at_ - before;
     }
 
 private:
-    std::atomic<double> at_ = -1;  // negative: has not passed
+    std::atomic<double> at_ = -1;  // Negative until the launch has run.
 };
 
 Access access(Rows rows, Columns columns, bool writes) {
@@ -36,18 +36,18 @@ Access writes(Rows rows, Columns columns) { return access(rows, columns, true); 
 Access reads(const void* data, int64_t bytes) { return {data, 1, bytes, bytes, false}; }
 Access writes(const void* data, int64_t bytes) { return {data, 1, bytes, bytes, true}; }
 
-std::shared_ptr<const Moment> Queue::moment() {
-    const auto moment = std::make_shared<HostMoment>();
-    launch({"the time", {}, 1, [moment](int64_t, uint64_t) { moment->now(); }});
-    return moment;
+std::shared_ptr<const Timestamp> Queue::timestamp() {
+    const auto timestamp = std::make_shared<HostTimestamp>();
+    launch({"the time", {}, 1, [timestamp](int64_t, uint64_t) { timestamp->now(); }});
+    return timestamp;
 }
 
+/// Both accesses list their pieces by increasing address, so one pass over both finds an overlap.
 bool overlap(const Access& a, const Access& b) {
     if (a.bytes == 0 || b.bytes == 0) return false;
     const auto start = [](const Access& of, int64_t row) {
         return reinterpret_cast<uintptr_t>(of.data) + static_cast<uintptr_t>(row * of.stride);
     };
-    // Both go upwards, row by row.
     int64_t i = 0, j = 0;
     while (i < a.rows && j < b.rows) {
         const uintptr_t begin = start(a, i), other = start(b, j);

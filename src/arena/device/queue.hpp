@@ -1,8 +1,9 @@
 #pragma once
-// Queues: what is launched on one runs in its order, beside the other queues. A kernel takes one;
-// without a queue it has run when its call returns, which is how the host does it. An event orders
-// launches of two queues, or the host after them; what the host does before a launch, that launch
-// finds done. Rows and sums that a launch is given by address stay where they are until it has run.
+// Queues. The launches on one queue run in order, concurrently with those of other queues. A kernel
+// function accepts a queue; without one (null) it runs on the host and has finished when the call
+// returns. An event orders launches of two queues, or lets the host wait for launches. A launch
+// sees everything that the host wrote before the launch. Rows and arrays that a launch receives by
+// address must remain valid until it has run.
 
 #include <cstdint>
 #include <functional>
@@ -15,95 +16,105 @@
 
 namespace dbench::arena {
 
-/// Memory that a launch reads or writes: `rows` pieces of `bytes`, `stride` bytes apart.
+/// Memory that a launch reads or writes: `rows` pieces of `bytes` bytes, `stride` bytes apart.
 struct Access {
     const void* data;
     int64_t rows, stride, bytes;
     bool writes;
 };
-/// The columns of rows, and a flat array.
+/// Describes an access to columns of rows, or to a flat array.
 Access reads(Rows rows, Columns columns);
 Access writes(Rows rows, Columns columns);
 Access reads(const void* data, int64_t bytes);
 Access writes(const void* data, int64_t bytes);
-/// Whether they have a byte in common.
+/// Returns true if the accesses have a byte in common.
 bool overlap(const Access& a, const Access& b);
 
 /// A kernel with its arguments.
 struct Launch {
     std::string name;
-    std::vector<Access> accesses;  ///< all that it reads and writes, but for what was placed
+    std::vector<Access> accesses;  ///< All memory that the kernel reads and writes, except
+                                   ///< read-only copies (Queue::device_copy).
     int64_t blocks;
-    /// Emulation: runs one block, in any order of them, and the iterations of its loops in an order
-    /// that `order` picks.
+    /// Emulation: runs one block. Blocks may run in any order; `order` selects the order of the
+    /// iterations of the block's loops.
     std::function<void(int64_t block, uint64_t order)> run = nullptr;
-    /// CUDA: puts it all on a cudaStream_t; called, if at all, before Queue::launch returns. In
-    /// builds without CUDA kernels have none.
+    /// CUDA: enqueues the whole kernel on a cudaStream_t. Called at most once, before Queue::launch
+    /// returns. Null in builds without CUDA.
     std::function<void(void* stream)> enqueue = nullptr;
 };
 
-/// A point of a queue: all that was launched on it before.
+/// A point in a queue: everything that was launched on the queue before.
 struct Event {
     int queue;
     int64_t launches;
 };
 
-/// When a queue had run all that was launched on it before.
-class Moment {
+/// The time at which a queue had run everything that was launched on it before.
+class Timestamp {
 public:
-    virtual ~Moment() = default;
-    /// Seconds since another one of the same device. Both have passed: an event that was recorded
-    /// after them has.
-    virtual double since(const Moment& other) const = 0;
+    virtual ~Timestamp() = default;
+    /// Seconds between `other` and this timestamp, both of the same device. Precondition: an event
+    /// that was recorded after both has passed.
+    virtual double since(const Timestamp& other) const = 0;
 };
 
-/// How the host waits: returns when `done`, which never blocks, says so; throws where that takes
-/// too long or is in vain.
-using Patience = std::function<void(const std::string& what, const std::function<bool()>& done)>;
+/// A function that the host waits with: returns when `done`, which never blocks, returns true.
+/// Throws if `done` does not become true in time, or can no longer become true.
+using HostWait = std::function<void(const std::string& what, const std::function<bool()>& done)>;
 
-/// All calls may come from any thread. `why` names what a wait is for, in errors and traces.
+/// The interface of a queue. Any thread may call its functions. `why` names the reason of a wait in
+/// errors and traces.
 class Queue {
 public:
     virtual ~Queue() = default;
-    /// Whether launches run by `run`, and what they touch is looked at; else by `enqueue`.
+    /// True if the queue runs launches by `run` and checks their accesses; false if it uses
+    /// `enqueue`.
     virtual bool emulated() const { return true; }
-    /// Its device is this thread's from now on, for libraries that go by that.
-    virtual void enter() {}
-    /// How `finish` waits from now on, if it has to.
-    virtual void wait_by(Patience) {}
+    /// Makes the queue's device the current device of the calling thread, for libraries that use
+    /// the current device.
+    virtual void make_current() {}
+    /// Sets the function that `finish` waits with.
+    virtual void set_host_wait(HostWait) {}
     virtual void launch(Launch launch) = 0;
+    /// Returns the event after everything that was launched so far.
     virtual Event record() = 0;
-    /// The one at which all that was launched here has run: by the device's clock, where it has
-    /// one.
-    virtual std::shared_ptr<const Moment> moment();
-    /// What is launched here from now on begins after the event.
+    /// Returns the timestamp at which everything launched so far on this queue has run, measured by
+    /// the device's clock if it has one.
+    virtual std::shared_ptr<const Timestamp> timestamp();
+    /// Orders all later launches on this queue after the event.
     virtual void wait(Event event, const char* why) = 0;
-    /// The host waits for an event, of this queue or of another one of its device.
+    /// Waits on the host for an event of this queue or of another queue of the same device.
     virtual void finish(Event event, const char* why) = 0;
-    /// Keeps memory until all that was launched here before has run.
+    /// Keeps memory alive until everything that was launched so far on this queue has run.
     virtual void keep(std::shared_ptr<const void> memory) = 0;
-    /// Where launches, on all queues of the device, read the `bytes` bytes at `data`, which nobody
-    /// writes any more: a copy, made at the first call and kept while others hold `owner`, and
-    /// until the launches so far have run. So `owner` has to be held until what reads it has been
+    /// Returns the address at which launches on all queues of the device can read the `bytes` bytes
+    /// at `data`, which must not be modified any more. This is a copy, made at the first call. It
+    /// remains valid while another object holds `owner`, and until the launches so far have run.
+    /// The caller must therefore hold `owner` until all launches that read the copy have been
     /// launched.
-    virtual const void* place(const std::shared_ptr<const void>& owner, const void* data,
-                              int64_t bytes) = 0;
+    virtual const void* device_copy(const std::shared_ptr<const void>& owner, const void* data,
+                                    int64_t bytes) = 0;
 };
 
-/// The queues of a rank; null where the host does at once what would be launched there.
+/// The queues of a rank. Null queues mean that kernels run on the host immediately.
 struct Queues {
-    Queue* compute = nullptr;   ///< of the step: updates, averagings, norms
-    Queue* exchange = nullptr;  ///< of what is made for messages, beside the step
+    Queue* compute = nullptr;  ///< The queue of the step: updates, averagings, norms.
+    Queue* exchange =
+        nullptr;  ///< The queue of kernels that make messages, concurrently with the step.
 };
 
-/// What is launched on `later` from now on begins after all that is on `earlier` by now.
+/// Orders all later launches on `later` after everything that was launched on `earlier` so far.
+/// Does nothing if one of them is null.
 inline void order(Queue* earlier, Queue* later, const char* why) {
     if (earlier && later) later->wait(earlier->record(), why);
 }
-/// The host waits for all that is on the queue by now; then it may touch what that touches.
+/// Waits on the host for everything that was launched on the queue so far; then the host may access
+/// the same memory. Does nothing without a queue.
 inline void finish(Queue* queue, const char* why) {
     if (queue) queue->finish(queue->record(), why);
 }
+/// Calls Queue::keep if there is a queue.
 inline void keep(Queue* queue, std::shared_ptr<const void> memory) {
     if (queue) queue->keep(std::move(memory));
 }

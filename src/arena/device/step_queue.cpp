@@ -4,11 +4,12 @@
 
 namespace dbench::arena {
 
-StepQueue::Aside::~Aside() noexcept(false) {
+StepQueue::SideQueueScope::~SideQueueScope() noexcept(false) {
     queue_.now_ = &queue_.own_;
     try {
-        order(&queue_.side_, &queue_.own_, "what left beside a captured pass");
-    } catch (const base::RunError&) {  // the device has failed, of which there may be word already
+        order(&queue_.side_, &queue_.own_, "the side queue of a captured pass");
+    } catch (const base::RunError&) {  // The device has failed; another exception may already
+                                       // report it.
         if (std::uncaught_exceptions() == failures_) throw;
     }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The queue of a step where a part of it may run beside the rest.
+// The queue of a step when one part of the step may run concurrently with the rest.
 
 #include <atomic>
 #include <cstdint>
@@ -11,23 +11,26 @@
 
 namespace dbench::arena {
 
-/// A queue, and another one of the same device that takes its place for a while. Whoever launches
-/// on it need not know which it is.
+/// A queue that forwards all calls to one of two queues of the same device: its own queue, or a
+/// side queue while a SideQueueScope lives. Callers that launch on it need not know which one is
+/// active.
 class StepQueue final : public Queue {
 public:
-    /// Both outlive it.
+    /// Both queues must outlive this object.
     StepQueue(Queue& own, Queue& side) : own_(own), side_(side) {}
 
-    /// The one that takes its place: what is to come before, it has to be told itself.
+    /// The side queue. The caller must itself order the side queue after the launches that it
+    /// depends on.
     Queue& side() { return side_; }
 
-    /// While it lives, all goes to the side queue; what is launched later comes after both.
-    class Aside {
+    /// While this object lives, all launches go to the side queue. Its destructor orders later
+    /// launches after both queues.
+    class SideQueueScope {
     public:
-        explicit Aside(StepQueue& queue) : queue_(queue) { queue_.now_ = &queue_.side_; }
-        ~Aside() noexcept(false);
-        Aside(const Aside&) = delete;
-        Aside& operator=(const Aside&) = delete;
+        explicit SideQueueScope(StepQueue& queue) : queue_(queue) { queue_.now_ = &queue_.side_; }
+        ~SideQueueScope() noexcept(false);
+        SideQueueScope(const SideQueueScope&) = delete;
+        SideQueueScope& operator=(const SideQueueScope&) = delete;
 
     private:
         StepQueue& queue_;
@@ -35,20 +38,20 @@ public:
     };
 
     bool emulated() const override { return own_.emulated(); }
-    void enter() override { own_.enter(); }
-    void wait_by(Patience patience) override {
-        own_.wait_by(patience);
-        side_.wait_by(std::move(patience));
+    void make_current() override { own_.make_current(); }
+    void set_host_wait(HostWait host_wait) override {
+        own_.set_host_wait(host_wait);
+        side_.set_host_wait(std::move(host_wait));
     }
     void launch(Launch launch) override { now().launch(std::move(launch)); }
     Event record() override { return now().record(); }
-    std::shared_ptr<const Moment> moment() override { return now().moment(); }
+    std::shared_ptr<const Timestamp> timestamp() override { return now().timestamp(); }
     void wait(Event event, const char* why) override { now().wait(event, why); }
     void finish(Event event, const char* why) override { now().finish(event, why); }
     void keep(std::shared_ptr<const void> memory) override { now().keep(std::move(memory)); }
-    const void* place(const std::shared_ptr<const void>& owner, const void* data,
-                      int64_t bytes) override {
-        return now().place(owner, data, bytes);
+    const void* device_copy(const std::shared_ptr<const void>& owner, const void* data,
+                            int64_t bytes) override {
+        return now().device_copy(owner, data, bytes);
     }
 
 private:

@@ -14,7 +14,7 @@
 namespace dbench::arena {
 namespace {
 
-/// The host's wait where nobody has said how: gives way, then sleeps between two looks.
+/// Waits on the host if no HostWait was set: yields first, then sleeps between two polls.
 void wait_until(const std::function<bool()>& done, double seconds = -1) {
     constexpr double kYield = 20e-6;
     const base::Stopwatch watch;
@@ -28,8 +28,8 @@ void wait_until(const std::function<bool()>& done, double seconds = -1) {
     }
 }
 
-/// What a device may still touch lives as long as the process.
-void keep_for_good(std::vector<std::shared_ptr<const void>> memory) {
+/// Keeps memory alive until the process ends, because a device may still access it.
+void keep_until_exit(std::vector<std::shared_ptr<const void>> memory) {
     static std::mutex mutex;
     static auto* const kept = new std::vector<std::shared_ptr<const void>>;
     const std::lock_guard lock(mutex);
@@ -38,13 +38,14 @@ void keep_for_good(std::vector<std::shared_ptr<const void>> memory) {
 
 size_t hash_of(std::string_view bytes) { return std::hash<std::string_view>()(bytes); }
 
-/// Whether both are the same object's.
+/// Returns true if both refer to the same object.
 bool same_owner(const std::weak_ptr<const void>& a, const std::shared_ptr<const void>& b) {
     return !a.owner_before(b) && !b.owner_before(a);
 }
 
 }  // namespace
 
+/// A queue over one stream of a StreamDevice.
 class StreamQueue final : public Queue {
 public:
     StreamQueue(StreamDevice& device, void* stream, int number)
@@ -52,42 +53,43 @@ public:
     ~StreamQueue() override {
         try {
             mark();
-            wait_until([this] { return look(); }, device_.rest_);
-        } catch (const base::RunError&) {  // the device has failed: so has what runs there
+            wait_until([this] { return release_passed(); }, device_.rest_);
+        } catch (const base::RunError&) {  // The device has failed, and so have the launches on it.
         }
         const std::lock_guard lock(device_.mutex_);
         device_.queues_[static_cast<size_t>(number_)] = nullptr;
         for (void* const event : marks_) streams_.destroy_event(event);
         StreamDevice::Kept left;
-        for (Keeping& each : kept_) left.push_back(std::move(each.memory));
-        keep_for_good(std::move(left));
+        for (KeptMemory& each : kept_) left.push_back(std::move(each.memory));
+        keep_until_exit(std::move(left));
     }
 
     bool emulated() const override { return streams_.emulated(); }
-    void enter() override { streams_.enter(); }
-    void wait_by(Patience patience) override {
+    void make_current() override { streams_.make_current(); }
+    void set_host_wait(HostWait host_wait) override {
         const std::lock_guard lock(device_.mutex_);
-        patience_ = std::move(patience);
+        host_wait_ = std::move(host_wait);
     }
 
     void launch(Launch launch) override {
-        gave();  // for marks that are made inside
+        note_operation();  // Another thread may make a mark during the launch.
         streams_.launch(stream_, std::move(launch));
-        gave();
+        note_operation();
     }
 
     Event record() override { return mark(); }
 
-    std::shared_ptr<const Moment> moment() override {
-        constexpr double kSame = 10e-6;  // seconds; each costs the host more than one
+    std::shared_ptr<const Timestamp> timestamp() override {
+        constexpr double kSame = 10e-6;  // Seconds within which timestamps are shared: each costs
+                                         // the host more than one microsecond.
         const std::lock_guard lock(device_.mutex_);
         const double now = base::now();
-        if (moved_.exchange(false) || !moment_ || now - moment_at_ > kSame) {
-            moment_ = streams_.moment(stream_);
-            moment_at_ = now;
-            given_ = true;  // is part of the next mark
+        if (has_untimed_work_.exchange(false) || !timestamp_ || now - timestamp_made_at_ > kSame) {
+            timestamp_ = streams_.timestamp(stream_);
+            timestamp_made_at_ = now;
+            has_unmarked_work_ = true;  // The next mark must be after the timestamp.
         }
-        return moment_;
+        return timestamp_;
     }
 
     void wait(Event event, const char*) override {
@@ -97,18 +99,18 @@ public:
 
     void finish(Event event, const char* why) override {
         const auto done = [&] {
-            look();
+            release_passed();
             const std::lock_guard lock(device_.mutex_);
             return device_.passed(event);
         };
         if (done()) return;
-        Patience patience;
+        HostWait host_wait;
         {
             const std::lock_guard lock(device_.mutex_);
-            patience = patience_;
+            host_wait = host_wait_;
         }
-        if (!patience) return wait_until(done);
-        patience(std::string("work on the device (") + why + ")", done);
+        if (!host_wait) return wait_until(done);
+        host_wait(std::string("work on the device (") + why + ")", done);
     }
 
     void keep(std::shared_ptr<const void> memory) override {
@@ -118,25 +120,25 @@ public:
             const std::lock_guard lock(device_.mutex_);
             kept_.push_back({event.launches, std::move(memory)});
         }
-        look();
+        release_passed();
     }
 
-    const void* place(const std::shared_ptr<const void>& owner, const void* data,
-                      int64_t bytes) override {
+    const void* device_copy(const std::shared_ptr<const void>& owner, const void* data,
+                            int64_t bytes) override {
         const std::string_view text(static_cast<const char*>(data), static_cast<size_t>(bytes));
         const std::lock_guard lock(device_.mutex_);
-        StreamDevice::Copy* copy = device_.known(owner, text);
+        StreamDevice::Copy* copy = device_.find_by_address(owner, text);
         if (!copy) {
-            copy = device_.alike(text);
+            copy = device_.find_by_contents(text);
             if (!copy) copy = make_copy(text);
-            device_.own(*copy, owner, text);
+            device_.add_owner(*copy, owner, text);
         }
         copy->used = true;
         wait_for(copy->made);
         return copy->memory;
     }
 
-    // The rest with the device's mutex held.
+    // The caller must hold the device's mutex in the remaining public functions.
 
     bool has_passed(int64_t mark) {
         while (!marks_.empty() && streams_.passed(marks_.front())) {
@@ -146,8 +148,8 @@ public:
         return mark <= made_ - std::ssize(marks_);
     }
     Event mark_locked() {
-        // Asked first: what another thread launches meanwhile may need a mark of its own.
-        if (given_.exchange(false)) {
+        // The flag is cleared first: a concurrent launch of another thread may need another mark.
+        if (has_unmarked_work_.exchange(false)) {
             void* const event = device_.take_event();
             streams_.record(event, stream_);
             marks_.push_back(event);
@@ -161,15 +163,16 @@ public:
     }
 
 private:
-    struct Keeping {
-        int64_t until;  // mark
+    struct KeptMemory {
+        int64_t until;  // The mark.
         std::shared_ptr<const void> memory;
     };
 
     StreamDevice::Copy* make_copy(std::string_view bytes) {
-        if (device_.copies_.size() >= device_.look_at_) device_.retire_unowned();
+        if (device_.copies_.size() >= device_.retire_threshold_) device_.retire_unowned();
         device_.free_retired();
-        // From bytes that stay: some devices read what is not pinned after the call has returned.
+        // The copy reads from stored bytes: some devices read memory that is not pinned after the
+        // call returns.
         StreamDevice::Copy& copy =
             device_.copies_.emplace(hash_of(bytes), StreamDevice::Copy{std::string(bytes)})->second;
         try {
@@ -179,7 +182,7 @@ private:
             throw;
         }
         ++device_.copies_made_;
-        gave();
+        note_operation();
         copy.made = mark_locked();
         return &copy;
     }
@@ -189,9 +192,10 @@ private:
         return mark_locked();
     }
 
-    /// What is kept goes as soon as it may; whether nothing is under way.
-    bool look() {
-        StreamDevice::Kept free;  // goes without the mutex: it may be anything
+    /// Frees kept memory whose launches have finished. Returns true if no launch is pending.
+    bool release_passed() {
+        StreamDevice::Kept free;  // Declared before the lock: destructors of kept objects must run
+                                  // without the mutex.
         const std::lock_guard lock(device_.mutex_);
         const bool idle = has_passed(made_);
         while (!kept_.empty() && has_passed(kept_.front().until)) {
@@ -205,23 +209,25 @@ private:
         StreamQueue* const other = device_.find(event.queue);
         if (!other || other == this || other->has_passed(event.launches)) return;
         streams_.wait(stream_, other->event_of(event.launches));
-        gave();  // it is part of the next mark
+        note_operation();  // The next mark must include the wait.
     }
 
-    void gave() { given_ = moved_ = true; }
+    void note_operation() { has_unmarked_work_ = has_untimed_work_ = true; }
 
     StreamDevice& device_;
     Streams& streams_;
     void* const stream_;
     const int number_;
-    std::atomic<bool> given_ = false;  // something, since the last mark
-    std::atomic<bool> moved_ = false;  // something, since the last moment
-    std::shared_ptr<const Moment> moment_;
-    double moment_at_ = 0;     // by the host's clock
-    std::deque<void*> marks_;  // the last ones, which have not passed
-    int64_t made_ = 0;         // marks in all
-    std::deque<Keeping> kept_;
-    Patience patience_;
+    std::atomic<bool> has_unmarked_work_ =
+        false;  // True if anything was enqueued since the last mark.
+    std::atomic<bool> has_untimed_work_ =
+        false;  // True if anything was enqueued since the last timestamp.
+    std::shared_ptr<const Timestamp> timestamp_;
+    double timestamp_made_at_ = 0;  // Time by the host's clock.
+    std::deque<void*> marks_;       // The latest marks, which have not passed.
+    int64_t made_ = 0;              // Total number of marks.
+    std::deque<KeptMemory> kept_;
+    HostWait host_wait_;
 };
 
 bool StreamDevice::Copy::owned() {
@@ -229,10 +235,10 @@ bool StreamDevice::Copy::owned() {
     return !owners.empty();
 }
 
-void StreamDevice::Copy::own(const std::shared_ptr<const void>& owner) {
+void StreamDevice::Copy::add_owner(const std::shared_ptr<const void>& owner) {
     const auto is_it = [&](const auto& known) { return same_owner(known, owner); };
     if (std::any_of(owners.begin(), owners.end(), is_it)) return;
-    owned();  // forgets those that have gone
+    owned();  // Removes owners that have been destroyed.
     owners.push_back(owner);
 }
 
@@ -249,7 +255,7 @@ std::unique_ptr<Queue> StreamDevice::queue_on(void* stream) {
     return queue;
 }
 
-void StreamDevice::capturing(bool now) {
+void StreamDevice::set_capturing(bool now) {
     const std::lock_guard lock(mutex_);
     capturing_ = now;
 }
@@ -281,14 +287,14 @@ bool StreamDevice::passed(Event event) {
     return !queue || queue->has_passed(event.launches);
 }
 
-StreamDevice::Copy* StreamDevice::known(const std::shared_ptr<const void>& owner,
-                                        std::string_view bytes) const {
-    const auto entry = known_.find(bytes.data());
-    if (entry == known_.end() || entry->second.bytes != bytes.size()) return nullptr;
+StreamDevice::Copy* StreamDevice::find_by_address(const std::shared_ptr<const void>& owner,
+                                                  std::string_view bytes) const {
+    const auto entry = by_address_.find(bytes.data());
+    if (entry == by_address_.end() || entry->second.bytes != bytes.size()) return nullptr;
     return same_owner(entry->second.owner, owner) ? entry->second.copy : nullptr;
 }
 
-StreamDevice::Copy* StreamDevice::alike(std::string_view bytes) {
+StreamDevice::Copy* StreamDevice::find_by_contents(std::string_view bytes) {
     const auto [begin, end] = copies_.equal_range(hash_of(bytes));
     const auto found =
         std::find_if(begin, end, [&](const auto& entry) { return entry.second.bytes == bytes; });
@@ -300,18 +306,19 @@ void StreamDevice::forget(const Copy& copy) {
     copies_.erase(std::find_if(copies_.begin(), copies_.end(), is_it));
 }
 
-void StreamDevice::own(Copy& copy, const std::shared_ptr<const void>& owner,
-                       std::string_view bytes) {
-    constexpr size_t kLong = 1024;  // what takes longer to look at than to look up
-    copy.own(owner);
+void StreamDevice::add_owner(Copy& copy, const std::shared_ptr<const void>& owner,
+                             std::string_view bytes) {
+    constexpr size_t kLong = 1024;  // Arrays of at least this many bytes are found faster by
+                                    // address than by contents.
+    copy.add_owner(owner);
     if (bytes.size() < kLong) return;
-    std::erase_if(known_, [](const auto& entry) { return entry.second.owner.expired(); });
-    known_[bytes.data()] = {owner, bytes.size(), &copy};
+    std::erase_if(by_address_, [](const auto& entry) { return entry.second.owner.expired(); });
+    by_address_[bytes.data()] = {owner, bytes.size(), &copy};
 }
 
-/// Those that nobody owns, nor has asked for since the last time.
+/// Retires the copies that have no owner and were not requested since the last call.
 void StreamDevice::retire_unowned() {
-    if (capturing_) return;  // it marks all queues
+    if (capturing_) return;  // This function would mark all queues.
     std::vector<Event> now;
     for (StreamQueue* const queue : queues_) {
         if (queue) now.push_back(queue->mark_locked());
@@ -322,7 +329,7 @@ void StreamDevice::retire_unowned() {
         if (!stays) retired_.push_back({copy.memory, now});
         entry = stays ? std::next(entry) : copies_.erase(entry);
     }
-    look_at_ = copies_.size() + 256;
+    retire_threshold_ = copies_.size() + 256;
 }
 
 void StreamDevice::free_retired() {

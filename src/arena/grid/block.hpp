@@ -1,38 +1,39 @@
 #pragma once
-// How a kernel of this room is written: once, for the host, for a device, and for the emulation of
-// one. A body is what one block of its grid does: a sequence of loops, each of whose iterations is
-// independent of the others. All threads of a block wait for each other at the end of a loop;
-// blocks run in any order. A body has
+// How the kernels of this module are written: each once, for the host, for a device, and for an
+// emulated device. A kernel is a *body*: a struct with the kernel's arguments whose call operator
+// runs one block of the grid. A body is a sequence of loops whose iterations are independent of
+// each other. All threads of a block wait for each other at the end of a loop; blocks run in any
+// order. A body has
 //
-//     int64_t blocks() const;         how many blocks its grid has
-//     int64_t scratch_bytes() const;  what one block needs of them
+//     int64_t blocks() const;         number of blocks in its grid
+//     int64_t scratch_bytes() const;  scratch memory that one block needs
 //     void operator()(Block&, int64_t index) const;
 //
-// and a block, of whichever kind, has
+// and a block of any kind has
 //
 //     for_each(count, work)             work(c) for c in [0, count), in any order
-//     for_threads(count, work)          the same of long work: a thread each, so kThreads at most
-//     for_groups<k>(groups, work)       work(g, j) for g in [0, groups), j in [0, k), too
-//     for_rows(rows, count, work)       work(i)(c) for i in [0, rows), too
-//     for_packs<T>(rows, count, work)   the same where c may be several elements T (pack.hpp)
-//     for_packs<T>(rows, count, read, work)   work(i)(c, read(i)(c)); some reads, which may come
-//                                       twice, are ahead of the work
-//     add_squares(lanes, count, value)  value(c)^2 into its lane (lanes.hpp), each value taken once
-//     add_squares<T>(lanes, count, read, work)    work(c, read(c))^2 likewise, c as of for_packs
-//     add_up_of<Summand>(lanes, count, x)   Summand::of of an array's elements into theirs
+//     for_threads(count, work)          same for long work: one thread per c, so at most kThreads
+//     for_groups<k>(groups, work)       work(g, j) for g in [0, groups), j in [0, k)
+//     for_rows(rows, count, work)       work(i)(c) for i in [0, rows), c in [0, count)
+//     for_packs<T>(rows, count, work)   same, but c may be a pack of several elements T (pack.hpp)
+//     for_packs<T>(rows, count, read, work)   work(i)(c, read(i)(c)); some reads run ahead of the
+//                                       work, and a read may run twice
+//     add_squares(lanes, count, value)  value(c)^2 into its lane (lanes.hpp); value(c) runs once
+//     add_squares<T>(lanes, count, read, work)    work(c, read(c))^2, with c as in for_packs
+//     add_up_of<Summand>(lanes, count, x)   Summand::of of an array's elements into their lanes
 //     add_products(lanes, count, x, y)  x[c] y[c], in float64
 //     scratch<V>(count)                 uninitialised memory of this block, 64-byte aligned
 //     prefetch(data, count)             data that the next block will read
-//     copy_past_caches(count, from, to)
+//     copy_non_temporal(count, from, to)
 //
-// and where a device alone runs it (launch_on),
+// and, in bodies that only run on a device (launch_on),
 //
-//     add(to, value)                          inside loops: a whole number to one of the block's
+//     add(to, value)                          in loops: atomic integer addition within a block
 //     running_sums(before, count, value, work)    work(c, before + values of those before c)
 //
-// kManyThreads says which it is: many threads, for which few long loops are better than many short
-// ones, or one. Memory is written inside loops only; between them stands what all threads compute
-// alike.
+// kManyThreads is true for a block with many threads, where a few long loops are faster than many
+// short ones, and false for a block with one thread. A body writes memory only inside loops. Code
+// between loops is executed by every thread and must compute the same values in all of them.
 
 #include <algorithm>
 #include <type_traits>
@@ -42,14 +43,14 @@
 
 namespace dbench::arena {
 
-/// Bytes of `count` values in a block's scratch.
+/// Bytes of `count` values in a block's scratch memory, with padding.
 template <class V>
 constexpr int64_t scratch_for(int64_t count) {
     return (count * static_cast<int64_t>(sizeof(V)) + 63) / 64 * 64;
 }
 
-/// Calls work(std::true_type{}) or work(std::false_type{}): a flag that an inner loop need not
-/// test.
+/// Calls work(std::true_type{}) or work(std::false_type{}), so that an inner loop need not test the
+/// flag.
 template <class Work>
 DBENCH_INLINE void with_flag(bool flag, const Work& work) {
     if (flag) {
@@ -59,19 +60,21 @@ DBENCH_INLINE void with_flag(bool flag, const Work& work) {
     }
 }
 
-inline constexpr int kThreads = 256;  ///< of a device's block
+inline constexpr int kThreads = 256;  ///< Threads per block on a device.
 
-/// Scratch that a block may have on every device that kernels are built for (a processor of compute
-/// capability 8.0 gives 163 KiB, less the stage below).
-inline constexpr int64_t kMostScratch = 152 * 1024;
+/// The largest scratch memory of a block on every device that kernels are built for. A
+/// multiprocessor of compute capability 8.0 provides 163 KiB, which must also hold the stage below.
+inline constexpr int64_t kMaxScratch = 152 * 1024;
 
-/// What blocks of many threads have in common. Derived has for_each and both for_rows, of which
-/// the second is to for_packs(rows, count, read, work) as the first is to the other.
+/// The common parts of blocks with many threads. `Derived` provides for_each and two functions
+/// for_rows: for_packs(rows, count, work) uses for_rows(rows, count, work), and for_packs(rows,
+/// count, read, work) uses for_rows(rows, count, read, work).
 template <class Derived>
 class ThreadedBlock {
 public:
     static constexpr bool kManyThreads = true;
-    static constexpr int64_t kStage = 1024;  ///< float64 values that wait for their lanes
+    static constexpr int64_t kStage = 1024;  ///< Number of float64 values that can wait for their
+                                             ///< lanes.
     using Stage = double[kStage];
 
     DBENCH_INLINE ThreadedBlock(char* scratch, void* stage) : scratch_(scratch), stage_(stage) {}
@@ -93,7 +96,7 @@ public:
                            [&](int64_t c) { work(c / kGroup, static_cast<int>(c % kGroup)); });
     }
 
-    /// In packs as far as they go, then element by element.
+    /// Works on packs as far as possible, then on single elements.
     template <class T, class Work>
     DBENCH_INLINE void for_packs(int64_t rows, int64_t count, const Work& work) {
         constexpr int kPack = pack_of<T>();
@@ -161,28 +164,30 @@ public:
 
     template <class A, class B>
     DBENCH_INLINE void add_products(Lanes& lanes, int64_t count, const A* x, const B* y) {
-        add_up<Itself, double>(lanes, count, [&](int64_t begin, int64_t here, double* stage) {
+        add_up<Identity, double>(lanes, count, [&](int64_t begin, int64_t here, double* stage) {
             derived().for_each(here, [&](int64_t c) {
                 stage[c] = static_cast<double>(x[begin + c]) * static_cast<double>(y[begin + c]);
             });
         });
     }
 
-    /// Threads sum up a part each, then go through it again, knowing what is before it.
+    /// Each thread sums one part, then goes through its part again with the sum of all earlier
+    /// parts.
     template <class Value, class Work>
     DBENCH_INLINE void running_sums(uint64_t before, int64_t count, const Value& value,
                                     const Work& work) {
-        // Parts of an odd size, so that their threads read from different banks of the memory.
-        constexpr int64_t kParts = 30, kPart = 33, kTogether = kParts * kPart;
-        static_assert(kTogether + kParts + 1 <= kStage);
+        // An odd part size, so that the threads read from different banks of the shared memory.
+        constexpr int64_t kParts = 30, kPart = 33, kPerPass = kParts * kPart;
+        static_assert(kPerPass + kParts + 1 <= kStage);
         uint64_t* const stage = static_cast<uint64_t*>(stage_);
-        uint64_t* const sums = stage + kTogether;  // [kParts + 1], of the parts before
-        for (int64_t begin = 0; begin < count; begin += kTogether) {
-            const int64_t left = count - begin, here = left < kTogether ? left : kTogether;
+        uint64_t* const sums = stage + kPerPass;  // [kParts + 1]: sums of the earlier parts.
+        for (int64_t begin = 0; begin < count; begin += kPerPass) {
+            const int64_t left = count - begin, here = left < kPerPass ? left : kPerPass;
             derived().for_each(here, [&](int64_t c) { stage[c] = value(begin + c); });
             derived().for_each(kParts, [&](int64_t part) {
                 uint64_t sum = 0;
                 for (int64_t c = part * kPart; c < (part + 1) * kPart && c < here; ++c) {
+                    // One thread owns the part, so no atomics are needed.
                     const uint64_t one = stage[c];
                     stage[c] = sum;
                     sum += one;
@@ -207,26 +212,26 @@ public:
     template <class T>
     DBENCH_INLINE void prefetch(const T*, int64_t) const {}
     template <class T>
-    DBENCH_INLINE void copy_past_caches(int64_t count, const T* from, T* to) {
+    DBENCH_INLINE void copy_non_temporal(int64_t count, const T* from, T* to) {
         derived().for_each(count, [=](int64_t c) { to[c] = from[c]; });
     }
 
 private:
     DBENCH_INLINE Derived& derived() { return static_cast<Derived&>(*this); }
 
-    /// Elements that a thread reads at once.
+    /// Number of elements that a thread reads at once.
     template <class T>
     static constexpr int pack_of() {
         return sizeof(T) < 16 ? 16 / sizeof(T) : 1;
     }
 
     template <int kPack>
-    static DBENCH_INLINE PlaceOf<kPack> place(int64_t pack) {
+    static DBENCH_INLINE PackIndex<kPack> place(int64_t pack) {
         return {static_cast<int>(pack) * kPack};
     }
 
-    /// fill(begin, count, values) has the threads compute values; a thread for each lane adds them
-    /// in their order.
+    /// Adds Summand::of(value) into the lanes. fill(begin, count, values) computes the values with
+    /// all threads; then one thread per lane adds them in their order.
     template <class Summand, class V, class Fill>
     DBENCH_INLINE void add_up(Lanes& lanes, int64_t count, const Fill& fill) {
         static_assert(sizeof(V) <= sizeof(double));

@@ -1,6 +1,7 @@
-#pragma once
-// A block of an emulated device: the code of a device's block, whose threads take the iterations of
-// a loop in an arbitrary order. A body that depends on it gives other bits than the host.
+#pragma once  // Private to arena/grid.
+// A block of an emulated device. It runs the code of a device's block, with the iterations of a
+// loop in an arbitrary order. A body whose results depend on this order gives other bits than the
+// host.
 
 #include <numeric>
 #include <vector>
@@ -12,14 +13,14 @@ namespace dbench::arena {
 
 class EmulatedBlock : public ThreadedBlock<EmulatedBlock> {
 public:
-    /// `scratch` and `stage` have the bytes that a body and ThreadedBlock ask for.
+    /// `scratch` must have the bytes that the body requests, `stage` those of ThreadedBlock::Stage.
     EmulatedBlock(char* scratch, void* stage, uint64_t order)
         : ThreadedBlock(scratch, stage), order_(order) {}
 
     template <class Work>
     void for_each(int64_t count, const Work& work) {
         if (count < 1) return;
-        // Steps of a size that has no divisor in common with `count` meet every iteration once.
+        // A step that has no common divisor with `count` reaches every iteration exactly once.
         order_ = order_ * 6364136223846793005u + 1442695040888963407u;
         const int64_t start = static_cast<int64_t>((order_ >> 33) % static_cast<uint64_t>(count));
         int64_t step = 1 + static_cast<int64_t>((order_ >> 40) % static_cast<uint64_t>(count));
@@ -34,7 +35,7 @@ public:
     void for_rows(int64_t rows, int64_t count, const Work& work) {
         for_each(rows * count, [&](int64_t k) { work(k / count)(k % count); });
     }
-    /// As many reads ahead as there could be.
+    /// Runs all reads before the first work, the most that for_rows allows.
     template <class Read, class Work>
     void for_rows(int64_t rows, int64_t count, const Read& read, const Work& work) {
         using Value = decltype(read(int64_t{})(int64_t{}));
@@ -54,6 +55,7 @@ private:
     uint64_t order_;
 };
 
+/// Runs block `index` of `body` in poisoned memory, with the iteration orders that `order` selects.
 template <class Body>
 void run_emulated(const Body& body, int64_t index, uint64_t order) {
     PoisonedMemory memory(body.scratch_bytes(), sizeof(EmulatedBlock::Stage));

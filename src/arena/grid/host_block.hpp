@@ -1,10 +1,10 @@
-#pragma once
-// A block on the host: one thread, whose loops are vectorised.
+#pragma once  // Private to arena/grid.
+// A block on the host: one thread with vectorised loops.
 
 #include <memory>
 
 #include "arena/grid/block.hpp"
-#include "arena/past_caches.hpp"
+#include "arena/non_temporal.hpp"
 
 namespace dbench::arena {
 
@@ -17,7 +17,7 @@ public:
                       ? nullptr
                       : std::make_unique_for_overwrite<Line[]>((scratch_bytes + 63) / 64)) {}
 
-    /// Scratch is free again.
+    /// Frees all scratch memory for the next block.
     DBENCH_INLINE void restart() { used_ = 0; }
 
     template <class Work>
@@ -79,7 +79,7 @@ public:
 
     template <class A, class B>
     DBENCH_INLINE void add_products(Lanes& lanes, int64_t count, const A* x, const B* y) const {
-        arena::add_up<Itself>(lanes, count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+        arena::add_up<Identity>(lanes, count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
             return static_cast<double>(x[c]) * static_cast<double>(y[c]);
         });
     }
@@ -95,8 +95,8 @@ public:
         arena::prefetch(data, count);
     }
     template <class T>
-    DBENCH_INLINE void copy_past_caches(int64_t count, const T* from, T* to) const {
-        arena::copy_past_caches(from, to, count);
+    DBENCH_INLINE void copy_non_temporal(int64_t count, const T* from, T* to) const {
+        arena::copy_non_temporal(from, to, count);
     }
 
 private:
@@ -108,7 +108,7 @@ private:
     int64_t used_ = 0;
 };
 
-/// The whole grid, block after block.
+/// Runs the whole grid, block after block.
 template <class Body>
 DBENCH_INLINE void run_blocks(const Body& body) {
     HostBlock block(body.scratch_bytes());

@@ -1,6 +1,6 @@
 #pragma once
-// Sums of squares, or of magnitudes, in float64 with a fixed order of additions, whatever the
-// vector width.
+// Sums of squares or magnitudes in float64. The order of additions is fixed, whatever the vector
+// width.
 
 #include <cstdint>
 
@@ -8,26 +8,27 @@
 
 namespace dbench::arena {
 
-/// Element c of a segment goes to lane c mod kLanes; lanes are added pairwise at the end. A segment
-/// may come in pieces that start at multiples of kLanes.
+/// Number of partial sums of a segment. Element c of a segment is added to lane c mod kLanes;
+/// total() adds the lanes pairwise. A segment may be processed in pieces that start at multiples of
+/// kLanes.
 inline constexpr int kLanes = 16;
 struct Lanes {
     double sum[kLanes] = {};
 };
 
-/// What is summed of an element.
+/// The summands: the function of an element that is summed.
 struct Square {
     static DBENCH_INLINE double of(double x) { return x * x; }
 };
 struct Magnitude {
-    static DBENCH_INLINE double of(double x) { return x < 0 ? -x : x; }  // a NaN stays one
+    static DBENCH_INLINE double of(double x) { return x < 0 ? -x : x; }  // A NaN remains a NaN.
 };
 
-struct Itself {
+struct Identity {
     static DBENCH_INLINE double of(double x) { return x; }
 };
 
-/// Adds Summand::of(value(c)) for c in [0, count).
+/// Adds Summand::of(value(c)) for c in [0, count) into the lanes.
 template <class Summand, class Value>
 DBENCH_INLINE void add_up(Lanes& lanes, int64_t count, const Value& value) {
     double sum[kLanes];
@@ -40,6 +41,7 @@ DBENCH_INLINE void add_up(Lanes& lanes, int64_t count, const Value& value) {
     for (; c < count; ++c) lanes.sum[c % kLanes] += Summand::of(value(c));
 }
 
+/// Adds the lanes pairwise.
 DBENCH_INLINE double total(const Lanes& lanes) {
     double sum[kLanes];
     for (int j = 0; j < kLanes; ++j) sum[j] = lanes.sum[j];

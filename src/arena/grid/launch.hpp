@@ -1,24 +1,25 @@
 #pragma once
-// How a kernel gets from its call to where it runs.
+// How a kernel call reaches the host, a queue's device or its emulation.
 
 #include "arena/device/queue.hpp"
 #include "arena/grid/emulated_block.hpp"
 #include "arena/grid/host_block.hpp"
 
 #if DBENCH_CUDA
-struct CUstream_st;  // what a cudaStream_t points to
+struct CUstream_st;  // The struct that a cudaStream_t points to.
 #endif
 
 namespace dbench::arena {
 
 #if DBENCH_CUDA
-/// Puts all blocks of `body` on a stream: compiled by nvcc, for each body that cuda/kernels.cu
-/// names.
+/// Enqueues all blocks of `body` on a stream. Compiled by nvcc, for each body that cuda/kernels.cu
+/// lists.
 template <class Body>
 void on_device(const Body& body, CUstream_st* stream);
 #endif
 
-/// Runs `body` on `queue`. accesses() tells what it reads and writes.
+/// Launches `body` on `queue`. accesses() returns the memory that the body reads and writes; it is
+/// called only if the queue is emulated.
 template <class Body, class Accesses>
 void launch_on(Queue& queue, const char* name, const Body& body, const Accesses& accesses) {
     Launch launch{name, {}, body.blocks()};
@@ -32,7 +33,8 @@ void launch_on(Queue& queue, const char* name, const Body& body, const Accesses&
     queue.launch(std::move(launch));
 }
 
-/// The same; at once, by the compiled on_host of its type, where there is no queue.
+/// Launches `body` on `queue`. Without a queue (null) it runs the body at once by on_host, which is
+/// compiled for each type of body.
 template <class Body, class Accesses>
 void launch(Queue* queue, const char* name, const Body& body, const Accesses& accesses) {
     if (!queue) return on_host(body);

@@ -1,7 +1,7 @@
-#pragma once
-// Elements side by side. A thread of a device reads and writes some of them at once: memory takes
-// one request of 16 bytes where it took four of 4. A kernel says x[c] in both cases; c is the
-// number of an element, or a place of several.
+#pragma once  // Private to arena/grid.
+// Packs of adjacent elements. A thread of a device reads and writes several elements at once:
+// memory then handles one request of 16 bytes instead of four requests of 4 bytes. A kernel writes
+// x[c] in both cases: c is the index of one element, or a PackIndex.
 
 #include <cmath>
 #include <cstdint>
@@ -11,16 +11,17 @@
 
 namespace dbench::arena {
 
-/// A place of so many elements, the first of which is number `first`, a multiple of kCount.
+/// The index of a pack of kCount elements. `first` is the index of the first element, a multiple of
+/// kCount.
 template <int kCount>
-struct PlaceOf {
+struct PackIndex {
     int first;
-    friend DBENCH_INLINE PlaceOf operator+(int64_t offset, PlaceOf c) {
+    friend DBENCH_INLINE PackIndex operator+(int64_t offset, PackIndex c) {
         return {static_cast<int>(offset) + c.first};
     }
 };
 
-/// Their values; each is computed as it would be alone.
+/// The values of a pack. Every operation computes each element as it would be computed alone.
 template <class T, int kCount>
 struct alignas(kCount * sizeof(T)) Pack {
     T of[kCount];
@@ -61,21 +62,20 @@ private:
     }
 };
 
-/// a where it is larger than b, else b: also where one of them is no number.
+/// Returns a if it is larger than b, else b. This also holds if one of them is a NaN.
 DBENCH_INLINE float larger(float a, float b) { return a > b ? a : b; }
 DBENCH_INLINE double larger(double a, double b) { return a > b ? a : b; }
 
-/// nvcc takes apart what it can compute an address from, and then does not see any more that four
-/// stores lie side by side: this it leaves alone.
-DBENCH_INLINE int kept_whole(int c) {
+/// Returns c, but hides its origin from nvcc. nvcc otherwise decomposes the expressions that it can
+/// compute an address from and no longer sees that four stores are adjacent.
+DBENCH_INLINE int opaque_index(int c) {
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
     asm("" : "+r"(c));
 #endif
     return c;
 }
 
-/// An array of elements that begins at a multiple of 16 bytes, and of as many elements as a place
-/// has.
+/// An array that begins at a multiple of 16 bytes and can be indexed by elements and by packs.
 template <class T>
 class Elements {
 public:
@@ -84,16 +84,16 @@ public:
 
     DBENCH_INLINE T& operator[](int64_t c) const { return first_[c]; }
     template <int kCount>
-    DBENCH_INLINE auto operator[](PlaceOf<kCount> c) const {
+    DBENCH_INLINE auto operator[](PackIndex<kCount> c) const {
         if constexpr (std::is_const_v<T>) {
             return *reinterpret_cast<const Pack<std::remove_const_t<T>, kCount>*>(first_ + c.first);
         } else {
-            return Slot<kCount>{reinterpret_cast<Pack<T, kCount>*>(first_ + kept_whole(c.first))};
+            return Slot<kCount>{reinterpret_cast<Pack<T, kCount>*>(first_ + opaque_index(c.first))};
         }
     }
 
 private:
-    /// Read and written as a whole: compilers make several requests of what is used in parts.
+    /// Reads and writes a pack as a whole: compilers issue several requests if its parts are used.
     template <int kCount>
     struct Slot {
         Pack<T, kCount>* at;
@@ -104,18 +104,19 @@ private:
     T* first_ = nullptr;
 };
 
-/// Blocks of a kernel of packs that a device's processor is to take at once: that many have so
-/// much under way that its memory is busy, and registers for it.
+/// Minimum number of blocks of a kernel with packs that run on a multiprocessor at a time: enough
+/// pending requests to keep the memory busy, and few enough that there are registers for all
+/// blocks.
 template <class T>
-inline constexpr int kBlocksOfPacks = sizeof(T) > 4 ? 2 : 3;
+inline constexpr int kMinBlocksOfPacks = sizeof(T) > 4 ? 2 : 3;
 
-/// What x[c] is of elements T: one, or several.
+/// The type of x[c] for elements T: T, or a pack if `Place` is a PackIndex.
 template <class T, class Place>
 struct ValueAt {
     using Type = T;
 };
 template <class T, int kCount>
-struct ValueAt<T, PlaceOf<kCount>> {
+struct ValueAt<T, PackIndex<kCount>> {
     using Type = Pack<T, kCount>;
 };
 template <class T, class Place>

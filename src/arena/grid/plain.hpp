@@ -1,11 +1,12 @@
 #pragma once
-// Zero, copy and scale: a block for so many columns of a row.
+// Kernel bodies of zero, copy and scale.
 
 #include "arena/grid/block.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {
 
+/// The grid of the plain kernels: a block for every kWidth columns of a row.
 struct ColumnGrid {
     static constexpr int64_t kWidth = 4096;
 

@@ -1,6 +1,6 @@
-#pragma once
-// What a block of an emulated device has of its own, in which what nobody has written is not a
-// number.
+#pragma once  // Private to arena/grid.
+// The scratch memory and the stage of an emulated block. All bytes are initially 0xff, so that
+// floating-point values which were never written read as NaN.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace dbench::arena {
 
 class PoisonedMemory {
 public:
-    /// Bytes of scratch, no more than every device has, and of a stage.
+    /// Sizes in bytes. `scratch` must not exceed what every device provides.
     PoisonedMemory(int64_t scratch, int64_t stage)
         : scratch_(lines(scratch)), stage_(lines(stage)) {
-        DBENCH_EXPECT(scratch <= kMostScratch);
+        DBENCH_EXPECT(scratch <= kMaxScratch);
     }
     char* scratch() { return reinterpret_cast<char*>(scratch_.data()); }
     void* stage() { return stage_.data(); }

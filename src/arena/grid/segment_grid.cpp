@@ -6,7 +6,7 @@ namespace dbench::arena {
 
 SegmentGrid::SegmentGrid(const Layout& layout, int64_t rows, Columns columns, double* squared,
                          Queue* queue)
-    : segments(layout.placed_segments().on(queue)),
+    : segments(layout.segment_array().on(queue)),
       all(static_cast<int64_t>(layout.segments().size())),
       columns(columns),
       rows(rows),
@@ -19,7 +19,7 @@ SegmentGrid::SegmentGrid(const Layout& layout, int64_t rows, Columns columns, do
     const Segment* const to = std::lower_bound(from, end, columns.end, begins_before);
     first = from - begin;
     count = to - from;
-    // The sum over a part of a segment would not be the segment's.
+    // A partial segment would give a wrong sum of squares.
     DBENCH_EXPECT(!squared || count == 0 ||
                   (from->begin >= columns.begin && to[-1].end <= columns.end));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The grid of kernels that go over tensors: a block for each segment of each row.
+// The grid of kernels that work on tensors: a block for each segment of each row.
 
 #include <initializer_list>
 #include <vector>
@@ -11,25 +11,29 @@
 
 namespace dbench::arena {
 
-/// A segment, or what of it lies in a range of columns, in one row.
+/// The part of a segment that is in a range of columns, in one row.
 struct Piece {
     int64_t row, segment;
     int tensor;
-    int64_t begin, count;  ///< columns
+    int64_t begin, count;  ///< `begin` is a column; `count` is in columns.
 };
 
+/// The arguments that kernels over segments share, and the parts of their bodies that compute
+/// updates.
 struct SegmentGrid {
-    const Segment* segments;  ///< all of the layout, where the queue reads them
-    int64_t all;              ///< how many that are
-    int64_t first, count;     ///< those with elements in `columns`
+    const Segment* segments;  ///< All segments of the layout, in memory that the queue can read.
+    int64_t all;              ///< Number of segments in the layout.
+    int64_t first, count;     ///< The segments with elements in `columns`.
     Columns columns;
     int64_t rows;
-    double* squared;  ///< [rows, all], sums of squares of whole segments; null where not wanted
+    double* squared;  ///< [rows, all]: sums of squares of whole segments; null if not requested.
 
+    /// Throws if `squared` is not null and `columns` cuts a segment. `rows` is the number of rows.
     SegmentGrid(const Layout& layout, int64_t rows, Columns columns, double* squared, Queue* queue);
 
     constexpr int64_t blocks() const { return rows * count; }
     constexpr int64_t scratch_bytes() const { return squared ? scratch_for<Lanes>(1) : 0; }
+    /// Returns the part of a segment that block `index` processes.
     constexpr Piece piece(int64_t index) const {
         const int64_t row = index / count, segment = first + index % count;
         const Segment& s = segments[segment];
@@ -37,7 +41,7 @@ struct SegmentGrid {
         return {row, segment, s.tensor, begin, std::min(s.end, columns.end) - begin};
     }
 
-    /// A block's lanes of so many rows, all 0.
+    /// Returns the block's lanes for `rows` rows, set to 0.
     template <class Block>
     static DBENCH_INLINE Lanes* lanes(Block& block, int64_t rows = 1) {
         Lanes* const lanes = block.template scratch<Lanes>(rows);
@@ -46,14 +50,15 @@ struct SegmentGrid {
         });
         return lanes;
     }
+    /// Stores the total of `lanes` as the sum of squares of a row's segment.
     template <class Block>
     DBENCH_INLINE void store(Block& block, int64_t row, int64_t segment, const Lanes* lanes) const {
         double* const to = squared + row * all + segment;
         block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA { *to = total(*lanes); });
     }
 
-    /// out = base - step(c) for the elements c of `piece`, where `out` and `base` begin; the steps'
-    /// squares are summed where wanted.
+    /// Computes out = base - step(c) for the elements c of `piece`. `out` and `base` point to the
+    /// piece's first element. Stores the sum of the steps' squares if requested.
     template <class Block, class T, class Step>
     DBENCH_INLINE void subtract(Block& block, const Piece& piece, T* out, const T* base,
                                 const Step& step) const {
@@ -61,7 +66,8 @@ struct SegmentGrid {
         subtract(block, piece.count, sums, out, base, step);
         if (sums) store(block, piece.row, piece.segment, sums);
     }
-    /// The same of the steps of a row's rule (SgdRow) at `at`.
+    /// Computes out = base - step, with the step of an optimizer's rule for a row (for example
+    /// SgdRow) at `at`.
     template <class Block, class T, class Row>
     DBENCH_INLINE void subtract(Block& block, const Piece& piece, T* out, const T* base,
                                 const T* at, const Row& row) const {
@@ -69,7 +75,8 @@ struct SegmentGrid {
         subtract(block, piece.count, sums, out, base, at, row);
         if (sums) store(block, piece.row, piece.segment, sums);
     }
-    /// The same of `count` elements; the squares come to `sums`, if there are any.
+    /// Computes out = base - step(c) for `count` elements. Adds the squares to `sums` if it is not
+    /// null.
     template <class Block, class T, class Step>
     static DBENCH_INLINE void subtract(Block& block, int64_t count, Lanes* sums, T* out,
                                        const T* base, const Step& step) {
@@ -90,7 +97,7 @@ struct SegmentGrid {
         const Elements<const T> from(base), point(at);
         const Elements<T> to(out);
         const auto read = [=](auto c) DBENCH_INLINE_LAMBDA {
-            return Taken<T, decltype(c), decltype(row.read(c))>{from[c], point[c], row.read(c)};
+            return Inputs<T, decltype(c), decltype(row.read(c))>{from[c], point[c], row.read(c)};
         };
         const auto work = [=](auto c, const auto& taken) DBENCH_INLINE_LAMBDA {
             const auto d = row.step(c, taken.rest, taken.point);
@@ -105,16 +112,16 @@ struct SegmentGrid {
 
 private:
     template <class T, class Place, class Rest>
-    struct Taken {
+    struct Inputs {
         Value<T, Place> base, point;
-        Rest rest;  // what the rule reads beside them
+        Rest rest;  // Further values that the rule reads.
     };
 };
 
-/// What a kernel over tensors touches: the rows that it only reads, those that it writes, and the
-/// sums of squares.
-inline std::vector<Access> touched(const SegmentGrid& grid, std::initializer_list<Rows> read,
-                                   std::initializer_list<Rows> written) {
+/// Lists the memory that a kernel over segments accesses: the rows that it only reads, those that
+/// it writes, and the sums of squares.
+inline std::vector<Access> list_accesses(const SegmentGrid& grid, std::initializer_list<Rows> read,
+                                         std::initializer_list<Rows> written) {
     std::vector<Access> accesses;
     for (const Rows& rows : read) accesses.push_back(reads(rows, grid.columns));
     for (const Rows& rows : written) {

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers in messages in which all begin at multiples of 4 bytes.
+// Loads and stores of numbers in messages. All numbers in messages begin at multiples of 4 bytes.
 
 #include <cstdint>
 #include <cstring>
@@ -8,8 +8,9 @@
 
 namespace dbench::arena {
 
-/// On a device, which loads nothing across its alignment, what is known of it saves reading bytes;
-/// it keeps the host's compiler from vectorising.
+/// Tells nvcc that the address is a multiple of 4. A device has no unaligned loads, so the compiler
+/// would load single bytes. The host's compiler must not know the alignment, because it then fails
+/// to vectorise.
 template <class Bytes>
 DBENCH_INLINE Bytes* aligned(Bytes* bytes) {
 #if defined(__CUDA_ARCH__)

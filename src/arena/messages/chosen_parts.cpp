@@ -21,11 +21,12 @@ void on_host(const AddChosen<double>& body) { run_blocks(body); }
 
 namespace {
 
-constexpr int64_t kPiece = 16384;  // columns
+constexpr int64_t kPiece = 16384;  // In columns.
 constexpr int64_t kWord = sizeof(uint64_t);
 
-/// The k largest of v [numel], in order: a histogram of leading bits says which can be among them,
-/// and of those few the least that belongs to them is found.
+/// Returns the columns of the k largest magnitudes of v [numel], in ascending order. A histogram of
+/// the leading bits finds the bin of the k-th largest magnitude; the elements of this bin are then
+/// sorted partially.
 template <class T>
 std::vector<uint32_t> largest(const T* v, int64_t numel, int64_t k) {
     using Bits = MagnitudeOf<T>;
@@ -33,7 +34,7 @@ std::vector<uint32_t> largest(const T* v, int64_t numel, int64_t k) {
     std::vector<std::array<uint32_t, kWays>> found(size_t{1} << kBits);
     for (int64_t c = 0; c < numel; ++c) ++found[magnitude_of(v[c]) >> kShift][c % kWays];
     Bits bin = 0;
-    int64_t above = 0, here = 0;  // in the bins above it, and in it
+    int64_t above = 0, here = 0;  // Elements in the bins above `bin`, and in `bin`.
     for (bin = (Bits{1} << kBits) - 1;; --bin) {
         here = std::accumulate(found[bin].begin(), found[bin].end(), int64_t{0});
         if (above + here >= k) break;
@@ -41,7 +42,7 @@ std::vector<uint32_t> largest(const T* v, int64_t numel, int64_t k) {
     }
     std::vector<uint32_t> chosen(static_cast<size_t>(above + here + 1));
     int64_t count = 0;
-    for (int64_t c = 0; c < numel; ++c) {  // without a branch
+    for (int64_t c = 0; c < numel; ++c) {  // This loop avoids branches.
         chosen[static_cast<size_t>(count)] = static_cast<uint32_t>(c);
         count += magnitude_of(v[c]) >> kShift >= bin;
     }
@@ -87,8 +88,8 @@ ChosenParts::ChosenParts(const Layout& layout, DType type, std::span<const int64
                 {static_cast<int64_t>(t), begin, std::min(kPiece, tensor.numel - begin)});
         }
     }
-    parts_ = Placed(std::move(parts));
-    pieces_ = Placed(std::move(pieces));
+    parts_ = ReadOnlyArray(std::move(parts));
+    pieces_ = ReadOnlyArray(std::move(pieces));
 }
 
 void ChosenParts::send_largest(Rows v, Rows messages, Queue* queue) {
@@ -170,7 +171,7 @@ void ChosenParts::send(Rows v, std::span<const uint32_t* const> indices, Rows me
                   bytes_ <= messages.stride * size_of(messages.type));
     const int64_t stride = messages.stride * size_of(messages.type);
     count_bytes(v.count * bytes_, v.count * bytes_, Kernel::codec);
-    const Placed where(std::vector<const uint32_t*>(indices.begin(), indices.end()));
+    const ReadOnlyArray where(std::vector<const uint32_t*>(indices.begin(), indices.end()));
     const ChosenGrid grid{parts_.on(queue), pieces_.on(queue), std::ssize(parts_.values()),
                           std::ssize(pieces_.values()), v.count};
     const auto accesses = [&] {
@@ -190,15 +191,15 @@ void ChosenParts::send(Rows v, std::span<const uint32_t* const> indices, Rows me
 void ChosenParts::add(Rows out, std::span<const std::vector<ChosenMessage>> messages,
                       Queue* queue) const {
     DBENCH_EXPECT(out.type == type_ && std::ssize(messages) == out.count);
-    const PlacedLists heard(messages);
-    const auto many = std::ssize(heard.all.values());
+    const ReadOnlyLists received(messages);
+    const auto many = std::ssize(received.all.values());
     if (many == 0) return;
     count_bytes(2 * many * bytes_, many * bytes_, Kernel::codec);
     const ChosenGrid grid{parts_.on(queue), pieces_.on(queue), std::ssize(parts_.values()),
                           std::ssize(pieces_.values()), out.count};
     const auto accesses = [&] {
         std::vector<Access> all{reads(out, layout_.all()), writes(out, layout_.all())};
-        for (const ChosenMessage& one : heard.all.values()) {
+        for (const ChosenMessage& one : received.all.values()) {
             all.push_back(reads(one.message, bytes_));
             if (sends_indices_) continue;
             all.push_back(reads(one.indices, chosen_ * int64_t{sizeof(uint32_t)}));
@@ -206,7 +207,8 @@ void ChosenParts::add(Rows out, std::span<const std::vector<ChosenMessage>> mess
         return all;
     };
     with_type(type_, [&]<class T>() {
-        const AddChosen<T> body{grid, scaled_, out, heard.all.on(queue), heard.first.on(queue)};
+        const AddChosen<T> body{grid, scaled_, out, received.all.on(queue),
+                                received.first.on(queue)};
         launch(queue, "add_chosen", body, accesses);
     });
 }

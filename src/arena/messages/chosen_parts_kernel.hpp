@@ -1,11 +1,13 @@
 #pragma once
-// Messages of chosen elements (chosen_parts.hpp of this room): a block for each piece of each row.
+// The kernel bodies of messages of chosen elements (chosen_parts.hpp): a block for each piece of
+// each row.
 //
-// On a device the largest of a tensor are found digit by digit of their magnitudes, from the first
-// on: pieces count how many of their elements have which digit, of those that agree in the digits
-// before (CountDigits), then the tensor's digit is the one at which as many as are kept are counted
-// (FindDigit). After the last one the least magnitude that is kept is known, and how many of the
-// elements that have it (CountChosen, WriteChosen).
+// A device finds the largest elements of a tensor by a radix selection, digit by digit of the
+// magnitudes, most significant digit first. CountDigits counts in each piece how many elements have
+// which digit, among the elements that agree in all earlier digits. FindDigit sums over the pieces
+// and finds the digit of the smallest magnitude that is kept. After the last digit this magnitude
+// is known, and how many of the elements equal to it are kept; CountChosen and WriteChosen then
+// write the message.
 
 #include <cstring>
 #include <type_traits>
@@ -16,7 +18,8 @@
 
 namespace dbench::arena {
 
-/// What has the order of magnitudes, a NaN's like infinity's, in kMagnitudeBits.
+/// Returns bits that have the order of magnitudes, in kMagnitudeBits bits. A NaN counts as
+/// infinity.
 template <class T>
 using MagnitudeOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 template <class T>
@@ -31,11 +34,11 @@ DBENCH_INLINE MagnitudeOf<T> magnitude_of(T value) {
     return bits < kInfinity ? bits : kInfinity;
 }
 
-/// Pieces of rows, a block for each.
+/// The grid: a block for each piece of each row.
 struct ChosenGrid {
     const ChosenPart* parts;
     const ChosenPiece* pieces;
-    int64_t tensors, count;  ///< of a row: parts, and pieces
+    int64_t tensors, count;  ///< Parts and pieces per row.
     int64_t rows;
 
     struct Place {
@@ -50,14 +53,15 @@ struct ChosenGrid {
     }
 };
 
-/// A digit of magnitudes.
+/// A digit of the magnitudes: `bits` bits from bit `shift` on.
 struct Digit {
     static constexpr int kMost = 11;
     static constexpr int64_t kBins = 1 << kMost;
 
     int shift, bits;
 
-    /// Number `round` of those of T; one has 0 bits when there are no more.
+    /// Returns digit number `round` of T's magnitudes, most significant first; it has 0 bits if
+    /// there is none.
     template <class T>
     static constexpr Digit of(int round) {
         const int above = kMagnitudeBits<T> - round * kMost;
@@ -69,19 +73,20 @@ struct Digit {
     DBENCH_INLINE int64_t in(Bits magnitude) const {
         return static_cast<int64_t>(magnitude >> shift & ((Bits{1} << bits) - 1));
     }
-    /// Whether all digits before are the same.
+    /// Returns true if all earlier digits are equal.
     template <class Bits>
     DBENCH_INLINE bool agree(Bits a, Bits b) const {
         return (a ^ b) >> (shift + bits) == 0;
     }
 };
 
-/// What is known of each tensor's selection, [rows, tensors], and of each piece's, [rows, pieces].
+/// The state of the selection: per tensor [rows, tensors], and per piece [rows, pieces].
 struct Selection {
-    uint64_t* least;   ///< magnitude: the digits that are known, and zeros
-    uint64_t* left;    ///< elements to choose among those that agree in them
-    uint64_t* in;      ///< of a piece: how many are larger, and 2^32 times how many are equal
-    uint32_t* digits;  ///< [.., kBins], of a piece
+    uint64_t* least;  ///< The smallest magnitude that is kept: the digits found so far, then zeros.
+    uint64_t* left;  ///< Number of elements still to choose among those that agree in these digits.
+    uint64_t* in;    ///< Per piece: number of larger elements, plus 2^32 times the number of equal
+                     ///< elements.
+    uint32_t* digits;  ///< Per piece: [.., kBins].
 };
 inline constexpr uint64_t kEqual = uint64_t{1} << 32;
 
@@ -192,7 +197,7 @@ struct WriteChosen {
     Rows rows;
     Selection selection;
     char* messages;
-    int64_t stride;  // bytes
+    int64_t stride;  // In bytes.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return scratch_for<uint64_t>(1); }
@@ -228,7 +233,7 @@ struct WriteChosen {
     }
 };
 
-/// Those of `kept` ascending indices that are in a piece.
+/// The range of `kept` ascending indices that are in a piece.
 struct IndexRange {
     int64_t begin, end;
 };
@@ -254,7 +259,7 @@ struct GatherChosen {
     Rows rows;
     const uint32_t* const* indices;  // [rows]
     char* messages;
-    int64_t stride;  // bytes
+    int64_t stride;  // In bytes.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return 0; }
@@ -279,7 +284,7 @@ struct AddChosen {
     bool scaled;
     Rows out;
     const ChosenMessage* messages;
-    const int64_t* first;  // [rows + 1], of each row's among them
+    const int64_t* first;  // [rows + 1]: index of each row's first message.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return 0; }

@@ -1,5 +1,6 @@
 #pragma once
-// 16-bit forms of elements, for messages: what neighbours read is Q(x), whoever holds it.
+// 16-bit encodings of elements, for messages. Every rank that uses a replica's row x in an
+// averaging uses the decoded form Q(x), also the rank that owns the replica.
 
 #include <cstdint>
 
@@ -8,22 +9,24 @@
 
 namespace dbench::arena {
 
-/// How an element travels: as it is; as bfloat16 (8 bits of precision, float32's range); as IEEE
-/// float16 (11 bits, up to 65504: what is larger becomes infinite). Rounded to nearest, ties to
-/// even, from float32 (float64 is rounded to that first); a NaN stays one.
+/// The encoding of an element in a message. `identity`: unchanged. `bfloat16`: 8 bits of precision
+/// and float32's range. `float16`: IEEE, 11 bits of precision, up to 65504; larger values become
+/// infinite. Values are rounded from float32 to nearest, ties to even (float64 is first rounded to
+/// float32). A NaN remains a NaN.
 enum class Codec : uint8_t { identity, bfloat16, float16 };
 
-/// Bytes of an element on its way.
+/// Bytes of an encoded element.
 constexpr int64_t size_of(Codec codec, DType type) {
     return codec == Codec::identity ? size_of(type) : 2;
 }
 
-/// `count` elements of `from` as 16-bit words. The codec is not the identity.
+/// Encodes `count` elements of `from` as 16-bit words. The codec must not be the identity.
 void encode(Codec codec, DType type, const void* from, uint16_t* to, int64_t count,
             Queue* queue = nullptr);
+/// Decodes `count` 16-bit words. The codec must not be the identity.
 void decode(Codec codec, DType type, const uint16_t* from, void* to, int64_t count,
             Queue* queue = nullptr);
-/// Q(x): encoded and decoded. `to` may be `from`.
+/// Computes Q(x): encodes and decodes. `to` may be `from`.
 void quantize(Codec codec, DType type, const void* from, void* to, int64_t count,
               Queue* queue = nullptr);
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "arena/device/placed.hpp"
+#include "arena/device/read_only_array.hpp"
 #include "arena/grid/launch.hpp"
 #include "arena/messages/coded_sums_kernel.hpp"
 #include "arena/traffic.hpp"
@@ -12,9 +12,10 @@
 namespace dbench::arena {
 namespace {
 
-constexpr int64_t kStrip = 64;  // columns whose sums stay in registers while rows pass by
+constexpr int64_t kStrip = 64;  // Columns whose sums stay in registers in the loop over the rows.
 
-/// Sums of at most kStrip columns; `count` is a constant wherever the compiler is to unroll.
+/// Computes sums of at most kStrip columns. `count` is a compile-time constant if the loops should
+/// be unrolled.
 template <class Form, class T>
 DBENCH_INLINE void strip(const CodedMean<T>& mean, int64_t begin, int64_t count) {
     const T* const x = mean.x;
@@ -29,7 +30,7 @@ DBENCH_INLINE void strip(const CodedMean<T>& mean, int64_t begin, int64_t count)
     for (int64_t k = 0; k < mean.many; ++k) {
         const uint16_t* const row = mean.terms[k].words + begin;
         const T weight = static_cast<T>(mean.terms[k].weight);
-        if (k == 0) {  // not added to 0, which would turn -0 into 0
+        if (k == 0) {  // The first term is not added to 0, which would turn -0 into 0.
             for (int64_t j = 0; j < count; ++j) sum[j] = weight * (Form::decode(row[j]) - own[j]);
         } else {
             for (int64_t j = 0; j < count; ++j) sum[j] += weight * (Form::decode(row[j]) - own[j]);
@@ -82,7 +83,8 @@ void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTer
         for (const CodedTerm& term : terms) all.push_back(reads(term.words, words));
         return all;
     };
-    std::optional<Placed<CodedTerm>> kept;  // until what reads them has been launched
+    std::optional<ReadOnlyArray<CodedTerm>> kept;  // Must live until the kernel that reads them has
+                                                   // been launched.
     if (queue) kept.emplace(std::vector(terms.begin(), terms.end()));
     const CodedTerm* const at = kept ? kept->on(queue) : terms.data();
     with_type(type, [&]<class T>() {

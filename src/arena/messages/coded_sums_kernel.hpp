@@ -1,6 +1,6 @@
 #pragma once
-// Sums over a replica's row and rows of words (coded_sums.hpp of this room): a block for so many
-// elements.
+// The kernel bodies of sums over a replica's row and encoded rows (coded_sums.hpp): a block for
+// every kWidth elements.
 
 #include "arena/grid/block.hpp"
 #include "arena/messages/coded_sums.hpp"
@@ -8,14 +8,14 @@
 
 namespace dbench::arena {
 
-/// An element as all know it: Q(x).
+/// Returns Q(x), the value of an element that other ranks see.
 template <class Form, class T>
 DBENCH_INLINE T rounded(T x) {
     return Form::decode(Form::encode(static_cast<float>(x)));
 }
 
-// The host has loops of its own (coded_sums.cpp), in which many columns go from row to row
-// together.
+// The host does not use these call operators: its loops in coded_sums.cpp process many columns of a
+// row before the next row.
 
 template <class T>
 struct CodedMean {
@@ -25,7 +25,7 @@ struct CodedMean {
     bool change;
     const T* x;
     const CodedTerm* terms;
-    int64_t many;  // of those
+    int64_t many;  // Number of terms.
     T* out;
     int64_t count;
 
@@ -54,7 +54,8 @@ private:
                 const CodedTerm& row = sum.terms[k];
                 const T weight = static_cast<T>(row.weight);
                 const T term = weight * (Form::decode(row.words[at]) - own);
-                all = k == 0 ? term : all + term;  // 0 would turn -0 into 0
+                all = k == 0 ? term : all + term;  // The first term is not added to 0, which would
+                                                   // turn -0 into 0.
             }
             sum.out[at] = sum.change ? all : x + all;
         });

@@ -1,25 +1,27 @@
 #pragma once
-// 16-bit forms of elements (codec.hpp of this room): a block for so many elements.
+// The kernel body of conversions to and from 16 bits (codec.hpp): a block for every kWidth
+// elements.
 
 #include "arena/grid/block.hpp"
 #include "arena/messages/half_forms.hpp"
 
 namespace dbench::arena {
 
-/// Words of elements.
+/// Converts an element to a word.
 struct Encode {
     template <class Form, class T>
     static DBENCH_INLINE uint16_t of(T x) {
         return Form::encode(static_cast<float>(x));
     }
 };
-/// Elements of words.
+/// Converts a word to an element.
 struct Decode {
     template <class Form>
     static DBENCH_INLINE float of(uint16_t h) {
         return Form::decode(h);
     }
 };
+/// Rounds an element to the nearest one that a word can represent.
 struct Quantize {
     template <class Form, class T>
     static DBENCH_INLINE float of(T x) {

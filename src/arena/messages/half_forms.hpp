@@ -1,5 +1,5 @@
-#pragma once
-// The two 16-bit forms, an element at a time. Internal to this room.
+#pragma once  // Private to arena/messages.
+// The two 16-bit encodings of one element.
 
 #include <bit>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace dbench::arena {
 
-// Without branches: each is a handful of vector instructions.
+// The functions have no branches: each is a handful of vector instructions.
 
 struct Bfloat16 {
     static DBENCH_INLINE uint16_t encode(float x) {
@@ -24,11 +24,12 @@ struct Bfloat16 {
 };
 
 struct Float16 {
-    static constexpr uint32_t kInfinity = 0x7f800000;  // of float32
+    static constexpr uint32_t kInfinity = 0x7f800000;  // Infinity in float32.
     static constexpr uint32_t kOverflow = 0x47800000;  // 2^16
-    static constexpr uint32_t kNormal = 0x38800000;    // 2^-14: below, float16 is subnormal
-    static constexpr uint32_t kRebias = 112u << 23;    // exponent bias 127 against 15
-    static constexpr uint32_t kHalf = 0x3f000000;      // 0.5: its last bit weighs 2^-24
+    static constexpr uint32_t kNormal = 0x38800000;    // 2^-14: smaller values are subnormal in
+                                                       // float16.
+    static constexpr uint32_t kRebias = 112u << 23;  // Difference of the exponent biases, 127 - 15.
+    static constexpr uint32_t kHalf = 0x3f000000;    // 0.5: its last bit has the weight 2^-24.
 
     static DBENCH_INLINE uint16_t encode(float x) {
         const auto u = std::bit_cast<uint32_t>(x);
@@ -44,7 +45,8 @@ struct Float16 {
     static DBENCH_INLINE float decode(uint16_t h) {
         const uint32_t a = static_cast<uint32_t>(h & 0x7fff) << 13;
         const uint32_t exponent = a & (0x7c00u << 13);
-        // One exponent more and 2^-14 less makes a subnormal's leading zeros right.
+        // An exponent increased by one, minus 2^-14, gives the correct leading zeros of a
+        // subnormal.
         const float subnormal = std::bit_cast<float>(a + kNormal) - std::bit_cast<float>(kNormal);
         const uint32_t beyond = a | kInfinity;
         const uint32_t normal = exponent == (0x7c00u << 13) ? beyond : a + kRebias;
@@ -53,7 +55,8 @@ struct Float16 {
     }
 };
 
-/// Calls `work.template operator()<Form>()`. The codec is not the identity.
+/// Calls `work.template operator()<Form>()` with the codec's encoding. The codec must not be the
+/// identity.
 template <class Work>
 DBENCH_INLINE void with_form(Codec codec, const Work& work) {
     if (codec == Codec::bfloat16) return work.template operator()<Bfloat16>();

@@ -23,7 +23,7 @@ DBENCH_CLONES void on_host(const ApproachOverLinks<double>& body) { run_blocks(b
 
 LinkMatrices::LinkMatrices(const Layout& layout, DType type) : layout_(layout), type_(type) {
     std::vector<LinkMatrix> matrices;
-    std::vector<int64_t> of_two;
+    std::vector<int64_t> matrix_indices;
     std::vector<LinkPiece> by_rows, by_columns;
     const auto add_pieces = [&](std::vector<LinkPiece>& to, int64_t all, int64_t width) {
         for (int64_t begin = 0; begin < all; begin += width) {
@@ -35,7 +35,7 @@ LinkMatrices::LinkMatrices(const Layout& layout, DType type) : layout_(layout), 
         if (tensor.shape.size() > 1 && tensor.numel > 0) {
             m.rows = tensor.shape[0];
             m.columns = tensor.numel / m.rows;
-            of_two.push_back(std::ssize(matrices));
+            matrix_indices.push_back(std::ssize(matrices));
             add_pieces(by_rows, m.rows, 1);
             add_pieces(by_columns, m.columns, LinkColumnProducts<float>::kWidth);
         } else {
@@ -48,27 +48,27 @@ LinkMatrices::LinkMatrices(const Layout& layout, DType type) : layout_(layout), 
         all_q_ += m.columns;
         matrices.push_back(m);
     }
-    matrices_ = Placed(std::move(matrices));
-    of_two_ = Placed(std::move(of_two));
-    by_rows_ = Placed(std::move(by_rows));
-    by_columns_ = Placed(std::move(by_columns));
+    matrices_ = ReadOnlyArray(std::move(matrices));
+    matrix_indices_ = ReadOnlyArray(std::move(matrix_indices));
+    by_rows_ = ReadOnlyArray(std::move(by_rows));
+    by_columns_ = ReadOnlyArray(std::move(by_columns));
 }
 
-void LinkMatrices::send(Rows x, Rows known, Found found, std::span<const MatrixLink> links,
+void LinkMatrices::send(Rows x, Rows known, LinkFactor found, std::span<const MatrixLink> links,
                         const Draws& draws, Rows messages, Queue* queue) const {
     DBENCH_EXPECT(x.type == type_ && known.type == type_ && messages.type == type_);
     if (links.empty()) return;
     const auto many = std::ssize(links);
-    const Found other = found == Found::p ? Found::q : Found::p;
+    const LinkFactor other = found == LinkFactor::p ? LinkFactor::q : LinkFactor::p;
     const LinkVectors vectors{known, all(other)}, to{messages, elements(found)};
-    const Placed all_links(std::vector<MatrixLink>(links.begin(), links.end()));
+    const ReadOnlyArray all_links(std::vector<MatrixLink>(links.begin(), links.end()));
     const Columns all_columns{0, known.stride};
     count_passes(type_, layout_.all(), many, 0, Kernel::codec);
     with_type(type_, [&]<class T>() {
-        if (of_two_.size() > 0) {
+        if (matrix_indices_.size() > 0) {
             const NormaliseVectors<T> body{matrices_.on(queue),
-                                           of_two_.on(queue),
-                                           std::ssize(of_two_.values()),
+                                           matrix_indices_.on(queue),
+                                           std::ssize(matrix_indices_.values()),
                                            all_links.on(queue),
                                            many,
                                            vectors,
@@ -78,7 +78,7 @@ void LinkMatrices::send(Rows x, Rows known, Found found, std::span<const MatrixL
                 return std::vector<Access>{reads(known, all_columns), writes(known, all_columns)};
             });
         }
-        const auto& pieces = found == Found::p ? by_rows_ : by_columns_;
+        const auto& pieces = found == LinkFactor::p ? by_rows_ : by_columns_;
         const SendingLinks sending{matrices_.on(queue),
                                    pieces.on(queue),
                                    std::ssize(pieces.values()),
@@ -92,7 +92,7 @@ void LinkMatrices::send(Rows x, Rows known, Found found, std::span<const MatrixL
             return std::vector<Access>{reads(x, layout_.all()), reads(known, all_columns),
                                        writes(messages, {0, messages.stride})};
         };
-        if (found == Found::p) {
+        if (found == LinkFactor::p) {
             launch(queue, "link_row_products", LinkRowProducts<T>{sending}, accesses);
         } else {
             launch(queue, "link_column_products", LinkColumnProducts<T>{sending}, accesses);
@@ -100,28 +100,28 @@ void LinkMatrices::send(Rows x, Rows known, Found found, std::span<const MatrixL
     });
 }
 
-void LinkMatrices::take(Rows x, Rows p, Rows q, Found found,
-                        std::span<const std::vector<HeardOver>> heard, Rows messages,
+void LinkMatrices::take(Rows x, Rows p, Rows q, LinkFactor found,
+                        std::span<const std::vector<ReceivedOverLink>> received, Rows messages,
                         Queue* queue) const {
-    DBENCH_EXPECT(x.type == type_ && std::ssize(heard) == x.count);
-    const PlacedLists all_heard(heard);
-    const auto many = std::ssize(all_heard.all.values());
+    DBENCH_EXPECT(x.type == type_ && std::ssize(received) == x.count);
+    const ReadOnlyLists all_received(received);
+    const auto many = std::ssize(all_received.all.values());
     if (many == 0) return;
     const LinkVectors of_p{p, all_p_}, of_q{q, all_q_};
-    const HeardLinks h{
-        all_heard.all.on(queue), all_heard.first.on(queue), {messages, elements(found)}};
+    const ReceivedLinks h{
+        all_received.all.on(queue), all_received.first.on(queue), {messages, elements(found)}};
     count_passes(type_, layout_.all(), many, many, Kernel::codec);
     const auto read = [&](std::vector<Access> all) {
         all.push_back(reads(messages, {0, messages.stride}));
-        for (const HeardOver& one : all_heard.all.values()) {
+        for (const ReceivedOverLink& one : all_received.all.values()) {
             all.push_back(reads(one.message, elements(found) * size_of(type_)));
         }
         return all;
     };
     with_type(type_, [&]<class T>() {
-        const Rows& changed = found == Found::p ? p : q;
+        const Rows& changed = found == LinkFactor::p ? p : q;
         if (all(found) > 0) {
-            const FindVectors<T> body{h, x.count, found == Found::p ? of_p : of_q};
+            const FindVectors<T> body{h, x.count, found == LinkFactor::p ? of_p : of_q};
             launch(queue, "find_vectors", body, [&] {
                 return read({writes(changed, {0, changed.stride})});
             });

@@ -1,7 +1,7 @@
 #pragma once
-// Products of tensors with vectors that links know (link_matrices.hpp of this room). Sums along a
-// row of a matrix, and along a vector, go by lanes (lanes.hpp), those down its columns in the order
-// of rows, all in float64.
+// The kernel bodies of PowerGossip's messages (link_matrices.hpp): products of tensors with the
+// known vectors of links. Sums along a row of a matrix, and along a vector, use lanes (lanes.hpp);
+// sums down a column add in the order of rows. All sums are in float64.
 
 #include <cmath>
 
@@ -11,7 +11,7 @@
 
 namespace dbench::arena {
 
-/// Where the vectors of links lie: `each` numbers for each of a row's links.
+/// The location of vectors of links: `each` numbers for each of a row's links.
 struct LinkVectors {
     Rows rows;
     int64_t each;
@@ -22,16 +22,16 @@ struct LinkVectors {
     }
 };
 
-/// A block for each matrix of each link.
+/// Normalises the known vectors: a block for each matrix of each link.
 template <class T>
 struct NormaliseVectors {
     const LinkMatrix* matrices;
-    const int64_t* of_two;
+    const int64_t* matrix_indices;
     int64_t count;
     const MatrixLink* links;
     int64_t all_links;
     LinkVectors known;
-    Found found;
+    LinkFactor found;
     Draws draws;
 
     constexpr int64_t blocks() const { return all_links * count; }
@@ -40,10 +40,10 @@ struct NormaliseVectors {
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const MatrixLink link = links[index / count];
-        const int64_t number = of_two[index % count];
+        const int64_t number = matrix_indices[index % count];
         const LinkMatrix m = matrices[number];
-        const int64_t numel = found == Found::p ? m.columns : m.rows;
-        T* const v = known.of<T>(link.row, link.number) + (found == Found::p ? m.q : m.p);
+        const int64_t numel = found == LinkFactor::p ? m.columns : m.rows;
+        T* const v = known.of<T>(link.row, link.number) + (found == LinkFactor::p ? m.q : m.p);
         Lanes* const drawn_or_not[2] = {block.template scratch<Lanes>(1),
                                         block.template scratch<Lanes>(1)};
         double squares = dot(block, drawn_or_not[0], numel, v, v);
@@ -65,20 +65,21 @@ struct NormaliseVectors {
     }
 };
 
-/// What links have in common that send.
+/// The common parts of kernels that make messages over links.
 struct SendingLinks {
     const LinkMatrix* matrices;
     const LinkPiece* pieces;
-    int64_t count;  ///< of a link
+    int64_t count;  ///< Pieces per link.
     const MatrixLink* links;
     int64_t all_links;
     Rows x;
     LinkVectors known, messages;
-    int64_t vectors;  ///< numbers of a message before what goes as it is
+    int64_t vectors;  ///< Number of elements of a message before those that are sent unchanged.
 
     constexpr int64_t blocks() const { return all_links * count; }
 
-    /// Whether the piece is of a tensor that goes as it is; then it has gone.
+    /// Copies the piece to the message and returns true if its tensor is sent unchanged; else
+    /// returns false.
     template <class T, class Block>
     DBENCH_INLINE bool send_whole(Block& block, const MatrixLink& link, const LinkPiece& piece,
                                   const LinkMatrix& m) const {
@@ -90,7 +91,7 @@ struct SendingLinks {
     }
 };
 
-/// H q, a row of H a block.
+/// Computes H q for a tensor H: a block per row of H.
 template <class T>
 struct LinkRowProducts {
     SendingLinks s;
@@ -113,7 +114,7 @@ struct LinkRowProducts {
     }
 };
 
-/// H' p, some columns of H a block.
+/// Computes H' p for a tensor H: a block for some columns of H.
 template <class T>
 struct LinkColumnProducts {
     static constexpr int64_t kWidth = 256;
@@ -139,19 +140,19 @@ struct LinkColumnProducts {
     }
 };
 
-/// What links have in common that have heard.
-struct HeardLinks {
-    const HeardOver* heard;
-    const int64_t* first;  ///< [rows + 1], of each row's among them
+/// The common parts of kernels that apply received messages.
+struct ReceivedLinks {
+    const ReceivedOverLink* received;
+    const int64_t* first;  ///< [rows + 1]: index of each row's first message.
     LinkVectors messages;
 };
 
-/// The found vectors, some of their numbers a block.
+/// Computes the vectors p or q of all links: a block for every kWidth numbers.
 template <class T>
 struct FindVectors {
     static constexpr int64_t kWidth = 4096;
 
-    HeardLinks h;
+    ReceivedLinks h;
     int64_t rows;
     LinkVectors found;
 
@@ -166,26 +167,26 @@ struct FindVectors {
         for (int64_t k = h.first[row]; k < h.first[row + 1]; ++k) {
             const int64_t link = k - h.first[row];
             const T* const mine = h.messages.of<const T>(row, link) + begin;
-            const T* const theirs = reinterpret_cast<const T*>(h.heard[k].message) + begin;
+            const T* const theirs = reinterpret_cast<const T*>(h.received[k].message) + begin;
             T* const to = found.of<T>(row, link) + begin;
-            const T* const low = h.heard[k].first ? mine : theirs;
-            const T* const high = h.heard[k].first ? theirs : mine;
+            const T* const low = h.received[k].first ? mine : theirs;
+            const T* const high = h.received[k].first ? theirs : mine;
             block.for_each(count,
                            [=](int64_t c) DBENCH_INLINE_LAMBDA { to[c] = low[c] - high[c]; });
         }
     }
 };
 
-/// x goes towards the other ends, a row of a matrix a block.
+/// Moves x towards the other ends of its links: a block per row of a matrix.
 template <class T>
 struct ApproachOverLinks {
-    HeardLinks h;
+    ReceivedLinks h;
     const LinkMatrix* matrices;
     const LinkPiece* pieces;
-    int64_t count;  // of a row
+    int64_t count;  // Pieces per row.
     Rows x;
     LinkVectors p, q;
-    int64_t vectors;  // numbers of a message before what goes as it is
+    int64_t vectors;  // Number of elements of a message before those that are sent unchanged.
 
     constexpr int64_t blocks() const { return x.count * count; }
     constexpr int64_t scratch_bytes() const { return 0; }
@@ -198,7 +199,7 @@ struct ApproachOverLinks {
         T* const tensor = x.row<T>(row) + m.column;
         for (int64_t k = h.first[row]; k < h.first[row + 1]; ++k) {
             const int64_t link = k - h.first[row];
-            const HeardOver one = h.heard[k];
+            const ReceivedOverLink one = h.received[k];
             if (m.columns == 0) {
                 const int64_t at = vectors + m.whole + piece.begin;
                 const T* const mine = h.messages.of<const T>(row, link) + at;

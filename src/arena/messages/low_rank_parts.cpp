@@ -53,10 +53,10 @@ LowRankParts::LowRankParts(const Layout& layout, DType type, int64_t rank)
         }
         parts.push_back(part);
     }
-    parts_ = Placed(std::move(parts));
-    matrices_ = Placed(std::move(matrices));
-    by_rows_ = Placed(std::move(by_rows));
-    by_columns_ = Placed(std::move(by_columns));
+    parts_ = ReadOnlyArray(std::move(parts));
+    matrices_ = ReadOnlyArray(std::move(matrices));
+    by_rows_ = ReadOnlyArray(std::move(by_rows));
+    by_columns_ = ReadOnlyArray(std::move(by_columns));
 }
 
 void LowRankParts::encode(Rows v, Rows z, Rows messages, Queue* queue) {
@@ -70,7 +70,7 @@ void LowRankParts::encode(Rows v, Rows z, Rows messages, Queue* queue) {
     const Rows p = products_.rows();
     const int64_t stride = messages.stride * size_of(messages.type);
     char* const to = messages.at(0, 0);
-    const auto grid = [&](const Placed<LowRankPiece>& pieces) {
+    const auto grid = [&](const ReadOnlyArray<LowRankPiece>& pieces) {
         return LowRankGrid{
             parts_.on(queue), pieces.on(queue), std::ssize(pieces.values()), v.count, rank_, p};
     };
@@ -94,11 +94,11 @@ void LowRankParts::encode(Rows v, Rows z, Rows messages, Queue* queue) {
     });
 }
 
-void LowRankParts::add(Rows out, std::span<const std::vector<WeighedMessage>> messages,
+void LowRankParts::add(Rows out, std::span<const std::vector<WeightedMessage>> messages,
                        Queue* queue) const {
     DBENCH_EXPECT(out.type == type_ && std::ssize(messages) == out.count);
-    const PlacedLists heard(messages);
-    const auto many = std::ssize(heard.all.values());
+    const ReadOnlyLists received(messages);
+    const auto many = std::ssize(received.all.values());
     if (many == 0) return;
     count_passes(type_, layout_.all(), out.count, out.count, Kernel::codec);
     count_bytes(many * bytes_, 0, Kernel::codec);
@@ -106,14 +106,15 @@ void LowRankParts::add(Rows out, std::span<const std::vector<WeighedMessage>> me
         parts_.on(queue), by_rows_.on(queue), std::ssize(by_rows_.values()), out.count, rank_, {}};
     const auto accesses = [&] {
         std::vector<Access> all{reads(out, layout_.all()), writes(out, layout_.all())};
-        for (const WeighedMessage& one : heard.all.values()) {
+        for (const WeightedMessage& one : received.all.values()) {
             all.push_back(reads(one.message, bytes_));
         }
         return all;
     };
     with_type(type_, [&]<class T>() {
         launch(queue, "add_low_rank",
-               AddLowRank<T>{grid, out, heard.all.on(queue), heard.first.on(queue)}, accesses);
+               AddLowRank<T>{grid, out, received.all.on(queue), received.first.on(queue)},
+               accesses);
     });
 }
 

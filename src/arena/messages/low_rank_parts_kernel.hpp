@@ -1,7 +1,7 @@
 #pragma once
-// Messages of matrices of low rank (low_rank_parts.hpp of this room): products of matrices with few
-// vectors. Sums along a row of M, and along a vector, go by lanes (lanes.hpp), those down its
-// columns in the order of rows, all in float64.
+// The kernel bodies of low-rank messages (low_rank_parts.hpp): products of matrices with few
+// vectors. Sums along a row of M, and along a vector, use lanes (lanes.hpp); sums down a column add
+// in the order of rows. All sums are in float64.
 
 #include <cmath>
 
@@ -11,13 +11,13 @@
 
 namespace dbench::arena {
 
-/// Pieces of rows, a block for each.
+/// The grid: a block for each piece of each row.
 struct LowRankGrid {
     const LowRankPart* parts;
     const LowRankPiece* pieces;
-    int64_t count;  ///< of a row
+    int64_t count;  ///< Pieces per row.
     int64_t rows, rank;
-    Rows products;  ///< P of each row
+    Rows products;  ///< P of each row.
 
     struct Place {
         int64_t row;
@@ -31,13 +31,14 @@ struct LowRankGrid {
     }
 };
 
-/// A vector of P: M z; a tensor that goes as it is, into its message.
+/// Computes the vectors of P = M Z: a block per row of M. Copies a tensor that is sent unchanged to
+/// its message.
 template <class T>
 struct RowProducts {
     LowRankGrid grid;
     Rows rows, z;
     char* messages;
-    int64_t stride;  // bytes
+    int64_t stride;  // In bytes.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return scratch_for<Lanes>(1); }
@@ -63,14 +64,15 @@ struct RowProducts {
     }
 };
 
-/// P made orthonormal (modified Gram-Schmidt), and into the message: a block for each matrix.
+/// Makes P orthonormal (modified Gram-Schmidt) and writes it to the message: a block for each
+/// matrix.
 template <class T>
 struct Orthonormalise {
     LowRankGrid grid;
     const int64_t* matrices;
-    int64_t count;  // of these, in a row
+    int64_t count;  // Matrices per row.
     char* messages;
-    int64_t stride;  // bytes
+    int64_t stride;  // In bytes.
 
     constexpr int64_t blocks() const { return grid.rows * count; }
     constexpr int64_t scratch_bytes() const { return 2 * scratch_for<Lanes>(1); }
@@ -80,7 +82,8 @@ struct Orthonormalise {
         const int64_t row = index / count, rank = grid.rank;
         const LowRankPart part = grid.parts[matrices[index % count]];
         double* const p = grid.products.row<double>(row) + part.p;
-        // In turn: a thread may still read one when others have begun with the next.
+        // Two sets of lanes alternate: a thread may still read one set while others start on the
+        // next product.
         Lanes* const lanes[2] = {block.template scratch<Lanes>(1),
                                  block.template scratch<Lanes>(1)};
         int turn = 0;
@@ -111,7 +114,7 @@ struct Orthonormalise {
     }
 };
 
-/// Q = M' P into the message, some columns of M a block.
+/// Computes Q = M' P and writes it to the message: a block for some columns of M.
 template <class T>
 struct ColumnProducts {
     static constexpr int64_t kWidth = 256;
@@ -119,7 +122,7 @@ struct ColumnProducts {
     LowRankGrid grid;
     Rows rows;
     char* messages;
-    int64_t stride;  // bytes
+    int64_t stride;  // In bytes.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return scratch_for<double>(kWidth); }
@@ -146,8 +149,8 @@ template <class T>
 struct AddLowRank {
     LowRankGrid grid;
     Rows out;
-    const WeighedMessage* messages;
-    const int64_t* first;  // [rows + 1], of each row's among them
+    const WeightedMessage* messages;
+    const int64_t* first;  // [rows + 1]: index of each row's first message.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return 0; }
@@ -189,7 +192,8 @@ struct AddLowRank {
     }
 
 private:
-    /// A row of the first kRank products, where that is the rank; 0: of one.
+    /// Adds a row of the first kRank products if the rank is kRank; kRank = 0 adds a row of one
+    /// product.
     template <int kRank, class Block>
     static DBENCH_INLINE void add(Block& block, T factor, const char* p, const char* q,
                                   int64_t rank, T* to, int64_t columns) {

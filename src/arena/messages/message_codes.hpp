@@ -1,6 +1,6 @@
-#pragma once
-// How elements are coded in messages of few bits: what each form (message_parts.hpp of this room)
-// makes of a number, and what a code is worth.
+#pragma once  // Private to arena/messages.
+// The codes of elements in messages of few bits: how each form (message_parts.hpp) encodes a
+// number, and the value of a code.
 
 #include <cmath>
 #include <cstring>
@@ -11,7 +11,7 @@
 
 namespace dbench::arena {
 
-// Parts begin anywhere: numbers in them are not aligned.
+// Parts may begin at any byte, so numbers in messages are not aligned.
 
 template <class T>
 DBENCH_INLINE T load(const char* from) {
@@ -24,8 +24,9 @@ DBENCH_INLINE void store(char* to, T value) {
     std::memcpy(to, &value, sizeof(T));
 }
 
-// How forms code an element. Words(): a code is a whole word of memory. Else codes have bits(), and
-// value() gets them, and the step, which is a factor times what the part begins with.
+// The encoders of the forms. If Word is not void, a code is a whole word of memory. Otherwise a
+// code has bits() bits, which value() receives. `step` is the factor times the number at the start
+// of the part.
 
 template <class T>
 struct WholeCodes {
@@ -43,8 +44,8 @@ struct HalfCodes {
     DBENCH_INLINE uint16_t code(T v, double u) const {
         const uint16_t nearest = Form::encode(static_cast<float>(v));
         if constexpr (!kStochastic) return nearest;
-        // The nearest word, or the one on the other side of v. Where v is that word, or one of all
-        // these is not finite, the share is 0 or none.
+        // Chooses between the nearest word and the word on the other side of v. If v equals the
+        // nearest word, or one of these values is not finite, the nearest word is chosen.
         const double x = static_cast<double>(v), q = Form::decode(nearest);
         const uint32_t smallest = x < 0 ? 0x8001 : 0x0001;
         const uint32_t away = (nearest & 0x7fff) == 0 ? smallest : nearest + 1u;
@@ -60,7 +61,8 @@ struct HalfCodes {
 template <class T>
 struct SignCodes {
     using Word = void;
-    using Load = uint8_t;  // what holds a code, wherever in a byte it begins
+    using Load = uint8_t;  // A type that contains all bits of a code, whichever bit of a byte it
+                           // begins at.
     static constexpr bool kDraws = false;
     static constexpr int bits() { return 1; }
     DBENCH_INLINE uint32_t code(T x, double) const { return x < 0 ? 1 : 0; }
@@ -73,14 +75,14 @@ struct LevelCodes {
     using Load = uint32_t;
     static constexpr bool kDraws = true;
 
-    int magnitude;  // bits of it
-    double scale;   // levels over the norm
+    int magnitude;  // Number of bits of the magnitude.
+    double scale;   // Number of levels divided by the norm.
 
     DBENCH_INLINE int bits() const { return magnitude + 1; }
     DBENCH_INLINE uint32_t code(T x, double u) const {
         const double most = static_cast<double>((int32_t{1} << magnitude) - 1);
         const double level = std::abs(static_cast<double>(x)) * scale + u;
-        const double some = level > 0 ? level : 0;  // 0 for a NaN, too
+        const double some = level > 0 ? level : 0;  // 0 also if the level is NaN.
         const auto xi = static_cast<int32_t>(some < most ? some : most);
         return static_cast<uint32_t>(xi) | (x < 0 ? 1u << magnitude : 0u);
     }
@@ -91,14 +93,16 @@ struct LevelCodes {
     }
 };
 
-/// The next whole number below, without a branch or a conversion; of more than 2^51 some number.
+/// Returns the largest whole number <= z without a branch or a conversion. The result is undefined
+/// for |z| > 2^51.
 DBENCH_INLINE double whole_below(double z) {
-    constexpr double kWhole = 6755399441055744.0;  // 1.5 2^52: what is added to it becomes whole
+    constexpr double kWhole = 6755399441055744.0;  // 1.5 2^52: a sum with this number is rounded to
+                                                   // a whole number.
     const double near = (z + kWhole) - kWhole;
     return near - (near > z ? 1.0 : 0.0);
 }
 
-/// In units of B.
+/// Encodes residues in units of the modulus B.
 template <class T>
 struct ResidueCodes {
     using Word = void;
@@ -111,25 +115,25 @@ struct ResidueCodes {
     DBENCH_INLINE int bits() const { return width; }
     DBENCH_INLINE double levels() const { return static_cast<double>((int32_t{1} << width) - 1); }
     DBENCH_INLINE double delta() const { return 1 / levels(); }
-    /// y mod 1 in [-1/2, 1/2).
+    /// Returns y mod 1 in [-1/2, 1/2).
     static DBENCH_INLINE double wrapped(double y) { return y - whole_below(y + 0.5); }
     DBENCH_INLINE uint32_t code(T x, double u) const {
         const double most = levels();
         const double level = (wrapped(static_cast<double>(x) / modulus) + 0.5) * most + u;
-        const double some = level > 0 ? level : 0;  // 0 for a NaN, too
+        const double some = level > 0 ? level : 0;  // 0 also if the level is NaN.
         return static_cast<uint32_t>(static_cast<int32_t>(some < most ? some : most));
     }
     DBENCH_INLINE double value(uint32_t code) const {
         return static_cast<double>(static_cast<int32_t>(code)) * delta() - 0.5;
     }
-    /// Whether what is at a level that lies `ahead` is more than theta away for sure.
+    /// Returns true if an element whose level is `ahead` is certainly more than theta away.
     DBENCH_INLINE bool too_far(double ahead, double u) const {
         const double least = ahead - u * delta(), beyond = least - whole_below(least);
         return (beyond >= 0.5 - delta()) & (beyond <= 0.5);
     }
 };
 
-/// Calls work(codes) with those of a form, for a part of this number.
+/// Calls work(codes) with the encoder of a form, for a part with this number.
 template <class T, class Work>
 DBENCH_INLINE void with_codes(Whole, double, const Work& work) {
     work(WholeCodes<T>{});
@@ -158,7 +162,7 @@ DBENCH_INLINE void with_codes(Residues form, double, const Work& work) {
     work(ResidueCodes<T>{form.bits, form.modulus});
 }
 
-/// What a code's value is multiplied by: the factor, times the number that the part begins with.
+/// Returns the factor of a code's value: `factor` times the number at the start of the part.
 template <class T>
 DBENCH_INLINE T step_of(Whole, const char*, int64_t, T factor) {
     return factor;
@@ -171,7 +175,7 @@ template <class T>
 DBENCH_INLINE T step_of(Signs, const char* part, int64_t, T factor) {
     return factor * load<T>(part);
 }
-/// The norm's share of a level; and what makes a contraction of Q (Koloskova et al. 2019).
+/// Includes the norm per level, and the factor that makes Q a contraction (Koloskova et al. 2019).
 template <class T>
 DBENCH_INLINE T step_of(Levels form, const char* part, int64_t count, T factor) {
     const double s = static_cast<double>((int32_t{1} << form.bits) - 1);

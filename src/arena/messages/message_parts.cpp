@@ -39,7 +39,7 @@ DBENCH_CLONES void on_host(const AddParts<Levels, double>& body) { run_blocks(bo
 
 namespace {
 
-constexpr int64_t kBytes = sizeof(double);
+constexpr int64_t kMessagePartsBytes = sizeof(double);
 
 int64_t code_bits(const Whole&, DType type) { return 8 * size_of(type); }
 int64_t code_bits(const Halves&, DType) { return 16; }
@@ -47,9 +47,10 @@ int64_t code_bits(const Signs&, DType) { return 1; }
 int64_t code_bits(const Levels& form, DType) { return form.bits + 1; }
 int64_t code_bits(const Residues& form, DType) { return form.bits; }
 
-using Heard = PlacedLists<WeighedMessage>;
-void add_reads(const Heard& heard, int64_t bytes, std::vector<Access>& to) {
-    for (const WeighedMessage& one : heard.all.values()) to.push_back(reads(one.message, bytes));
+using Received = ReadOnlyLists<WeightedMessage>;
+void add_reads(const Received& received, int64_t bytes, std::vector<Access>& to) {
+    for (const WeightedMessage& one : received.all.values())
+        to.push_back(reads(one.message, bytes));
 }
 
 Access messages_of(Rows messages, int64_t bytes, bool writes) {
@@ -61,7 +62,7 @@ void magnitudes(const Layout& layout, Rows rows, double* out, Queue* queue) {
     const SegmentGrid grid(layout, rows.count, layout.all(), out, queue);
     const auto accesses = [&] {
         return std::vector<Access>{reads(rows, layout.all()),
-                                   writes(out, rows.count * grid.all * kBytes)};
+                                   writes(out, rows.count * grid.all * kMessagePartsBytes)};
     };
     with_type(rows.type, [&]<class T>() {
         launch(queue, "magnitudes", Magnitudes<T>{grid, rows}, accesses);
@@ -88,7 +89,7 @@ MessageParts<Form>::MessageParts(Form form, const Layout& layout, DType type)
         bytes_ += bytes(form, tensor.numel, type);
     }
     DBENCH_EXPECT(segment == static_cast<int64_t>(layout.segments().size()));
-    parts_ = Placed(std::move(parts));
+    parts_ = ReadOnlyArray(std::move(parts));
 }
 
 template <class Form>
@@ -123,8 +124,8 @@ void MessageParts<Form>::encode(Rows v, const Draws& draws, Rows messages, Queue
                                .messages = messages.at(0, 0),
                                .stride = stride};
         launch(queue, "part_numbers", body, [&] {
-            return std::vector<Access>{reads(sums, v.count * segments * kBytes),
-                                       writes(numbers, v.count * tensors * kBytes),
+            return std::vector<Access>{reads(sums, v.count * segments * kMessagePartsBytes),
+                                       writes(numbers, v.count * tensors * kMessagePartsBytes),
                                        messages_of(messages, bytes_, true)};
         });
     }
@@ -133,7 +134,7 @@ void MessageParts<Form>::encode(Rows v, const Draws& draws, Rows messages, Queue
     const SegmentGrid grid(layout_, v.count, layout_.all(), nullptr, queue);
     const auto accesses = [&] {
         std::vector<Access> all{reads(v, layout_.all()), messages_of(messages, bytes_, true)};
-        if (numbers) all.push_back(reads(numbers, v.count * tensors * kBytes));
+        if (numbers) all.push_back(reads(numbers, v.count * tensors * kMessagePartsBytes));
         return all;
     };
     with_type(type_, [&]<class T>() {
@@ -151,17 +152,17 @@ void MessageParts<Form>::encode(Rows v, const Draws& draws, Rows messages, Queue
 }
 
 template <class Form>
-void MessageParts<Form>::add(Rows out, std::span<const std::vector<WeighedMessage>> messages,
+void MessageParts<Form>::add(Rows out, std::span<const std::vector<WeightedMessage>> messages,
                              Queue* queue) const requires(!std::is_same_v<Form, Residues>) {
     DBENCH_EXPECT(out.type == type_ && std::ssize(messages) == out.count);
-    const Heard heard(messages);
-    const auto many = static_cast<int64_t>(heard.all.size());
+    const Received received(messages);
+    const auto many = static_cast<int64_t>(received.all.size());
     if (many == 0) return;
     count_passes(type_, layout_.all(), out.count, out.count, Kernel::codec);
     count_bytes(many * bytes_, 0, Kernel::codec);
     const auto accesses = [&] {
         std::vector<Access> all{reads(out, layout_.all()), writes(out, layout_.all())};
-        add_reads(heard, bytes_, all);
+        add_reads(received, bytes_, all);
         return all;
     };
     const SegmentGrid grid(layout_, out.count, layout_.all(), nullptr, queue);
@@ -170,8 +171,8 @@ void MessageParts<Form>::add(Rows out, std::span<const std::vector<WeighedMessag
                                      .grid = grid,
                                      .parts = parts_.on(queue),
                                      .out = out,
-                                     .messages = heard.all.on(queue),
-                                     .first = heard.first.on(queue)};
+                                     .messages = received.all.on(queue),
+                                     .first = received.first.on(queue)};
         launch(queue, "add_parts", body, accesses);
     });
 }
@@ -183,19 +184,19 @@ template class MessageParts<Levels>;
 template class MessageParts<Residues>;
 
 void approach_residues(const MessageParts<Residues>& parts, const Layout& layout, Rows x,
-                       std::span<const std::vector<WeighedMessage>> messages, const Draws& draws,
+                       std::span<const std::vector<WeightedMessage>> messages, const Draws& draws,
                        double gamma, double* counts, Rows far, Queue* queue) {
     DBENCH_EXPECT(std::ssize(messages) == x.count && far.count == x.count);
     const auto segments = static_cast<int64_t>(layout.segments().size());
-    const int64_t bytes = x.count * segments * kBytes;
-    const Heard heard(messages);
+    const int64_t bytes = x.count * segments * kMessagePartsBytes;
+    const Received received(messages);
     count_passes(x.type, layout.all(), x.count, x.count, Kernel::codec);
-    count_bytes(static_cast<int64_t>(heard.all.size()) * parts.bytes(), 0, Kernel::codec);
+    count_bytes(static_cast<int64_t>(received.all.size()) * parts.bytes(), 0, Kernel::codec);
     const SegmentGrid grid(layout, x.count, layout.all(), counts, queue);
     const auto accesses = [&] {
         std::vector<Access> all{reads(x, layout.all()), writes(x, layout.all()),
                                 writes(counts, bytes)};
-        add_reads(heard, parts.bytes(), all);
+        add_reads(received, parts.bytes(), all);
         return all;
     };
     with_type(x.type, [&]<class T>() {
@@ -204,8 +205,8 @@ void approach_residues(const MessageParts<Residues>& parts, const Layout& layout
                                        .grid = grid,
                                        .parts = parts.parts().on(queue),
                                        .x = x,
-                                       .messages = heard.all.on(queue),
-                                       .first = heard.first.on(queue),
+                                       .messages = received.all.on(queue),
+                                       .first = received.first.on(queue),
                                        .draws = draws};
         launch(queue, "approach_residues", body, accesses);
     });

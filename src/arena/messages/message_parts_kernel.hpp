@@ -1,6 +1,6 @@
 #pragma once
-// Messages of few bits an element (message_parts.hpp of this room): a block for each segment of
-// each row.
+// The kernel bodies of messages of few bits per element (message_parts.hpp): a block for each
+// segment of each row.
 
 #include <cmath>
 #include <type_traits>
@@ -12,16 +12,17 @@
 
 namespace dbench::arena {
 
-/// Each tensor's number from the sums over its segments, also to where its part begins.
+/// Computes each tensor's number from the sums over its segments; also writes it to the start of
+/// the tensor's part.
 struct PartNumbers {
     PartNumber number;
-    DType type;  // of those in messages
+    DType type;  // Type of the numbers in messages.
     const MessagePart* parts;
     int64_t tensors, segments, rows;
     const double* sums;  // [rows, segments]
     double* out;         // [rows, tensors]
     char* messages;
-    int64_t stride;  // bytes
+    int64_t stride;  // In bytes.
 
     constexpr int64_t blocks() const { return rows * tensors; }
     constexpr int64_t scratch_bytes() const { return 0; }
@@ -49,14 +50,16 @@ struct PartNumbers {
     }
 };
 
-/// Where the codes of a part begin.
+/// Byte offset of the codes in a part.
 template <class Form, class T>
 constexpr int64_t kCodesAt = Form::kNumber == PartNumber::none ? 0 : int64_t{sizeof(T)};
 
-inline constexpr int64_t kCodeTile = 1024;  ///< elements whose codes wait together
-inline constexpr int kCodeGroup = 8;        ///< elements whose codes end with a byte
+inline constexpr int64_t kCodeTile = 1024;  ///< Elements whose codes are held in scratch memory at
+                                            ///< a time.
+inline constexpr int kCodeGroup = 8;  ///< Number of elements whose codes together end at a byte
+                                      ///< boundary.
 
-/// The child of the root by four words.
+/// Returns the child key of the root by four words.
 DBENCH_INLINE uint64_t key_of(const Draws& draws, const int64_t (&words)[4]) {
     uint64_t key = draws.root;
     for (int k = 0; k < 4; ++k) {
@@ -65,13 +68,14 @@ DBENCH_INLINE uint64_t key_of(const Draws& draws, const int64_t (&words)[4]) {
     }
     return key;
 }
-/// The stream of a row's tensor.
+/// Returns the key of the stream of a row's tensor.
 DBENCH_INLINE uint64_t key_of(const Draws& draws, int64_t row, int tensor) {
     const int64_t replica = draws.first + (draws.shared ? 0 : row);
     return key_of(draws, {replica, draws.iteration, draws.part, tensor});
 }
 
-/// Numbers [0, 1) of elements [begin, begin + count) of a tensor, begin even; room for one more.
+/// Draws numbers in [0, 1) for the elements [begin, begin + count) of a tensor. `begin` must be
+/// even, and `noise` must have space for one more number.
 template <class Block>
 DBENCH_INLINE void draw(Block& block, uint64_t key, int64_t begin, int64_t count, double* noise) {
     block.for_each((count + 1) / 2, [=](int64_t c) DBENCH_INLINE_LAMBDA {
@@ -81,8 +85,8 @@ DBENCH_INLINE void draw(Block& block, uint64_t key, int64_t begin, int64_t count
     });
 }
 
-/// Calls work(c, code) for elements [begin, begin + count) of a part of `numel`, whose codes are at
-/// `from`, begin a multiple of kCodeGroup.
+/// Calls work(c, code) for the elements [begin, begin + count) of a part of `numel` elements, whose
+/// codes are at `from`. `begin` must be a multiple of kCodeGroup.
 template <class Codes, class Block, class Work>
 DBENCH_INLINE void for_codes(Block& block, int bits, const char* from, int64_t begin, int64_t numel,
                              int64_t count, const Work& work) {
@@ -90,7 +94,7 @@ DBENCH_INLINE void for_codes(Block& block, int bits, const char* from, int64_t b
     constexpr int64_t kLoad = sizeof(Load);
     const uint32_t mask = (1u << bits) - 1;
     const char* const mine = from + begin * bits / 8;
-    // Of what is loaded bytes after the part are not to be read.
+    // Loads must not read bytes after the part.
     const int64_t bytes = (numel * bits + 7) / 8 - begin * bits / 8;
     const int64_t last = (kCodeGroup - 1) * bits / 8 + kLoad;
     const int64_t safe = bytes < last ? 0 : (bytes - last) / bits + 1;
@@ -116,11 +120,11 @@ struct EncodeParts {
     SegmentGrid grid;
     const MessagePart* parts;
     Rows rows;
-    const double* numbers;  // [rows, tensors], where the form has them
+    const double* numbers;  // [rows, tensors], if the form has numbers.
     int64_t tensors;
     Draws draws;
     char* messages;
-    int64_t stride;  // bytes
+    int64_t stride;  // In bytes.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const {
@@ -168,7 +172,7 @@ struct EncodeParts {
     }
 
 private:
-    /// Codes that begin with a byte.
+    /// Packs codes, the first of which begins at a byte boundary.
     template <class Block>
     static DBENCH_INLINE void pack(Block& block, int bits, const uint32_t* codes, int64_t count,
                                    char* to) {
@@ -213,8 +217,8 @@ struct AddParts {
     SegmentGrid grid;
     const MessagePart* parts;
     Rows out;
-    const WeighedMessage* messages;
-    const int64_t* first;  // [rows + 1], of each row's among them
+    const WeightedMessage* messages;
+    const int64_t* first;  // [rows + 1]: index of each row's first message.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return 0; }
@@ -235,7 +239,8 @@ struct AddParts {
     }
 
 private:
-    /// Elements [begin, begin + count) of a part of `numel`, whose codes are at `from`.
+    /// Adds the elements [begin, begin + count) of a part of `numel` elements, whose codes are at
+    /// `from`.
     template <class Block, class Codes>
     static DBENCH_INLINE void add(Block& block, const Codes codes, const char* from, int64_t begin,
                                   int64_t numel, T step, T* to, int64_t count) {
@@ -257,11 +262,12 @@ template <class T>
 struct ApproachResidues {
     Residues form;
     double gamma;
-    SegmentGrid grid;  // its sums are counts of elements that are too far
+    SegmentGrid grid;  // Counts the elements that are too far away, per segment, in place of sums.
     const MessagePart* parts;
     Rows x;
-    const WeighedMessage* messages;
-    const int64_t* first;  // [rows + 1], of each row's among them: its own, then others'
+    const WeightedMessage* messages;
+    const int64_t* first;  // [rows + 1]: index of each row's first message, which is its own; those
+                           // of other rows follow.
     Draws draws;
 
     constexpr int64_t blocks() const { return grid.blocks(); }
@@ -310,17 +316,17 @@ struct ApproachResidues {
             block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
                 to[c] += static_cast<T>(step * change[c]);
             });
-            block.template add_up_of<Itself>(*counts, here, far);
+            block.template add_up_of<Identity>(*counts, here, far);
         }
         grid.store(block, p.row, p.segment, counts);
     }
 };
 
-/// out_i += the sum of row i's counts.
+/// Computes out_i += sum of row i's counts.
 struct AddCounts {
     int64_t rows, segments;
     const double* counts;  // [rows, segments]
-    Rows out;              // of float64
+    Rows out;              // float64
 
     constexpr int64_t blocks() const { return rows; }
     constexpr int64_t scratch_bytes() const { return 0; }

@@ -1,12 +1,12 @@
-#pragma once
-// Products of matrices with vectors, as blocks make them, in float64.
+#pragma once  // Private to arena/messages.
+// Products of matrices with vectors inside a block, in float64.
 
 #include "arena/grid/block.hpp"
 
 namespace dbench::arena {
 
-/// The sum of x[c] y[c] by lanes, for all threads. `lanes` are not those of the call just before:
-/// a thread may still read them.
+/// Returns the sum of x[c] y[c] by lanes, in all threads. `lanes` must differ from those of the
+/// previous call: a thread may still read them.
 template <class Block, class A, class B>
 DBENCH_INLINE double dot(Block& block, Lanes* lanes, int64_t count, const A* x, const B* y) {
     block.for_each(kLanes, [=](int64_t j) DBENCH_INLINE_LAMBDA { lanes->sum[j] = 0; });
@@ -14,7 +14,7 @@ DBENCH_INLINE double dot(Block& block, Lanes* lanes, int64_t count, const A* x, 
     return total(*lanes);
 }
 
-/// sums[c] += x[r columns + c] v[r] for c in [0, count) and kRows of r, in their order.
+/// Computes sums[c] += x[r columns + c] v[r] for c in [0, count) and kRows of r, in their order.
 template <int kRows, class Block, class T, class V>
 DBENCH_INLINE void add_rows(Block& block, const T* x, int64_t columns, const V* v, int64_t count,
                             double* sums) {
@@ -30,15 +30,15 @@ DBENCH_INLINE void add_rows(Block& block, const T* x, int64_t columns, const V* 
     });
 }
 
-/// sums[c] = the sum over all rows.
+/// Computes sums[c] = sum over all rows r of x[r columns + c] v[r].
 template <class Block, class T, class V>
 DBENCH_INLINE void sum_rows(Block& block, const T* x, int64_t rows, int64_t columns, const V* v,
                             int64_t count, double* sums) {
-    constexpr int kTogether = 8;
+    constexpr int kRowsPerLoop = 8;
     block.for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA { sums[c] = 0; });
     int64_t r = 0;
-    for (; r + kTogether <= rows; r += kTogether) {
-        add_rows<kTogether>(block, x + r * columns, columns, v + r, count, sums);
+    for (; r + kRowsPerLoop <= rows; r += kRowsPerLoop) {
+        add_rows<kRowsPerLoop>(block, x + r * columns, columns, v + r, count, sums);
     }
     for (; r < rows; ++r) add_rows<1>(block, x + r * columns, columns, v + r, count, sums);
 }

@@ -24,7 +24,7 @@ DBENCH_CLONES void on_host(const NormInputGradient<double>& body) { run_blocks(b
 
 namespace {
 
-/// The part of them that a value for each pixel takes.
+/// Bytes of an array with one value per pixel and channel.
 int64_t bytes_of(const Images& images) {
     return images.pixels * images.channels * size_of(images.type);
 }
@@ -35,8 +35,8 @@ int64_t with_sums(const Images& images, const Work& work) {
     return with_type(images.type, [&]<class T>() { return work(ImageGrid<T>::of_sums(images)); });
 }
 
-/// Whether packs of elements can be read and written there.
-bool lie_at_places(std::initializer_list<const void*> all) {
+/// Returns true if all arrays begin where packs of elements can be read and written.
+bool are_aligned(std::initializer_list<const void*> all) {
     return std::all_of(all.begin(), all.end(), [](const void* each) {
         return reinterpret_cast<std::uintptr_t>(each) % 16 == 0;
     });
@@ -48,8 +48,8 @@ Access sums_of(const Images& images, double* sums) {
 
 }  // namespace
 
-bool takes(const Images& images) {
-    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // as kernels count
+bool supports_images(const Images& images) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // Kernels use 32-bit indices.
     return images.pixels > 0 && images.channels % (16 / size_of(images.type)) == 0 &&
            images.pixels <= kMost / images.channels;
 }
@@ -61,7 +61,7 @@ int64_t norm_sums(const Images& images) {
 void norm_relu(const Images& images, const void* x, const void* added, const Norm& norm,
                double momentum, double eps, void* running_mean, void* running_variance, void* y,
                double* statistics, double* sums, Queue* queue) {
-    DBENCH_EXPECT(takes(images) && lie_at_places({x, added, y}));
+    DBENCH_EXPECT(supports_images(images) && are_aligned({x, added, y}));
     with_type(images.type, [&]<class T>() {
         const auto grid = ImageGrid<T>::of_sums(images);
         const auto in = static_cast<const T*>(x);
@@ -101,8 +101,8 @@ void norm_relu(const Images& images, const void* x, const void* added, const Nor
 void norm_relu_gradients(const Images& images, const NormRelu& forward, const void* gradient,
                          void* g, void* dx, void* dweight, void* dbias, double* sums,
                          Queue* queue) {
-    DBENCH_EXPECT(takes(images) && (forward.y == nullptr) == (g == nullptr));
-    DBENCH_EXPECT(lie_at_places({forward.x, forward.y, gradient, g, dx}));
+    DBENCH_EXPECT(supports_images(images) && (forward.y == nullptr) == (g == nullptr));
+    DBENCH_EXPECT(are_aligned({forward.x, forward.y, gradient, g, dx}));
     with_type(images.type, [&]<class T>() {
         const int64_t all = bytes_of(images), each = bytes_of_channels(images);
         count_bytes((forward.y ? 5 : 4) * all, (g ? 2 : 1) * all);

@@ -1,7 +1,7 @@
 #pragma once
 // Batch normalisation, an optional sum and ReLU of images on a device: two launches forward and two
-// backward, which read what they have to and no more. On the host train/models/layers/norm_relu.hpp
-// has passes of its own.
+// backward, with the minimum of memory reads. The host has its own implementation in
+// train/models/layers/norm_relu.hpp.
 
 #include <cstdint>
 
@@ -15,36 +15,40 @@ struct Images {
     DType type;
     int64_t pixels, channels;
 };
-/// Whether these kernels take them: channels fill places of 16 bytes, and numbers are fewer than
-/// 2^31.
-bool takes(const Images& images);
+/// Returns true if these kernels support the images: the channels of a pixel must fill units of 16
+/// bytes, and there must be fewer than 2^31 numbers.
+bool supports_images(const Images& images);
 
-/// One replica's, or those of several, to which replicas are groups of channels: [channels] each.
+/// The parameters of a batch normalisation, [channels] each. With several replicas, each replica's
+/// channels are a group of `channels`.
 struct Norm {
     const void* weight;
     const void* bias;
 };
 
-/// Memory for sums that both directions need, in float64 numbers; a launch later it is free.
+/// Returns the number of float64 values of scratch memory (`sums`) that both directions need. It
+/// can be reused by launches that are ordered after them.
 int64_t norm_sums(const Images& images);
 
-/// y = max(0, weight (x - mean) inverse + bias + added) with mean and biased variance over pixels
-/// and inverse = 1 / sqrt(variance + eps), which come to statistics[2, channels]; NaN stays. The
-/// running ones move by `momentum` to them, the variance made unbiased if there are two pixels.
+/// Computes y = max(0, weight (x - mean) inverse + bias + added), with mean and biased variance
+/// over pixels and inverse = 1 / sqrt(variance + eps). Stores mean and inverse in statistics[2,
+/// channels]. NaN elements remain NaN. Moves the running mean and variance by `momentum` towards
+/// mean and variance; for this, the variance is made unbiased if there are at least two pixels.
 /// `added` may be null.
 void norm_relu(const Images& images, const void* x, const void* added, const Norm& norm,
                double momentum, double eps, void* running_mean, void* running_variance, void* y,
                double* statistics, double* sums, Queue* queue = nullptr);
 
-/// What is known of a pass forward. Null `y`: nothing was added.
+/// The inputs and results of a forward pass that the backward pass needs. `y` is null if nothing
+/// was added.
 struct NormRelu {
     const void* x;
     const void* y;
     Norm norm;
     const double* statistics;
 };
-/// With g = gradient where the ReLU let through, else 0: the gradients of x, weight and bias, and g
-/// itself where something was added (null else).
+/// Computes the gradients of x, weight and bias, with g = gradient where the output of the ReLU is
+/// positive, else 0. Stores g if something was added; `g` must be null otherwise.
 void norm_relu_gradients(const Images& images, const NormRelu& forward, const void* gradient,
                          void* g, void* dx, void* dweight, void* dbias, double* sums,
                          Queue* queue = nullptr);

@@ -1,7 +1,7 @@
 #pragma once
-// Batch normalisation and ReLU (norm_relu.hpp of this room): in each direction sums over parts of
-// the pixels, then a pass whose blocks add those up, each for its channels, rather than have a
-// launch between that does.
+// The kernel bodies of batch normalisation and ReLU (norm_relu.hpp). Each direction has two
+// kernels: sums over parts of the pixels, then the main kernel, in which each block adds up these
+// sums for its channels. This avoids a third launch between them.
 
 #include <cmath>
 #include <utility>
@@ -10,22 +10,22 @@
 
 namespace dbench::arena {
 
-/// 0 where `by` is at most 0, else `of`: also where `by` is no number.
+/// Returns `of` where `by` > 0 or `by` is NaN, and 0 elsewhere.
 template <class T, int kCount>
-DBENCH_INLINE Pack<T, kCount> let_through(const Pack<T, kCount>& of, const Pack<T, kCount>& by) {
+DBENCH_INLINE Pack<T, kCount> relu_mask(const Pack<T, kCount>& of, const Pack<T, kCount>& by) {
     Pack<T, kCount> out;
     DBENCH_UNROLL
     for (int k = 0; k < kCount; ++k) out.of[k] = by.of[k] <= T{0} ? T{0} : of.of[k];
     return out;
 }
 
-/// Sums of deviations and their squares. They are taken from the first pixel: squares lose a digit
-/// or two more than those from the mean would only where it lies far off.
+/// Sums of deviations from the first pixel, and of their squares. Compared with deviations from the
+/// mean, the squares lose more than a digit or two only if the first pixel is far from the mean.
 template <class T>
 struct NormMoments {
     using Sums = PixelSums<T>;
     using Grid = ImageGrid<T>;
-    static constexpr int kBlocksAtOnce = 2;
+    static constexpr int kMinBlocksPerProcessor = 2;
 
     Grid grid;
     const T* x;
@@ -41,7 +41,7 @@ struct NormMoments {
         const Elements<const T> origin(x + here.channel);
         const Elements<const T> values(x + here.begin * grid.channels + here.channel);
         Sums::template add_up<8>(block, grid, here, sums, [=](auto place) DBENCH_INLINE_LAMBDA {
-            const typename Sums::Several from = origin[place];
+            const typename Sums::ChannelPack from = origin[place];
             return std::pair([=](int m) DBENCH_INLINE_LAMBDA { return values[m * step + place]; },
                              [=](int, const auto& value, auto& pair) DBENCH_INLINE_LAMBDA {
                                  const auto d = value - from;
@@ -52,12 +52,13 @@ struct NormMoments {
     }
 };
 
-/// What becomes of a channel's values: (x - mean) scale + shift, where the mean is the nearest
-/// number and the shift has what that leaves.
+/// A channel's affine map, (x - mean) scale + shift. `mean` is the rounded mean, and `shift`
+/// includes the rounding error of the mean.
 template <class T>
 struct Line {
     T mean, scale, shift;
-    /// As forward and backward compute it, so that both find the same pixels let through.
+    /// Forward and backward both use this computation, so that the ReLU passes the same pixels in
+    /// both.
     static DBENCH_INLINE Line of(const T* weight, const T* bias, double mean, double inverse,
                                  int64_t c) {
         const double slope = static_cast<double>(weight[c]) * inverse;
@@ -67,23 +68,25 @@ struct Line {
                 static_cast<T>(static_cast<double>(bias[c]) - rest * slope)};
     }
 };
-/// Those of channels side by side.
+/// The maps of a pack of channels.
 template <class T>
 struct Lines {
-    using Several = typename PixelSums<T>::Several;
-    Several mean, scale, shift;
-    DBENCH_INLINE Several operator()(const Several& x) const { return (x - mean) * scale + shift; }
+    using ChannelPack = typename PixelSums<T>::ChannelPack;
+    ChannelPack mean, scale, shift;
+    DBENCH_INLINE ChannelPack operator()(const ChannelPack& x) const {
+        return (x - mean) * scale + shift;
+    }
 };
 
 template <class T>
 struct ScaleRelu {
     using Sums = PixelSums<T>;
     using Grid = ImageGrid<T>;
-    using Several = typename Sums::Several;
-    static constexpr int kBlocksAtOnce = 2;
+    using ChannelPack = typename Sums::ChannelPack;
+    static constexpr int kMinBlocksPerProcessor = 2;
 
     Grid grid;
-    int64_t parts;  // of the sums
+    int64_t parts;  // Number of parts of the sums.
     const T* x;
     const T* added;
     const T* weight;
@@ -125,9 +128,9 @@ struct ScaleRelu {
                     return both;
                 };
                 const auto work = [=](int m, const Read& taken) DBENCH_INLINE_LAMBDA {
-                    Several z = of(taken.x);
+                    ChannelPack z = of(taken.x);
                     if constexpr (decltype(adds)::value) z += taken.added;
-                    to[m * step + place] = let_through(z, z);
+                    to[m * step + place] = relu_mask(z, z);
                 };
                 return std::pair(read, work);
             });
@@ -136,14 +139,14 @@ struct ScaleRelu {
 
 private:
     struct Read {
-        Several x, added;
+        ChannelPack x, added;
     };
     DBENCH_INLINE Line<T> of_channel(int64_t c, double first, double second, bool tells) const {
         const auto count = static_cast<double>(grid.pixels);
         const double off = first / count;
         const double mean = static_cast<double>(x[c]) + off;
         const double around = second / count - off * off;
-        const double variance = around < 0 ? 0 : around;  // NaN stays
+        const double variance = around < 0 ? 0 : around;  // A NaN remains a NaN.
         const double inverse = 1 / std::sqrt(variance + eps);
         if (tells) {
             const auto move = [this](T& running, double now) DBENCH_INLINE_LAMBDA {
@@ -159,17 +162,17 @@ private:
     }
 };
 
-/// Sums of g and of g (x - mean); writes g where something was added.
+/// Computes sums of g and of g (x - mean); writes g if something was added.
 template <class T>
 struct NormGradientSums {
     using Sums = PixelSums<T>;
     using Grid = ImageGrid<T>;
-    using Several = typename Sums::Several;
-    static constexpr int kBlocksAtOnce = 2;
+    using ChannelPack = typename Sums::ChannelPack;
+    static constexpr int kMinBlocksPerProcessor = 2;
 
     Grid grid;
     const T* x;
-    const T* y;  // null: as forward computes it
+    const T* y;  // Null if nothing was added: then y is computed again from x.
     const T* gradient;
     const T* weight;
     const T* bias;
@@ -200,12 +203,12 @@ struct NormGradientSums {
                     return all;
                 };
                 const auto work = [=](int m, const Read& taken, auto& pair) DBENCH_INLINE_LAMBDA {
-                    Several passed;
+                    ChannelPack passed;
                     if constexpr (decltype(added)::value) {
-                        passed = let_through(taken.gradient, taken.y);
+                        passed = relu_mask(taken.gradient, taken.y);
                         to[m * step + place] = passed;
                     } else {
-                        passed = let_through(taken.gradient, lines(taken.x));
+                        passed = relu_mask(taken.gradient, lines(taken.x));
                     }
                     pair.first += passed;
                     pair.second += passed * (taken.x - lines.mean);
@@ -231,21 +234,21 @@ struct NormGradientSums {
 
 private:
     struct Read {
-        Several x, gradient, y;
+        ChannelPack x, gradient, y;
     };
 };
 
-/// dx = w s (g - mean(g) - xhat mean(g xhat)) with s = 1 / sqrt(variance + eps) and xhat = s (x -
-/// mean).
+/// Computes dx = w s (g - mean(g) - xhat mean(g xhat)) with s = 1 / sqrt(variance + eps) and xhat =
+/// s (x - mean).
 template <class T>
 struct NormInputGradient {
     using Sums = PixelSums<T>;
     using Grid = ImageGrid<T>;
-    using Several = typename Sums::Several;
-    static constexpr int kBlocksAtOnce = 2;
+    using ChannelPack = typename Sums::ChannelPack;
+    static constexpr int kMinBlocksPerProcessor = 2;
 
     Grid grid;
-    int64_t parts;  // of the sums
+    int64_t parts;  // Number of parts of the sums.
     NormGradientSums<T> before;
     T* dx;
     T* dweight;
@@ -284,15 +287,15 @@ struct NormInputGradient {
         with_flag(masked, [&](auto done) DBENCH_INLINE_LAMBDA {
             over_pixels<T>(block, here, [=](auto place) DBENCH_INLINE_LAMBDA {
                 const auto lines = body.before.lines(here.channel + place.first);
-                const Several of_g = factors.get(0, place), of_x = factors.get(1, place),
-                              rest = factors.get(2, place);
+                const ChannelPack of_g = factors.get(0, place), of_x = factors.get(1, place),
+                                  rest = factors.get(2, place);
                 const auto read = [=](int m) DBENCH_INLINE_LAMBDA {
                     return Read{values[m * step + place], outer[m * step + place]};
                 };
                 const auto work = [=](int m, const Read& taken) DBENCH_INLINE_LAMBDA {
-                    Several passed = taken.gradient;
+                    ChannelPack passed = taken.gradient;
                     if constexpr (!decltype(done)::value) {
-                        passed = let_through(passed, lines(taken.x));
+                        passed = relu_mask(passed, lines(taken.x));
                     }
                     to[m * step + place] = of_g * passed + of_x * (taken.x - lines.mean) + rest;
                 };
@@ -303,7 +306,7 @@ struct NormInputGradient {
 
 private:
     struct Read {
-        Several x, gradient;
+        ChannelPack x, gradient;
     };
 };
 

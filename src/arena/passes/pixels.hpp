@@ -1,6 +1,7 @@
-#pragma once
-// Images with channels last, cut into blocks: some channels of a part of the pixels each. A block
-// goes along them in lanes: each has one place of channels and every n-th pixel.
+#pragma once  // Private to arena/passes.
+// The grid and loops of kernels over images with channels last. A block processes some channels of
+// a part of the pixels. Its threads form lanes: each thread works on one pack of channels and on
+// every n-th pixel.
 
 #include <algorithm>
 #include <utility>
@@ -10,17 +11,17 @@
 
 namespace dbench::arena {
 
-/// How images are cut into blocks.
+/// The grid: how images are divided into blocks.
 template <class T>
 struct ImageGrid {
     static constexpr int kPack = 16 / sizeof(T);
-    static constexpr int64_t kWidth = 32;  // channels of a block: a line of memory and more
+    static constexpr int64_t kWidth = 32;  // Channels per block: at least one cache line.
 
     int64_t pixels, channels;
-    int64_t parts;  // of the pixels
+    int64_t parts;  // Number of parts of the pixels.
 
-    /// Parts of about `numbers` in each block, of blocks at most `blocks` unless there are more
-    /// slices of channels.
+    /// Divides images into parts of about `numbers` elements per block, with at most `blocks`
+    /// blocks unless there are more slices of channels.
     static constexpr ImageGrid of(const Images& images, int64_t numbers, int64_t blocks) {
         const int64_t width = images.channels < kWidth ? images.channels : kWidth;
         const int64_t slices = (images.channels + kWidth - 1) / kWidth;
@@ -28,8 +29,10 @@ struct ImageGrid {
         return {images.pixels, images.channels,
                 std::clamp(wanted, int64_t{1}, std::max(blocks / slices, int64_t{1}))};
     }
-    /// Of the sums; each block of the pass that adds them up reads those of all parts.
+    /// The grid of the kernels that make sums. It has few parts, because each block of the kernel
+    /// that adds them up reads the sums of all parts.
     static constexpr ImageGrid of_sums(const Images& images) { return of(images, 8192, 128); }
+    /// The grid of the main kernels.
     static constexpr ImageGrid of_pass(const Images& images) { return of(images, 4096, 264); }
 
     constexpr int64_t slices() const { return (channels + kWidth - 1) / kWidth; }
@@ -37,8 +40,9 @@ struct ImageGrid {
 
     struct Part {
         int64_t number;
-        int channel, width, places;  ///< the first of its channels, how many, and places of them
-        int64_t begin;               ///< the first pixel
+        int channel, width, places;  ///< First channel, number of channels, and number of packs of
+                                     ///< channels.
+        int64_t begin;               ///< First pixel.
         int pixels, lanes;
     };
     constexpr Part part(int64_t index) const {
@@ -56,10 +60,11 @@ struct ImageGrid {
     }
 };
 
-/// work(m, read(m)) for every step-th m from `first` on, in order; so many reads are on their way
-/// at once.
+/// Calls work(m, read(m)) for every step-th m from `first` on, in order. kAhead reads are pending
+/// at a time.
 template <int kAhead, class Read, class Work>
-DBENCH_INLINE void along(int first, int end, int step, const Read& read, const Work& work) {
+DBENCH_INLINE void pipelined_loop(int first, int end, int step, const Read& read,
+                                  const Work& work) {
     int m = first;
     for (; m + (kAhead - 1) * step < end; m += kAhead * step) {
         decltype(read(0)) values[kAhead];
@@ -71,20 +76,20 @@ DBENCH_INLINE void along(int first, int end, int step, const Read& read, const W
     for (; m < end; m += step) work(m, read(m));
 }
 
-/// All pixels of a part of an image, by a block's lanes: of_lane(place) makes a lane's functions
-/// read(pixel) and work(pixel, what that read).
+/// Processes all pixels of a part of an image by the block's lanes. of_lane(place) returns a lane's
+/// functions read(pixel) and work(pixel, result of read).
 template <class T, class Block, class OfLane>
 DBENCH_INLINE void over_pixels(Block& block, const typename ImageGrid<T>::Part& here,
                                const OfLane& of_lane) {
     constexpr int kPack = ImageGrid<T>::kPack;
     block.for_threads(here.lanes * here.places, [=](int64_t k) DBENCH_INLINE_LAMBDA {
         const int n = static_cast<int>(k);
-        const auto [read, work] = of_lane(PlaceOf<kPack>{n % here.places * kPack});
-        along<4>(n / here.places, here.pixels, here.lanes, read, work);
+        const auto [read, work] = of_lane(PackIndex<kPack>{n % here.places * kPack});
+        pipelined_loop<4>(n / here.places, here.pixels, here.lanes, read, work);
     });
 }
 
-/// Three numbers for each channel of a block, in its scratch.
+/// Three numbers for each channel of a block, in scratch memory.
 template <class T>
 class ChannelNumbers {
 public:
@@ -112,12 +117,12 @@ private:
 template <class T>
 struct PixelSums {
     using Grid = ImageGrid<T>;
-    using Place = PlaceOf<Grid::kPack>;
-    using Several = Pack<T, Grid::kPack>;
-    static constexpr int kShares = 8;  // of the lanes, which are added up side by side
+    using Place = PackIndex<Grid::kPack>;
+    using ChannelPack = Pack<T, Grid::kPack>;
+    static constexpr int kShares = 8;  // Parts of the lanes that are added up concurrently.
 
     struct Pair {
-        Several first = T{0}, second = T{0};
+        ChannelPack first = T{0}, second = T{0};
     };
 
     static constexpr int64_t scratch_bytes() {
@@ -125,12 +130,13 @@ struct PixelSums {
                scratch_for<double>(2 * kShares * Grid::kWidth);
     }
 
-    /// of_lane(place) makes a lane's functions: read(pixel) and work(pixel, what that read, pair).
+    /// Adds up the pixels of a part. of_lane(place) returns a lane's functions read(pixel) and
+    /// work(pixel, result of read, pair).
     template <int kAhead, class Block, class OfLane>
     static DBENCH_INLINE void add_up(Block& block, const Grid& grid,
                                      const typename Grid::Part& here, double* sums,
                                      const OfLane& of_lane) {
-        // One lane after another, each its channels.
+        // The arrays hold the channels of one lane after another.
         T* const first = block.template scratch<T>(kThreads * Grid::kPack);
         T* const second = block.template scratch<T>(kThreads * Grid::kPack);
         double* const shares = block.template scratch<double>(2 * kShares * Grid::kWidth);
@@ -139,9 +145,9 @@ struct PixelSums {
             const int n = static_cast<int>(k), lane = n / here.places, place = n % here.places;
             const auto [read, work] = of_lane(Place{place * Grid::kPack});
             Pair pair;
-            along<kAhead>(lane, here.pixels, here.lanes, read,
-                          [&](int m, const auto& taken)
-                              DBENCH_INLINE_LAMBDA { work(m, taken, pair); });
+            pipelined_loop<kAhead>(lane, here.pixels, here.lanes, read,
+                                   [&](int m, const auto& taken)
+                                       DBENCH_INLINE_LAMBDA { work(m, taken, pair); });
             firsts[Place{n * Grid::kPack}] = pair.first;
             seconds[Place{n * Grid::kPack}] = pair.second;
         });
@@ -167,7 +173,7 @@ struct PixelSums {
     static constexpr int64_t totals_scratch_bytes() {
         return scratch_for<double>(2 * kShares * Grid::kWidth);
     }
-    /// The sums of all `parts` for the channels of `here`: work(c, first, second).
+    /// Calls work(c, first, second) with the sums of all `parts` for the channels of `here`.
     template <class Block, class Work>
     static DBENCH_INLINE void totals(Block& block, const Grid& grid,
                                      const typename Grid::Part& here, const double* sums,
@@ -180,7 +186,7 @@ struct PixelSums {
             const int n = static_cast<int>(k);
             const double* const each = from + n % width;
             double sum[2] = {0, 0};
-            along<4>(
+            pipelined_loop<4>(
                 n / width, all, kShares,
                 [=](int part) DBENCH_INLINE_LAMBDA {
                     const double* const at = each + part * 2 * apart;
@@ -200,7 +206,7 @@ private:
     struct Two {
         double first, second;
     };
-    /// work(c, first, second) of channels whose sums lie in [2, kShares, width].
+    /// Calls work(c, first, second) for each channel with the totals of shares[2, kShares, width].
     template <class Block, class Work>
     static DBENCH_INLINE void of_shares(Block& block, int width, const double* shares,
                                         const Work& work) {

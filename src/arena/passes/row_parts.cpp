@@ -18,8 +18,11 @@ void fill_parts(Rows to, std::span<const RowPart> parts, bool adds, Queue* queue
     with_type(to.type, [&]<class T>() {
         using Body = FillParts<T>;
         while (!parts.empty()) {
-            Body body{
-                to, adds, static_cast<int>(std::min<size_t>(parts.size(), Body::kMost)), {}, {}};
+            Body body{to,
+                      adds,
+                      static_cast<int>(std::min<size_t>(parts.size(), Body::kMaxParts)),
+                      {},
+                      {}};
             int64_t end = 0, read = 0, written = 0;
             for (int k = 0; k < body.all; ++k) {
                 const RowPart& part = body.parts[k] = parts[static_cast<size_t>(k)];
@@ -36,8 +39,8 @@ void fill_parts(Rows to, std::span<const RowPart> parts, bool adds, Queue* queue
                 std::vector<Access> all;
                 for (int k = 0; k < body.all; ++k) {
                     const RowPart& part = body.parts[k];
-                    const int64_t apart = part.apart ? part.apart : to.stride;
-                    all.push_back({to.at(0, part.begin), to.count, apart * size_of(to.type),
+                    const int64_t out_stride = part.out_stride ? part.out_stride : to.stride;
+                    all.push_back({to.at(0, part.begin), to.count, out_stride * size_of(to.type),
                                    part.count * size_of(to.type), true});
                 }
                 return all;

@@ -1,6 +1,6 @@
 #pragma once
-// Arrays from anywhere in memory into columns of rows, as many as there are in one launch: how
-// gradients come from where backward leaves them, and how a pass gets weights in another order.
+// Copies arrays from any memory into columns of rows, many arrays per launch. Used to collect
+// gradients from where the backward pass leaves them, and to reorder weights for a pass.
 
 #include <cstdint>
 #include <span>
@@ -10,18 +10,21 @@
 
 namespace dbench::arena {
 
-/// `count` numbers of each row for its columns from `begin` on.
+/// A source array: `count` numbers per row for the row's columns from `begin` on.
 struct RowPart {
-    const void* from;  ///< of the first row; null: zeros
-    int64_t stride;    ///< between rows, in elements
+    const void* from;  ///< Numbers of the first row; null means zeros.
+    int64_t stride;    ///< Distance between rows in elements.
     int64_t begin, count;
-    /// Matrices [columns, lines] one after another that become [lines, columns]; 0: as they are.
+    /// Size of the transposed matrices: matrices [columns, lines], one after another, become
+    /// [lines, columns]. 0: no transposition.
     int32_t lines = 0, columns = 0;
-    int64_t apart = 0;  ///< how far rows are from each other in `to`; 0: as they are
+    int64_t out_stride =
+        0;  ///< Distance of rows in the destination, in elements; 0 means to.stride.
 };
 
-/// What stands in `to` is replaced, or added to; all is of its type. Launched on `queue` it reads
-/// what accesses() of the launch around it say: this one says only what it writes.
+/// Replaces the contents of `to`, or adds to them if `adds`. All arrays must have the type of `to`.
+/// The launch on `queue` only declares what it writes: the accesses of the surrounding launch must
+/// include what it reads.
 void fill_parts(Rows to, std::span<const RowPart> parts, bool adds, Queue* queue = nullptr);
 
 }  // namespace dbench::arena

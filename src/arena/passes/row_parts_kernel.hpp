@@ -1,5 +1,6 @@
 #pragma once
-// Arrays into columns of rows (row_parts.hpp of this room): a block for so many numbers of one.
+// The kernel body that copies arrays into columns of rows (row_parts.hpp): a block for every kWidth
+// numbers.
 
 #include "arena/grid/block.hpp"
 #include "arena/passes/row_parts.hpp"
@@ -8,14 +9,15 @@ namespace dbench::arena {
 
 template <class T>
 struct FillParts {
-    static constexpr int kMost = 64;  // parts of a launch: they travel as its argument
+    static constexpr int kMaxParts = 64;  // Parts per launch: they are passed by value as the
+                                          // kernel's argument.
     static constexpr int64_t kWidth = 2048;
 
     Rows to;
     bool adds;
     int all = 0;
-    RowPart parts[kMost];
-    int64_t ends[kMost];  // of their blocks, of one row
+    RowPart parts[kMaxParts];
+    int64_t ends[kMaxParts];  // Cumulative number of blocks of the parts, for one row.
 
     constexpr int64_t in_row() const { return all == 0 ? 0 : ends[all - 1]; }
     constexpr int64_t blocks() const { return to.count * in_row(); }
@@ -29,8 +31,8 @@ struct FillParts {
         const RowPart part = parts[k];
         const int64_t first = (here - (k == 0 ? 0 : ends[k - 1])) * kWidth;
         const int64_t left = part.count - first, count = left < kWidth ? left : kWidth;
-        T* const out = static_cast<T*>(to.data) + row * (part.apart ? part.apart : to.stride) +
-                       part.begin + first;
+        T* const out = static_cast<T*>(to.data) +
+                       row * (part.out_stride ? part.out_stride : to.stride) + part.begin + first;
         const T* const from =
             part.from ? static_cast<const T*>(part.from) + row * part.stride : nullptr;
         with_flag(adds, [&](auto add) DBENCH_INLINE_LAMBDA {

@@ -1,6 +1,6 @@
 #pragma once
-// How well a minibatch's logits and labels agree, and its loss, as numbers that the host reads: in
-// one launch, where LibTorch's operations are twenty.
+// The loss and the accuracy of a minibatch as numbers for the host, in one launch instead of
+// LibTorch's twenty operations.
 
 #include <cstdint>
 
@@ -9,21 +9,23 @@
 
 namespace dbench::arena {
 
-/// Parts of as many terms each: a minibatch, or those of several replicas.
+/// The outputs of one or several minibatches: `parts` parts (one per replica) of `terms` terms
+/// each.
 struct Outputs {
-    const void* logits;  ///< [parts, terms, classes], at distances in elements
+    const void* logits;  ///< [parts, terms, classes], with the strides below in elements.
     int64_t parts, terms, classes;
     int64_t part_stride, term_stride, class_stride;
-    const int64_t* labels;  ///< [parts, terms]; null: real targets
-    const void* losses;     ///< [parts], means; of the type of the logits
+    const int64_t* labels;  ///< [parts, terms]; null for real targets.
+    const void* losses;     ///< [parts], means; of the type of the logits.
     DType type;
 };
-/// Terms of so many classes at most: more are work for many threads each.
-inline constexpr int64_t kMostScoredClasses = 1024;
+/// Maximum number of classes: more classes would need several threads per term.
+inline constexpr int64_t kMaxScoredClasses = 1024;
 
-/// loss[p] = share * losses[p]; accuracy[p] = the number of labels whose logits are the largest (of
-/// equal ones the first class wins; a label's NaN loses, another's wins), over `all_terms`: NaN
-/// without labels. Added to what stands there where `adds`.
+/// Computes loss[p] = share * losses[p], and accuracy[p] = number of labels with the largest logit,
+/// divided by `all_terms`. Among equal logits the first class wins. A NaN logit of the label loses;
+/// a NaN logit of another class wins. The accuracy is NaN without labels. Adds to the old values if
+/// `adds`.
 void score(const Outputs& outputs, double share, double all_terms, bool adds, double* loss,
            double* accuracy, Queue* queue = nullptr);
 

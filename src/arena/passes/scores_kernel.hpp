@@ -1,5 +1,5 @@
 #pragma once
-// Losses and accuracies of outputs (scores.hpp of this room): a block for each part.
+// The kernel body of losses and accuracies of outputs (scores.hpp): a block for each part.
 
 #include <limits>
 
@@ -10,7 +10,7 @@ namespace dbench::arena {
 
 template <class T>
 struct Score {
-    static constexpr int64_t kTogether = 1024, kSums = 32;
+    static constexpr int64_t kTermsPerTile = 1024, kSums = 32;
 
     Outputs outputs;
     double share, all_terms;
@@ -20,7 +20,7 @@ struct Score {
 
     constexpr int64_t blocks() const { return outputs.parts; }
     constexpr int64_t scratch_bytes() const {
-        return scratch_for<int32_t>(kTogether) + scratch_for<int64_t>(kSums);
+        return scratch_for<int32_t>(kTermsPerTile) + scratch_for<int64_t>(kSums);
     }
 
     template <class Block>
@@ -28,11 +28,12 @@ struct Score {
         const Outputs all = outputs;
         const T* const logits = static_cast<const T*>(all.logits) + part * all.part_stride;
         const int64_t* const labels = all.labels ? all.labels + part * all.terms : nullptr;
-        int32_t* const right = block.template scratch<int32_t>(kTogether);
+        int32_t* const right = block.template scratch<int32_t>(kTermsPerTile);
         int64_t* const sums = block.template scratch<int64_t>(kSums);
         block.for_each(kSums, [=](int64_t k) DBENCH_INLINE_LAMBDA { sums[k] = 0; });
-        for (int64_t begin = 0; labels && begin < all.terms; begin += kTogether) {
-            const int64_t left = all.terms - begin, here = left < kTogether ? left : kTogether;
+        for (int64_t begin = 0; labels && begin < all.terms; begin += kTermsPerTile) {
+            const int64_t left = all.terms - begin,
+                          here = left < kTermsPerTile ? left : kTermsPerTile;
             block.for_each(here, [=](int64_t k) DBENCH_INLINE_LAMBDA {
                 const int64_t term = begin + k;
                 right[k] = is_right(logits + term * all.term_stride, all, labels[term]);
@@ -42,8 +43,8 @@ struct Score {
             });
         }
         const auto of_loss = static_cast<double>(static_cast<const T*>(all.losses)[part]);
-        double* const told = loss + part;
-        double* const counted = accuracy + part;
+        double* const loss_out = loss + part;
+        double* const accuracy_out = accuracy + part;
         const double weight = share, whole = all_terms;
         const bool further = adds;
         block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {
@@ -52,14 +53,14 @@ struct Score {
             const double now = weight * of_loss;
             const double correct = labels ? static_cast<double>(count) / whole
                                           : std::numeric_limits<double>::quiet_NaN();
-            *told = further ? *told + now : now;
-            *counted = further ? *counted + correct : correct;
+            *loss_out = further ? *loss_out + now : now;
+            *accuracy_out = further ? *accuracy_out + correct : correct;
         });
     }
 
 private:
-    /// No logit goes before the label's: an earlier one that is as large, a later one that is
-    /// larger, or one that is not a number.
+    /// Returns 1 if no logit beats the label's logit: an earlier one that is at least as large, a
+    /// later one that is larger, or a NaN.
     static DBENCH_INLINE int32_t is_right(const T* logits, const Outputs& all, int64_t label) {
         const int64_t step = all.class_stride;
         const T own = logits[label * step];

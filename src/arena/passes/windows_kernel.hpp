@@ -1,5 +1,6 @@
 #pragma once
-// Windows of pictures as numbers: a block for so many elements of a window.
+// The kernel body that gathers windows of images as numbers: a block for every kWidth elements of a
+// window.
 
 #include "arena/grid/block.hpp"
 #include "arena/passes/windows.hpp"

@@ -13,7 +13,8 @@ double ratio(double numerator, double denominator) {
     return denominator == 0 ? 0 : numerator / denominator;
 }
 
-/// Of sorted values: at position q (n - 1), counted from 0, linear between neighbours.
+/// Returns the quantile of sorted values: at position q (n - 1), counted from 0, linear between
+/// neighbours.
 double quantile(std::span<const double> sorted, double q) {
     const double position = q * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<size_t>(position);
@@ -34,7 +35,8 @@ Dispersion dispersion(std::span<double> values) {
     const size_t size = values.size();
     const auto n = static_cast<double>(size);
 
-    // Moments about the smallest value, so that equal values have exactly no variance.
+    // The moments are relative to the smallest value, so that equal values have a variance of
+    // exactly 0.
     const double least = values.front();
     double above = 0;
     for (const double a : values) above += a - least;
@@ -44,7 +46,7 @@ Dispersion dispersion(std::span<double> values) {
     variance /= n;
     const double mean = least + above;
 
-    // sum_ij |a_i - a_j| = 2 sum_k (2 k - n + 1) a_(k), k = 0, 1, ...; taken in pairs from both
+    // sum_ij |a_i - a_j| = 2 sum_k (2 k - n + 1) a_(k), k = 0, 1, ...; summed in pairs from both
     // ends.
     double differences = 0;
     for (size_t k = 0; k < size / 2; ++k) {

@@ -1,11 +1,12 @@
 #pragma once
-// How unequal positive numbers are: four measures, defined in docs/numerics.md.
+// Four measures of how unequal positive numbers are, defined in docs/numerics.md.
 
 #include <span>
 #include <vector>
 
 namespace dbench::arena {
 
+/// The four measures of one set of numbers.
 struct Dispersion {
     double gini;                      ///< sum_ij |a_i - a_j| / (2 n^2 mean)
     double index_of_dispersion;       ///< variance / mean, in the unit of the values
@@ -13,8 +14,9 @@ struct Dispersion {
     double quartile_coefficient;      ///< (Q3 - Q1) / (Q3 + Q1), quartiles interpolated linearly
 };
 
-/// Of n >= 1 values, with population moments. 0 where a denominator is 0, exactly 0 for equal
-/// values, NaN where any value is NaN. Sorts `values`. O(n log n).
+/// Computes the measures of n >= 1 values, with population moments. A measure is 0 if its
+/// denominator is 0, exactly 0 for equal values, and NaN if any value is NaN. Sorts `values`. O(n
+/// log n).
 Dispersion dispersion(std::span<double> values);
 
 }  // namespace dbench::arena

@@ -11,12 +11,12 @@ DBENCH_CLONES void on_host(const TreeMoments<double>& body) { run_blocks(body); 
 
 namespace {
 
-/// How wide a device's tiles are, and how often it goes over a segment.
+/// The tile width of a device's kernel, and the number of passes over a segment.
 struct DeviceTiles {
     int64_t width, passes;
 };
-/// Once, where scratch for all lanes can be had; with wide tiles where two blocks have room beside
-/// each other.
+/// Uses one pass if the scratch memory of all lanes is available, and the widest tiles with which
+/// two blocks fit on a multiprocessor.
 DeviceTiles device_tiles(int64_t steps, int64_t slots) {
     constexpr int64_t kBeside = 72 * 1024, kPasses = 4;
     for (const int64_t passes : {int64_t{1}, kPasses}) {
@@ -25,25 +25,25 @@ DeviceTiles device_tiles(int64_t steps, int64_t slots) {
         };
         int64_t width = 512;
         while (width > kLanes && bytes(width) > kBeside) width /= 2;
-        if (bytes(width) <= kMostScratch || passes == kPasses) return {width, passes};
+        if (bytes(width) <= kMaxScratch || passes == kPasses) return {width, passes};
     }
     return {};
 }
 
 template <class T>
-struct Plan {
+struct MomentsPlan {
     TreePlan tree;
-    TreeLevels levels;  // for a queue
+    TreeLevels levels;  // Used only on a queue.
     std::vector<const T*> rows;
-    std::vector<const double*> m2;  // none for single replicas
+    std::vector<const double*> m2;  // Empty for single replicas.
 };
 
-/// The moments of one node from its leaves.
+/// Combines the moments of the leaves into those of one node.
 template <class T>
 void combine(const Layout& layout, std::span<const Interval> leaves, Interval root,
              std::vector<const T*> rows, std::vector<const double*> leaf_m2, Columns columns,
              double* mean, double* m2, Queue* queue) {
-    const auto plan = std::make_shared<Plan<T>>();
+    const auto plan = std::make_shared<MomentsPlan<T>>();
     plan->tree = plan_tree(leaves, root);
     plan->rows = std::move(rows);
     plan->m2 = std::move(leaf_m2);
@@ -56,15 +56,15 @@ void combine(const Layout& layout, std::span<const Interval> leaves, Interval ro
     const SegmentGrid grid(layout, 1, columns, nullptr, queue);
     const TreeMoments<T> body{
         .grid = grid,
-        .rows = placed(queue, plan, plan->rows),
-        .leaf_m2 = plan->m2.empty() ? nullptr : placed(queue, plan, plan->m2),
-        .steps = placed(queue, plan, queue ? plan->levels.steps : plan->tree.steps),
+        .rows = readable_on(queue, plan, plan->rows),
+        .leaf_m2 = plan->m2.empty() ? nullptr : readable_on(queue, plan, plan->m2),
+        .steps = readable_on(queue, plan, queue ? plan->levels.steps : plan->tree.steps),
         .count = count,
         .slots = queue ? plan->levels.slots : plan->tree.slots,
         .mean = mean,
         .m2 = m2,
         .width = tiles.width,
-        .first = placed(queue, plan, plan->levels.first),
+        .first = readable_on(queue, plan, plan->levels.first),
         .levels = std::max<int64_t>(std::ssize(plan->levels.first) - 1, 0),
         .passes = tiles.passes,
     };

@@ -18,14 +18,14 @@ DBENCH_CLONES void on_host(const ScaleEach<double>& body) { run_blocks(body); }
 
 namespace {
 
-constexpr auto kBytes = static_cast<int64_t>(sizeof(double));
+constexpr auto kRowFactorsBytes = static_cast<int64_t>(sizeof(double));
 
 }  // namespace
 
 void norm_factors(const Layout& layout, int64_t count, const double* squares, FactorRule rule,
                   double number, double* out, Queue* queue) {
     DBENCH_EXPECT(number > 0);
-    const NormFactors body{.segments = layout.placed_segments().on(queue),
+    const NormFactors body{.segments = layout.segment_array().on(queue),
                            .all = static_cast<int64_t>(layout.segments().size()),
                            .tensors = static_cast<int64_t>(layout.tensors().size()),
                            .rows = count,
@@ -34,8 +34,8 @@ void norm_factors(const Layout& layout, int64_t count, const double* squares, Fa
                            .number = number,
                            .out = out};
     launch(queue, "norm_factors", body, [&] {
-        return std::vector<Access>{reads(squares, count * body.all * kBytes),
-                                   writes(out, count * kBytes)};
+        return std::vector<Access>{reads(squares, count * body.all * kRowFactorsBytes),
+                                   writes(out, count * kRowFactorsBytes)};
     });
 }
 
@@ -54,12 +54,13 @@ const double* RowFactors::of(const Layout& layout, Rows rows, Queue* queue) {
 
 void scale_each(Rows rows, Columns columns, const double* factors, Queue* queue) {
     if (columns.count() <= 0) return;
-    // What a device will leave out is not known yet.
+    // The host does not know which rows a device will skip.
     const int64_t passes =
         queue ? rows.count : rows.count - std::count(factors, factors + rows.count, 1.0);
     count_passes(rows.type, columns, passes, passes);
     const auto accesses = [&] {
-        return std::vector<Access>{reads(factors, rows.count * kBytes), writes(rows, columns)};
+        return std::vector<Access>{reads(factors, rows.count * kRowFactorsBytes),
+                                   writes(rows, columns)};
     };
     with_type(rows.type, [&]<class T>() {
         const ScaleEach<T> body{{columns, rows.count}, rows, factors};

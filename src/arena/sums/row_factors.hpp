@@ -1,6 +1,6 @@
 #pragma once
-// Factors that follow from the norms of rows, made where the rows are: the host never waits for
-// them.
+// Factors computed from the norms of rows, in the memory space of the rows. The host never waits
+// for them.
 
 #include <cstdint>
 
@@ -10,31 +10,33 @@
 
 namespace dbench::arena {
 
-/// What becomes of ||x_i||, the L2 norm of a row over all its tensors.
+/// How a factor depends on ||x_i||, the L2 norm of a row over all its tensors.
 enum class FactorRule : uint8_t {
-    at_most,  ///< min(1, number / ||x_i||); 1 where the norm is not finite
+    at_most,  ///< min(1, number / ||x_i||); 1 if the norm is not finite
     inverse   ///< 1 / (||x_i|| + number)
 };
 
-/// out[i], from sums of squares [count * S] as `squares` gives them: a norm is the root of the sum
-/// over tensors, each the sum over its segments, in order. `number` > 0.
+/// Computes the factors out[i] from sums of squares [count * S] as `squares` returns them. A norm
+/// is the root of the sum over tensors, each of which is the sum over its segments, in order.
+/// `number` must be > 0.
 void norm_factors(const Layout& layout, int64_t count, const double* squares, FactorRule rule,
                   double number, double* out, Queue* queue = nullptr);
-/// x_i *= factors[i] in `columns`; a row whose factor is 1 is left as it is.
+/// Computes x_i *= factors[i] in `columns`. A row whose factor is 1 is not modified.
 void scale_each(Rows rows, Columns columns, const double* factors, Queue* queue = nullptr);
 
+/// Computes the factors of rows and owns their memory.
 class RowFactors {
 public:
     RowFactors(FactorRule rule, double number) : rule_(rule), number_(number) {}
 
-    /// The factors [rows.count] of whole rows, as what is launched on `queue` behind this finds
-    /// them; valid until the following call.
+    /// Returns the factors [rows.count] of whole rows, for launches on `queue` after this call.
+    /// They are valid until the next call.
     const double* of(const Layout& layout, Rows rows, Queue* queue = nullptr);
 
 private:
     FactorRule rule_;
     double number_;
-    Buffer values_;  // squares [count * S], factors [count]
+    Buffer values_;  // Squares [count * S], then factors [count].
 };
 
 }  // namespace dbench::arena

@@ -1,5 +1,6 @@
 #pragma once
-// A factor for each row from its norm (a block for each row), and rows times their factors.
+// The kernel bodies of row_factors.hpp: a factor for each row from its norm (a block per row), and
+// the multiplication of rows by their factors.
 
 #include <cmath>
 
@@ -10,8 +11,8 @@
 namespace dbench::arena {
 
 struct NormFactors {
-    const Segment* segments;  // all of the layout, where the queue reads them
-    int64_t all, tensors;     // how many there are
+    const Segment* segments;  // All segments of the layout, in memory that the queue can read.
+    int64_t all, tensors;     // Number of segments and of tensors in the layout.
     int64_t rows;
     const double* squares;  // [rows, all]
     FactorRule rule;
@@ -27,7 +28,7 @@ struct NormFactors {
         const double* const from = squares + row * all;
         double* const sums = block.template scratch<double>(tensors);
         block.for_each(tensors, [=](int64_t t) DBENCH_INLINE_LAMBDA { sums[t] = 0; });
-        // Who has a tensor's first segment adds up all of them.
+        // The iteration of a tensor's first segment adds all its segments.
         block.for_each(all, [=](int64_t k) DBENCH_INLINE_LAMBDA {
             const int tensor = s.segments[k].tensor;
             if (k > 0 && s.segments[k - 1].tensor == tensor) return;
@@ -52,7 +53,7 @@ template <class T>
 struct ScaleEach {
     ColumnGrid grid;
     Rows rows;
-    const double* factors;  // per row
+    const double* factors;  // Per row.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return 0; }

@@ -15,7 +15,7 @@ void squares(const Layout& layout, Rows rows, Columns columns, double* out, Queu
     DBENCH_EXPECT(queue || rows.space == Space::host);
     count_passes(rows.type, columns, rows.count, 0, Kernel::statistics);
     const SegmentGrid grid(layout, rows.count, columns, out, queue);
-    const auto accesses = [&] { return touched(grid, {rows}, {}); };
+    const auto accesses = [&] { return list_accesses(grid, {rows}, {}); };
     with_type(rows.type, [&]<class T>() {
         launch(queue, "squares", Squares<T>{grid, rows}, accesses);
     });

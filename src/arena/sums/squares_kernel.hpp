@@ -1,5 +1,6 @@
 #pragma once
-// Sums over the elements of every segment of every row: of squares, or of magnitudes.
+// The kernel body of sums over the elements of every segment of every row: of squares or of
+// magnitudes.
 
 #include "arena/grid/segment_grid.hpp"
 

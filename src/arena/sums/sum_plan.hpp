@@ -1,5 +1,5 @@
 #pragma once
-// Weighted sums as kernels read them.
+// The plan of weighted sums: the terms as arrays for kernels.
 
 #include <algorithm>
 #include <memory>
@@ -13,14 +13,14 @@
 
 namespace dbench::arena {
 
-/// The terms of all outputs one after another, in the element type.
+/// The terms of all outputs, one after another, in the element type.
 template <class T>
 struct SumPlan {
     std::vector<const T*> rows;
     std::vector<T> weights;
-    std::vector<int64_t> first;      // of output i's terms; one more at the end
-    std::vector<const T*> distinct;  // source rows in the order of their first use
-    bool in_place = false;           // an output is a source
+    std::vector<int64_t> first;      // Index of output i's first term; one more entry at the end.
+    std::vector<const T*> distinct;  // Source rows in the order of their first use.
+    bool in_place = false;           // True if an output is also a source.
 
     SumPlan(std::span<const std::vector<Term>> terms, const Rows& out, SumForm form) {
         std::unordered_set<const void*> seen;
@@ -34,13 +34,13 @@ struct SumPlan {
                 total += term.weight;
                 if (seen.insert(term.row).second) distinct.push_back(rows.back());
             }
-            if (form == SumForm::mean) weights[first.back()] = static_cast<T>(meant(total));
+            if (form == SumForm::mean) weights[first.back()] = static_cast<T>(exact_total(total));
         }
         first.push_back(static_cast<int64_t>(rows.size()));
         for (int64_t i = 0; i < out.count; ++i) in_place |= seen.contains(out.row<T>(i));
     }
 
-    /// Whether column `column` of each row lies at a multiple of so many bytes.
+    /// Returns true if column `column` of every row is at a multiple of `bytes` bytes.
     bool aligned(const Rows& out, int64_t column, int64_t bytes) const {
         const auto off = [&](const T* row) {
             return reinterpret_cast<uintptr_t>(row + column) % static_cast<uintptr_t>(bytes) != 0;
@@ -52,14 +52,14 @@ struct SumPlan {
     int64_t sources() const { return static_cast<int64_t>(distinct.size()); }
 };
 
-/// Going past the caches saves reading the lines that are about to be overwritten, but leaves
-/// nothing in the caches: only where those would not hold the rows until they are read again.
-/// `out` is not a source.
-inline SumStore store_of(const Rows& out, Columns columns) {
+/// Chooses how results are stored. Non-temporal stores avoid reading the lines that will be
+/// overwritten, but leave nothing in the caches. They are used only if the caches cannot hold the
+/// rows until they are read again. `out` must not be a source.
+inline SumStore choose_store(const Rows& out, Columns columns) {
     constexpr int64_t kCached = int64_t{16} << 20, kPiece = int64_t{1} << 20;
     const int64_t row = out.count * size_of(out.type);
     const bool large = row * out.stride > kCached && row * columns.count() > kPiece;
-    return large ? SumStore::past_caches : SumStore::direct;
+    return large ? SumStore::non_temporal : SumStore::direct;
 }
 
 }  // namespace dbench::arena

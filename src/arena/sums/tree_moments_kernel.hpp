@@ -1,9 +1,9 @@
 #pragma once
-// Mean and second moments over replicas, combined along the tree: a block for each segment. For
-// parts A and B of a and b replicas, with delta = mean_B - mean_A (Chan, Golub, LeVeque 1983,
-// equations 2.1):
+// The kernel body of means and second moments over replicas, combined along the tree: a block for
+// each segment. For parts A and B of a and b replicas, with delta = mean_B - mean_A (Chan, Golub,
+// LeVeque 1983, equations 2.1):
 //   mean = mean_A + delta b / (a + b),   M2 = M2_A + M2_B + |delta|^2 a b / (a + b).
-// Identical replicas have delta = 0 at every node, so M2 exactly 0.
+// Identical replicas have delta = 0 at every node, so M2 is exactly 0.
 
 #include "arena/grid/segment_grid.hpp"
 #include "arena/sums/tree_plan.hpp"
@@ -12,18 +12,18 @@ namespace dbench::arena {
 
 template <class T>
 struct TreeMoments {
-    SegmentGrid grid;  // of one row, the mean
+    SegmentGrid grid;  // The grid of one row, the mean.
     const T* const* rows;
-    const double* const* leaf_m2;  // per leaf [S]; null: all 0, for single replicas
-    const TreeStep* steps;         // none: the one leaf is the root
+    const double* const* leaf_m2;  // Per leaf [S]; null means 0, for single replicas.
+    const TreeStep* steps;         // Empty if the root is the only leaf.
     int64_t count, slots;
     double* mean;
     double* m2;     // [S]
-    int64_t width;  // of a tile, a multiple of kLanes
-    // Of a device, whose steps are by levels:
-    const int64_t* first;  // [levels + 1], of each level's steps
+    int64_t width;  // Width of a tile, a multiple of kLanes.
+    // The remaining members are for a device, where the steps are sorted by level.
+    const int64_t* first;  // [levels + 1]: index of each level's first step.
     int64_t levels;
-    int64_t passes;  // over a segment, each for its share of the lanes
+    int64_t passes;  // Passes over a segment, each for a part of the lanes.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const {
@@ -37,7 +37,7 @@ struct TreeMoments {
                scratch_for<double>(slots * width / passes) + scratch_for<double>(slots);
     }
 
-    /// Padding of the mean behind the segment is zero.
+    /// Sets the padding of the mean after the segment to zero.
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const Piece p = grid.piece(index);
@@ -56,15 +56,15 @@ struct TreeMoments {
             return;
         }
         if constexpr (Block::kManyThreads) {
-            together(block, p, to);
+            with_many_threads(block, p, to);
         } else {
-            step_by_step(block, p, to);
+            with_one_thread(block, p, to);
         }
     }
 
 private:
     template <class Block>
-    DBENCH_INLINE void step_by_step(Block& block, const Piece& p, double* to) const {
+    DBENCH_INLINE void with_one_thread(Block& block, const Piece& p, double* to) const {
         const int64_t s = p.segment, end = p.begin + p.count;
         Lanes* const lanes = block.template scratch<Lanes>(count);
         double* const kept = block.template scratch<double>(slots * width);
@@ -86,10 +86,11 @@ private:
             *to = seconds[body.steps[body.count - 1].slot];
         });
     }
-    /// All steps of a level at once: a thread has a lane of one. So the means of a level are in
-    /// scratch together, and all lanes, or of very many steps a share of them in each pass.
+    /// Performs all steps of a level at once: a thread computes one lane of one step. The scratch
+    /// memory holds all means of a level and all lanes. If there are very many steps, each pass
+    /// handles only a part of the lanes.
     template <class Block>
-    DBENCH_INLINE void together(Block& block, const Piece& p, double* to) const {
+    DBENCH_INLINE void with_many_threads(Block& block, const Piece& p, double* to) const {
         const TreeMoments body = *this;
         const int64_t lanes = kLanes / passes;
         double* const sums = block.template scratch<double>(count * lanes);
@@ -121,7 +122,7 @@ private:
             *to = seconds[body.steps[body.count - 1].slot];
         });
     }
-    /// `here` columns from `at` on, of which a pass takes those of its lanes.
+    /// Processes `here` columns from `at` on; a pass handles only the columns of its lanes.
     template <class Block>
     DBENCH_INLINE void level_after_level(Block& block, int64_t at, int64_t here, int64_t pass,
                                          double* sums, double* kept) const {
@@ -158,7 +159,7 @@ private:
             });
         }
     }
-    /// In the order of total (lanes.hpp), of which it may be a share: of every n-th lane.
+    /// Adds in the order of total() (lanes.hpp); the sums may be every n-th lane only.
     static DBENCH_INLINE double add_pairwise(double* sums, int64_t count) {
         for (int64_t half = count / 2; half > 0; half /= 2) {
             for (int64_t j = 0; j < half; ++j) sums[j] += sums[j + half];
@@ -173,7 +174,7 @@ private:
         return from.leaf ? m2_of_leaf(from.index, s) : seconds[from.index];
     }
 
-    /// All steps of the tree for `here` columns from `at` on.
+    /// Performs all steps of the tree for `here` columns from `at` on.
     template <class Block>
     DBENCH_INLINE void tile(Block& block, int64_t at, int64_t here, Lanes* lanes,
                             double* kept) const {
@@ -200,7 +201,8 @@ private:
         return rows[from.index] + at;
     }
 
-    /// Adds the squares of b - a to `lanes`; `out` may be a or b.
+    /// Computes out = a + share (b - a) and adds the squares of b - a to `lanes`; `out` may be a or
+    /// b.
     template <class Block, class A, class B>
     static DBENCH_INLINE void combine(Block& block, const A* a, const B* b, double share,
                                       double* out, int64_t here, Lanes& lanes) {

@@ -1,4 +1,4 @@
-#include "arena/device/placed.hpp"
+#include "arena/device/read_only_array.hpp"
 #include "arena/grid/launch.hpp"
 #include "arena/sums/tree_sum_kernel.hpp"
 #include "arena/traffic.hpp"
@@ -12,10 +12,10 @@ DBENCH_CLONES void on_host(const TreeSum<double>& body) { run_blocks(body); }
 
 namespace {
 
-constexpr int64_t kDeviceWidth = 256;  // a column for each thread
+constexpr int64_t kDeviceWidth = 256;  // One column per thread.
 
 template <class T>
-struct Plan {
+struct TreeSumPlan {
     std::vector<const T*> rows;
     TreePlan tree;
 };
@@ -23,15 +23,15 @@ struct Plan {
 template <class T>
 void add(std::span<const Summand> summands, TreePlan tree, void* out, Columns columns,
          TreeForm form, Queue* queue) {
-    const auto plan = std::make_shared<Plan<T>>();
+    const auto plan = std::make_shared<TreeSumPlan<T>>();
     plan->tree = std::move(tree);
     for (const Summand& summand : summands) {
         plan->rows.push_back(static_cast<const T*>(summand.row));
     }
     const TreeSum<T> body{
         .form = form,
-        .rows = placed(queue, plan, plan->rows),
-        .steps = placed(queue, plan, plan->tree.steps),
+        .rows = readable_on(queue, plan, plan->rows),
+        .steps = readable_on(queue, plan, plan->tree.steps),
         .count = static_cast<int64_t>(plan->tree.steps.size()),
         .slots = plan->tree.slots,
         .out = static_cast<T*>(out),

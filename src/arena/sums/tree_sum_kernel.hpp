@@ -1,5 +1,5 @@
 #pragma once
-// A sum or mean of rows along the tree: a block for each tile of columns.
+// The kernel body of a sum or mean of rows along the tree: a block for each tile of columns.
 
 #include "arena/grid/block.hpp"
 #include "arena/rows.hpp"
@@ -7,17 +7,18 @@
 
 namespace dbench::arena {
 
+/// The operation of a step: the sum of its operands, or their mean.
 enum class TreeForm : uint8_t { sum, mean };
 
 template <class T>
 struct TreeSum {
     TreeForm form;
-    const T* const* rows;   // of the leaves
-    const TreeStep* steps;  // none: the one leaf is the root
+    const T* const* rows;   // The leaves.
+    const TreeStep* steps;  // Empty if the root is the only leaf.
     int64_t count, slots;
     T* out;
     Columns columns;
-    int64_t width;  // of a tile
+    int64_t width;  // Width of a tile.
 
     constexpr int64_t blocks() const { return (columns.count() + width - 1) / width; }
     constexpr int64_t scratch_bytes() const { return scratch_for<T>(slots * width); }
@@ -28,15 +29,15 @@ struct TreeSum {
         const int64_t here = std::min(width, columns.end - begin);
         T* const kept = block.template scratch<T>(slots * width);
         if constexpr (Block::kManyThreads) {
-            together(block, begin, here, kept);
+            with_many_threads(block, begin, here, kept);
         } else {
-            step_by_step(block, begin, here, kept);
+            with_one_thread(block, begin, here, kept);
         }
     }
 
 private:
     template <class Block>
-    DBENCH_INLINE void step_by_step(Block& block, int64_t begin, int64_t here, T* kept) const {
+    DBENCH_INLINE void with_one_thread(Block& block, int64_t begin, int64_t here, T* kept) const {
         const int64_t next = begin + here, ahead = std::min(width, columns.end - next);
         const auto operand = [&](Operand from) DBENCH_INLINE_LAMBDA {
             if (!from.leaf) return static_cast<const T*>(kept + from.index * width);
@@ -58,16 +59,16 @@ private:
                                [=](int64_t c) DBENCH_INLINE_LAMBDA { result[c] = a[c] + b[c]; });
                 continue;
             }
-            // The mean of two means: equal ones stay what they are.
+            // The mean of two means. This form reproduces equal operands bit for bit.
             const T share = static_cast<T>(step.share);
             block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
                 result[c] = a[c] + share * (b[c] - a[c]);
             });
         }
     }
-    /// A thread goes through the whole tree in its column.
+    /// Each thread evaluates the whole tree for its columns.
     template <class Block>
-    DBENCH_INLINE void together(Block& block, int64_t begin, int64_t here, T* kept) const {
+    DBENCH_INLINE void with_many_threads(Block& block, int64_t begin, int64_t here, T* kept) const {
         const TreeSum s = *this;
         block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
             const auto value = [&](Operand from) DBENCH_INLINE_LAMBDA {

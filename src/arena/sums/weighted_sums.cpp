@@ -14,7 +14,7 @@ namespace {
 template <class T>
 DBENCH_INLINE void run(const WeightedSums<T>& body) {
     run_blocks(body);
-    if (body.store == SumStore::past_caches) finish_past_caches();
+    if (body.store == SumStore::non_temporal) non_temporal_fence();
 }
 
 }  // namespace
@@ -24,11 +24,12 @@ DBENCH_CLONES void on_host(const WeightedSums<double>& body) { run(body); }
 
 namespace {
 
-/// In place a block keeps all rows of its tile: of very many, a narrow one.
+/// Returns the tile width on a device. In place, a block stores all rows of its tile in scratch
+/// memory, so that very many rows need narrow tiles.
 int64_t device_width(const Rows& out, bool in_place) {
     const int64_t column = out.count * size_of(out.type), width = device_tile_width(out.count);
     if (!in_place) return width;
-    const int64_t fits = (kMostScratch - 64) / std::max<int64_t>(column, 1);
+    const int64_t fits = (kMaxScratch - 64) / std::max<int64_t>(column, 1);
     if (fits >= width) return width;
     return fits < kColumnAlignment ? std::max<int64_t>(fits, 1)
                                    : fits / kColumnAlignment * kColumnAlignment;
@@ -37,7 +38,7 @@ int64_t device_width(const Rows& out, bool in_place) {
 template <class T>
 void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, SumForm form,
           Queue* queue) {
-    constexpr int64_t kPack = 16;  // bytes
+    constexpr int64_t kPack = 16;  // In bytes.
     const auto plan = std::make_shared<const SumPlan<T>>(terms, out, form);
     const int64_t sources = plan->sources();
     count_passes(out.type, columns, sources, out.count, Kernel::mixing);
@@ -47,11 +48,11 @@ void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, S
         .form = form,
         .store = plan->in_place ? SumStore::in_place
                  : queue        ? SumStore::direct
-                                : store_of(out, columns),
-        .rows = placed(queue, plan, plan->rows),
-        .weights = placed(queue, plan, plan->weights),
-        .first = placed(queue, plan, plan->first),
-        .distinct = placed(queue, plan, plan->distinct),
+                                : choose_store(out, columns),
+        .rows = readable_on(queue, plan, plan->rows),
+        .weights = readable_on(queue, plan, plan->weights),
+        .first = readable_on(queue, plan, plan->first),
+        .distinct = readable_on(queue, plan, plan->distinct),
         .sources = sources,
         .out = out,
         .columns = columns,

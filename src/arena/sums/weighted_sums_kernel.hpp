@@ -1,6 +1,6 @@
 #pragma once
-// X <- W X over the rows of one process: a block for each tile of columns, which makes all rows of
-// the result there.
+// The kernel body of X <- W X over the rows of one process: a block for each tile of columns, which
+// computes all rows of the result in these columns.
 
 #include <cmath>
 
@@ -9,39 +9,42 @@
 
 namespace dbench::arena {
 
-/// What a sum of weights means: 1 where rounding alone keeps it from that.
-inline double meant(double total) { return std::abs(total - 1) < 1e-9 ? 1 : total; }
+/// Returns the sum of weights without rounding errors: 1 if `total` differs from 1 by less than
+/// 1e-9.
+inline double exact_total(double total) { return std::abs(total - 1) < 1e-9 ? 1 : total; }
 
-/// How a sum is formed: as it stands; or of weighted differences from its first row, with that row
-/// or without.
+/// The form of a sum. `sum`: the weighted sum. `mean`: the first row plus weighted differences from
+/// it. `change`: the weighted differences only.
 enum class SumForm : uint8_t { sum, mean, change };
 
-/// Where the result of a tile is put first, and how it gets from there to its rows: straight there;
-/// after all of them, for a row of the result is a source; or past the caches.
-enum class SumStore : uint8_t { direct, in_place, past_caches };
+/// How the results of a tile are stored. `direct`: immediately. `in_place`: in scratch memory until
+/// all rows of the tile are computed, because a row of the result is a source. `non_temporal`: by
+/// non-temporal stores.
+enum class SumStore : uint8_t { direct, in_place, non_temporal };
 
 template <class T>
 struct WeightedSums {
-    static constexpr int kTogether = 8;  // terms in one loop; more go in turns, in the same order
-    static constexpr int kBlocksAtOnce = kBlocksOfPacks<T>;
+    static constexpr int kMaxTerms = 8;  // Terms per loop; further terms are added in further
+                                         // loops, in the same order.
+    static constexpr int kMinBlocksPerProcessor = kMinBlocksOfPacks<T>;
 
     SumForm form;
     SumStore store;
-    const T* const* rows;      // the terms of all sums one after another
-    const T* weights;          // of a mean the first is the sum of its weights
-    const int64_t* first;      // of sum i's terms; one more at the end
-    const T* const* distinct;  // the rows in the order of their first use
-    int64_t sources;           // how many of those
+    const T* const* rows;      // The terms of all sums, one after another.
+    const T* weights;          // The first weight of a mean is the sum of its weights.
+    const int64_t* first;      // Index of sum i's first term; one more entry at the end.
+    const T* const* distinct;  // Source rows in the order of their first use.
+    int64_t sources;           // Number of source rows.
     Rows out;
     Columns columns;
-    int64_t width;  // of a tile
-    bool in_packs;  // a tile of any row begins at a multiple of 16 bytes
+    int64_t width;  // Width of a tile.
+    bool in_packs;  // True if tiles of all rows begin at multiples of 16 bytes.
 
     constexpr int64_t blocks() const { return (columns.count() + width - 1) / width; }
     constexpr int64_t scratch_bytes() const {
-        const int64_t kept = store == SumStore::in_place      ? out.count
-                             : store == SumStore::past_caches ? 1
-                                                              : 0;
+        const int64_t kept = store == SumStore::in_place       ? out.count
+                             : store == SumStore::non_temporal ? 1
+                                                               : 0;
         return scratch_for<T>(kept * width);
     }
 
@@ -51,21 +54,21 @@ struct WeightedSums {
         const int64_t here = std::min(width, columns.end - begin);
         T* const kept = block.template scratch<T>(scratch_bytes() / sizeof(T));
         if constexpr (Block::kManyThreads) {
-            together(block, begin, here, kept);
+            with_many_threads(block, begin, here, kept);
         } else {
-            one_by_one(block, begin, here, kept);
+            with_one_thread(block, begin, here, kept);
         }
     }
 
     template <class Block>
-    DBENCH_INLINE void one_by_one(Block& block, int64_t begin, int64_t here, T* kept) const {
+    DBENCH_INLINE void with_one_thread(Block& block, int64_t begin, int64_t here, T* kept) const {
         const int64_t next = begin + here, ahead = std::min(width, columns.end - next);
         for (int64_t i = 0; i < out.count; ++i) {
             prefetch(block, i, next, ahead);
             T* const target = out.row<T>(i) + begin;
-            T* const result = store == SumStore::in_place      ? kept + i * width
-                              : store == SumStore::past_caches ? kept
-                                                               : target;
+            T* const result = store == SumStore::in_place       ? kept + i * width
+                              : store == SumStore::non_temporal ? kept
+                                                                : target;
             switch (form) {
                 case SumForm::sum:
                     add<SumForm::sum>(block, i, begin, here, result);
@@ -77,7 +80,7 @@ struct WeightedSums {
                     add<SumForm::change>(block, i, begin, here, result);
                     break;
             }
-            if (store == SumStore::past_caches) block.copy_past_caches(here, result, target);
+            if (store == SumStore::non_temporal) block.copy_non_temporal(here, result, target);
         }
         if (store != SumStore::in_place) return;
         for (int64_t i = 0; i < out.count; ++i) {
@@ -87,10 +90,10 @@ struct WeightedSums {
         }
     }
 
-    /// All sums at once. A thread makes an element of one, or some side by side, and reads a few
-    /// terms ahead of the additions, which go in their order; a term may be read twice.
+    /// Computes all sums at once. A thread computes one element, or a pack, and reads a few terms
+    /// ahead of the additions. The additions keep their order; a term may be read twice.
     template <class Block>
-    DBENCH_INLINE void together(Block& block, int64_t begin, int64_t here, T* kept) const {
+    DBENCH_INLINE void with_many_threads(Block& block, int64_t begin, int64_t here, T* kept) const {
         constexpr int kAhead = 4;
         struct Terms {
             Elements<const T> row[kAhead];
@@ -98,8 +101,8 @@ struct WeightedSums {
         };
         const WeightedSums s = *this;
         const auto make = [=](int64_t i) DBENCH_INLINE_LAMBDA {
-            const bool around = s.form != SumForm::sum;
-            const int at = static_cast<int>(s.first[i]) + around;
+            const bool relative = s.form != SumForm::sum;
+            const int at = static_cast<int>(s.first[i]) + relative;
             const int end = static_cast<int>(s.first[i + 1]);
             const auto take = [=](int next) DBENCH_INLINE_LAMBDA {
                 Terms terms;
@@ -111,7 +114,7 @@ struct WeightedSums {
                 }
                 return terms;
             };
-            const Elements<const T> base = around ? s.rows[at - 1] + begin : nullptr;
+            const Elements<const T> base = relative ? s.rows[at - 1] + begin : nullptr;
             const T total = s.form == SumForm::mean ? s.weights[at - 1] : T{0};
             const Terms near = at < end ? take(at) : Terms{};
             const Elements<T> result = s.store == SumStore::in_place
@@ -119,7 +122,7 @@ struct WeightedSums {
                                            : s.out.template row<T>(i) + begin;
             return [=](auto c) DBENCH_INLINE_LAMBDA {
                 using V = Value<T, decltype(c)>;
-                const V origin = around ? base[c] : V(T{0});
+                const V origin = relative ? base[c] : V(T{0});
                 V sum = T{0};
                 const auto add = [&](const Terms& terms, int next) DBENCH_INLINE_LAMBDA {
                     V x[kAhead];
@@ -128,7 +131,7 @@ struct WeightedSums {
                     DBENCH_UNROLL
                     for (int j = 0; j < kAhead; ++j) {
                         if (next + j >= end) break;
-                        const V term = terms.weight[j] * (around ? x[j] - origin : x[j]);
+                        const V term = terms.weight[j] * (relative ? x[j] - origin : x[j]);
                         sum = next + j == at ? term : sum + term;
                     }
                 };
@@ -156,18 +159,18 @@ struct WeightedSums {
         }
     }
 
-    /// Sum i, of that form, in `count` columns from `begin` on, to `result`.
+    /// Computes sum i in `count` columns from `begin` on into `result`.
     template <SumForm kForm, class Block>
     DBENCH_INLINE void add(Block& block, int64_t i, int64_t begin, int64_t count, T* result) const {
-        constexpr bool kAround = kForm != SumForm::sum;
-        const int64_t at = first[i] + kAround, terms = first[i + 1] - at;
-        const Base base = kAround ? Base{rows[at - 1], weights[at - 1]} : Base{};
+        constexpr bool kRelative = kForm != SumForm::sum;
+        const int64_t at = first[i] + kRelative, terms = first[i + 1] - at;
+        const Base base = kRelative ? Base{rows[at - 1], weights[at - 1]} : Base{};
         if (terms == 0) return fill(block, base, begin, count, result);
         add_form<kForm>(block, base, rows + at, weights + at, terms, begin, count, result);
     }
 
-    /// While sum i is made: its share of the sources' `count` columns from `next` on; of a few
-    /// sources the processor knows by itself.
+    /// Prefetches, while sum i is computed, its share of the sources' next `count` columns from
+    /// `next` on. The processor itself prefetches a few sources, so nothing is done for these.
     template <class Block>
     DBENCH_INLINE void prefetch(Block& block, int64_t i, int64_t next, int64_t count) const {
         constexpr int64_t kFollowed = 4;
@@ -178,14 +181,14 @@ struct WeightedSums {
     }
 
 private:
-    /// The row that differences are taken from, and the sum of all weights.
+    /// The row that differences are relative to, and the sum of all weights.
     struct Base {
         const T* row;
         T total;
     };
 
-    /// out = sum of kCount terms, after what is in `out` already if kMore; of a mean, the base
-    /// comes to it if kLast.
+    /// Computes out = sum of kCount terms; adds them to `out` if kMore. Adds the base of a mean if
+    /// kLast.
     template <SumForm kForm, int kCount, bool kMore, bool kLast, class Block>
     static DBENCH_INLINE void add_terms(Block& block, Base base, const T* const* rows,
                                         const T* weights, int64_t begin, int64_t count, T* out) {
@@ -197,13 +200,13 @@ private:
             terms.row[k] = rows[k] + begin;
             terms.weight[k] = weights[k];
         }
-        constexpr bool kAround = kForm != SumForm::sum;
-        const T* const from = kAround ? base.row + begin : nullptr;
+        constexpr bool kRelative = kForm != SumForm::sum;
+        const T* const from = kRelative ? base.row + begin : nullptr;
         const T all = base.total;
         block.for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
-            const T origin = kAround ? from[c] : T{0};
+            const T origin = kRelative ? from[c] : T{0};
             const auto term = [&](int k) DBENCH_INLINE_LAMBDA {
-                return terms.weight[k] * (kAround ? terms.row[k][c] - origin : terms.row[k][c]);
+                return terms.weight[k] * (kRelative ? terms.row[k][c] - origin : terms.row[k][c]);
             };
             T sum = kMore ? out[c] + term(0) : term(0);
             DBENCH_UNROLL
@@ -248,19 +251,19 @@ private:
     static DBENCH_INLINE void add_form(Block& block, Base base, const T* const* rows,
                                        const T* weights, int64_t terms, int64_t begin,
                                        int64_t count, T* out) {
-        if (terms <= kTogether) {
+        if (terms <= kMaxTerms) {
             return add_last<kForm, false>(block, base, rows, weights, terms, begin, count, out);
         }
-        add_terms<kForm, kTogether, false, false>(block, base, rows, weights, begin, count, out);
-        int64_t k = kTogether;
-        for (; terms - k > kTogether; k += kTogether) {
-            add_terms<kForm, kTogether, true, false>(block, base, rows + k, weights + k, begin,
+        add_terms<kForm, kMaxTerms, false, false>(block, base, rows, weights, begin, count, out);
+        int64_t k = kMaxTerms;
+        for (; terms - k > kMaxTerms; k += kMaxTerms) {
+            add_terms<kForm, kMaxTerms, true, false>(block, base, rows + k, weights + k, begin,
                                                      count, out);
         }
         add_last<kForm, true>(block, base, rows + k, weights + k, terms - k, begin, count, out);
     }
 
-    /// What a form makes of its first row alone.
+    /// Computes the result of a sum without further terms.
     template <class Block>
     DBENCH_INLINE void fill(Block& block, Base base, int64_t begin, int64_t count,
                             T* result) const {

@@ -1,5 +1,5 @@
 #pragma once
-// AccumAdam and AccumAdamW (accum_adam.hpp of this room).
+// The kernel body of AccumAdam and AccumAdamW (accum_adam.hpp).
 
 #include "arena/grid/segment_grid.hpp"
 #include "arena/updates/adam_rule.hpp"
@@ -11,9 +11,9 @@ struct AccumAdam {
     SegmentGrid grid;
     Rows out, base, at, gradient, first, second, accumulated;
     AdamRule<T> rule;
-    const double* decay;  // per tensor
-    T part;               // 1 / window
-    bool closes;          // the window ends with this update
+    const double* decay;  // Per tensor.
+    T part;               // 1 / window.
+    bool ends_window;     // True if the window ends with this update.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return grid.scratch_bytes(); }
@@ -31,7 +31,7 @@ struct AccumAdam {
         const AdamRule<T> here = rule.with_decay(decay[p.tensor]);
         const T share = part;
         with_flag(here.decays(), [&](auto decays) DBENCH_INLINE_LAMBDA {
-            with_flag(closes, [&](auto last) DBENCH_INLINE_LAMBDA {
+            with_flag(ends_window, [&](auto last) DBENCH_INLINE_LAMBDA {
                 grid.subtract(block, p, x, from, [=](int64_t c) DBENCH_INLINE_LAMBDA {
                     T g = slope[c];
                     if constexpr (decltype(decays)::value) g += here.coupled * point[c];

@@ -11,10 +11,10 @@ DBENCH_CLONES void on_host(const UpdateOfMeans<double, Adam<double>>& body) { ru
 
 namespace {
 
-/// What all of them do first, then work(body).
+/// Makes the body of an Adam update and calls work(body).
 template <class Work>
 void with_adam(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows first,
-               Rows second, Rows largest, Columns columns, const AdamNumbers& numbers,
+               Rows second, Rows largest, Columns columns, const AdamHyperparameters& numbers,
                double* squared_update, Queue* queue, const Work& work) {
     DBENCH_EXPECT(out.count == base.count && out.count == at.count && out.count == gradient.count);
     DBENCH_EXPECT(out.count == first.count && out.count == second.count && numbers.step >= 1);
@@ -41,28 +41,30 @@ void with_adam(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient
 }  // namespace
 
 void adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows first,
-                 Rows second, Rows largest, Columns columns, const AdamNumbers& numbers,
+                 Rows second, Rows largest, Columns columns, const AdamHyperparameters& numbers,
                  double* squared_update, Queue* queue) {
-    with_adam(
-        layout, out, base, at, gradient, first, second, largest, columns, numbers, squared_update,
-        queue, [&](const auto& body) {
-            launch(queue, "adam_update", body, [&] {
-                return touched(body.grid, {base, at, gradient}, {out, first, second, largest});
-            });
-        });
+    with_adam(layout, out, base, at, gradient, first, second, largest, columns, numbers,
+              squared_update, queue, [&](const auto& body) {
+                  launch(queue, "adam_update", body, [&] {
+                      return list_accesses(body.grid, {base, at, gradient},
+                                           {out, first, second, largest});
+                  });
+              });
 }
 
 void adam_update_of_means(const Layout& layout, Rows out, std::span<const std::vector<Term>> base,
                           Rows at, Rows gradient, Rows first, Rows second, Rows largest,
-                          Columns columns, const AdamNumbers& numbers, double* squared_update) {
+                          Columns columns, const AdamHyperparameters& numbers,
+                          double* squared_update) {
     with_adam(layout, out, at, at, gradient, first, second, largest, columns, numbers,
               squared_update, nullptr,
               [&]<class T>(const Adam<T>& body) { update_means<T>(body, base); });
 }
 
 void adam_update_and_mix(const Layout& layout, Rows out, Rows x, Rows gradient, Rows first,
-                         Rows second, Rows largest, Columns columns, const AdamNumbers& numbers,
-                         double* squared_update, const Mixing& mixing, Queue* queue) {
+                         Rows second, Rows largest, Columns columns,
+                         const AdamHyperparameters& numbers, double* squared_update,
+                         const Mixing& mixing, Queue* queue) {
     with_adam(layout, out, x, x, gradient, first, second, largest, columns, numbers, squared_update,
               queue, [&]<class T>(const Adam<T>& body) {
                   launch_and_mix<T>(queue, "adam_update_and_mix", layout, body,

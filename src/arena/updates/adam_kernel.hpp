@@ -1,14 +1,14 @@
 #pragma once
-// Adam and AdamW as torch.optim computes them (Kingma and Ba 2015; Loshchilov and Hutter 2019),
-// with the largest second moments so far where that is asked for (AMSGrad: Reddi, Kale and Kumar
-// 2018).
+// The kernel body of Adam and AdamW as torch.optim computes them (Kingma and Ba 2015; Loshchilov
+// and Hutter 2019), optionally with the largest second moments so far (AMSGrad: Reddi, Kale and
+// Kumar 2018).
 
 #include "arena/grid/segment_grid.hpp"
 #include "arena/updates/adam_rule.hpp"
 
 namespace dbench::arena {
 
-/// As SgdRow.
+/// Adam's update of one row, element by element; see SgdRow.
 template <class T, bool kRemembers, bool kDecays>
 struct AdamRow {
     Elements<const T> slope;
@@ -44,13 +44,13 @@ struct AdamRow {
 
 template <class T>
 struct Adam {
-    static constexpr int kBlocksAtOnce = kBlocksOfPacks<T>;
+    static constexpr int kMinBlocksPerProcessor = kMinBlocksOfPacks<T>;
 
     SegmentGrid grid;
     Rows out, base, at, gradient, first, second;
-    Rows largest;  // no rows: the second moments themselves
+    Rows largest;  // Has no rows without AMSGrad.
     AdamRule<T> rule;
-    const double* decay;  // per tensor
+    const double* decay;  // Per tensor.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return grid.scratch_bytes(); }
@@ -64,7 +64,7 @@ struct Adam {
         });
     }
 
-    /// As Sgd's.
+    /// Calls use(row_of), where row_of(i) is the AdamRow of row i in the columns of the piece.
     template <class Use>
     DBENCH_INLINE void with_rows(const Piece& p, const Use& use) const {
         const Rows gradients = gradient, means = first, squares = second, maxima = largest;

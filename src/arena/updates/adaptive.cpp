@@ -6,7 +6,7 @@
 namespace dbench::arena {
 namespace {
 
-/// 1 - beta^step: what is missing of a mean that began at 0.
+/// Returns 1 - beta^step, the bias correction of a moving average that began at 0.
 double correction(double beta, int64_t step) {
     return 1 - std::pow(beta, static_cast<double>(step));
 }
@@ -23,12 +23,12 @@ DBENCH_CLONES void on_host(const AdaptiveApproach<float>& body) { run_blocks(bod
 DBENCH_CLONES void on_host(const AdaptiveApproach<double>& body) { run_blocks(body); }
 
 void dadam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Rows first, Rows second,
-                  Rows long_term, Columns columns, const DadamNumbers& n, double* squared_update,
-                  Queue* queue) {
+                  Rows long_term, Columns columns, const DadamHyperparameters& n,
+                  double* squared_update, Queue* queue) {
     count_update(base, base, {}, columns, 3, 3);
     const SegmentGrid grid(layout, out.count, columns, squared_update, queue);
     const auto accesses = [&] {
-        return touched(grid, {base, gradient}, {out, first, second, long_term});
+        return list_accesses(grid, {base, gradient}, {out, first, second, long_term});
     };
     with_type(out.type, [&]<class T>() {
         const Dadam<T> body{
@@ -43,11 +43,11 @@ void dadam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Rows
             .share = static_cast<T>(1 / correction(n.beta2, n.step)),
             .eps = static_cast<T>(n.eps),
             .beta1 = static_cast<T>(n.beta1),
-            .rest1 = static_cast<T>(1 - n.beta1),
+            .one_minus_beta1 = static_cast<T>(1 - n.beta1),
             .beta2 = static_cast<T>(n.beta2),
-            .rest2 = static_cast<T>(1 - n.beta2),
+            .one_minus_beta2 = static_cast<T>(1 - n.beta2),
             .beta3 = static_cast<T>(n.beta3),
-            .rest3 = static_cast<T>(1 - n.beta3),
+            .one_minus_beta3 = static_cast<T>(1 - n.beta3),
         };
         launch(queue, "dadam_update", body, accesses);
     });
@@ -57,7 +57,9 @@ void largest_moments(const Layout& layout, Rows gradient, Rows first, Rows secon
                      Columns columns, double beta1, double beta2, double eps, Queue* queue) {
     count_passes(first.type, columns, 4 * first.count, 4 * first.count, Kernel::update);
     const SegmentGrid grid(layout, first.count, columns, nullptr, queue);
-    const auto accesses = [&] { return touched(grid, {}, {gradient, first, second, largest}); };
+    const auto accesses = [&] {
+        return list_accesses(grid, {}, {gradient, first, second, largest});
+    };
     with_type(first.type, [&]<class T>() {
         const LargestMoments<T> body{
             .grid = grid,
@@ -66,9 +68,9 @@ void largest_moments(const Layout& layout, Rows gradient, Rows first, Rows secon
             .second = second,
             .largest = largest,
             .beta1 = static_cast<T>(beta1),
-            .rest1 = static_cast<T>(1 - beta1),
+            .one_minus_beta1 = static_cast<T>(1 - beta1),
             .beta2 = static_cast<T>(beta2),
-            .rest2 = static_cast<T>(1 - beta2),
+            .one_minus_beta2 = static_cast<T>(1 - beta2),
             .eps = static_cast<T>(eps),
         };
         launch(queue, "largest_moments", body, accesses);
@@ -79,7 +81,7 @@ void descend_by_size(const Layout& layout, Rows out, Rows base, Rows direction, 
                      Columns columns, double lr, double eps, double* squared_update, Queue* queue) {
     count_update(base, base, {}, columns, 1, 0);
     const SegmentGrid grid(layout, out.count, columns, squared_update, queue);
-    const auto accesses = [&] { return touched(grid, {base, direction, size}, {out}); };
+    const auto accesses = [&] { return list_accesses(grid, {base, direction, size}, {out}); };
     with_type(out.type, [&]<class T>() {
         const DescentBySize<T> body{
             .grid = grid,
@@ -95,10 +97,10 @@ void descend_by_size(const Layout& layout, Rows out, Rows base, Rows direction, 
 }
 
 void approach_adaptively(const Layout& layout, Rows x, Rows from, Rows to, Rows squared,
-                         Columns columns, const ApproachNumbers& n, Queue* queue) {
+                         Columns columns, const ApproachHyperparameters& n, Queue* queue) {
     count_passes(x.type, columns, 4 * x.count, 2 * x.count, Kernel::update);
     const SegmentGrid grid(layout, x.count, columns, nullptr, queue);
-    const auto accesses = [&] { return touched(grid, {from, to}, {x, squared}); };
+    const auto accesses = [&] { return list_accesses(grid, {from, to}, {x, squared}); };
     with_type(x.type, [&]<class T>() {
         const AdaptiveApproach<T> body{
             .grid = grid,

@@ -1,5 +1,5 @@
 #pragma once
-// The passes of adaptive.hpp of this room.
+// The kernel bodies of adaptive.hpp.
 
 #include <cmath>
 
@@ -11,7 +11,7 @@ template <class T>
 struct Dadam {
     SegmentGrid grid;
     Rows out, base, gradient, first, second, long_term;
-    T step_size, share, eps, beta1, rest1, beta2, rest2, beta3, rest3;
+    T step_size, share, eps, beta1, one_minus_beta1, beta2, one_minus_beta2, beta3, one_minus_beta3;
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return grid.scratch_bytes(); }
@@ -27,10 +27,11 @@ struct Dadam {
         grid.subtract(block, p, out.row<T>(p.row) + p.begin, base.row<T>(p.row) + p.begin,
                       [=](int64_t c) DBENCH_INLINE_LAMBDA {
                           const T g = slope[c];
-                          const T m = s.beta1 * firsts[c] + s.rest1 * g;
-                          const T v = s.beta2 * seconds[c] + s.rest2 * g * g;
+                          const T m = s.beta1 * firsts[c] + s.one_minus_beta1 * g;
+                          const T v = s.beta2 * seconds[c] + s.one_minus_beta2 * g * g;
                           const T now = s.share * v, before = sizes[c];
-                          const T size = s.beta3 * before + s.rest3 * (before > now ? before : now);
+                          const T size =
+                              s.beta3 * before + s.one_minus_beta3 * (before > now ? before : now);
                           firsts[c] = m;
                           seconds[c] = v;
                           sizes[c] = size;
@@ -43,7 +44,7 @@ template <class T>
 struct LargestMoments {
     SegmentGrid grid;
     Rows gradient, first, second, largest;
-    T beta1, rest1, beta2, rest2, eps;
+    T beta1, one_minus_beta1, beta2, one_minus_beta2, eps;
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return 0; }
@@ -58,10 +59,10 @@ struct LargestMoments {
         const LargestMoments s = *this;
         block.for_each(p.count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
             const T g = slope[c];
-            const T v = s.beta2 * seconds[c] + s.rest2 * g * g;
+            const T v = s.beta2 * seconds[c] + s.one_minus_beta2 * g * g;
             const T before = sizes[c], now = v - s.eps;
             const T most = before > now ? before : now;
-            firsts[c] = s.beta1 * firsts[c] + s.rest1 * g;
+            firsts[c] = s.beta1 * firsts[c] + s.one_minus_beta1 * g;
             seconds[c] = v;
             sizes[c] = most;
             slope[c] = most - before;

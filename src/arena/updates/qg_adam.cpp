@@ -11,12 +11,14 @@ DBENCH_CLONES void on_host(const QgAdamMoments<float>& body) { run_blocks(body);
 DBENCH_CLONES void on_host(const QgAdamMoments<double>& body) { run_blocks(body); }
 
 void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Rows first,
-                    Rows second, Columns columns, const QgAdamNumbers& n, double* squared_update,
-                    Queue* queue) {
+                    Rows second, Columns columns, const QgAdamHyperparameters& n,
+                    double* squared_update, Queue* queue) {
     const double t = static_cast<double>(n.step);
     count_update(base, base, {}, columns, 2, 0);
     const SegmentGrid grid(layout, out.count, columns, squared_update, queue);
-    const auto accesses = [&] { return touched(grid, {base, gradient, first, second}, {out}); };
+    const auto accesses = [&] {
+        return list_accesses(grid, {base, gradient, first, second}, {out});
+    };
     with_type(out.type, [&]<class T>() {
         const QgAdam<T> body{
             .grid = grid,
@@ -30,19 +32,19 @@ void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Ro
             .eps = static_cast<T>(n.eps),
             .beta1 = static_cast<T>(n.beta1),
             .beta2 = static_cast<T>(n.beta2),
-            .rest2 = static_cast<T>(1 - n.beta2),
+            .one_minus_beta2 = static_cast<T>(1 - n.beta2),
         };
         launch(queue, "qg_adam_update", body, accesses);
     });
 }
 
 void qg_adam_moments(const Layout& layout, Rows before, Rows after, const double* factor,
-                     Rows first, Rows second, Columns columns, const QgAdamNumbers& n,
+                     Rows first, Rows second, Columns columns, const QgAdamHyperparameters& n,
                      Queue* queue) {
     count_passes(first.type, columns, 4 * first.count, 2 * first.count, Kernel::update);
     const SegmentGrid grid(layout, first.count, columns, nullptr, queue);
     const auto accesses = [&] {
-        std::vector<Access> all = touched(grid, {before, after}, {first, second});
+        std::vector<Access> all = list_accesses(grid, {before, after}, {first, second});
         all.push_back(reads(factor, first.count * static_cast<int64_t>(sizeof(double))));
         return all;
     };
@@ -55,9 +57,9 @@ void qg_adam_moments(const Layout& layout, Rows before, Rows after, const double
             .second = second,
             .factor = factor,
             .beta1 = static_cast<T>(n.beta1),
-            .rest1 = static_cast<T>(1 - n.beta1),
+            .one_minus_beta1 = static_cast<T>(1 - n.beta1),
             .beta2 = static_cast<T>(n.beta2),
-            .rest2 = static_cast<T>(1 - n.beta2),
+            .one_minus_beta2 = static_cast<T>(1 - n.beta2),
         };
         launch(queue, "qg_adam_moments", body, accesses);
     });

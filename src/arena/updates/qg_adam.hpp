@@ -1,5 +1,6 @@
 #pragma once
-// The two passes of QG-Adam over rows in host memory; as kernels.hpp has them.
+// The two kernels of QG-Adam. They run on a queue, or on the host without one, like those of
+// kernels.hpp.
 
 #include <span>
 
@@ -9,22 +10,24 @@
 
 namespace dbench::arena {
 
-struct QgAdamNumbers {
+/// The parameters of QG-Adam.
+struct QgAdamHyperparameters {
     double lr, beta1, beta2, eps;
-    int64_t step;  ///< 1 for the first update (bias correction)
+    int64_t step;  ///< 1 for the first update (for the bias correction).
 };
 
-/// m = beta1 first + g and v = beta2 second + (1 - beta2) g^2, which are not kept;
-/// out = base - lr/(1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps). `squared_update` as
-/// sgd_update's.
+/// Computes out = base - lr/(1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps) with m = beta1
+/// first + g and v = beta2 second + (1 - beta2) g^2, which are not stored. For `squared_update` see
+/// sgd_update.
 void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Rows first,
-                    Rows second, Columns columns, const QgAdamNumbers& numbers,
+                    Rows second, Columns columns, const QgAdamHyperparameters& numbers,
                     double* squared_update, Queue* queue = nullptr);
 
-/// With d_i = factor[i] (before - after) in row i (factor [count], where the queue reads it):
+/// Updates the moments by the averaged change d_i = factor[i] (before - after) in row i:
 /// first <- beta1 first + (1 - beta1) d;  second <- beta2 second + (1 - beta2) d^2.
+/// `factor` [count] must be readable by the queue.
 void qg_adam_moments(const Layout& layout, Rows before, Rows after, const double* factor,
-                     Rows first, Rows second, Columns columns, const QgAdamNumbers& numbers,
+                     Rows first, Rows second, Columns columns, const QgAdamHyperparameters& numbers,
                      Queue* queue = nullptr);
 
 }  // namespace dbench::arena

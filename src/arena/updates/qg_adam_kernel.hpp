@@ -1,5 +1,6 @@
 #pragma once
-// QG-Adam (Lin et al. 2021): the local update, and the moments of the averaged change.
+// The kernel bodies of QG-Adam (Lin et al. 2021): the local update, and the moments of the averaged
+// change.
 
 #include <cmath>
 
@@ -11,7 +12,7 @@ template <class T>
 struct QgAdam {
     SegmentGrid grid;
     Rows out, base, gradient, first, second;
-    T step_size, root_correction, eps, beta1, beta2, rest2;
+    T step_size, root_correction, eps, beta1, beta2, one_minus_beta2;
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return grid.scratch_bytes(); }
@@ -27,7 +28,7 @@ struct QgAdam {
                       [=](int64_t c) DBENCH_INLINE_LAMBDA {
                           const T g = slope[c];
                           const T m = s.beta1 * firsts[c] + g;
-                          const T v = s.beta2 * seconds[c] + s.rest2 * g * g;
+                          const T v = s.beta2 * seconds[c] + s.one_minus_beta2 * g * g;
                           return s.step_size * m / (std::sqrt(v) / s.root_correction + s.eps);
                       });
     }
@@ -37,8 +38,8 @@ template <class T>
 struct QgAdamMoments {
     SegmentGrid grid;
     Rows before, after, first, second;
-    const double* factor;  // per row
-    T beta1, rest1, beta2, rest2;
+    const double* factor;  // Per row.
+    T beta1, one_minus_beta1, beta2, one_minus_beta2;
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return 0; }
@@ -54,8 +55,8 @@ struct QgAdamMoments {
         const QgAdamMoments s = *this;
         block.for_each(p.count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
             const T d = scale * (old[c] - now[c]);
-            firsts[c] = s.beta1 * firsts[c] + s.rest1 * d;
-            seconds[c] = s.beta2 * seconds[c] + s.rest2 * d * d;
+            firsts[c] = s.beta1 * firsts[c] + s.one_minus_beta1 * d;
+            seconds[c] = s.beta2 * seconds[c] + s.one_minus_beta2 * d * d;
         });
     }
 };

@@ -12,11 +12,11 @@ DBENCH_CLONES void on_host(const UpdateOfMeans<double, Sgd<double>>& body) { run
 
 namespace {
 
-/// What all of them do first, then work(body).
+/// Makes the body of an SGD update and calls work(body).
 template <class Work>
 void with_sgd(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows velocity,
-              Columns columns, const SgdNumbers& numbers, double* squared_update, Queue* queue,
-              const Work& work) {
+              Columns columns, const SgdHyperparameters& numbers, double* squared_update,
+              Queue* queue, const Work& work) {
     DBENCH_EXPECT(out.count == base.count && out.count == at.count && out.count == gradient.count);
     DBENCH_EXPECT(numbers.momentum == 0 || velocity.count == out.count);
     DBENCH_EXPECT(numbers.decay.size() == layout.tensors().size());
@@ -43,24 +43,25 @@ void with_sgd(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient,
 }  // namespace
 
 void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows velocity,
-                Columns columns, const SgdNumbers& numbers, double* squared_update, Queue* queue) {
+                Columns columns, const SgdHyperparameters& numbers, double* squared_update,
+                Queue* queue) {
     with_sgd(layout, out, base, at, gradient, velocity, columns, numbers, squared_update, queue,
              [&](const auto& body) {
                  launch(queue, "sgd_update", body, [&] {
-                     return touched(body.grid, {base, at, gradient}, {out, body.velocity});
+                     return list_accesses(body.grid, {base, at, gradient}, {out, body.velocity});
                  });
              });
 }
 
 void sgd_update_of_means(const Layout& layout, Rows out, std::span<const std::vector<Term>> base,
                          Rows at, Rows gradient, Rows velocity, Columns columns,
-                         const SgdNumbers& numbers, double* squared_update) {
+                         const SgdHyperparameters& numbers, double* squared_update) {
     with_sgd(layout, out, at, at, gradient, velocity, columns, numbers, squared_update, nullptr,
              [&]<class T>(const Sgd<T>& body) { update_means<T>(body, base); });
 }
 
 void sgd_update_and_mix(const Layout& layout, Rows out, Rows x, Rows gradient, Rows velocity,
-                        Columns columns, const SgdNumbers& numbers, double* squared_update,
+                        Columns columns, const SgdHyperparameters& numbers, double* squared_update,
                         const Mixing& mixing, Queue* queue) {
     with_sgd(layout, out, x, x, gradient, velocity, columns, numbers, squared_update, queue,
              [&]<class T>(const Sgd<T>& body) {

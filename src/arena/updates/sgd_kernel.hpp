@@ -1,12 +1,12 @@
 #pragma once
-// SGD as torch.optim.SGD computes it, with dampening 0.
+// The kernel body of SGD as torch.optim.SGD computes it, with dampening 0.
 
 #include "arena/grid/segment_grid.hpp"
 
 namespace dbench::arena {
 
-/// A row's part of an update, element by element: what it reads, and then lr d, which changes what
-/// it keeps.
+/// SGD's update of one row, element by element. read(c) loads the inputs; step(c, ...) computes lr
+/// d and writes the velocity.
 template <class T, bool kMoves, bool kAhead, bool kDecays>
 struct SgdRow {
     Elements<const T> slope;
@@ -22,7 +22,7 @@ struct SgdRow {
         using V = Value<T, Place>;
         return Read<V>{slope[c], kMoves ? velocity[c] : V{}};
     }
-    /// The gradient was taken at `point`.
+    /// The gradient was computed at `point`.
     template <class Place, class V>
     DBENCH_INLINE V step(Place c, const Read<V>& from, V point) const {
         V g = from.gradient;
@@ -40,10 +40,10 @@ template <class T>
 struct Sgd {
     SegmentGrid grid;
     Rows out, base, at, gradient;
-    Rows velocity;  // no rows without momentum
+    Rows velocity;  // Has no rows without momentum.
     T lr, momentum;
     bool nesterov;
-    const double* decay;  // per tensor
+    const double* decay;  // Per tensor.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const { return grid.scratch_bytes(); }
@@ -57,7 +57,7 @@ struct Sgd {
         });
     }
 
-    /// Calls use(row_of), where row_of(i) is row i in the columns of the piece.
+    /// Calls use(row_of), where row_of(i) is the SgdRow of row i in the columns of the piece.
     template <class Use>
     DBENCH_INLINE void with_rows(const Piece& p, const Use& use) const {
         const Rows gradients = gradient, velocities = velocity;

@@ -1,5 +1,5 @@
-#pragma once
-// What the update kernels share.
+#pragma once  // Private to arena/updates.
+// The parts that the update kernels share.
 
 #include <algorithm>
 #include <span>
@@ -15,8 +15,9 @@
 
 namespace dbench::arena {
 
-/// An update reads gradient and base, `at` where that is another row and decays, and so many rows
-/// of its own state per row; it writes its result and so many of these.
+/// Counts the traffic of an update. It reads the gradient, the base, `at` if that is another row
+/// and there is decay, and `state_read` rows of optimizer state per row. It writes the result and
+/// `state_written` rows of state.
 inline void count_update(Rows base, Rows at, std::span<const double> decay, Columns columns,
                          int64_t state_read, int64_t state_written) {
     const bool decays = std::any_of(decay.begin(), decay.end(), [](double d) { return d != 0; });
@@ -25,14 +26,15 @@ inline void count_update(Rows base, Rows at, std::span<const double> decay, Colu
                  base.count * (1 + state_written), Kernel::update);
 }
 
-/// Columns of a tile of such an update: what is averaged stays in the second cache until all
-/// averages of the tile are made, and each of the other rows is walked for a while.
+/// Returns the tile width (columns) of an update of means: the sources stay in the second-level
+/// cache until all means of the tile are computed, and a tile is wide enough for sequential access
+/// to the other rows.
 constexpr int64_t update_width(int64_t sources, int64_t element_size) {
     constexpr int64_t kBytes = 512 * 1024;
     return std::clamp(kBytes / element_size / sources / 64 * 64, int64_t{64}, kTile);
 }
 
-/// Makes an update of rows that are averages, see UpdateOfMeans.
+/// Runs an update whose base are weighted means, see UpdateOfMeans.
 template <class T, class Update>
 void update_means(const Update& update, std::span<const std::vector<Term>> base) {
     const Rows out = update.out;
@@ -40,7 +42,7 @@ void update_means(const Update& update, std::span<const std::vector<Term>> base)
     DBENCH_EXPECT(static_cast<int64_t>(base.size()) == out.count);
     const SumPlan<T> plan(base, out, SumForm::mean);
     DBENCH_EXPECT(!plan.in_place);
-    int64_t others = 0;  // sources that the update does not read anyway
+    int64_t others = 0;  // Sources that the update does not read anyway.
     for (const T* source : plan.distinct) {
         bool own = false;
         for (int64_t i = 0; i < out.count; ++i) own |= source == update.at.template row<T>(i);
@@ -50,7 +52,7 @@ void update_means(const Update& update, std::span<const std::vector<Term>> base)
     if (columns.count() <= 0) return;
     const WeightedSums<T> means{
         .form = SumForm::mean,
-        .store = store_of(out, columns),
+        .store = choose_store(out, columns),
         .rows = plan.rows.data(),
         .weights = plan.weights.data(),
         .first = plan.first.data(),
@@ -62,17 +64,17 @@ void update_means(const Update& update, std::span<const std::vector<Term>> base)
         .in_packs = false,
     };
     on_host(UpdateOfMeans<T, Update>{update, means});
-    if (means.store == SumStore::past_caches) finish_past_caches();
+    if (means.store == SumStore::non_temporal) non_temporal_fence();
 }
 
-/// Without clones: the host has no use for it beside tests.
+/// Compiled without clones: on the host only tests use it.
 template <class T, class Update>
 void on_host(const UpdateAndMix<T, Update>& body) {
     run_blocks(body);
 }
 
-/// Launches an update of x together with a mixing of what it makes, or of x. `state`: rows of the
-/// optimizer, which are read and written.
+/// Launches an update of x together with the mixing of its result, or of x. `state` are the rows of
+/// the optimizer that are read and written.
 template <class T, class Update>
 void launch_and_mix(Queue* queue, const char* name, const Layout& layout, const Update& update,
                     std::initializer_list<Rows> state, const Mixing& mixing) {
@@ -83,7 +85,7 @@ void launch_and_mix(Queue* queue, const char* name, const Layout& layout, const 
     DBENCH_EXPECT(widest > 0 && mixing.means.rows() == grid.rows);
     DBENCH_EXPECT(adapts || update.out.data != update.base.data);
     if (grid.count == 0) return;
-    int64_t longest = 0;  // of the segments
+    int64_t longest = 0;  // Length of the longest segment.
     for (int64_t s = grid.first; s < grid.first + grid.count && longest < kBlock; ++s) {
         const Segment& segment = layout.segments()[static_cast<size_t>(s)];
         longest = std::max(longest, segment.end - segment.begin);
@@ -102,11 +104,11 @@ void launch_and_mix(Queue* queue, const char* name, const Layout& layout, const 
         .parts = measured ? 1 : (longest + width - 1) / width,
     };
     launch(queue, name, body, [&] {
-        std::vector<Access> all = touched(grid, {update.base, update.gradient}, {update.out});
+        std::vector<Access> all = list_accesses(grid, {update.base, update.gradient}, {update.out});
         for (const Rows& rows : state) {
             if (rows.count > 0) all.push_back(writes(rows, grid.columns));
         }
-        const std::vector<Access> sums = touched(before, {}, {});
+        const std::vector<Access> sums = list_accesses(before, {}, {});
         all.insert(all.end(), sums.begin(), sums.end());
         return all;
     });

@@ -8,19 +8,20 @@
 namespace dbench::arena {
 namespace {
 
-/// Bytes: a device's processor has room for two such blocks or more.
+/// Bytes of scratch per block, so that a device's multiprocessor can run at least two blocks.
 constexpr int64_t kScratch = 72 * 1024;
 constexpr int64_t kWidest = 1024, kNarrowest = kLanes;
-/// A block that takes a whole segment for its sums has no time for narrow tiles.
+/// Minimum width if a block processes a whole segment for sums of squares: narrower tiles are too
+/// slow.
 constexpr int64_t kNarrowestMeasured = 256;
 
-/// Appends the steps of the mean of `rows`; returns the row that has it then.
+/// Appends the steps of the mean of `rows`; returns the row that then holds the mean.
 int64_t add_blends(const std::vector<int64_t>& rows, std::vector<Blend>& blends) {
     std::vector<Interval> leaves;
     const auto members = static_cast<int64_t>(rows.size());
     for (int64_t p = 0; p < members; ++p) leaves.push_back({p, p + 1});
     const TreePlan tree = plan_tree(leaves, {0, members});
-    std::vector<int64_t> slots(static_cast<size_t>(tree.slots));  // where each result lies
+    std::vector<int64_t> slots(static_cast<size_t>(tree.slots));  // The row that holds each result.
     const auto row_of = [&](Operand operand) {
         const auto index = static_cast<size_t>(operand.index);
         return operand.leaf ? rows[index] : slots[index];
@@ -43,8 +44,8 @@ LocalMeans::LocalMeans(std::vector<std::vector<LocalTerm>> rows,
         const int64_t mean = add_blends(group, steps);
         for (const int64_t row : group) rows[static_cast<size_t>(row)] = {{mean, 1.0}};
     }
-    std::vector<WeighedRow<float>> singles;
-    std::vector<WeighedRow<double>> doubles;
+    std::vector<WeightedRow<float>> singles;
+    std::vector<WeightedRow<double>> doubles;
     std::vector<int64_t> begins;
     for (const std::vector<LocalTerm>& row : rows) {
         DBENCH_EXPECT(!row.empty());
@@ -52,7 +53,7 @@ LocalMeans::LocalMeans(std::vector<std::vector<LocalTerm>> rows,
         for (const LocalTerm& term : row) total += term.weight;
         begins.push_back(static_cast<int64_t>(doubles.size()));
         for (const LocalTerm& term : row) {
-            const double weight = &term == &row.front() ? meant(total) : term.weight;
+            const double weight = &term == &row.front() ? exact_total(total) : term.weight;
             const auto number = static_cast<int32_t>(term.row);
             singles.push_back({number, static_cast<float>(weight)});
             doubles.push_back({number, weight});

@@ -1,6 +1,7 @@
 #pragma once
-// An update and an averaging of its rows (update_and_mix.hpp of this room): a block takes some
-// columns of all rows into its scratch, and what it makes of them goes from there to memory.
+// The kernel body of an update and an averaging of its rows (update_and_mix.hpp). A block reads
+// some columns of all rows into its scratch memory, computes there, and writes the results to
+// memory.
 
 #include "arena/grid/segment_grid.hpp"
 #include "arena/updates/update_and_mix.hpp"
@@ -9,20 +10,21 @@ namespace dbench::arena {
 
 template <class T, class Update>
 struct UpdateAndMix {
-    static constexpr int kTogether = 8;  // terms that wait in registers
-    static constexpr int kBlocksAtOnce = kBlocksOfPacks<T>;
+    static constexpr int kMaxTerms = 8;  // Terms that are kept in registers.
+    static constexpr int kMinBlocksPerProcessor = kMinBlocksOfPacks<T>;
 
     using Weight = std::conditional_t<std::is_same_v<T, float>, float, double>;
 
-    Update update;  // of all rows, from x to `out`
+    Update update;  // The update of all rows, from x to `out`.
     MixOrder order;
-    const WeighedRow<Weight>* terms;
+    const WeightedRow<Weight>* terms;
     const int64_t* first;
     const Blend* blends;
     int64_t all_blends;
     double* squared_before;
-    int64_t width;  // of a tile, a multiple of kLanes
-    int64_t parts;  // blocks of a segment, a tile each; 1: one for all of its tiles
+    int64_t width;  // Width of a tile, a multiple of kLanes.
+    int64_t parts;  // Blocks per segment, with one tile each; 1 means one block for all tiles of
+                    // the segment.
 
     constexpr int64_t rows() const { return update.grid.rows; }
     constexpr int64_t blocks() const { return update.grid.count * parts; }
@@ -60,12 +62,13 @@ struct UpdateAndMix {
 
 private:
     template <class V, class Rest>
-    struct Taken {
+    struct Inputs {
         V x;
-        Rest rest;  // what the update reads beside it
+        Rest rest;  // Further values that the update reads.
     };
 
-    /// Takes x, or x - lr d where the update comes first, and lr d where there is room for it.
+    /// Stores x, or x - lr d if the update comes first, in `kept`, and lr d in `steps` if that is
+    /// not null.
     template <class Block>
     DBENCH_INLINE void adapt(Block& block, const Piece& tile, T* kept, T* steps) const {
         const Rows x = update.base;
@@ -76,16 +79,16 @@ private:
                 const Elements<const T> from(x.row<T>(i) + tile.begin);
                 const auto row = row_of(i);
                 return [=](auto c) DBENCH_INLINE_LAMBDA {
-                    return Taken<Value<T, decltype(c)>, decltype(row.read(c))>{from[c],
-                                                                               row.read(c)};
+                    return Inputs<Value<T, decltype(c)>, decltype(row.read(c))>{from[c],
+                                                                                row.read(c)};
                 };
             };
             const auto work = [=](int64_t i) DBENCH_INLINE_LAMBDA {
                 const auto row = row_of(i);
-                const Elements<T> to(kept + i * stride), aside(steps + i * stride);
+                const Elements<T> to(kept + i * stride), row_steps(steps + i * stride);
                 return [=](auto c, const auto& taken) DBENCH_INLINE_LAMBDA {
                     const auto d = row.step(c, taken.rest, taken.x);
-                    if (steps) aside[c] = d;
+                    if (steps) row_steps[c] = d;
                     to[c] = adapts ? taken.x - d : taken.x;
                 };
             };
@@ -109,29 +112,30 @@ private:
         });
     }
 
-    /// out = W times the rows, less the steps where they come after it.
+    /// Computes out = W times the rows, minus the steps if the update does not come first.
     template <class Block>
     DBENCH_INLINE void combine(Block& block, const Piece& tile, const T* kept,
                                const T* steps) const {
         const Rows out = update.out;
-        const WeighedRow<Weight>* const all = terms;
+        const WeightedRow<Weight>* const all = terms;
         const int64_t* const begins = first;
         const int64_t stride = width;
         const Elements<const T> from(kept);
         block.template for_packs<T>(rows(), tile.count, [=](int64_t i) DBENCH_INLINE_LAMBDA {
             struct {
-                int row[kTogether];  // where it begins
-                T weight[kTogether];
+                int row[kMaxTerms];  // Start of the row in scratch memory.
+                T weight[kMaxTerms];
             } near;
-            const WeighedRow<Weight>* const of_row = all + begins[i];
+            const WeightedRow<Weight>* const of_row = all + begins[i];
             const int others = static_cast<int>(begins[i + 1] - begins[i]) - 1;
             DBENCH_UNROLL
-            for (int k = 0; k < kTogether; ++k) {
-                const WeighedRow<Weight>& term = of_row[k < others ? k + 1 : 0];
+            for (int k = 0; k < kMaxTerms; ++k) {
+                const WeightedRow<Weight>& term = of_row[k < others ? k + 1 : 0];
                 near.row[k] = static_cast<int>(term.row * stride);
                 near.weight[k] = static_cast<T>(term.weight);
             }
-            const Elements<const T> base(kept + of_row->row * stride), aside(steps + i * stride);
+            const Elements<const T> base(kept + of_row->row * stride),
+                row_steps(steps + i * stride);
             const T total = static_cast<T>(of_row->weight);
             const Elements<T> to(out.row<T>(i) + tile.begin);
             return [=](auto c) DBENCH_INLINE_LAMBDA {
@@ -140,17 +144,17 @@ private:
                 if (others > 0) {
                     auto sum = near.weight[0] * (from[near.row[0] + c] - origin);
                     DBENCH_UNROLL
-                    for (int k = 1; k < kTogether; ++k) {
+                    for (int k = 1; k < kMaxTerms; ++k) {
                         if (k >= others) break;
                         sum += near.weight[k] * (from[near.row[k] + c] - origin);
                     }
-                    for (int k = kTogether; k < others; ++k) {
-                        const WeighedRow<Weight>& term = of_row[k + 1];
+                    for (int k = kMaxTerms; k < others; ++k) {
+                        const WeightedRow<Weight>& term = of_row[k + 1];
                         sum += static_cast<T>(term.weight) * (from[term.row * stride + c] - origin);
                     }
                     value += sum;
                 }
-                to[c] = steps ? value - aside[c] : value;
+                to[c] = steps ? value - row_steps[c] : value;
             };
         });
     }

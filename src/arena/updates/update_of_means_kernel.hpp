@@ -1,6 +1,7 @@
-#pragma once
-// An update of averages (sgd_update_of_means and its kin): a block makes W x, a tile of a row at a
-// time, where the update takes it from, so that it goes to no memory in between.
+#pragma once  // Private to arena/updates.
+// The kernel body of an update whose base are weighted means (sgd_update_of_means,
+// adam_update_of_means). A block computes W x, one tile of a row at a time, and the update reads it
+// from the cache, so that W x is never stored in memory.
 
 #include "arena/grid/segment_grid.hpp"
 #include "arena/sums/weighted_sums_kernel.hpp"
@@ -9,21 +10,21 @@ namespace dbench::arena {
 
 template <class T, class Update>
 struct UpdateOfMeans {
-    Update update;          // of all rows, to `out`; its base is not read
-    WeightedSums<T> means;  // a mean for each row, its base; not stored in_place
+    Update update;          // The update of all rows, to `out`; its base is not read.
+    WeightedSums<T> means;  // One mean per row, its base; must not be stored in_place.
 
     constexpr int64_t rows() const { return update.grid.rows; }
     constexpr int64_t blocks() const { return update.grid.count; }
-    constexpr bool past_caches() const { return means.store == SumStore::past_caches; }
+    constexpr bool non_temporal() const { return means.store == SumStore::non_temporal; }
     constexpr int64_t scratch_bytes() const {
-        return (past_caches() ? scratch_for<T>(means.width) : 0) +
+        return (non_temporal() ? scratch_for<T>(means.width) : 0) +
                (update.grid.squared ? scratch_for<Lanes>(rows()) : 0);
     }
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const Piece segment = update.grid.piece(index);
-        T* const kept = past_caches() ? block.template scratch<T>(means.width) : nullptr;
+        T* const kept = non_temporal() ? block.template scratch<T>(means.width) : nullptr;
         Lanes* const sums = update.grid.squared ? SegmentGrid::lanes(block, rows()) : nullptr;
         for (int64_t at = 0; at < segment.count; at += means.width) {
             Piece tile = segment;
@@ -37,7 +38,7 @@ struct UpdateOfMeans {
                 means.prefetch(block, i, next, ahead);
                 means.template add<SumForm::mean>(block, i, tile.begin, tile.count, result);
                 subtract(block, tile, i, sums, result);
-                if (kept) block.copy_past_caches(tile.count, kept, target);
+                if (kept) block.copy_non_temporal(tile.count, kept, target);
             }
         }
         for (int64_t i = 0; sums && i < rows(); ++i) {
@@ -46,7 +47,7 @@ struct UpdateOfMeans {
     }
 
 private:
-    /// From what is in `result`, the tile of row i.
+    /// Subtracts the update from the tile of row i in `result`.
     template <class Block>
     DBENCH_INLINE void subtract(Block& block, const Piece& tile, int64_t i, Lanes* sums,
                                 T* result) const {

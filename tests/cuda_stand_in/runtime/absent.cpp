@@ -1,4 +1,4 @@
-// Calls of the runtime that LibTorch links and this program's work does not lead to.
+// Functions of the runtime that LibTorch links but this program never calls. They abort.
 
 #include <cstdio>
 #include <cstdlib>

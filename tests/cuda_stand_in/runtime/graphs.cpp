@@ -1,4 +1,4 @@
-// Graphs of what a stream was given.
+// Stream capture and graphs.
 
 #include <set>
 
@@ -9,7 +9,7 @@ using namespace stand_in;
 extern "C" {
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     const std::lock_guard lock(runtime().mutex);
     Stream* const on = runtime().stream(stream);
     if (!on) return refuse(cudaErrorInvalidResourceHandle, __func__, "no such stream");
@@ -27,7 +27,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     Runtime& all = runtime();
     const std::lock_guard lock(all.mutex);
-    entry(__func__);  // what is not to be had breaks the capture
+    check_call(
+        __func__);  // A call that is set to fail (DBENCH_STAND_IN_REFUSE) breaks the capture.
     *graph = nullptr;
     Stream* const on = all.stream(stream);
     if (!on || !on->capture) return refuse(cudaErrorIllegalState, __func__, "is not captured");
@@ -86,7 +87,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
                                           unsigned long long) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     Runtime& all = runtime();
     const std::lock_guard lock(all.mutex);
     const auto found = all.graphs.find(graph);
@@ -97,7 +98,7 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph
     return result(cudaSuccess);
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     Runtime& all = runtime();
     const std::lock_guard lock(all.mutex);
     const auto found = all.executables.find(executable);
@@ -109,9 +110,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
         return broken(*on->capture, cudaErrorStreamCaptureUnsupported, __func__,
                       "a graph inside a graph");
     }
-    return put(__func__, stream, [on, graph = found->second](double time) {
+    return enqueue(__func__, stream, [on, graph = found->second](double time) {
         for (const Graph::Node& node : graph->nodes) {
-            time += some_time() / 10;
+            time += random_duration() / 10;
             if (node.repeat) node.repeat(time);
         }
         on->busy_until = time;

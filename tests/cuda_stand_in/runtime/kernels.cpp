@@ -1,4 +1,4 @@
-// Cards and kernels: known by the names they were registered with, and never run.
+// Devices and kernels. Kernels are identified by their registered names and are never run.
 
 #include <cstdio>
 #include <cstdlib>
@@ -12,9 +12,9 @@ namespace {
 
 struct Kernel {
     std::string name;
-    int scratch = 48 * 1024;  // bytes that a launch may ask for
+    int scratch = 48 * 1024;  // Bytes of shared memory that a launch may request.
 };
-constexpr int kMostScratch = 227 * 1024, kMostThreads = 1024;
+constexpr int kMaxScratch = 227 * 1024, kMostThreads = 1024;
 
 std::map<const void*, Kernel>& kernels() {
     static auto* const all = new std::map<const void*, Kernel>;
@@ -29,7 +29,7 @@ struct Shape {
 thread_local std::vector<Shape> called;
 
 cudaError_t launch(const char* call, const void* function, const Shape& shape) {
-    if (const cudaError_t error = entry(call)) return error;
+    if (const cudaError_t error = check_call(call)) return error;
     {
         const std::lock_guard lock(runtime().mutex);
         const auto found = kernels().find(function);
@@ -53,10 +53,10 @@ cudaError_t launch(const char* call, const void* function, const Shape& shape) {
         static const char* const names = std::getenv("DBENCH_STAND_IN_NAMES");
         if (names) ++runtime().counts["kernel " + kernel.name];
         if (breaks && runtime().counts["kernels of dbench"] >= std::atoll(breaks)) {
-            runtime().stuck = cudaErrorIllegalAddress;  // noticed by what comes next
+            runtime().stuck = cudaErrorIllegalAddress;  // The next calls report the error.
         }
     }
-    return put(call, shape.stream, nullptr);
+    return enqueue(call, shape.stream, nullptr);
 }
 
 cudaError_t value_of(int* value, cudaDeviceAttr which) {
@@ -86,7 +86,7 @@ cudaError_t value_of(int* value, cudaDeviceAttr which) {
             *value = 48 * 1024;
             break;
         case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-            *value = kMostScratch;
+            *value = kMaxScratch;
             break;
         case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
             *value = 228 * 1024;
@@ -183,7 +183,7 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute which, 
         return refuse(cudaErrorInvalidDeviceFunction, __func__, "no such kernel");
     }
     if (which == cudaFuncAttributeMaxDynamicSharedMemorySize) {
-        if (value > kMostScratch) {
+        if (value > kMaxScratch) {
             return refuse(cudaErrorInvalidValue, __func__,
                           found->second.name + ": that much shared memory");
         }
@@ -202,21 +202,21 @@ cudaError_t cudaMemcpyToSymbol(const void*, const void*, size_t, size_t, cudaMem
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-    *count = cards();
-    return result(cards() > 0 ? cudaSuccess : cudaErrorNoDevice);
+    *count = gpu_count();
+    return result(gpu_count() > 0 ? cudaSuccess : cudaErrorNoDevice);
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int device) {
-    if (device < 0 || device >= cards()) return result(cudaErrorInvalidDevice);
+    if (device < 0 || device >= gpu_count()) return result(cudaErrorInvalidDevice);
     return value_of(value, which);
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
-    if (device < 0 || device >= cards()) return result(cudaErrorInvalidDevice);
+    if (device < 0 || device >= gpu_count()) return result(cudaErrorInvalidDevice);
     std::memset(p, 0, sizeof *p);
     std::snprintf(p->name, sizeof p->name, "Stand-in for a card");
     p->uuid.bytes[0] = static_cast<char>(device + 1);
     p->totalGlobalMem = size_t{64} << 30;
     p->sharedMemPerBlock = 48 * 1024;
-    p->sharedMemPerBlockOptin = kMostScratch;
+    p->sharedMemPerBlockOptin = kMaxScratch;
     p->sharedMemPerMultiprocessor = 228 * 1024;
     p->regsPerBlock = p->regsPerMultiprocessor = 65536;
     p->warpSize = 32;
@@ -240,7 +240,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     return result(cudaSuccess);
 }
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
-    if (device < 0 || device >= cards()) return result(cudaErrorInvalidDevice);
+    if (device < 0 || device >= gpu_count()) return result(cudaErrorInvalidDevice);
     std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", device + 1);
     return result(cudaSuccess);
 }

@@ -1,5 +1,6 @@
-// What LibTorch calls of cuBLAS and cuDNN for the models of this program: work on the handle's
-// stream that leaves memory as it was. Found by name before the real libraries, which need a card.
+// Stand-ins for the functions of cuBLAS and cuDNN that LibTorch calls for the models of this
+// program. They are operations on the handle's stream that leave memory unchanged. The loader finds
+// them before the real libraries, which require a GPU.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,15 +13,15 @@ using namespace stand_in;
 
 namespace {
 
-/// A handle, or a descriptor.
+/// A handle or a descriptor.
 struct Handle {
     cudaStream_t stream = nullptr;
-    int64_t inputs = 0, hidden = 0, element = 0;  // of an LSTM
-    std::vector<int> shape = {};                  // of a tensor
+    int64_t inputs = 0, hidden = 0, element = 0;  // For an LSTM.
+    std::vector<int> shape = {};                  // For a tensor.
 };
 
-// Of either library: success is 0.
-int work(void* handle, const char* call) {
+// Works for both libraries: success is 0.
+int work_libraries(void* handle, const char* call) {
     return cudaLaunchKernel(call, 1, 32, nullptr, 0, static_cast<Handle*>(handle)->stream) ==
                    cudaSuccess
                ? 0
@@ -41,12 +42,12 @@ Register::Register(const char* call) {
                            nullptr);
 }
 
-// A handle comes first, whatever follows.
+// The first parameter is a handle; further parameters are ignored.
 #define WORK(name)                                   \
     static const char name##_call[] = #name;         \
     static const Register name##_known(name##_call); \
-    extern "C" int name(void* handle) { return work(handle, name##_call); }
-// What it makes comes first.
+    extern "C" int name(void* handle) { return work_libraries(handle, name##_call); }
+// The first parameter receives the new object.
 #define CREATE(name)                   \
     extern "C" int name(void** made) { \
         *made = new Handle;            \
@@ -113,7 +114,7 @@ extern "C" int cublasLtMatmul(void*, void*, const void*, const void*, void*, con
                               size_t, cudaStream_t stream) {
     Handle on;
     on.stream = stream;
-    return work(&on, kMatmul);
+    return work_libraries(&on, kMatmul);
 }
 
 CREATE(cudnnCreate)
@@ -162,7 +163,7 @@ WORK(cudnnBatchNormalizationForwardTrainingEx)
 WORK(cudnnBatchNormalizationBackwardEx)
 WORK(cudnnBatchNormalizationForwardInference)
 
-// The interface of graphs of operations, which convolutions go through.
+// The graph API of operations, which LibTorch uses for convolutions.
 extern "C" int cudnnBackendCreateDescriptor(int, void** made) { return cudnnCreate(made); }
 extern "C" int cudnnBackendDestroyDescriptor(void* made) { return cudnnDestroy(made); }
 SUCCEED(cudnnBackendSetAttribute)
@@ -170,7 +171,7 @@ SUCCEED(cudnnBackendFinalize)
 extern "C" int cudnnBackendGetAttribute(void*, int, int type, int64_t room, int64_t* count,
                                         void* values) {
     constexpr int kInt64 = 3, kDescriptor = 15;
-    if (count) *count = type == kInt64 || type == kDescriptor ? 1 : 0;  // one engine, no notes
+    if (count) *count = type == kInt64 || type == kDescriptor ? 1 : 0;  // One engine without notes.
     if (values && type != kDescriptor && room > 0) {
         std::memset(values, 0, type == kInt64 ? sizeof(int64_t) : sizeof(int));
     }
@@ -178,7 +179,8 @@ extern "C" int cudnnBackendGetAttribute(void*, int, int type, int64_t room, int6
 }
 WORK(cudnnBackendExecute)
 
-// LSTMs of one layer. Weights lie as W_i, W_f, W_g, W_o, U_i, ... U_o, and then the same of biases.
+// LSTMs of one layer. The weights are stored as W_i, W_f, W_g, W_o, U_i, ... U_o, followed by the
+// biases in the same order.
 CREATE(cudnnCreateRNNDescriptor)
 CREATE(cudnnCreateRNNDataDescriptor)
 CREATE(cudnnCreateDropoutDescriptor)

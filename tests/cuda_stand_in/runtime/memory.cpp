@@ -1,4 +1,4 @@
-// Memory: of a device, and pinned.
+// Device memory and pinned memory.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace {
 struct Block {
     size_t bytes;
     cudaMemoryType type;
-    char* shadow;  // where it can be reached; the address itself where that can be
+    char* shadow;  // An accessible mapping of the block; equal to the address for pinned memory.
     int device;
 };
 
@@ -23,7 +23,7 @@ std::map<char*, Block>& blocks() {
     return *all;
 }
 
-/// Bytes of a card's memory.
+/// Returns the bytes of a GPU's memory.
 size_t all_memory() {
     static const size_t all = [] {
         const char* const mib = std::getenv("DBENCH_STAND_IN_MEMORY");
@@ -35,7 +35,7 @@ size_t used = 0, most_used = 0;
 
 size_t whole_pages(size_t bytes) { return (std::max<size_t>(bytes, 1) + 4095) / 4096 * 4096; }
 
-/// Aligned as CUDA does: to 512 bytes at least.
+/// Allocates whole pages; CUDA aligns to at least 512 bytes.
 cudaError_t take(void** address, size_t bytes, cudaMemoryType type) {
     const std::lock_guard lock(runtime().mutex);
     const size_t size = whole_pages(bytes);
@@ -64,7 +64,7 @@ cudaError_t take(void** address, size_t bytes, cudaMemoryType type) {
     return result(cudaSuccess);
 }
 
-cudaError_t give_back(const char* call, void* address, bool host) {
+cudaError_t free_block(const char* call, void* address, bool host) {
     if (!address) return result(cudaSuccess);
     const std::lock_guard lock(runtime().mutex);
     const auto found = blocks().find(static_cast<char*>(address));
@@ -93,7 +93,7 @@ bool fits(const void* address, size_t bytes) {
            static_cast<const char*>(address) + bytes <= found->first + found->second.bytes;
 }
 
-/// Whether the kind says where the addresses lie.
+/// Returns true if `kind` agrees with the memory of the addresses.
 bool kind_fits(void* to, const void* from, cudaMemcpyKind kind) {
     const auto card_only = [](const void* address) {
         const auto* const found = block_of(address);
@@ -130,7 +130,7 @@ cudaError_t check_copy(const char* call, void* to, const void* from, size_t byte
 
 }  // namespace
 
-std::vector<std::string> told_of_memory() {
+std::vector<std::string> memory_report() {
     return {"MiB at most: " + std::to_string(most_used >> 20),
             "MiB left: " + std::to_string((used + (1 << 20) - 1) >> 20)};
 }
@@ -148,24 +148,24 @@ using namespace stand_in;
 extern "C" {
 
 cudaError_t cudaMalloc(void** address, size_t bytes) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     if (!safe(__func__)) return result(cudaErrorStreamCaptureUnsupported);
     return take(address, bytes, cudaMemoryTypeDevice);
 }
 cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     if (!safe(__func__)) return result(cudaErrorStreamCaptureUnsupported);
     return take(address, bytes, cudaMemoryTypeHost);
 }
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
     *pool = nullptr;
-    return result(device < cards() ? cudaSuccess : cudaErrorInvalidDevice);
+    return result(device < gpu_count() ? cudaSuccess : cudaErrorInvalidDevice);
 }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
     return result(cudaSuccess);
 }
 cudaError_t cudaMallocAsync(void** address, size_t bytes, cudaStream_t stream) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     {
         const std::lock_guard lock(runtime().mutex);
         const Stream* const on = runtime().stream(stream);
@@ -180,11 +180,11 @@ cudaError_t cudaMallocAsync(void** address, size_t bytes, cudaStream_t stream) {
 }
 cudaError_t cudaFree(void* address) {
     if (address && !safe(__func__)) return result(cudaErrorStreamCaptureUnsupported);
-    return give_back(__func__, address, false);
+    return free_block(__func__, address, false);
 }
 cudaError_t cudaFreeHost(void* address) {
     if (address && !safe(__func__)) return result(cudaErrorStreamCaptureUnsupported);
-    return give_back(__func__, address, true);
+    return free_block(__func__, address, true);
 }
 cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
     {
@@ -193,7 +193,7 @@ cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
             return refuse(cudaErrorInvalidResourceHandle, __func__, "no such stream");
         }
     }
-    return give_back(__func__, address, false);
+    return free_block(__func__, address, false);
 }
 cudaError_t cudaHostRegister(void*, size_t, unsigned) { return result(cudaSuccess); }
 cudaError_t cudaHostUnregister(void*) { return result(cudaSuccess); }
@@ -221,37 +221,38 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     if (const cudaError_t error = check_copy(__func__, to, from, bytes, kind)) return error;
     {
         const std::lock_guard lock(runtime().mutex);
-        // What is not pinned may be read when the stream has come to it, before the call returns.
+        // CUDA may read memory that is not pinned only when the stream reaches the copy, and the
+        // call returns after that.
         if (bytes > 64 << 10 && kind == cudaMemcpyHostToDevice && !block_of(from)) {
             ++runtime().counts["the host waits"];
         }
     }
-    return put(__func__, stream, [=](double) { copy(to, from, bytes); });
+    return enqueue(__func__, stream, [=](double) { copy(to, from, bytes); });
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes,
                                 cudaStream_t stream) {
     return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
 }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     if (!safe(__func__)) return result(cudaErrorStreamCaptureUnsupported);
     if (const cudaError_t error = check_copy(__func__, to, from, bytes, kind)) return error;
-    const cudaError_t error = put(__func__, nullptr, [=](double) { copy(to, from, bytes); });
+    const cudaError_t error = enqueue(__func__, nullptr, [=](double) { copy(to, from, bytes); });
     return error ? error : cudaStreamSynchronize(nullptr);
 }
 cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t stream) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     {
         const std::lock_guard lock(runtime().mutex);
         if (!block_of(at) || !fits(at, bytes)) {
             return refuse(cudaErrorInvalidValue, __func__, "not memory of a card");
         }
     }
-    return put(__func__, stream, [=](double) { fill(at, value, bytes); });
+    return enqueue(__func__, stream, [=](double) { fill(at, value, bytes); });
 }
 cudaError_t cudaMemset(void* at, int value, size_t bytes) {
     if (!safe(__func__)) return result(cudaErrorStreamCaptureUnsupported);

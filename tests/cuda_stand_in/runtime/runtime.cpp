@@ -1,4 +1,4 @@
-// What there is, what was asked for, and what is refused.
+// The state of the stand-in, its report, and the checks that refuse calls.
 
 #include <execinfo.h>
 
@@ -22,7 +22,7 @@ const char* variable(const char* name) {
     return value && *value ? value : nullptr;
 }
 
-void say(const std::string& line) {
+void write_report(const std::string& line) {
     const char* const file = variable("DBENCH_STAND_IN_REPORT");
     if (!file) return;
     if (FILE* const out = std::fopen(file, "a")) {
@@ -31,7 +31,7 @@ void say(const std::string& line) {
     }
 }
 
-/// Whether the thread may do what CUDA calls unsafe while that capture goes on.
+/// Returns true if the thread may not make unsafe calls (in CUDA's sense) during this capture.
 bool forbids(const Capture& capture) {
     if (mode_of_thread == cudaStreamCaptureModeRelaxed) return false;
     const bool mine = capture.thread == std::this_thread::get_id();
@@ -55,11 +55,11 @@ Runtime::Runtime() {
 void Runtime::report() {
     const std::lock_guard lock(mutex);
     if (counts.empty()) return;
-    for (const auto& [what, count] : counts) say(what + ": " + std::to_string(count));
-    for (const std::string& line : told_of_memory()) say(line);
-    say("streams left: " + std::to_string(streams.size() - 2));
-    say("events left: " + std::to_string(events.size()));
-    say("graphs left: " + std::to_string(graphs.size() + executables.size()));
+    for (const auto& [what, count] : counts) write_report(what + ": " + std::to_string(count));
+    for (const std::string& line : memory_report()) write_report(line);
+    write_report("streams left: " + std::to_string(streams.size() - 2));
+    write_report("events left: " + std::to_string(events.size()));
+    write_report("graphs left: " + std::to_string(graphs.size() + executables.size()));
 }
 
 Stream* Runtime::stream(cudaStream_t handle) {
@@ -78,12 +78,12 @@ double now() {
         .count();
 }
 
-double some_time() {
+double random_duration() {
     thread_local std::minstd_rand random{std::random_device{}()};
     return std::uniform_real_distribution<double>(0, 40e-6)(random);
 }
 
-int cards() {
+int gpu_count() {
     static const int count = [] {
         const char* const value = variable("DBENCH_STAND_IN_CARDS");
         return value ? std::atoi(value) : 1;
@@ -99,7 +99,7 @@ cudaError_t result(cudaError_t error) {
 }
 
 cudaError_t refuse(cudaError_t error, const char* call, const std::string& why) {
-    say(std::string("refused: ") + call + ": " + cudaGetErrorName(error) + ": " + why);
+    write_report(std::string("refused: ") + call + ": " + cudaGetErrorName(error) + ": " + why);
     trace("refusals");
     return result(error);
 }
@@ -132,7 +132,7 @@ bool safe(const char* call) {
     return true;
 }
 
-cudaError_t entry(const char* call) {
+cudaError_t check_call(const char* call) {
     const std::lock_guard lock(runtime().mutex);
     ++runtime().counts[call];
     if (runtime().stuck != cudaSuccess) return result(runtime().stuck);
@@ -144,7 +144,7 @@ cudaError_t entry(const char* call) {
     return cudaSuccess;
 }
 
-cudaError_t put(const char* call, cudaStream_t stream, std::function<void(double)> work) {
+cudaError_t enqueue(const char* call, cudaStream_t stream, std::function<void(double)> work) {
     Runtime& all = runtime();
     const std::lock_guard lock(all.mutex);
     Stream* const on = all.stream(stream);
@@ -173,7 +173,7 @@ cudaError_t put(const char* call, cudaStream_t stream, std::function<void(double
         }
         if (other->device == on->device) begins = std::max(begins, other->busy_until);
     }
-    on->busy_until = begins + some_time();
+    on->busy_until = begins + random_duration();
     if (work) work(on->busy_until);
     return result(cudaSuccess);
 }
@@ -195,13 +195,13 @@ cudaError_t cudaGetLastError() {
 cudaError_t cudaPeekAtLastError() { return last_error; }
 
 cudaError_t cudaSetDevice(int device) {
-    if (device < 0 || device >= cards()) return result(cudaErrorInvalidDevice);
+    if (device < 0 || device >= gpu_count()) return result(cudaErrorInvalidDevice);
     device_of_thread = device;
     return result(cudaSuccess);
 }
 cudaError_t cudaGetDevice(int* device) {
     *device = device_of_thread;
-    return result(cards() > 0 ? cudaSuccess : cudaErrorNoDevice);
+    return result(gpu_count() > 0 ? cudaSuccess : cudaErrorNoDevice);
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
     std::swap(*mode, mode_of_thread);

@@ -1,24 +1,26 @@
 #pragma once
-// A stand-in for CUDA's runtime library (libcudart.so.13): a card without silicon, for programs
-// that were built for a real one, LibTorch's own part included. It is preloaded before the real
-// library.
+// A stand-in for CUDA's runtime library (libcudart.so.13): a GPU without hardware, for programs
+// that were built for a real one, including LibTorch. It is preloaded before the real library.
 //
-// What it does: hand out memory, streams, events and graphs; keep the book of captures; say later
-// than asked that work is done; and refuse what CUDA's documentation says is refused ("CUDA Runtime
-// API", "CUDA C++ Programming Guide", section CUDA Graphs). Copies and fills are done. Kernels are
-// not: they are checked, counted, and leave memory as it was. Memory of cudaMalloc cannot be
-// reached by the host: touching it ends the process, as on a card.
+// The stand-in provides memory, streams, events and graphs; it tracks stream captures; it reports
+// work as finished some time after it was requested; and it refuses what CUDA's documentation says
+// is refused ("CUDA Runtime API", "CUDA C++ Programming Guide", section CUDA Graphs). Copies and
+// fills are executed. Kernels are not executed: they are checked and counted, and leave memory
+// unchanged. The host cannot access memory of cudaMalloc: an access ends the process, as with a
+// real GPU.
 //
 // Environment:
-//   DBENCH_STAND_IN_CARDS=N      how many cards there are (1)
-//   DBENCH_STAND_IN_MEMORY=N     MiB that each has (65536)
-//   DBENCH_STAND_IN_CAPABILITY=N  of computing that each has, as 75 (90)
-//   DBENCH_STAND_IN_REPORT=FILE  a line for each refusal, and counts at the end
-//   DBENCH_STAND_IN_NAMES=1      the report counts launches by the kernels' (mangled) names, too
-//   DBENCH_STAND_IN_REFUSE=CALL  such a call fails, as "cudaGraphInstantiateWithFlags", while a
-//                                stream is captured where that can be
-//   DBENCH_STAND_IN_BREAKS=N     kernel N and all that comes later fail, as after an illegal
-//   address
+//   DBENCH_STAND_IN_CARDS=N      number of GPUs (1)
+//   DBENCH_STAND_IN_MEMORY=N     MiB of memory per GPU (65536)
+//   DBENCH_STAND_IN_CAPABILITY=N  compute capability of each GPU, for example 75 (90)
+//   DBENCH_STAND_IN_REPORT=FILE  writes a line for each refusal, and counts at the end
+//   DBENCH_STAND_IN_NAMES=1      also counts launches by the (mangled) names of kernels
+//   DBENCH_STAND_IN_REFUSE=CALL  makes this call fail, for example
+//                                "cudaGraphInstantiateWithFlags"; breaks running captures
+//   DBENCH_STAND_IN_BREAKS=N     makes kernel N and everything after it fail, as after an
+//                                illegal address
+//   DBENCH_STAND_IN_TRACE=WHAT   prints a stack trace at each refusal ("refusals") or each call
+//                                that makes the host wait ("waits")
 
 #include <cuda_runtime_api.h>
 
@@ -34,29 +36,32 @@
 
 namespace stand_in {
 
-/// What a captured stream was given. Each node comes after others.
+/// The operations of a captured stream. Each node comes after the nodes in `after`.
 struct Graph {
     struct Node {
         std::vector<size_t> after;
-        std::function<void(double)> repeat;  ///< when the graph is launched; null: nothing to do
+        std::function<void(double)> repeat;  ///< Called when the graph is launched; null if there
+                                             ///< is nothing to do.
     };
     std::vector<Node> nodes;
 };
 
+/// A stream capture in progress.
 struct Capture {
     uint64_t id;
     cudaStream_t origin;
     cudaStreamCaptureMode mode;
     std::thread::id thread;
     std::shared_ptr<Graph> graph;
-    std::map<cudaStream_t, std::set<size_t>> tips;  ///< of each stream that takes part
-    std::string broken;                             ///< why, where it is
+    std::map<cudaStream_t, std::set<size_t>> tips;  ///< The last nodes of each stream that takes
+                                                    ///< part.
+    std::string broken;  ///< The call that broke the capture; empty if none did.
 };
 
 struct Stream {
     int device = 0;
     unsigned flags = 0;
-    double busy_until = 0;  ///< seconds on the steady clock
+    double busy_until = 0;  ///< Seconds on the steady clock.
     std::shared_ptr<Capture> capture = nullptr;
 };
 
@@ -64,13 +69,14 @@ struct Event {
     int device = 0;
     unsigned flags = 0;
     bool recorded = false;
-    double time = 0;  ///< when it passes
+    double time = 0;  ///< Time at which it passes, in seconds on the steady clock.
     std::weak_ptr<Capture> capture = {};
-    std::set<size_t> tips = {};  ///< where it was recorded in a capture
+    std::set<size_t> tips = {};  ///< The last nodes at the point where it was recorded in a
+                                 ///< capture.
     bool captured = false;
 };
 
-/// All that there is; with the mutex held.
+/// The whole state. Access requires the mutex.
 struct Runtime {
     std::recursive_mutex mutex;
     std::map<cudaStream_t, std::unique_ptr<Stream>> streams;
@@ -78,7 +84,7 @@ struct Runtime {
     std::set<std::shared_ptr<Capture>> captures;
     std::map<void*, std::shared_ptr<Graph>> graphs, executables;
     std::map<std::string, int64_t> counts;
-    cudaError_t stuck = cudaSuccess;  ///< an error of the card, which stays
+    cudaError_t stuck = cudaSuccess;  ///< A sticky error of the GPU.
 
     Runtime();
     void report();
@@ -87,34 +93,37 @@ struct Runtime {
 };
 
 Runtime& runtime();
+/// Seconds on the steady clock.
 double now();
-/// A time that work takes, by chance.
-double some_time();
-int cards();
+/// Returns a random duration of an operation in seconds.
+double random_duration();
+int gpu_count();
 int current_device();
 
-/// Notes the error for cudaGetLastError and returns it.
+/// Records the error for cudaGetLastError and returns it.
 cudaError_t result(cudaError_t error);
-/// The same, with a line in the report.
+/// Records and returns the error, and writes a line in the report.
 cudaError_t refuse(cudaError_t error, const char* call, const std::string& why);
-/// The same of a call that breaks a capture.
+/// Does the same as refuse, and marks the capture as broken.
 cudaError_t broken(Capture& capture, cudaError_t error, const char* call, const std::string& why);
-/// Where the program is, if the environment asks for that.
+/// Prints a stack trace if the environment requests it for `what`.
 void trace(const char* what);
 void sleep_until(double time);
-/// For calls that are unsafe while a stream is captured: refused, and the capture broken, where the
-/// thread's mode and others' captures say so.
+/// Checks a call that is unsafe during a stream capture. If a capture and the thread's mode forbid
+/// it, breaks the capture, refuses the call and returns false.
 bool safe(const char* call);
-/// What a call that must not fail at once has to come through: the test's wishes, the card's state.
-cudaError_t entry(const char* call);
+/// Checks whether a call fails at once: because of the environment (DBENCH_STAND_IN_REFUSE) or the
+/// state of the GPU.
+cudaError_t check_call(const char* call);
 
-/// Puts work on a stream: done now, and when a captured graph is launched. Returns its error.
-cudaError_t put(const char* call, cudaStream_t stream, std::function<void(double)> work);
+/// Adds an operation to a stream: executed now, or when the captured graph is launched. Returns the
+/// error.
+cudaError_t enqueue(const char* call, cudaStream_t stream, std::function<void(double)> work);
 
-/// Lines of a report: of cards' memory.
-std::vector<std::string> told_of_memory();
+/// Returns lines of the report about device memory.
+std::vector<std::string> memory_report();
 
-/// Where the host may reach the memory of a device that lies there.
+/// Returns an address at which the host can access this device memory.
 char* reach(const void* address);
 
 }  // namespace stand_in

@@ -11,7 +11,7 @@ namespace {
 cudaError_t record(const char* call, cudaEvent_t event, cudaStream_t stream, unsigned flags) {
     Runtime& all = runtime();
     const std::lock_guard lock(all.mutex);
-    if (const cudaError_t error = entry(call)) return error;
+    if (const cudaError_t error = check_call(call)) return error;
     Event* const e = all.event(event);
     Stream* const on = all.stream(stream);
     if (!e || !on) return refuse(cudaErrorInvalidResourceHandle, call, "no such event or stream");
@@ -19,7 +19,7 @@ cudaError_t record(const char* call, cudaEvent_t event, cudaStream_t stream, uns
         return refuse(cudaErrorInvalidResourceHandle, call, "an event of another card");
     }
     if (on->capture && (flags & cudaEventRecordExternal)) {
-        return put(call, stream, [event](double time) {
+        return enqueue(call, stream, [event](double time) {
             const std::lock_guard again(runtime().mutex);
             if (Event* const known = runtime().event(event)) {
                 known->recorded = true;
@@ -46,15 +46,15 @@ cudaError_t record(const char* call, cudaEvent_t event, cudaStream_t stream, uns
     return result(cudaSuccess);
 }
 
-/// The call makes the host wait for the card.
+/// Counts a call that makes the host wait for the GPU.
 cudaError_t host_waits(const char* call) {
     const std::lock_guard lock(runtime().mutex);
     ++runtime().counts["the host waits"];
     trace("waits");
-    return entry(call);
+    return check_call(call);
 }
 
-/// A stream that is to be waited for: not one that is captured.
+/// Refuses to wait for a stream that is being captured.
 cudaError_t not_captured(const char* call, const Stream& stream) {
     if (!stream.capture) return cudaSuccess;
     stream.capture->broken = call;
@@ -86,7 +86,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
     return result(cudaSuccess);
 }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     const std::lock_guard lock(runtime().mutex);
     auto made = std::make_unique<Stream>();
     made->device = current_device();
@@ -106,7 +106,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     return result(runtime().stuck);
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     const std::lock_guard lock(runtime().mutex);
     const Stream* const found = runtime().stream(stream);
     if (!found) return refuse(cudaErrorInvalidResourceHandle, __func__, "no such stream");
@@ -130,7 +130,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
     Runtime& all = runtime();
     const std::lock_guard lock(all.mutex);
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     const Event* const e = all.event(event);
     Stream* const on = all.stream(stream);
     if (!e || !on) {
@@ -164,7 +164,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     const std::lock_guard lock(runtime().mutex);
     auto made = std::make_unique<Event>();
     made->device = current_device();
@@ -188,7 +188,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     return record(__func__, event, stream, flags);
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     const std::lock_guard lock(runtime().mutex);
     const Event* const e = runtime().event(event);
     if (!e) return refuse(cudaErrorInvalidResourceHandle, __func__, "no such event");
@@ -214,7 +214,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     return result(runtime().stuck);
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
-    if (const cudaError_t error = entry(__func__)) return error;
+    if (const cudaError_t error = check_call(__func__)) return error;
     const std::lock_guard lock(runtime().mutex);
     const Event *const a = runtime().event(from), *const b = runtime().event(to);
     if (!a || !b) return refuse(cudaErrorInvalidResourceHandle, __func__, "no such event");

@@ -1,4 +1,4 @@
-#include "arena/past_caches.hpp"
+#include "arena/non_temporal.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kLine = 64;
 
-// A loop of its own for each width: the compiler has no portable store of this kind, and narrow
-// ones are so many that they, not memory, take the time.
+// One loop per store width. The compiler has no portable non-temporal store, and with narrow stores
+// their number, not memory bandwidth, limits the speed.
 __attribute__((target("avx512f"))) void lines_512(const char* from, char* to, int64_t bytes) {
     for (int64_t at = 0; at < bytes; at += kLine) {
         _mm512_stream_si512(reinterpret_cast<__m512i*>(to + at), _mm512_loadu_si512(from + at));
@@ -40,7 +40,7 @@ const Lines lines = __builtin_cpu_supports("avx512f") ? lines_512
 
 }  // namespace
 
-void stream_past_caches(const void* from, void* to, int64_t bytes) {
+void copy_bytes_non_temporal(const void* from, void* to, int64_t bytes) {
     const auto* const source = static_cast<const char*>(from);
     auto* const target = static_cast<char*>(to);
     const int64_t whole = reinterpret_cast<uintptr_t>(to) % kLine == 0 ? bytes / kLine * kLine : 0;
@@ -48,13 +48,13 @@ void stream_past_caches(const void* from, void* to, int64_t bytes) {
     if (bytes > whole) std::memcpy(target + whole, source + whole, bytes - whole);
 }
 
-void finish_past_caches() { _mm_sfence(); }
+void non_temporal_fence() { _mm_sfence(); }
 #else
-void stream_past_caches(const void* from, void* to, int64_t bytes) {
+void copy_bytes_non_temporal(const void* from, void* to, int64_t bytes) {
     std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
-void finish_past_caches() {}
+void non_temporal_fence() {}
 #endif
 
 }  // namespace dbench::arena

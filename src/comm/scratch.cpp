@@ -5,15 +5,16 @@
 
 namespace dbench::comm {
 
+/// The state of a pool. Handles share it, so it outlives the pool while blocks are in use.
 struct ScratchPool::Shelf {
     struct Idle {
         arena::Buffer buffer;
-        int64_t since;  // how many blocks had been taken when it came back
+        int64_t since;  // value of `taken` when the block came back
     };
 
-    const arena::Memory memory;  // null: any
+    const arena::Memory memory;  // null: the default memory
     std::mutex mutex;
-    std::vector<Idle> free;  // the oldest first
+    std::vector<Idle> free;  // oldest first
     int64_t taken = 0;
     int64_t in_use = 0, most_in_use = 0, on_shelf = 0;  // bytes
 
@@ -25,7 +26,7 @@ struct ScratchPool::Shelf {
         const auto fits = [&](const Idle& idle) {
             return idle.buffer.bytes() >= bytes && idle.buffer.bytes() <= 2 * bytes;
         };
-        // The last given back is the likeliest to be in cache still.
+        // The block that came back last is the most likely to be in the cache.
         const auto found = std::find_if(free.rbegin(), free.rend(), fits);
         arena::Buffer buffer;
         if (found != free.rend()) {
@@ -42,14 +43,14 @@ struct ScratchPool::Shelf {
         return buffer;
     }
 
-    // More than was once needed at a time stays only while it is asked for: blocks of different
-    // sizes may be needed one after another.
+    // Keeps the block for reuse. Frees old idle blocks beyond the largest amount that was ever in
+    // use at once, because blocks of different sizes may be needed one after another.
     void give_back(arena::Buffer buffer) {
         const std::lock_guard lock(mutex);
         in_use -= buffer.bytes();
         on_shelf += buffer.bytes();
         free.push_back({std::move(buffer), taken});
-        while (!memory && on_shelf > most_in_use && taken - free.front().since > kForgotten) {
+        while (!memory && on_shelf > most_in_use && taken - free.front().since > kMaxIdleTakes) {
             on_shelf -= free.front().buffer.bytes();
             free.erase(free.begin());
         }

@@ -1,5 +1,6 @@
 #pragma once
-// Memory for messages, used again: a fresh page costs more than a copied one.
+// A pool of memory for messages. Reuse matters: the first touch of a fresh page costs more than
+// copying a page.
 
 #include <cstdint>
 #include <memory>
@@ -10,19 +11,21 @@
 
 namespace dbench::comm {
 
-/// Hands out blocks of memory and takes them back. All calls may come from any thread; blocks may
-/// outlive the pool.
+/// Hands out blocks of memory and takes them back. Any thread may call it. Blocks may outlive the
+/// pool.
 class ScratchPool {
 public:
-    /// A block that nobody has asked for while so many others were taken may go.
-    static constexpr int64_t kForgotten = 1000;
+    /// The pool may free an idle block after this many later calls of `take`.
+    static constexpr int64_t kMaxIdleTakes = 1000;
 
+    /// Makes a pool of the default memory.
     ScratchPool();
-    /// Of that memory, of which others may keep what they have once seen: blocks stay.
+    /// Makes a pool of blocks from `memory`. The pool never frees these blocks, because other
+    /// processes or libraries may keep references to memory that they have seen once.
     explicit ScratchPool(arena::Memory memory);
 
-    /// A block of at least `bytes` bytes, 64-byte aligned, contents undefined. It goes back to the
-    /// pool when the last copy of the handle goes.
+    /// Returns a block of at least `bytes` bytes, aligned to 64 bytes, with undefined contents. The
+    /// block returns to the pool when the last copy of the handle is destroyed.
     std::shared_ptr<char> take(int64_t bytes);
 
 private:

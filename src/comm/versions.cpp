@@ -23,13 +23,13 @@ std::string mpi_version() {
 }
 
 #ifdef MPIX_CUDA_AWARE_SUPPORT
-bool mpi_reads_cards() { return MPIX_Query_cuda_support() == 1; }
+bool mpi_reads_gpu_memory() { return MPIX_Query_cuda_support() == 1; }
 
 std::string mpi_status() {
-    return mpi_version() + (mpi_reads_cards() ? ", CUDA-aware" : ", not CUDA-aware");
+    return mpi_version() + (mpi_reads_gpu_memory() ? ", CUDA-aware" : ", not CUDA-aware");
 }
 #else
-bool mpi_reads_cards() { return false; }
+bool mpi_reads_gpu_memory() { return false; }
 
 std::string mpi_status() { return mpi_version() + ", does not say whether it is CUDA-aware"; }
 #endif

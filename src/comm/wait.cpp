@@ -1,9 +1,7 @@
 #include "comm/wait.hpp"
 
 #include <sched.h>
-#ifdef __linux__
 #include <sys/prctl.h>
-#endif
 
 #include <algorithm>
 #include <chrono>
@@ -19,15 +17,18 @@
 namespace dbench::comm {
 namespace {
 
-constexpr double kYieldSeconds = 20e-6;
-constexpr double kDeafSeconds = 1e-3;    // without sleep, where every look takes long
-constexpr double kLostSeconds = 200e-6;  // that a yield took: others have work for this core
-constexpr double kLostFor = 0.1;         // seconds: so long it is not given away again
-constexpr int kShortestSleep = 20, kLongestSleep = 200;  // us
+constexpr double kYieldSeconds = 20e-6;  // yield for this long before the first sleep
+/// Check for failures at least this often, even if no poll leads to a sleep.
+constexpr double kFailureCheckInterval = 1e-3;
+/// A yield that took longer gave the core to another process.
+constexpr double kSlowYield = 200e-6;
+constexpr double kYieldBackoff = 0.1;  // seconds without yields after such a yield
+constexpr int kShortestSleep = 20, kLongestSleep = 200;  // microseconds
 
-/// Until when a yield would let somebody else compute for a slice, some milliseconds; who sleeps
-/// is back soon.
-thread_local double core_lost_until = 0;
+/// Until this time, sleep instead of yielding: the last sched_yield() took a scheduler slice of
+/// some milliseconds, so other processes share this core. A sleep returns earlier than such a
+/// yield.
+thread_local double sleep_only_until = 0;
 
 std::string seconds_text(double seconds) {
     char text[32];
@@ -47,7 +48,7 @@ double seconds_from_environment(const char* name, double standard) {
     return seconds;
 }
 
-Blame blame_owing(const std::vector<int>& ranks) {
+StallDiagnosis default_diagnosis(const std::vector<int>& ranks) {
     return {"no answer from " + (ranks.empty() ? "the other ranks" : to_text(ranks)), ""};
 }
 
@@ -70,10 +71,10 @@ void Backoff::pause() {
     if (sleep_us_ == 0) {
         const double now = base::now();
         if (yielding_since_ < 0) yielding_since_ = now;
-        if (now - yielding_since_ < kYieldSeconds && now > core_lost_until) {
+        if (now - yielding_since_ < kYieldSeconds && now > sleep_only_until) {
             sched_yield();
             const double back = base::now();
-            if (back - now > kLostSeconds) core_lost_until = back + kLostFor;
+            if (back - now > kSlowYield) sleep_only_until = back + kYieldBackoff;
             return;
         }
     }
@@ -82,49 +83,50 @@ void Backoff::pause() {
 }
 
 void shorten_sleeps() {
-#ifdef __linux__
     prctl(PR_SET_TIMERSLACK, 5000UL);  // ns
-#endif
 }
 
 void wait(const Wait& wait) {
     const double start = base::now();
-    double heard = start;
+    double last_check = start;
     Backoff backoff;
     for (;;) {
-        const base::Stopwatch look;
+        const base::Stopwatch poll;
         if (wait.done()) return;
-        if (look.seconds() > kBusySeconds) backoff.reset();
+        if (poll.seconds() > kBusyPoll) backoff.reset();
         backoff.pause();
         const double now = base::now();
-        if (!backoff.sleeping() && now - heard < kDeafSeconds) continue;
-        heard = now;
+        if (!backoff.sleeping() && now - last_check < kFailureCheckInterval) continue;
+        last_check = now;
         wait.check_failures();
-        const double asked = base::noted_signal_time();  // to stop
-        const bool stopping = now > asked && now - std::max(start, asked) > stop_timeout();
+        // The time of a signal that asked this rank to stop.
+        const double signal_time = base::first_signal_time();
+        const bool stopping =
+            now > signal_time && now - std::max(start, signal_time) > stop_timeout();
         if ((!stopping && now - start <= wait.deadline) || wait.done()) continue;
-        const Blame blame = wait.ask ? wait.ask() : blame_owing(wait.owing());
+        const StallDiagnosis diagnosis =
+            wait.diagnose_stall ? wait.diagnose_stall() : default_diagnosis(wait.awaited_ranks());
         if (wait.done()) return;
-        const std::string silent = blame.culprit + " within " +
-                                   seconds_text(stopping ? stop_timeout() : wait.deadline) +
-                                   blame.chain;
-        throw Stalled(stopping ? base::noted_signal() + " could not be agreed on by all ranks (" +
-                                     silent + " in " + wait.what +
-                                     "): DBENCH_STOP_TIMEOUT sets the limit"
-                               : wait.what + " stalled (" + silent +
-                                     "): look at that rank's log and node; DBENCH_TIMEOUT sets "
-                                     "the limit");
+        const std::string cause = diagnosis.culprit + " within " +
+                                  seconds_text(stopping ? stop_timeout() : wait.deadline) +
+                                  diagnosis.chain;
+        throw Stalled(stopping
+                          ? base::received_signal() + " could not be agreed on by all ranks (" +
+                                cause + " in " + wait.what + "): DBENCH_STOP_TIMEOUT sets the limit"
+                          : wait.what + " stalled (" + cause +
+                                "): look at that rank's log and node; DBENCH_TIMEOUT sets "
+                                "the limit");
     }
 }
 
 void pause(double seconds, const std::function<void()>& check_failures) {
-    constexpr double kLook = 0.01;  // seconds between two looks
+    constexpr double kPollInterval = 0.01;  // seconds between two polls
     const base::Stopwatch watch;
     for (;;) {
         check_failures();
         const double left = seconds - watch.seconds();
-        if (left <= 0 || !base::noted_signal().empty()) return;
-        std::this_thread::sleep_for(std::chrono::duration<double>(std::min(left, kLook)));
+        if (left <= 0 || !base::received_signal().empty()) return;
+        std::this_thread::sleep_for(std::chrono::duration<double>(std::min(left, kPollInterval)));
     }
 }
 

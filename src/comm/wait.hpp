@@ -1,6 +1,7 @@
 #pragma once
-// The one way to wait: with a deadline, an ear for failures, and without taking the core from the
-// rank that is waited for (ranks may outnumber cores).
+// The only way to wait for other ranks. Every wait has a deadline, checks for failures of other
+// ranks, and releases its CPU core, because ranks may outnumber cores and the awaited rank may need
+// this core.
 
 #include <functional>
 #include <string>
@@ -8,15 +9,19 @@
 
 namespace dbench::comm {
 
-/// A look that took this long has copied: there is likely more to copy.
-inline constexpr double kBusySeconds = 20e-6;
+/// A poll that took at least this long was moving data: more data is likely, so poll again at once.
+inline constexpr double kBusyPoll = 20e-6;
 
-/// What to do between two looks at something unfinished: give way for some microseconds, unless
-/// others were found to compute on this core, then sleep 20 to 200 us, longer and longer.
+/// Backs off between two polls: yields for the first microseconds, then sleeps for 20 to 200 us, a
+/// longer time after every poll. Skips the yields for a while if another process was found to use
+/// this core.
 class Backoff {
 public:
+    /// Yields or sleeps once.
     void pause();
+    /// Starts again with yields. Call it after progress.
     void reset() { *this = {}; }
+    /// Returns true if `pause` has slept since the last reset.
     bool sleeping() const { return sleep_us_ > 0; }
 
 private:
@@ -24,40 +29,46 @@ private:
     int sleep_us_ = 0;
 };
 
-/// Lets this thread's short sleeps be short: by default Linux rounds them up by 50 us.
+/// Lets this thread sleep for the requested time. Linux rounds short sleeps up by 50 us by default.
 void shorten_sleeps();
 
-/// Seconds that a wait may take: environment DBENCH_TIMEOUT, 600 by default. Throws UserError.
+/// Returns the seconds that a wait may take: environment variable DBENCH_TIMEOUT, 600 by default.
+/// Throws UserError if the variable is not a positive number.
 double timeout();
 
-/// Seconds that a wait may still take once a signal has asked this rank to stop: environment
-/// DBENCH_STOP_TIMEOUT, 60 by default. Throws UserError.
+/// Returns the seconds that a wait may still take after a signal has asked this rank to stop:
+/// environment variable DBENCH_STOP_TIMEOUT, 60 by default. Throws UserError as `timeout` does.
 double stop_timeout();
 
-/// "rank 3", "ranks 0, 2", "ranks 0, 1, ... and 5 others"
+/// Returns "rank 3", "ranks 0, 2" or "ranks 0, 1, ... and 5 others".
 std::string to_text(const std::vector<int>& ranks);
 
-/// What is known of a wait that took too long.
-struct Blame {
-    std::string culprit;  ///< "no answer from rank 0"
-    std::string chain;    ///< who waits for whom: "; rank 1 waits for rank 0"
+/// The known facts about a wait that exceeded its deadline.
+struct StallDiagnosis {
+    std::string culprit;  ///< The ranks that hold up the wait: "no answer from rank 0".
+    std::string chain;    ///< The ranks that wait for each other: "; rank 1 waits for rank 0".
 };
 
+/// The description of one wait.
 struct Wait {
-    std::string what;                         ///< "the exchange of iteration 7"
-    std::function<bool()> done;               ///< moves things along; never blocks
-    std::function<std::vector<int>()> owing;  ///< ranks that are waited for
-    std::function<void()> check_failures;     ///< throws PeerFailure; called now and then
-    double deadline;                          ///< seconds
-    std::function<Blame()> ask = nullptr;     ///< who is to blame; null: those who owe
+    std::string what;            ///< Names the wait in errors: "the exchange of iteration 7".
+    std::function<bool()> done;  ///< Makes progress and returns true at the end. Never blocks.
+    std::function<std::vector<int>()>
+        awaited_ranks;  ///< Returns the ranks that this wait depends on.
+    /// Throws PeerFailure if another rank failed. Called at intervals.
+    std::function<void()> check_failures;
+    double deadline;  ///< Seconds.
+    /// Finds the cause after the deadline. Null: the cause is `awaited_ranks`.
+    std::function<StallDiagnosis()> diagnose_stall = nullptr;
 };
 
-/// Returns when `done` does. Throws Stalled after the deadline, or after a signal where the others
-/// do not answer within `stop_timeout`; and what `done`, `check_failures` and `ask` throw.
+/// Polls until `done` returns true. Throws Stalled after the deadline, or if a signal asked to stop
+/// and the other ranks did not answer within `stop_timeout`. Passes on exceptions of `done`,
+/// `check_failures` and `diagnose_stall`.
 void wait(const Wait& wait);
 
-/// Lets `seconds` pass, for nobody's sake; a signal ends that early. Throws what `check_failures`
-/// does, which is called now and then.
+/// Sleeps for `seconds` (a simulated delay), or until a signal arrives. Calls `check_failures` at
+/// intervals and passes on its exceptions.
 void pause(double seconds, const std::function<void()>& check_failures);
 
 }  // namespace dbench::comm

@@ -1,4 +1,4 @@
-// Rows in 16 bits: what is computed, that the mean stays, and that bits do not depend on ranks.
+// Rows in 16 bits: the result, the preserved mean, and bits that do not depend on the ranks.
 
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace dbench::comm::tests {
 namespace {
 
 constexpr arena::Codec kCodecs[] = {arena::Codec::bfloat16, arena::Codec::float16};
-constexpr arena::DType kTypes[] = {arena::DType::float32, arena::DType::float64};
+constexpr arena::DType kCodedTypes[] = {arena::DType::float32, arena::DType::float64};
 
 double quantized(arena::Codec codec, double x) {
     arena::quantize(codec, arena::DType::float64, &x, &x, 1);
@@ -24,7 +24,7 @@ double element(arena::DType type, int replica, int64_t column) {
     });
 }
 
-/// Against x_i + sum_j w_ij (Q(x_j) - Q(x_i)) in float64.
+/// Compares with x_i + sum_j w_ij (Q(x_j) - Q(x_i)) in float64.
 std::string against_definition(const DenseSchedule& schedule, const arena::Layout& layout,
                                arena::Codec codec, arena::Rows out, double tolerance) {
     const int n = schedule.size();
@@ -62,12 +62,12 @@ ColumnSpread spread(arena::Rows x, int64_t column) {
 
 }  // namespace
 
-TEST_CASE("Coded mixing is what it is defined as") {
+TEST_CASE("Coded mixing equals its definition") {
     const arena::Layout layout = awkward_layout();
     for (int n = 1; n <= 9; ++n) {
         for (const DenseSchedule& schedule : all_schedules(n)) {
             for (const arena::Codec codec : kCodecs) {
-                for (const arena::DType type : kTypes) {
+                for (const arena::DType type : kCodedTypes) {
                     const arena::Buffer out = mixed_alone(schedule, layout, type, codec);
                     const double tolerance = type == arena::DType::float32 ? 4e-7 * n : 5e-16 * n;
                     CHECK(against_definition(schedule, layout, codec, out.rows(), tolerance) == "");
@@ -96,7 +96,7 @@ TEST_CASE("Coded mixing gives the same bits on any number of ranks") {
     }
 }
 
-TEST_CASE("A coded all-reduce is the rounded mean of rounded rows, whatever the split") {
+TEST_CASE("A coded all-reduce is the rounded mean of rounded rows on any number of ranks") {
     const arena::Layout layout = awkward_layout();
     const arena::DType type = arena::DType::float32;
     for (const int n : {1, 2, 3, 5, 8}) {
@@ -118,7 +118,8 @@ TEST_CASE("A coded all-reduce is the rounded mean of rounded rows, whatever the 
                     mean += quantized(codec, element(type, i, c)) / n;
                     size += std::abs(quantized(codec, element(type, i, c))) / n;
                 }
-                // Rounding of the mean itself is one half of a last place, either way.
+                // The rounding of the mean may add half a unit in the last place in either
+                // direction.
                 const double last = codec == arena::Codec::bfloat16 ? 1.0 / 256 : 1.0 / 2048;
                 CHECK(std::abs(get(expected.rows(), 0, c) - mean) <=
                       std::abs(mean) * last + 1e-6 * size + 1e-7);
@@ -136,7 +137,7 @@ TEST_CASE("A coded all-reduce is the rounded mean of rounded rows, whatever the 
     }
 }
 
-TEST_CASE("Rows that stay are read in place, whatever they travel as and however large the group") {
+TEST_CASE("Rows are read in place with every codec and any size of group") {
     const arena::Layout layout = awkward_layout();
     const DenseSchedule ring = circulant(4, {1, -1}), everybody = complete(12);
     for (const DenseSchedule* schedule : {&ring, &everybody}) {
@@ -158,7 +159,7 @@ TEST_CASE("Rows that stay are read in place, whatever they travel as and however
                              const arena::Buffer start =
                                  replicas(layout, type, placement.begin(world.rank()),
                                           placement.count(world.rank()));
-                             return check_lent(exchange, layout, start, expected);
+                             return check_rows_in_place(exchange, layout, start, expected);
                          },
                          count)) {
                     CHECK(problem == "");
@@ -169,7 +170,7 @@ TEST_CASE("Rows that stay are read in place, whatever they travel as and however
     }
 }
 
-TEST_CASE("Coded averaging keeps the mean and comes to a consensus at W's rate") {
+TEST_CASE("Coded averaging preserves the mean and converges at the rate of W") {
     const arena::Layout layout = awkward_layout();
     for (const DenseSchedule& schedule : {circulant(8, {1, -1}), complete(8)}) {
         for (const arena::Codec codec : kCodecs) {
@@ -182,13 +183,13 @@ TEST_CASE("Coded averaging keeps the mean and comes to a consensus at W's rate")
             }
             const ColumnSpread after = spread(x.rows(), 0);
             CHECK(std::abs(after.mean - before.mean) <= 40 * 1e-7 * (std::abs(before.mean) + 1));
-            // Until differences are some last places of the codec.
+            // Differences shrink to some units in the last place of the codec.
             CHECK(after.deviation <= 0.02 * before.deviation);
         }
     }
 }
 
-TEST_CASE("Replicas in agreement stay so to the bit") {
+TEST_CASE("Equal replicas remain equal to the bit") {
     const arena::Layout layout = awkward_layout();
     for (const DenseSchedule& schedule : {circulant(8, {1, -1}), complete(8), arbitrary(8, 3)}) {
         for (const arena::Codec codec : kCodecs) {

@@ -1,11 +1,12 @@
 #pragma once
-// Checks of World's collectives; each returns "" or what is wrong.
+// Checks of World's collectives. Each returns "" or a description of the error.
 
 #include "comm/ranks.hpp"
 
 namespace dbench::comm::tests {
 
-/// Texts of every kind of length: empty, short, about as long as a packet, long.
+/// Returns a text with one of several kinds of length: empty, short, about as long as a packet,
+/// long.
 inline std::string ragged_text(int rank) {
     const size_t lengths[] = {0, 1, 4087, 4088, 4089, 300000};
     return std::string(lengths[static_cast<size_t>(rank) % 6], static_cast<char>('a' + rank));
@@ -42,7 +43,7 @@ inline std::string check_collectives(World& world) {
     return "";
 }
 
-/// What `agree` throws when `failing` ranks fail, rank r with "broken r".
+/// Returns what `agree` throws if the ranks `failing` fail, rank r with "broken r".
 inline std::string agreed(World& world, const std::vector<int>& failing, bool user) {
     std::string error;
     for (const int rank : failing) {

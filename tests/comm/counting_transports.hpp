@@ -1,5 +1,5 @@
 #pragma once
-// Planes that count what goes through them.
+// Transports that count the messages that they forward.
 
 #include <atomic>
 
@@ -7,12 +7,12 @@
 
 namespace dbench::comm::tests {
 
-/// What one rank, or all ranks together, have sent on a transport.
+/// Messages and bytes that one rank, or all ranks together, have sent on a transport.
 struct Traffic {
     std::atomic<int64_t> messages = 0, bytes = 0;
 };
 
-/// `Forwarding`: ForwardingRows or ForwardingControl.
+/// Counts what is sent. `Forwarding`: ForwardingRows or ForwardingControl.
 template <class Forwarding>
 class CountingTransport : public Forwarding {
 public:

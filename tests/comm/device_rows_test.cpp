@@ -1,5 +1,5 @@
-// Rows and moments between ranks that compute on devices and whose rows go over NCCL: ordered by
-// the queues alone, with the host's bits in any order that these allow.
+// Rows and moments between ranks that compute on devices and whose rows move over NCCL: queues
+// alone order them, and the bits are those of the host in any order that the queues allow.
 
 #include <atomic>
 #include <chrono>
@@ -25,8 +25,7 @@ namespace {
 using arena::EmulatedDevice;
 using Bits = std::vector<double>;  // of all ranks, one after another
 
-/// What a rank does with an exchange of n replicas, and what it comes to; a null queue: on the
-/// host.
+/// The work of a rank in an exchange of n replicas, and its result. Null queue: on the host.
 using Work = std::function<Bits(World&, const Placement&, arena::Queue*)>;
 
 Bits alone_on_host(int n, const Work& work) {
@@ -49,14 +48,14 @@ Played play_on_devices(int n, int ranks, uint64_t seed, const Work& work) {
         const auto pace = seed % 2 == 0 ? EmulatedDevice::Pace::late : EmulatedDevice::Pace::random;
         devices.push_back(std::make_unique<EmulatedDevice>(
             seed * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank), -1, pace));
-        devices.back()->see(memory);
+        devices.back()->set_visible_memory(memory);
         nccl.give(rank, *devices.back());
     }
     const auto problems = play(
         ranks,
         [&](World& world) {
             world.compute_on(world.queues());
-            world.carry_rows(join_nccl(world, nccl.parts(world.slot()), 0));
+            world.use_row_transport(join_nccl(world, nccl.parts(world.slot()), 0));
             played.ranks[static_cast<size_t>(world.rank())] =
                 work(world, {n, ranks}, world.queues().compute);
             return "";
@@ -80,8 +79,8 @@ const std::set<std::string> kNone;
 
 }  // namespace
 
-TEST_CASE("moments of many blocks come one after another to the same memory, and nobody waits") {
-    arena::Layout layout;  // more segments than a block has
+TEST_CASE("Moments of many blocks reuse the same memory one after another without host waits") {
+    arena::Layout layout;  // has more segments than a block
     for (int k = 0; k < 1100; ++k) {
         layout.add("t" + std::to_string(k), {1 + k % 3}, arena::TensorKind::bias);
     }
@@ -92,14 +91,14 @@ TEST_CASE("moments of many blocks come one after another to the same memory, and
         const arena::Buffer x =
             replicas(layout, arena::DType::float32, placement.begin(world.rank()),
                      placement.count(world.rank()));
-        std::vector<LateSpread> spreads;
+        std::vector<DeferredMoments> spreads;
         for (int t = 0; t < 3; ++t) {
-            spreads.push_back(exchange.late_moments(x.rows()));
+            spreads.push_back(exchange.deferred_moments(x.rows()));
             arena::scale(x.rows(), layout.all(), -0.5, queue);
         }
         arena::finish(queue, "all of it");
         Bits bits;
-        for (const LateSpread& each : spreads) {
+        for (const DeferredMoments& each : spreads) {
             bits.insert(bits.end(), each.m2->begin(), each.m2->end());
         }
         return bits;
@@ -112,17 +111,17 @@ TEST_CASE("moments of many blocks come one after another to the same memory, and
             CHECK(played.problems == kNone);
             for (const Bits& bits : played.ranks) CHECK((bits == host));
             CHECK(played.reasons.contains("moments that have come"));
-            CHECK(!played.reasons.contains("moments that are sent"));  // what the host waits for
+            CHECK(!played.reasons.contains("moments that are sent"));  // the host does not wait
         }
     }
 }
 
-TEST_CASE("what is computed of rows that have come does not wait for rows that are sent later") {
+TEST_CASE("Computation on received rows does not wait for rows that are sent later") {
     const arena::Layout layout = short_layout();
     const DenseSchedule pair = circulant(2, {1});
     const arena::Columns front{0, 512}, back{512, layout.columns()};
     std::atomic<bool> computed = false;
-    // Rank 1 sends its second part when rank 0 has computed with the first.
+    // Rank 1 sends its second part after rank 0 has computed with the first part.
     const Work work = [&](World& world, const Placement& placement, arena::Queue* queue) {
         Exchange exchange(world, placement, layout, &pair, Reduction::reproducible);
         const arena::Buffer x =
@@ -153,8 +152,8 @@ TEST_CASE("what is computed of rows that have come does not wait for rows that a
     }
 }
 
-TEST_CASE("rows that are mixed in tiles come beside what is computed before them") {
-    arena::Layout layout;  // of two tiles
+TEST_CASE("Rows that are mixed in tiles move concurrently with earlier computation") {
+    arena::Layout layout;  // two tiles
     layout.add("long", {(int64_t{1} << 20) + 5000}, arena::TensorKind::weight);
     const DenseSchedule ring = circulant(3, {1, -1});
     const Work work = [&](World& world, const Placement& placement, arena::Queue* queue) {
@@ -166,7 +165,7 @@ TEST_CASE("rows that are mixed in tiles come beside what is computed before them
             exchange.mix(ring.at(t), x.rows(), layout.all(), x.rows());
         }
         arena::finish(queue, "all of it");
-        Bits bits;  // of replica 0, or of the rank's first
+        Bits bits;  // of replica 0, or of the rank's first replica
         for (int64_t c = 0; c < layout.columns(); ++c) bits.push_back(get(x.rows(), 0, c));
         return bits;
     };
@@ -175,7 +174,7 @@ TEST_CASE("rows that are mixed in tiles come beside what is computed before them
         const Played played = play_on_devices(3, 3, seed, work);
         CHECK(played.problems == kNone);
         CHECK((played.ranks[0] == host));
-        CHECK(!played.reasons.contains("what is sent"));
+        CHECK(!played.reasons.contains("data to send"));
     }
 }
 

@@ -1,4 +1,4 @@
-// Mixing in float32 over many iterations: means must stay, since algorithms integrate them.
+// Mixing in float32 over many iterations: the mean must not drift, because algorithms integrate it.
 
 #include <cmath>
 #include <cstring>
@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kReplicas = 12, kColumns = 16, kAveragings = 100'000;
 
-/// At 12 replicas, with defaults; null where the graph has no such size or no default.
+/// Returns the graph for 12 replicas with default parameters; null if it has no such size or no
+/// defaults.
 std::unique_ptr<graphs::Schedule> graph(const std::string& name) try {
     return graphs::make_graph(base::Json(name), {kReplicas, 1});
 } catch (const base::UserError&) {
@@ -28,7 +29,7 @@ arena::Layout vector() {
     return layout;
 }
 
-/// Around 10, where a unit in the last place is 1e-6.
+/// Returns values around 10, where a unit in the last place is 1e-6.
 arena::Buffer start(const arena::Layout& layout, double spread) {
     arena::Buffer x(arena::DType::float32, 0, kReplicas, layout.columns());
     base::Random random(7, base::Purpose::graph);
@@ -41,8 +42,8 @@ arena::Buffer start(const arena::Layout& layout, double spread) {
     return x;
 }
 
-/// 100,000 times, or until a whole period has changed nothing, after which none will. A graph that
-/// is drawn anew each time is drawn 2,000 times.
+/// Averages 100,000 times, or until a whole period has changed nothing (then no later one will). A
+/// random graph, which has no period, averages 2,000 times.
 void average(Exchange& exchange, const graphs::Schedule& schedule, const arena::Layout& layout,
              const arena::Rows& x) {
     const int64_t period = schedule.period();
@@ -91,7 +92,7 @@ TEST_CASE("Every graph keeps the mean over 100,000 averagings in float32") {
     CHECK(graphs >= 30);
 }
 
-TEST_CASE("What averaging changes sums to nothing, over many times") {
+TEST_CASE("The changes by averaging sum to zero over many iterations") {
     const arena::Layout layout = vector();
     World world{alone()};
     for (const char* name :

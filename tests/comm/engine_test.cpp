@@ -8,7 +8,7 @@
 namespace dbench::comm::tests {
 namespace {
 
-/// Whether the engine's thread finishes it while the program does something else.
+/// Returns true if the progress thread finishes the operation while this thread sleeps.
 bool finishes_by_itself(const Token& token) {
     for (const double start = base::now(); base::now() - start < 5;) {
         if (token->done()) return true;
@@ -19,7 +19,7 @@ bool finishes_by_itself(const Token& token) {
 
 }  // namespace
 
-TEST_CASE("Both phases of an all-reduce run without anybody waiting") {
+TEST_CASE("Both phases of an all-reduce run on the progress thread without a wait") {
     const arena::Layout layout = awkward_layout();
     const int n = 5;
     const arena::Buffer expected = mixed_alone(complete(n), layout, arena::DType::float32);
@@ -75,7 +75,7 @@ TEST_CASE("Many exchanges of all kinds can be in flight") {
     }
 }
 
-TEST_CASE("What nobody will use has moved when its exchange goes, and others can follow") {
+TEST_CASE("Operations that are never finished have moved when their Exchange is destroyed") {
     const arena::Layout layout = awkward_layout();
     const int n = 4;
     const DenseSchedule ring = circulant(n, {1, -1});
@@ -103,10 +103,10 @@ TEST_CASE("What nobody will use has moved when its exchange goes, and others can
     }
 }
 
-TEST_CASE("What a step throws comes out where the exchange is waited for") {
-    struct Broken : Pending {
+TEST_CASE("The wait for an exchange rethrows the exception of a step") {
+    struct Broken : OperationInFlight {
         bool advance() override { throw base::RunError("broken"); }
-        std::vector<int> owing() const override { return {}; }
+        std::vector<int> awaited_ranks() const override { return {}; }
     };
     Engine engine(true);
     for (const bool at_once : {false, true}) {
@@ -121,16 +121,18 @@ TEST_CASE("What a step throws comes out where the exchange is waited for") {
     }
 }
 
-TEST_CASE("The engine's thread takes the device of the queue where its rank computes") {
+TEST_CASE("The progress thread selects the device of the queue on which its rank computes") {
     struct Device : arena::IdleQueue {
         std::atomic<int> entered = 0, elsewhere = 0;
         const std::thread::id main = std::this_thread::get_id();
-        void enter() override { ++(std::this_thread::get_id() == main ? elsewhere : entered); }
+        void make_current() override {
+            ++(std::this_thread::get_id() == main ? elsewhere : entered);
+        }
     };
-    struct Seeing : Pending {
+    struct Seeing : OperationInFlight {
         explicit Seeing(const std::atomic<int>& entered) : entered(entered) {}
         bool advance() override { return (seen = entered.load()), true; }
-        std::vector<int> owing() const override { return {}; }
+        std::vector<int> awaited_ranks() const override { return {}; }
         const std::atomic<int>& entered;
         std::atomic<int> seen = -1;
     };
@@ -152,10 +154,10 @@ TEST_CASE("The engine's thread takes the device of the queue where its rank comp
 }
 
 TEST_CASE("A halted engine takes no further step") {
-    struct Counting : Pending {
+    struct Counting : OperationInFlight {
         std::atomic<int> steps = 0;
         bool advance() override { return ++steps < 0; }
-        std::vector<int> owing() const override { return {}; }
+        std::vector<int> awaited_ranks() const override { return {}; }
     };
     Engine engine(true);
     const auto operation = std::make_shared<Counting>();

@@ -1,5 +1,5 @@
 #pragma once
-// Environment variables for the length of a test.
+// Environment variables that are set for the duration of a test.
 
 #include <cstdlib>
 #include <optional>
@@ -7,9 +7,10 @@
 
 namespace dbench::comm::tests {
 
+/// Sets a variable, and restores its previous value in the destructor.
 class Environment {
 public:
-    /// Null: the variable shall not be set.
+    /// `value` null: removes the variable.
     Environment(std::string name, const char* value) : name_(std::move(name)) {
         if (const char* before = std::getenv(name_.c_str())) before_ = before;
         value ? setenv(name_.c_str(), value, 1) : unsetenv(name_.c_str());

@@ -1,5 +1,5 @@
 #pragma once
-// Planes that keep messages back, or break.
+// Transports that delay messages, or that fail.
 
 #include <atomic>
 #include <deque>
@@ -14,8 +14,9 @@
 
 namespace dbench::comm::tests {
 
-/// Every message leaves up to `longest` seconds late, as drawn from `seed`. It is read from memory
-/// when it leaves. Those of one receiver and tag keep their order; others overtake each other.
+/// Sends every message up to `longest` seconds late; the delay is drawn from `seed`. Reads the
+/// memory when it sends. Messages of the same receiver and tag keep their order; others overtake
+/// each other.
 class DelayedRows : public ForwardingRows {
 public:
     DelayedRows(std::unique_ptr<RowTransport> inner, uint64_t seed, double longest)
@@ -41,7 +42,7 @@ private:
     struct Late {
         Message message;
         double due;
-        std::unique_ptr<Transfer> travel;  // once it has left
+        std::unique_ptr<Transfer> travel;  // set once the message has been sent
     };
 
     class LateTransfer : public Transfer {
@@ -57,7 +58,7 @@ private:
                           [](const auto& late) { return late->travel && late->travel->test(); });
             return received_->test() && sent_.empty();
         }
-        std::vector<int> owing() const override { return received_->owing(); }
+        std::vector<int> awaited_ranks() const override { return received_->awaited_ranks(); }
 
     private:
         DelayedRows& transport_;
@@ -70,7 +71,7 @@ private:
         for (auto& [receiver, messages] : waiting_) {
             for (; !messages.empty(); messages.pop_front()) {
                 const std::shared_ptr<Late> late = messages.front().lock();
-                if (!late) continue;  // nobody waits for it any more
+                if (!late) continue;  // its transfer has been destroyed
                 if (late->due > base::now()) break;
                 late->travel = ForwardingRows::start({&late->message, 1}, {});
             }
@@ -84,7 +85,7 @@ private:
     std::map<std::pair<int, int>, std::deque<std::weak_ptr<Late>>> waiting_;  // by rank and tag
 };
 
-/// Works `starts` times, then throws for good. `Forwarding`: as for CountingTransport.
+/// Works for `starts` starts and then always throws. `Forwarding`: as for CountingTransport.
 template <class Forwarding>
 class BreakingTransport : public Forwarding {
 public:

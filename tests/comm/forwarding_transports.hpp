@@ -1,5 +1,6 @@
 #pragma once
-// Planes that pass everything on to another one: a decorator overrides what it wants to see.
+// Transports that forward all calls to another transport. Decorators derive from them and override
+// the calls that they change.
 
 #include <memory>
 #include <optional>

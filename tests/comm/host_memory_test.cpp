@@ -1,6 +1,9 @@
 #include "comm/host/host_memory.hpp"
 
+#include <sys/time.h>
+
 #include <algorithm>
+#include <csignal>
 
 #include "base/error.hpp"
 #include "catch.hpp"
@@ -10,7 +13,8 @@
 namespace dbench::comm::tests {
 namespace {
 
-/// Lets two ranks that are threads look into each other's memory until both are ready.
+/// Runs `part` on two ranks that are threads and can read each other's memory until both have
+/// returned.
 void check_two(const std::function<std::string(World&, HostMemory&)>& part) {
     for (const std::string& problem : play(2, [&](World& world) {
              HostMemory memory(world);
@@ -24,7 +28,24 @@ void check_two(const std::function<std::string(World&, HostMemory&)>& part) {
 
 }  // namespace
 
-TEST_CASE("Rows that a rank offers are seen by another, and given back") {
+TEST_CASE("A signal while memory is reserved does not end the reservation") {
+    struct sigaction ignore {
+    }, before{};
+    ignore.sa_handler = [](int) {};  // Without SA_RESTART: system calls return EINTR.
+    sigaction(SIGALRM, &ignore, &before);
+    {
+        World world{alone()};
+        HostMemory memory(world);
+        for (const int microseconds : {2000, 10000, 30000}) {
+            const itimerval once{{0, 0}, {0, microseconds}};
+            setitimer(ITIMER_REAL, &once, nullptr);
+            CHECK_NOTHROW(memory.allocate(int64_t{256} << 20));
+        }
+    }
+    sigaction(SIGALRM, &before, nullptr);
+}
+
+TEST_CASE("Another rank finds rows that a rank offers, and marks them as read") {
     check_two([](World& world, HostMemory& memory) -> std::string {
         if (!memory.shared() || !memory.obstacle().empty()) return memory.status();
         const int other = 1 - world.rank();
@@ -36,7 +57,7 @@ TEST_CASE("Rows that a rank offers are seen by another, and given back") {
         set(mine.rows(), 0, 5, 100.0 + world.rank());
         const uint64_t number = memory.next().value();
         if (memory.rows_of(other, number + 1)) return "rows are seen before they are offered";
-        const auto lent = memory.offer(number, {mine.rows().at(0, 5), 8});
+        const auto in_place = memory.offer(number, {mine.rows().at(0, 5), 8});
         world.barrier();
         const auto theirs = memory.rows_of(other, number);
         if (!theirs) return "offered rows are not seen";
@@ -51,13 +72,13 @@ TEST_CASE("Rows that a rank offers are seen by another, and given back") {
         if (!means || value(means->data) != 0) return "offered means are not seen";
         if (memory.has_read(other, number) && world.rank() == 1) return "nobody has read yet";
         world.barrier();
-        memory.read(number);
+        memory.mark_read(number);
         world.barrier();
         return memory.has_read(other, number) ? "" : "having read is not seen";
     });
 }
 
-TEST_CASE("Large rows begin where a huge page can, and are all there") {
+TEST_CASE("Large rows begin at a huge page and are complete") {
     check_two([](World& world, HostMemory& memory) -> std::string {
         constexpr int64_t kBytes = (5 << 20) + 1, kHugePage = 2 << 20;
         const auto rows = memory.allocate(kBytes), few = memory.allocate(100);
@@ -67,16 +88,16 @@ TEST_CASE("Large rows begin where a huge page can, and are all there") {
         if (!memory.holds(data + kBytes - 1)) return "their end is not known";
         data[kBytes - 1] = static_cast<char>(1 + world.rank());
         const uint64_t number = memory.next().value();
-        const auto lent = memory.offer(number, {data, 0});
+        const auto in_place = memory.offer(number, {data, 0});
         world.barrier();
         const auto theirs = memory.rows_of(1 - world.rank(), number);
         const bool seen = theirs && theirs->data[kBytes - 1] == 2 - world.rank();
-        world.barrier();  // until then both are there
+        world.barrier();  // both ranks' memory must exist until here
         return seen ? "" : "others see else";
     });
 }
 
-TEST_CASE("Numbers run out where nothing is given back, and come back") {
+TEST_CASE("Numbers run out if none is released, and become free again") {
     check_two([](World&, HostMemory& memory) -> std::string {
         uint64_t given = 0;
         while (memory.next()) ++given;
@@ -88,7 +109,7 @@ TEST_CASE("Numbers run out where nothing is given back, and come back") {
     });
 }
 
-TEST_CASE("Exchanges go on in messages where numbers have run out") {
+TEST_CASE("Exchanges use messages after the numbers have run out") {
     const arena::Layout layout = awkward_layout();
     const DenseSchedule ring = circulant(2, {1});
     const arena::Buffer expected = mixed_alone(ring, layout, arena::DType::float32);
@@ -103,8 +124,8 @@ TEST_CASE("Exchanges go on in messages where numbers have run out") {
              for (int k = 0; k < 4100; ++k) {
                  const bool last = k + 4 >= 4100;
                  const arena::Columns columns = last ? layout.all() : arena::Columns{0, 16};
-                 never_reclaimed.push_back(
-                     exchange.start_mix({0, true}, x.rows(), columns, Stay::until_reclaimed));
+                 never_reclaimed.push_back(exchange.start_mix({0, true}, x.rows(), columns,
+                                                              RowLifetime::until_reclaimed));
                  exchange.finish_mix(never_reclaimed.back(), out.rows());
                  if (last) problems += difference(out.rows(), expected.rows(), layout.columns());
              }
@@ -120,11 +141,12 @@ TEST_CASE("Reading in place can be switched off") {
         if (memory.status() != "as messages (DBENCH_READ_IN_PLACE=0)" && world.local_size() > 1) {
             return memory.status();
         }
-        return std::string(memory.shared() || memory.with(1 - world.rank()) ? "it is on" : "");
+        return std::string(memory.shared() || memory.shares_with(1 - world.rank()) ? "it is on"
+                                                                                   : "");
     });
 }
 
-TEST_CASE("What cannot be understood or had is refused with a remedy") {
+TEST_CASE("Wrong settings and missing memory are refused with a remedy") {
     using Catch::Matchers::ContainsSubstring;
     {
         const Environment odd("DBENCH_READ_IN_PLACE", "perhaps");

@@ -1,5 +1,5 @@
 #pragma once
-// A check of messages that are no rows, for any World; returns "" or what is wrong.
+// Checks of opaque messages for any World. Each returns "" or a description of the error.
 
 #include <cstring>
 
@@ -8,7 +8,8 @@
 
 namespace dbench::comm::tests {
 
-/// Several exchanges in flight: every replica hears its row of W, each neighbour's message whole.
+/// With several exchanges in flight, every replica gets the messages of its row of W, with the
+/// right weights and contents.
 inline std::string check_messages(World& world, const DenseSchedule& schedule) {
     const Placement placement{schedule.size(), world.size()};
     const arena::Layout layout;
@@ -35,7 +36,7 @@ inline std::string check_messages(World& world, const DenseSchedule& schedule) {
         for (size_t i = 0; i < heard.size(); ++i) {
             const auto replica = static_cast<int>(placement.begin(world.rank()) + int64_t(i));
             std::vector<double> row(static_cast<size_t>(schedule.size()));
-            for (const Heard& one : heard[i]) {
+            for (const UsedMessage& one : heard[i]) {
                 row[one.replica] += one.weight;
                 if (std::string(one.message, kBytes) != written(one.replica, number)) {
                     return "replica " + std::to_string(replica) + " hears '" +
@@ -44,14 +45,14 @@ inline std::string check_messages(World& world, const DenseSchedule& schedule) {
                 }
             }
             if (row != schedule.matrix()[replica]) {
-                return "replica " + std::to_string(replica) + " does not hear its row";
+                return "replica " + std::to_string(replica) + " does not get its row";
             }
         }
     }
     return "";
 }
 
-/// Every replica hears over each link the message that was made for it, and nothing of itself.
+/// Every replica gets over each link the message that was written for it, and none from itself.
 inline std::string check_link_messages(World& world, const DenseSchedule& schedule) {
     const Placement placement{schedule.size(), world.size()};
     const arena::Layout layout;
@@ -85,7 +86,7 @@ inline std::string check_link_messages(World& world, const DenseSchedule& schedu
             const int64_t replica = placement.begin(world.rank()) + int64_t(i);
             std::vector<double> row(static_cast<size_t>(schedule.size()));
             row[replica] = schedule.matrix()[replica][replica];
-            for (const Heard& one : heard[i]) {
+            for (const UsedMessage& one : heard[i]) {
                 if (one.replica == replica) return "a replica hears itself";
                 row[one.replica] += one.weight;
                 if (std::string(one.message, kBytes) != written(one.replica, replica, number)) {
@@ -95,7 +96,8 @@ inline std::string check_link_messages(World& world, const DenseSchedule& schedu
                 }
             }
             if (row != schedule.matrix()[replica]) {
-                return "replica " + std::to_string(replica) + " does not hear its neighbours";
+                return "replica " + std::to_string(replica) +
+                       " does not get its neighbours' messages";
             }
         }
     }

@@ -3,7 +3,7 @@
 
 namespace dbench::comm::tests {
 
-TEST_CASE("Messages reach all who use them, from one process to a rank for each replica") {
+TEST_CASE("Opaque messages reach all their users on any number of ranks") {
     for (const int ranks : {1, 2, 3, 5}) {
         for (int n = ranks; n <= 7; ++n) {
             for (const DenseSchedule& schedule : all_schedules(n)) {
@@ -19,7 +19,7 @@ TEST_CASE("Messages reach all who use them, from one process to a rank for each 
     }
 }
 
-TEST_CASE("A message over each link is what links cost, in groups, too") {
+TEST_CASE("Messages over links cost one message per link, even inside groups") {
     const RoundCost complete_cost = link_cost(complete(5), {0, true});
     CHECK(complete_cost.messages == 20);
     CHECK(complete_cost.degree == 4);

@@ -1,5 +1,5 @@
 #pragma once
-// Checks of mixing and all-reduce that hold for any World; each returns "" or what is wrong.
+// Checks of mixing and all-reduce for any World. Each returns "" or a description of the error.
 
 #include "arena/kernels.hpp"
 #include "comm/ranks.hpp"
@@ -7,7 +7,7 @@
 
 namespace dbench::comm::tests {
 
-/// The mixing of one process that holds all replicas.
+/// Returns W x as one process that holds all replicas computes it.
 inline arena::Buffer mixed_alone(const DenseSchedule& schedule, const arena::Layout& layout,
                                  arena::DType type, arena::Codec codec = arena::Codec::identity) {
     World world{alone()};
@@ -19,7 +19,8 @@ inline arena::Buffer mixed_alone(const DenseSchedule& schedule, const arena::Lay
     return out;
 }
 
-/// Against W X in float64: no element may be off by more than `tolerance` times the summands.
+/// Compares `out` with W x in float64: no element may differ by more than `tolerance` times the sum
+/// of the magnitudes of its summands.
 inline std::string against_dense(const DenseSchedule& schedule, const arena::Layout& layout,
                                  arena::Rows out, double tolerance) {
     const int n = schedule.size();
@@ -45,45 +46,47 @@ inline std::string against_dense(const DenseSchedule& schedule, const arena::Lay
     return "";
 }
 
-/// Rows in memory that others of the host may read in place, if they can.
+/// Makes rows in memory that other ranks of the host can read in place, if there is such memory.
 inline arena::Buffer readable(const Exchange& exchange, arena::Rows like) {
     const arena::Memory memory = exchange.readable();
     if (!memory) return {like.type, like.first, like.count, like.stride};
     return {like.type, like.first, like.count, like.stride, memory};
 }
 
-/// Rows that stay until they are reclaimed are mixed to the same bits, again and again, whatever is
-/// written in them in between.
-inline std::string check_lent(Exchange& exchange, const arena::Layout& layout,
-                              const arena::Buffer& start, const arena::Buffer& expected) {
+/// Rows that are read in place are mixed to the same bits, again and again, whatever the owner
+/// writes to them in between.
+inline std::string check_rows_in_place(Exchange& exchange, const arena::Layout& layout,
+                                       const arena::Buffer& start, const arena::Buffer& expected) {
     const arena::Rows from = start.rows();
     const arena::Buffer x = readable(exchange, from);
     const arena::Buffer out(from.type, from.first, from.count, from.stride);
     const auto columns = layout.tiles(layout.all(), arena::kBlock);
-    std::vector<Token> lent(columns.size());
+    std::vector<Token> in_place(columns.size());
     std::string problems;
     for (int time = 0; time < 3; ++time) {
         for (size_t k = 0; k < columns.size(); ++k) {
-            if (lent[k]) exchange.reclaim(lent[k]);
-            arena::scale(x.rows(), columns[k], -3.0);  // what nobody may see
+            if (in_place[k]) exchange.reclaim(in_place[k]);
+            // No other rank may see these values.
+            arena::scale(x.rows(), columns[k], -3.0);
             arena::copy(from, x.rows(), columns[k]);
-            lent[k] = exchange.start_mix({0, true}, x.rows(), columns[k], Stay::until_reclaimed);
+            in_place[k] =
+                exchange.start_mix({0, true}, x.rows(), columns[k], RowLifetime::until_reclaimed);
         }
         int64_t seen = 0;
-        for (const Token& token : lent) {
+        for (const Token& token : in_place) {
             exchange.finish_mix(token, out.rows(),
                                 [&](arena::Columns piece) { seen += piece.count(); });
         }
-        if (seen != layout.columns()) problems += "some pieces were not told of";
+        if (seen != layout.columns()) problems += "some pieces were not reported";
         problems += difference(out.rows(), expected.rows(), layout.columns());
         if (std::memcmp(x.rows().data, from.data, static_cast<size_t>(x.bytes())) != 0) {
-            problems += "mixing has changed rows that stay";
+            problems += "mixing has changed rows that are read in place";
         }
     }
-    return problems;  // the last ones are reclaimed with the exchange
+    return problems;  // the exchange reclaims the last rows
 }
 
-/// All ways to mix give the bits that one process gives.
+/// All ways to mix give the bits of one process.
 inline std::string check_mixing(World& world, const DenseSchedule& schedule,
                                 const arena::Layout& layout, arena::DType type,
                                 const arena::Buffer& expected,
@@ -137,10 +140,10 @@ inline std::string check_mixing(World& world, const DenseSchedule& schedule,
         }
         problems += judge("in pieces in place", x);
     }
-    return problems + check_lent(exchange, layout, start, expected);
+    return problems + check_rows_in_place(exchange, layout, start, expected);
 }
 
-/// Bytes of a row's tree mean: what every replica holds after an all-reduce.
+/// Every replica holds the bytes of the tree mean after an all-reduce.
 inline std::string check_all_reduce(World& world, int n, const arena::Layout& layout,
                                     arena::DType type, const arena::Buffer& expected,
                                     arena::Codec codec = arena::Codec::identity) {
@@ -156,18 +159,18 @@ inline std::string check_all_reduce(World& world, int n, const arena::Layout& la
     std::string problems = difference(x.rows(), expected.rows(), layout.columns());
 
     const arena::Buffer start = replicas(layout, type, x.rows().first, x.rows().count);
-    const arena::Buffer lent = readable(exchange, start.rows());
+    const arena::Buffer in_place = readable(exchange, start.rows());
     tokens.clear();
     for (int time = 0; time < 3; ++time) {
         for (const Token& token : tokens) exchange.reclaim(token);
         tokens.clear();
-        arena::copy(start.rows(), lent.rows(), layout.all());
+        arena::copy(start.rows(), in_place.rows(), layout.all());
         for (const arena::Columns columns : cuts(layout)) {
             tokens.push_back(
-                exchange.start_all_reduce(lent.rows(), columns, Stay::until_reclaimed));
+                exchange.start_all_reduce(in_place.rows(), columns, RowLifetime::until_reclaimed));
         }
         for (const Token& token : tokens) exchange.finish_all_reduce(token);
-        problems += difference(lent.rows(), expected.rows(), layout.columns());
+        problems += difference(in_place.rows(), expected.rows(), layout.columns());
     }
     return problems;
 }

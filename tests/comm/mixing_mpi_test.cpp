@@ -7,7 +7,7 @@
 namespace dbench::comm::tests {
 namespace {
 
-constexpr arena::DType kTypes[] = {arena::DType::float32, arena::DType::float64};
+constexpr arena::DType kMixingMpiTypes[] = {arena::DType::float32, arena::DType::float64};
 
 }  // namespace
 
@@ -16,7 +16,7 @@ TEST_CASE("Mixing over MPI gives the bits of one process") {
     const arena::Layout layout = awkward_layout();
     for (int n = world.size(); n <= 9; ++n) {
         for (const DenseSchedule& schedule : all_schedules(n)) {
-            for (const arena::DType type : kTypes) {
+            for (const arena::DType type : kMixingMpiTypes) {
                 const arena::Buffer expected = mixed_alone(schedule, layout, type);
                 CHECK(check_mixing(world, schedule, layout, type, expected) == "");
             }
@@ -24,7 +24,7 @@ TEST_CASE("Mixing over MPI gives the bits of one process") {
     }
 }
 
-TEST_CASE("Messages over MPI reach all who use them") {
+TEST_CASE("Opaque messages over MPI reach all their users") {
     World world{launch()};
     for (int n = world.size(); n <= 9; ++n) {
         for (const DenseSchedule& schedule : all_schedules(n)) {
@@ -38,7 +38,7 @@ TEST_CASE("An all-reduce over MPI gives the bits of one process") {
     World world{launch()};
     const arena::Layout layout = awkward_layout();
     for (int n = world.size(); n <= 9; ++n) {
-        for (const arena::DType type : kTypes) {
+        for (const arena::DType type : kMixingMpiTypes) {
             const arena::Buffer expected = mixed_alone(complete(n), layout, type);
             CHECK(check_all_reduce(world, n, layout, type, expected) == "");
         }
@@ -55,7 +55,7 @@ TEST_CASE("The library's all-reduce is the mean, the same on all replicas") {
                                      placement.count(world.rank()));
     const arena::Buffer out(arena::DType::float64, x.rows().first, x.rows().count,
                             layout.columns());
-    // Sums of many exchanges, finished in another order.
+    // Sums of several exchanges, finished in a different order.
     const Token mix = exchange.start_mix({0, true}, x.rows(), layout.all());
     const arena::Buffer y = replicas(layout, arena::DType::float64, x.rows().first, x.rows().count);
     const Token first = exchange.start_all_reduce(y.rows(), {0, 1024});
@@ -77,7 +77,7 @@ TEST_CASE("Moments over MPI give the bits of one process") {
     World alone{comm::alone()};
     const arena::Layout layout = awkward_layout();
     for (int n = world.size(); n <= 9; ++n) {
-        for (const arena::DType type : kTypes) {
+        for (const arena::DType type : kMixingMpiTypes) {
             const MomentsSeen expected = moments_of(alone, n, layout, type);
             CHECK(check_moments(world, n, layout, type, expected) == "");
         }
@@ -85,12 +85,12 @@ TEST_CASE("Moments over MPI give the bits of one process") {
 }
 
 TEST_CASE("Long messages travel in pieces") {
-    const Membership member = join_mpi(1000);  // as if an MPI count ended there
+    const Membership member = join_mpi(1000);  // as if an MPI count were at most 1000
     const int me = member.rank, size = member.size;
     const int next = (me + 1) % size, last = (me + size - 1) % size;
     if (size == 1) return;
     for (const int64_t bytes : {0, 1, 999, 1000, 1001, 54321}) {
-        // Two messages a time, to see that the pieces of neighbours are not mixed up.
+        // Two messages at a time: their pieces must not be mixed up.
         std::vector<std::string> out, in(2, std::string(static_cast<size_t>(bytes), '?'));
         for (int k = 0; k < 2; ++k) {
             out.emplace_back(static_cast<size_t>(bytes), static_cast<char>('a' + 2 * me + k));

@@ -5,7 +5,7 @@
 namespace dbench::comm::tests {
 namespace {
 
-constexpr arena::DType kTypes[] = {arena::DType::float32, arena::DType::float64};
+constexpr arena::DType kMixingTypes[] = {arena::DType::float32, arena::DType::float64};
 
 }  // namespace
 
@@ -13,7 +13,7 @@ TEST_CASE("Mixing equals the dense product") {
     const arena::Layout layout = awkward_layout();
     for (int n = 1; n <= 9; ++n) {
         for (const DenseSchedule& schedule : all_schedules(n)) {
-            for (const arena::DType type : kTypes) {
+            for (const arena::DType type : kMixingTypes) {
                 const arena::Buffer out = mixed_alone(schedule, layout, type);
                 const double tolerance = type == arena::DType::float32 ? 4e-7 * n : 5e-16 * n;
                 CHECK(against_dense(schedule, layout, out.rows(), tolerance) == "");
@@ -22,11 +22,11 @@ TEST_CASE("Mixing equals the dense product") {
     }
 }
 
-TEST_CASE("Mixing gives the same bits on any number of ranks, whole, cut, in place or not") {
+TEST_CASE("Mixing gives the same bits on any number of ranks, by any route") {
     const arena::Layout layout = awkward_layout();
     for (const int n : {1, 2, 3, 4, 5, 8, 9}) {
         for (const DenseSchedule& schedule : all_schedules(n)) {
-            for (const arena::DType type : kTypes) {
+            for (const arena::DType type : kMixingTypes) {
                 const arena::Buffer expected = mixed_alone(schedule, layout, type);
                 for (int ranks = 1; ranks <= std::min(n, 4); ++ranks) {
                     for (const std::string& problem : play(ranks, [&](World& world) {
@@ -40,7 +40,7 @@ TEST_CASE("Mixing gives the same bits on any number of ranks, whole, cut, in pla
     }
 }
 
-TEST_CASE("The blocking exchange is the same in many tiles") {
+TEST_CASE("The blocking exchange gives the same bits in many tiles") {
     arena::Layout layout;
     layout.add("long", {2'200'001}, arena::TensorKind::weight);  // three tiles
     const DenseSchedule schedule = arbitrary(4, 3);
@@ -52,10 +52,10 @@ TEST_CASE("The blocking exchange is the same in many tiles") {
     }
 }
 
-TEST_CASE("An all-reduce leaves the same bits in all rows, whatever the split") {
+TEST_CASE("An all-reduce leaves the same bits in all rows on any number of ranks") {
     const arena::Layout layout = awkward_layout();
     for (const int n : {1, 2, 3, 5, 8, 13}) {
-        for (const arena::DType type : kTypes) {
+        for (const arena::DType type : kMixingTypes) {
             // The complete graph's mixing is the same mean along the same tree.
             const arena::Buffer expected = mixed_alone(complete(n), layout, type);
             for (int64_t i = 1; i < n; ++i) {
@@ -90,8 +90,8 @@ TEST_CASE("Doubly stochastic mixing conserves the mean") {
     }
 }
 
-TEST_CASE("A row goes once to a rank, however many replicas there use it") {
-    // Two ranks of four replicas, everybody uses replica 0: one row, in one message.
+TEST_CASE("A row is sent once to a rank, however many replicas of that rank use it") {
+    // Two ranks of four replicas; every replica uses replica 0: one row in one message.
     const int n = 8;
     Matrix w = identity(n);
     for (int i = 1; i < n; ++i) w[i][0] = w[i][i] = 0.5;

@@ -1,5 +1,5 @@
 #pragma once
-// Checks of the moments over replicas; each returns "" or what is wrong.
+// Checks of the moments over replicas. Each returns "" or a description of the error.
 
 #include "comm/ranks.hpp"
 
@@ -17,10 +17,10 @@ inline MomentsSeen moments_of(World& world, int n, const arena::Layout& layout, 
         replicas(layout, type, placement.begin(world.rank()), placement.count(world.rank()));
     MomentsSeen seen;
     seen.mean.assign(static_cast<size_t>(layout.columns()), 0.0);
-    const Spread spread = exchange.moments(x.rows(), seen.mean.data());
+    const SecondMoments spread = exchange.moments(x.rows(), seen.mean.data());
     seen.m2 = spread.m2;
     seen.bytes = spread.bytes;
-    const Spread without_mean = exchange.moments(x.rows(), nullptr);
+    const SecondMoments without_mean = exchange.moments(x.rows(), nullptr);
     if (without_mean.m2 != seen.m2) seen.m2.clear();
     return seen;
 }

@@ -5,7 +5,7 @@
 
 namespace dbench::comm::tests {
 
-TEST_CASE("Moments are those of the definition") {
+TEST_CASE("Moments equal their definition") {
     const arena::Layout layout = awkward_layout();
     for (const int n : {1, 2, 3, 7}) {
         World world{alone()};
@@ -26,7 +26,7 @@ TEST_CASE("Moments are those of the definition") {
     }
 }
 
-TEST_CASE("Moments have the same bits for every split") {
+TEST_CASE("Moments have the same bits on any number of ranks") {
     const arena::Layout layout = awkward_layout();
     for (const arena::DType type : {arena::DType::float32, arena::DType::float64}) {
         for (const int n : {2, 3, 5, 8, 11}) {
@@ -43,7 +43,7 @@ TEST_CASE("Moments have the same bits for every split") {
     }
 }
 
-TEST_CASE("Identical replicas have no spread at all, on any split") {
+TEST_CASE("Identical replicas have moments of exactly zero on any number of ranks") {
     const arena::Layout layout = awkward_layout();
     const int n = 7;
     for (int ranks = 1; ranks <= 4; ++ranks) {
@@ -65,7 +65,7 @@ TEST_CASE("Identical replicas have no spread at all, on any split") {
     }
 }
 
-TEST_CASE("A replica's float32 row goes as it is, means of several in float64") {
+TEST_CASE("A single float32 row is sent unchanged, means of several rows in float64") {
     arena::Layout layout;
     layout.add("weights", {1 << 16}, arena::TensorKind::weight);
     for (const auto& [n, type, bytes_each] :
@@ -78,7 +78,7 @@ TEST_CASE("A replica's float32 row goes as it is, means of several in float64") 
                  const arena::Buffer x = replicas(layout, type, placement.begin(world.rank()),
                                                   placement.count(world.rank()));
                  const auto bytes = static_cast<int64_t>(exchange.moments(x.rows(), nullptr).bytes);
-                 // Three quarters of the row, and the padding and a float64 a segment or two.
+                 // Three quarters of the row, its padding, and one or two float64 per segment.
                  const int64_t row = int64_t{3} * (1 << 14) * each;
                  return bytes >= row && bytes < row + 2048 ? "" : std::to_string(bytes) + " bytes";
              })) {
@@ -109,7 +109,7 @@ TEST_CASE("Moments of a row that is longer than one block of scratch") {
     };
     World alone{comm::alone()};
     const std::vector<double> expected = spread(alone);
-    // Deviations -c, 0, c: sum of 2 c^2, but for the rounding of c to float32.
+    // Deviations -c, 0, c: the sum is 2 c^2, except for the rounding of c to float32.
     const double m = 5e6 - 1;
     CHECK(expected[0] == 0);
     CHECK(expected[1] == Approx(m * (m + 1) * (2 * m + 1) / 3).epsilon(1e-6));

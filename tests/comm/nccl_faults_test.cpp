@@ -1,4 +1,5 @@
-// Rows over NCCL that cannot come: what meets nothing, and other orders.
+// Rows over NCCL that can never arrive: calls without a counterpart, and different orders on
+// different ranks.
 
 #include "catch.hpp"
 #include "comm/forwarding_transports.hpp"
@@ -11,9 +12,10 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-constexpr arena::DType kFloat = arena::DType::float32;
+constexpr arena::DType kNcclFaultsFloat = arena::DType::float32;
 
-/// What the stand-in says of `ranks` that talk, and every rank with it.
+/// Returns the stand-in's report on `ranks` that run `part`. Checks that all ranks fail with this
+/// report.
 std::string fault(int ranks, const std::function<void(Talk&, int rank)>& part) {
     NcclStandIn device(ranks);
     std::vector<TalkMemory> memory(static_cast<size_t>(ranks));
@@ -33,9 +35,33 @@ std::string fault(int ranks, const std::function<void(Talk&, int rank)>& part) {
 
 }  // namespace
 
-TEST_CASE("NCCL: what does not meet is named with both calls") {
+TEST_CASE("NCCL: a communicator whose join failed is aborted before its stream is destroyed") {
+    NcclStandIn device(1);
+    std::vector<std::string> calls;
+    const auto ends = play(1, [&](World& world) -> std::string {
+        NcclParts parts = device.parts(0);
+        parts.nccl.async_error = [](NcclCommunicator*, NcclResult* state) {
+            *state = NcclResult::system_error;
+            return NcclResult::success;
+        };
+        parts.nccl.abort = [&, abort = parts.nccl.abort](NcclCommunicator* communicator) {
+            calls.push_back("abort");
+            return abort(communicator);
+        };
+        parts.cuda.stream_destroy = [&, destroy = parts.cuda.stream_destroy](CudaStream* stream) {
+            calls.push_back("destroy the stream");
+            return destroy(stream);
+        };
+        join_nccl(world, std::move(parts), 0);
+        return "";
+    });
+    CHECK_THAT(ends.at(0), ContainsSubstring("NCCL has failed in"));
+    CHECK(calls == std::vector<std::string>{"abort", "destroy the stream"});
+}
+
+TEST_CASE("NCCL: calls that do not match are named with both calls") {
     const auto to = [](int rank) { return 1 - rank; };
-    SECTION("another order on one rank") {
+    SECTION("a different order on one rank") {
         const std::string problem = fault(2, [&](Talk& talk, int rank) {
             const bool first = rank == 0;
             talk.start({{to(rank), first ? 64 : 128}}, {{to(rank), first ? 64 : 128}});
@@ -55,21 +81,21 @@ TEST_CASE("NCCL: what does not meet is named with both calls") {
                                 ContainsSubstring("does not meet") &&
                                 ContainsSubstring("receives 32 bytes from rank 1"));
     }
-    SECTION("another size") {
+    SECTION("a different size") {
         const std::string problem = fault(2, [&](Talk& talk, int rank) {
             rank == 0 ? talk.start({{1, 64}}, {}) : talk.start({}, {{0, 128}});
         });
         CHECK_THAT(problem, ContainsSubstring("(sends 64 bytes to rank 1)") &&
                                 ContainsSubstring("(receives 128 bytes from rank 0)"));
     }
-    SECTION("another type") {
+    SECTION("a different type") {
         const std::string problem = fault(2, [&](Talk& talk, int rank) {
-            talk.sum(rank == 0 ? kFloat : arena::DType::float64, 100);
+            talk.sum(rank == 0 ? kNcclFaultsFloat : arena::DType::float64, 100);
         });
         CHECK_THAT(problem, ContainsSubstring("group 2 of rank 0 (sums 100 float32)") &&
                                 ContainsSubstring("group 2 of rank 1 (sums 100 float64)"));
     }
-    SECTION("another group") {
+    SECTION("a different group") {
         const std::string problem = fault(2, [&](Talk& talk, int rank) {
             if (rank == 0) return talk.start({{1, 64}, {1, 64}}, {});
             talk.start({}, {{0, 64}});
@@ -80,14 +106,14 @@ TEST_CASE("NCCL: what does not meet is named with both calls") {
     }
     SECTION("a sum before an exchange") {
         const std::string problem = fault(2, [&](Talk& talk, int rank) {
-            if (rank == 0) talk.sum(kFloat, 8);
+            if (rank == 0) talk.sum(kNcclFaultsFloat, 8);
             talk.start({{to(rank), 64}}, {{to(rank), 64}});
-            if (rank == 1) talk.sum(kFloat, 8);
+            if (rank == 1) talk.sum(kNcclFaultsFloat, 8);
         });
         CHECK_THAT(problem, ContainsSubstring("group 2 of rank 0 (sums 8 float32)") &&
                                 ContainsSubstring("group 2 of rank 1 (sends 64 bytes to rank 0"));
     }
-    SECTION("a circle, in which all pairs meet") {
+    SECTION("a cycle in which all pairs match") {
         const std::string problem = fault(3, [&](Talk& talk, int rank) {
             const int next = (rank + 1) % 3, before = (rank + 2) % 3;
             talk.start({{next, 64}}, {});
@@ -100,7 +126,7 @@ TEST_CASE("NCCL: what does not meet is named with both calls") {
     }
 }
 
-TEST_CASE("NCCL: a message that nobody waits for is named when its receiver leaves") {
+TEST_CASE("NCCL: a message without a receive is named when its receiver leaves") {
     NcclStandIn device(2);
     std::vector<TalkMemory> memory(2);
     play_nccl(device, 2, [&](World& world) {
@@ -112,10 +138,10 @@ TEST_CASE("NCCL: a message that nobody waits for is named when its receiver leav
           "group 2 of rank 0 (sends 64 bytes to rank 1) waits for rank 1, which has left");
 }
 
-TEST_CASE("NCCL: buckets in another order on one rank are named") {
+TEST_CASE("NCCL: buckets in a different order on one rank are named") {
     const arena::Layout layout = short_layout();
     const DenseSchedule ring = circulant(3, {1, -1});
-    const arena::Buffer x = replicas(layout, kFloat, 0, 3);
+    const arena::Buffer x = replicas(layout, kNcclFaultsFloat, 0, 3);
     NcclStandIn device(3);
     const auto ends = play_nccl(device, 3, [&](World& world) -> std::string {
         Exchange exchange(world, {3, 3}, layout, &ring, Reduction::reproducible);
@@ -141,7 +167,7 @@ TEST_CASE("NCCL: buckets in another order on one rank are named") {
 
 namespace {
 
-/// A transport whose steps an exchange starts one after the other, as if it had no queue.
+/// A transport that hides its queue, so that an exchange starts its steps one after the other.
 class WithoutQueue : public ForwardingRows {
 public:
     using ForwardingRows::ForwardingRows;
@@ -150,9 +176,9 @@ public:
 
 }  // namespace
 
-TEST_CASE("NCCL: a step that starts after a later exchange is named by the transport") {
+TEST_CASE("NCCL: the transport names a step that starts after a later exchange") {
     const arena::Layout layout = short_layout();
-    const arena::Buffer x = replicas(layout, kFloat, 0, 2);
+    const arena::Buffer x = replicas(layout, kNcclFaultsFloat, 0, 2);
     NcclStandIn device(2);
     const auto ends = play_nccl(
         device, 2,
@@ -160,7 +186,7 @@ TEST_CASE("NCCL: a step that starts after a later exchange is named by the trans
             Exchange exchange(world, {2, 2}, layout, nullptr, Reduction::reproducible);
             const arena::Rows row = x.rows().only(world.rank());
             exchange.finish_all_reduce(exchange.start_all_reduce(row, {0, 16}));
-            if (world.rank() == 0) world.barrier();  // until both are started over there
+            if (world.rank() == 0) world.barrier();  // until rank 1 has started both
             std::vector<Token> tokens;
             for (const arena::Columns columns : {arena::Columns{0, 512}, {512, 1024}}) {
                 tokens.push_back(exchange.start_all_reduce(row, columns));

@@ -1,5 +1,5 @@
 #pragma once
-// Ranks, played by threads, whose rows go over the stand-in for NCCL.
+// Ranks that are threads and whose rows move over the stand-in for NCCL.
 
 #include <functional>
 #include <memory>
@@ -17,8 +17,8 @@ namespace dbench::comm::tests {
 
 using Wrap = std::function<std::unique_ptr<RowTransport>(int rank, std::unique_ptr<RowTransport>)>;
 
-/// Threads play ranks whose rows go over the stand-in; `wrap` puts transports around theirs. Who
-/// waits for ever gives up soon.
+/// Runs `part` on threads as ranks whose rows move over the stand-in. `wrap` wraps their
+/// transports. A deadline of 20 s ends waits that would last forever.
 inline std::vector<std::string> play_nccl(NcclStandIn& device, int ranks,
                                           const std::function<std::string(World&)>& part,
                                           const Wrap& wrap = {}) {
@@ -26,12 +26,12 @@ inline std::vector<std::string> play_nccl(NcclStandIn& device, int ranks,
     return play(ranks, [&](World& world) {
         auto transport = join_nccl(world, device.parts(world.slot()), 0);
         if (wrap) transport = wrap(world.slot(), std::move(transport));
-        world.carry_rows(std::move(transport));
+        world.use_row_transport(std::move(transport));
         return part(world);
     });
 }
 
-/// The same where all shall go well.
+/// Does the same and expects no error.
 inline void check_nccl(int ranks, const std::function<std::string(World&)>& part,
                        uint64_t seed = 1) {
     NcclStandIn device(ranks, seed);
@@ -39,7 +39,7 @@ inline void check_nccl(int ranks, const std::function<std::string(World&)>& part
     CHECK(device.problem() == "");
 }
 
-/// Enough columns for all `cuts`, few enough for many rounds.
+/// Returns a layout with enough columns for all `cuts`, and few enough for many rounds.
 inline arena::Layout short_layout() {
     arena::Layout layout;
     layout.add("a", {3, 5}, arena::TensorKind::weight);

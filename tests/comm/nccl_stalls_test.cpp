@@ -1,4 +1,5 @@
-// Rows over NCCL that do not come: ranks that stop or are held, a communicator that fails.
+// Rows over NCCL that do not arrive: ranks that stop or are blocked in a call, and a communicator
+// that fails.
 
 #include <atomic>
 
@@ -16,22 +17,22 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-/// Nobody looks at a deadline there: so is a thread that launches where a stream is full.
-void held_in_a_call() { std::this_thread::sleep_for(std::chrono::seconds(60)); }
+/// Blocks without checking a deadline, like a launch on a stream that is full.
+void block_in_a_call() { std::this_thread::sleep_for(std::chrono::seconds(60)); }
 
 }  // namespace
 
-TEST_CASE("NCCL: a rank whose thread is held in a call ends, and names who sends nothing") {
+TEST_CASE("NCCL: a rank that is blocked in a call ends and names the silent rank") {
     const Environment timeout("DBENCH_TIMEOUT", "0.3");
     const auto ended = base::in_child([] {
         NcclStandIn device(3);
         std::vector<TalkMemory> memory(3);
         play(3, [&](World& world) -> std::string {
-            world.carry_rows(join_nccl(world, device.parts(world.slot()), 0));
+            world.use_row_transport(join_nccl(world, device.parts(world.slot()), 0));
             Talk talk(world, memory[world.rank()]);
             talk.connect();
             if (world.rank() == 0) talk.start({}, {{2, 64}});
-            held_in_a_call();
+            block_in_a_call();
             return "";
         });
         return 0;
@@ -41,19 +42,46 @@ TEST_CASE("NCCL: a rank whose thread is held in a call ends, and names who sends
                                       ContainsSubstring("no answer from rank 2 within 0.6 s"));
 }
 
-TEST_CASE("NCCL: what moves is not given up, however long it goes on") {
+TEST_CASE("NCCL: a start that fails is not watched") {
+    const Environment timeout("DBENCH_TIMEOUT", "0.15");
+    const auto ended = base::in_child([] {
+        NcclStandIn device(1);
+        const auto ends = play(1, [&](World& world) -> std::string {
+            NcclParts parts = device.parts(0);
+            bool fails = false;
+            parts.cuda.event_record = [&, record = parts.cuda.event_record](CudaEvent* event,
+                                                                            CudaStream* stream) {
+                return fails ? static_cast<CudaResult>(1) : record(event, stream);
+            };
+            const auto transport = join_nccl(world, std::move(parts), 0);
+            fails = true;
+            try {
+                transport->start({}, {});
+                return "the start did not fail";
+            } catch (const base::RunError&) {
+            }
+            // The watch would end the process after 0.3 s.
+            std::this_thread::sleep_for(std::chrono::milliseconds(900));
+            return "";
+        });
+        return ends.at(0).empty() ? 0 : 1;
+    });
+    CHECK(ended.exit_status == 0);
+}
+
+TEST_CASE("NCCL: rows that keep moving are never given up") {
     const Environment timeout("DBENCH_TIMEOUT", "0.15");
     NcclStandIn device(2);
     std::vector<TalkMemory> memory(2);
     const auto ends = play(2, [&](World& world) -> std::string {
-        world.carry_rows(join_nccl(world, device.parts(world.slot()), 0));
+        world.use_row_transport(join_nccl(world, device.parts(world.slot()), 0));
         Talk talk(world, memory[world.rank()]);
         for (int round = 0; round < 20; ++round) {
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
             talk.start({{1 - world.rank(), 64}}, {{1 - world.rank(), 64}});
             if (const std::string problem = talk.finish(); !problem.empty()) return problem;
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds(600));  // nothing is under way
+        std::this_thread::sleep_for(std::chrono::milliseconds(600));  // nothing is in flight
         return "";
     });
     for (const std::string& end : ends) CHECK(end == "");
@@ -61,7 +89,8 @@ TEST_CASE("NCCL: what moves is not given up, however long it goes on") {
 
 namespace {
 
-/// All-reduces of one of four ranks, which may take a second; how they end.
+/// Runs all-reduces of one of four ranks with a deadline of a second. Returns the error that ends
+/// them.
 std::string reduce(World& world, arena::Rows rows, const arena::Layout& layout,
                    const std::function<void(int iteration)>& before) {
     world.impl().deadline = 1;
@@ -78,7 +107,7 @@ std::string reduce(World& world, arena::Rows rows, const arena::Layout& layout,
     return "nobody noticed";
 }
 
-/// What the others end with when rank 3 does not begin that iteration.
+/// Returns the errors of all ranks if rank 3 does not begin that iteration.
 std::vector<std::string> ends_without(int iteration) {
     const arena::Layout layout = short_layout();
     const arena::Buffer x = replicas(layout, arena::DType::float32, 0, 4);
@@ -92,14 +121,14 @@ std::vector<std::string> ends_without(int iteration) {
         });
         ++ended;
         if (world.rank() == 3) world.impl().failed = true;
-        while (ended < 3) world.pause(0.01);  // who asks has an answer
+        while (ended < 3) world.pause(0.01);  // answers the questions of other ranks
         return end;
     });
 }
 
 }  // namespace
 
-TEST_CASE("NCCL: a rank that stops is named by those who wait for it") {
+TEST_CASE("NCCL: the ranks that wait for a stopped rank name it") {
     const auto before = ends_without(0), later = ends_without(5);
     for (const int other : {0, 1, 2}) {
         CHECK_THAT(before[other],
@@ -110,7 +139,7 @@ TEST_CASE("NCCL: a rank that stops is named by those who wait for it") {
     }
 }
 
-TEST_CASE("NCCL: an error of the communicator is its rank's failure, and nobody hangs") {
+TEST_CASE("NCCL: an error of the communicator fails its rank, and no rank hangs") {
     const arena::Layout layout = short_layout();
     const arena::Buffer x = replicas(layout, arena::DType::float32, 0, 4);
     NcclStandIn device(4);
@@ -129,8 +158,9 @@ TEST_CASE("NCCL: an error of the communicator is its rank's failure, and nobody 
 
 namespace {
 
-/// All-reduces of ranks that compute on emulated devices, until one ends otherwise; how they end.
-/// Who has ended answers until all have: how soon each gives up does not matter.
+/// Runs all-reduces of ranks that compute on emulated devices until one rank fails. Returns the
+/// errors. A rank that has ended answers questions until all have: it does not matter how soon each
+/// gives up.
 std::vector<std::string> reduce_on_devices(
     int ranks,
     const std::function<void(NcclStandIn&, World&, int t, const std::atomic<int>& ended)>& before) {
@@ -147,7 +177,7 @@ std::vector<std::string> reduce_on_devices(
         ranks,
         [&](World& world) -> std::string {
             world.compute_on(world.queues());
-            world.carry_rows(join_nccl(world, nccl.parts(world.slot()), 0));
+            world.use_row_transport(join_nccl(world, nccl.parts(world.slot()), 0));
             std::string end = "nobody noticed";
             {
                 Exchange exchange(world, {ranks, ranks}, layout, nullptr, Reduction::reproducible);
@@ -177,13 +207,14 @@ std::vector<std::string> reduce_on_devices(
 
 }  // namespace
 
-TEST_CASE("NCCL: what is computed behind rows that do not come names the rank that owes them") {
+TEST_CASE("NCCL: a wait for computation on missing rows names the rank that did not send them") {
     const auto ends = reduce_on_devices(3, [&](NcclStandIn&, World& world, int t, auto& ended) {
         if (world.rank() != 2 || t < 4) return;
         while (ended < 2) world.pause(0.01);
         throw base::RunError("it has stopped");
     });
-    for (const int other : {0, 1}) {  // the second to give up finds the first waiting no more
+    // The second rank to give up finds that the first no longer waits.
+    for (const int other : {0, 1}) {
         CHECK_THAT(ends[other],
                    Catch::Matchers::Matches(R"(work on the device \(the means\) stalled \()"
                                             R"((rank|ranks [01],) 2 waits? for nobody, but )"
@@ -192,7 +223,7 @@ TEST_CASE("NCCL: what is computed behind rows that do not come names the rank th
     CHECK(ends[2] == "it has stopped");
 }
 
-TEST_CASE("NCCL: a communicator that fails ends what is computed behind it") {
+TEST_CASE("NCCL: a failed communicator ends waits for computation on its rows") {
     const auto ends = reduce_on_devices(2, [&](NcclStandIn& nccl, World& world, int t, auto&) {
         if (world.rank() == 1 && t == 3) nccl.fail(1, "the cable is cut");
     });

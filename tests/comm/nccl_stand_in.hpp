@@ -1,11 +1,11 @@
 #pragma once
-// NCCL and CUDA's streams for ranks that are threads. Streams run late, in a random order that they
-// allow; two ranks connect when both have something to say to anybody; messages meet as in NCCL, by
-// their order between two ranks; and what would be waited for for ever is told: two groups that do
-// not meet, or a circle of groups that wait for one another.
+// A stand-in for NCCL and CUDA's streams, for ranks that are threads. Streams run late, in any
+// random order that CUDA allows. Two ranks connect when both have started a group. Messages match
+// as in NCCL, by their order between two ranks. The stand-in reports what would hang in NCCL: two
+// groups that do not match, or a cycle of groups that wait for each other.
 //
-// A rank may have an emulated device: its stream is then a queue of that, and groups, with the
-// memory that they touch, are launches there. They run as late as the hosts' waits allow.
+// A rank may have an emulated device. Its stream is then a queue of that device, and groups are
+// launches on it with the memory that they touch; they run as late as the host's waits allow.
 
 #include <algorithm>
 #include <cstdio>
@@ -35,7 +35,7 @@ struct CudaStream {
 struct CudaEvent {
     bool happened;
     int rank = 0;
-    arena::Event point{};  // of the queue, where the rank has a device
+    arena::Event point{};  // on the queue, if the rank has a device
 };
 
 namespace tests {
@@ -51,44 +51,47 @@ public:
         }
     }
 
-    /// What would hang, with the two calls or the circle; "" where nothing does.
+    /// Returns what would hang, with the two calls or the cycle; "" if nothing would.
     std::string problem() {
         const std::lock_guard lock(mutex_);
         return problem_;
     }
-    /// From now on that rank's communicator has failed.
+    /// Makes the rank's communicator fail from now on.
     void fail(int rank, const std::string& why) {
         const std::lock_guard lock(mutex_);
         at(rank).error = why;
     }
-    /// Lets a rank compute on the card of another.
+    /// Lets a rank compute on the GPU of another.
     void share_card(int rank, int other) { at(rank).card = other; }
 
     /// Makes the queue that launches on a stream, which is itself a queue of the emulated device.
     using Over = std::function<std::unique_ptr<arena::Queue>(arena::Queue* stream)>;
-    /// Gives a rank a device, which outlives this; before its libraries are asked for.
+    /// Gives a rank a device, which must outlive this object. Must be called before `parts` of this
+    /// rank.
     void give(int rank, arena::EmulatedDevice& device, Over over = nullptr) {
         at(rank).device = &device;
         at(rank).queue = device.add_queue();
         at(rank).over = std::move(over);
     }
 
-    /// The libraries as that rank sees them.
+    /// Returns the libraries as the rank sees them.
     NcclParts parts(int rank) { return {nccl(rank), cuda(rank), queue()}; }
 
-    /// Somebody else's queue.
+    /// Forwards to a queue that another object owns.
     class Borrowed : public arena::Queue {
     public:
         explicit Borrowed(arena::Queue& queue) : queue_(queue) {}
-        void wait_by(arena::Patience patience) override { queue_.wait_by(std::move(patience)); }
+        void set_host_wait(arena::HostWait patience) override {
+            queue_.set_host_wait(std::move(patience));
+        }
         void launch(arena::Launch launch) override { queue_.launch(std::move(launch)); }
         arena::Event record() override { return queue_.record(); }
         void wait(arena::Event event, const char* why) override { queue_.wait(event, why); }
         void finish(arena::Event event, const char* why) override { queue_.finish(event, why); }
         void keep(std::shared_ptr<const void> memory) override { queue_.keep(std::move(memory)); }
-        const void* place(const std::shared_ptr<const void>& owner, const void* data,
-                          int64_t bytes) override {
-            return queue_.place(owner, data, bytes);
+        const void* device_copy(const std::shared_ptr<const void>& owner, const void* data,
+                                int64_t bytes) override {
+            return queue_.device_copy(owner, data, bytes);
         }
 
     private:
@@ -98,7 +101,7 @@ public:
 private:
     struct Call {
         enum class Kind : uint8_t { send, receive, sum } kind;
-        int peer;  // none of a sum
+        int peer;  // unused in a sum
         const void* from;
         void* to;
         size_t count;
@@ -111,14 +114,14 @@ private:
         bool with(int rank) const { return kind == Kind::sum || peer == rank; }
         bool meets(const Call& other) const { return count == other.count && type == other.type; }
     };
-    /// What a stream has to do: a group's calls, a kernel, or that an event happens.
+    /// The next work of a stream: a group's calls, a kernel, or an event.
     struct Item {
         int group = 0;
         std::vector<Call> calls;
         std::function<void()> kernel;
         CudaEvent* event = nullptr;
     };
-    /// What a group is to another rank.
+    /// The calls of a group that concern one other rank.
     struct Meeting {
         int group;
         std::vector<Call> calls;
@@ -128,8 +131,8 @@ private:
         CudaStream stream{};
         int card = 0, groups = 0, polls = 0;
         bool joined = false, grouping = false, left = false, gone = false;
-        std::vector<Call> open;                   // the group that is being said
-        std::optional<std::vector<Call>> coming;  // one that is yet to get into the stream
+        std::vector<Call> open;                   // the group between group_start and group_end
+        std::optional<std::vector<Call>> coming;  // a group that has not been put on the stream yet
         std::deque<Item> items;
         std::vector<std::vector<Meeting>> met;  // by the other rank
         std::string error, told;
@@ -137,11 +140,11 @@ private:
         arena::EmulatedDevice* device = nullptr;
         arena::Queue* queue = nullptr;
         Over over;
-        std::optional<Item> given;  // a group that is yet to be launched there
-        int completed = 0;          // groups
-        std::thread::id home;       // of the host's thread
-        int asks = 0;               // of that one in a row, for events
-        bool wanted = false;        // others wait for what is under way here
+        std::optional<Item> given;  // a group that has not been launched on the queue yet
+        int completed = 0;          // number of groups
+        std::thread::id home;       // the host's thread
+        int asks = 0;               // queries for events by that thread, in a row
+        bool wanted = false;        // another rank waits for the current work of this one
     };
     using Kind = Call::Kind;
 
@@ -152,7 +155,7 @@ private:
         return std::all_of(ranks_.begin(), ranks_.end(), test);
     }
 
-    // What two ranks say to each other, compared as it is said.
+    // Matching of calls. The calls of two ranks are compared as soon as both have made them.
 
     static std::string text(const Call& call) {
         const std::string what =
@@ -195,7 +198,7 @@ private:
         return true;
     }
 
-    /// The `k`th groups of two ranks that concern each other.
+    /// Compares the `k`th groups of two ranks that concern each other.
     void compare(int a, int b, size_t k) {
         const auto &mine = at(a).met[b], &theirs = at(b).met[a];
         if (k >= mine.size()) return;
@@ -229,7 +232,7 @@ private:
 
     // Devices.
 
-    /// Without the mutex, which launches ask for.
+    // Launches a group on the rank's device. Called without the mutex, because launches lock it.
     void launch(int rank, const Item& item) {
         std::vector<arena::Access> accesses;
         for (const Call& call : item.calls) {
@@ -243,7 +246,7 @@ private:
             [this, rank, item] { return over(rank, item); });
     }
 
-    /// Whether a group that may begin has moved.
+    /// Runs streams; returns true if the rank's group has moved.
     bool over(int rank, const Item& item) {
         arena::stumble();
         const std::lock_guard lock(mutex_);
@@ -260,8 +263,8 @@ private:
         return false;
     }
 
-    /// Whether an event has happened: what comes before it runs if the host does nothing but ask,
-    /// or another rank waits for it.
+    /// Returns true if an event has happened. The work before it runs only if the host has done
+    /// nothing but query events, or if another rank waits for it.
     bool happened(const CudaEvent& event) {
         Rank& me = at(event.rank);
         bool runs = false;
@@ -306,7 +309,8 @@ private:
         return true;
     }
 
-    /// The call of `rank`'s first group that such a one meets.
+    /// Returns the call of `rank`'s first group that matches a call of this kind by `peer`; null if
+    /// none does.
     Call* counterpart(int rank, Kind kind, int peer) {
         if (at(rank).items.empty()) return nullptr;
         for (Call& call : at(rank).items.front().calls) {
@@ -346,7 +350,8 @@ private:
         for (Call* call : calls) std::memcpy(call->to, sums.data(), call->bytes());
     }
 
-    /// Whom the first group of a rank waits for who is in another group; with the call.
+    /// Returns the ranks that the first group of `rank` waits for while they are in another group,
+    /// each with the call.
     std::vector<std::pair<int, const Call*>> waits(int rank) {
         std::vector<std::pair<int, const Call*>> others;
         if (at(rank).items.empty()) return others;
@@ -362,9 +367,9 @@ private:
         return others;
     }
 
-    /// Nothing can run: ranks whose groups wait for one another all round will for ever.
+    /// Reports ranks whose groups wait for each other in a cycle. Called if nothing can run.
     void find_circle() {
-        std::vector<int> state(ranks_.size());  // 1: on the path, 2: leads to no circle
+        std::vector<int> state(ranks_.size());  // 1: on the path, 2: leads to no cycle
         std::vector<std::pair<int, const Call*>> path;
         const auto search = [&](const auto& self, int rank) -> bool {
             if (state[rank] == 2) return false;
@@ -393,7 +398,7 @@ private:
         }
     }
 
-    // The tables.
+    // Functions of NCCL and CUDA.
 
     NcclResult say(int rank, Call call) {
         const std::lock_guard lock(mutex_);
@@ -402,7 +407,7 @@ private:
         return NcclResult::success;
     }
 
-    /// Whether all with whom a rank's next group talks have begun to talk.
+    /// Returns true if all ranks that take part in a rank's next group have started a group.
     bool connected(const Rank& me) {
         return std::all_of(me.coming->begin(), me.coming->end(), [&](const Call& call) {
             for (int other = 0; other < size(); ++other) {
@@ -532,7 +537,7 @@ private:
             return CudaResult{flags == kEventDisableTiming ? 0 : 1};
         };
         api.event_record = [this](CudaEvent* event, CudaStream* stream) {
-            // As a launch would: it asks whether something has failed on this thread.
+            // Behaves as a launch: fails if this thread has left an earlier error.
             if (left_behind()) return CudaResult::not_ready;
             event->rank = stream->rank;
             if (at(stream->rank).device) {
@@ -550,7 +555,7 @@ private:
                 happened = this->happened(*event);
             } else {
                 const std::lock_guard lock(mutex_);
-                if (below(4) > 0) run();  // else later
+                if (below(4) > 0) run();  // at random, to run late
                 happened = event->happened;
             }
             if (happened) return CudaResult::success;
@@ -573,8 +578,8 @@ private:
         return api;
     }
 
-    /// Whether this thread was told "not ready" and has not said that it knows: CUDA keeps that as
-    /// its last error.
+    /// True if this thread got "not ready" and has not cleared it: CUDA keeps it as the thread's
+    /// last error.
     static bool& left_behind() {
         thread_local bool left = false;
         return left;
@@ -598,7 +603,7 @@ private:
                      for (const int64_t block : blocks) launch.run(block, random.below(UINT64_MAX));
                  }});
         }
-        // No other queue: who computes on the host waits for transfers.
+        // There is no other queue: hosts that compute wait for transfers.
         arena::Event record() override { throw std::logic_error("nobody waits for this queue"); }
         void wait(arena::Event, const char*) override {
             throw std::logic_error("there is no other queue");
@@ -608,9 +613,9 @@ private:
             const std::lock_guard lock(all_.mutex_);
             all_.at(rank_).items.push_back({0, {}, [memory = std::move(memory)] {}});
         }
-        /// The launch that comes next reads it.
-        const void* place(const std::shared_ptr<const void>& owner, const void* data,
-                          int64_t) override {
+        /// Keeps the memory until the next launch, which reads it, has run.
+        const void* device_copy(const std::shared_ptr<const void>& owner, const void* data,
+                                int64_t) override {
             const std::lock_guard lock(all_.mutex_);
             placed_.push_back(owner);
             return data;

@@ -1,5 +1,5 @@
 #pragma once
-// A rank that says what a test wants over the stand-in for NCCL, right or wrong.
+// A rank that makes the calls that a test prescribes, right or wrong, over the stand-in for NCCL.
 
 #include <chrono>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace dbench::comm::tests {
 
-/// Rows of all ranks, which outlive them: who has failed is read from still.
+/// The rows of one rank. They must outlive the rank: others still read from a rank that has failed.
 struct TalkMemory {
     std::vector<char> out = std::vector<char>(1 << 16), in = out;
     Message message(int rank, int tag, int64_t bytes, bool sends) {
@@ -22,10 +22,10 @@ struct TalkMemory {
     }
 };
 
-/// Sends and receives on a rank's transport, and waits; what goes wrong.
+/// Sends and receives on a rank's transport, waits, and collects errors.
 class Talk {
 public:
-    /// Group 1 is what all say to all: they are connected.
+    /// Makes group 1, in which every rank sends to every rank, so that all are connected.
     Talk(World& world, TalkMemory& memory) : world_(world), memory_(memory) {
         std::vector<std::pair<int, int64_t>> all;
         for (int rank = 0; rank < world.size(); ++rank) {
@@ -34,6 +34,7 @@ public:
         start(all, all);
     }
 
+    /// Starts messages of the given ranks and sizes.
     void start(std::vector<std::pair<int, int64_t>> out, std::vector<std::pair<int, int64_t>> in) {
         std::vector<Message> sent, received;
         for (const auto& [rank, bytes] : out) {
@@ -50,10 +51,11 @@ public:
             return transport().start_sum(type, memory_.out.data(), memory_.in.data(), count);
         });
     }
-    /// Waits for the first thing that was started, and no other.
+    /// Waits for group 1 only.
     void connect() {
         while (!transfers_.front()->test()) std::this_thread::yield();
     }
+    /// Waits for everything that was started. Returns the first error, or "".
     std::string finish() {
         try {
             for (const auto& transfer : transfers_) {

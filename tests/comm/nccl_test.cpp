@@ -1,4 +1,5 @@
-// Rows over NCCL, by the stand-in: the bits of other transports, and who cannot have it.
+// Rows over NCCL, with the stand-in: the bits are those of other transports, and unsuitable setups
+// are refused.
 
 #include "comm/nccl/nccl_transport.hpp"
 
@@ -17,9 +18,9 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-constexpr arena::DType kFloat = arena::DType::float32;
+constexpr arena::DType kNcclFloat = arena::DType::float32;
 
-/// Every graph that n replicas can have without files.
+/// Returns every graph of n replicas that needs no file.
 std::vector<std::unique_ptr<graphs::Schedule>> families(int n) {
     std::vector<std::unique_ptr<graphs::Schedule>> list;
     for (const graphs::GraphEntry& entry : graphs::graph_table()) {
@@ -31,19 +32,19 @@ std::vector<std::unique_ptr<graphs::Schedule>> families(int n) {
     return list;
 }
 
-/// Three rounds of a schedule, each with two buckets of parameters in flight, and a mean over all
-/// replicas between them.
+/// Runs three rounds of a schedule, each with two buckets of parameters in flight, and an
+/// all-reduce over all replicas between them.
 arena::Buffer several_rounds(World& world, const graphs::Schedule& schedule,
                              const arena::Layout& layout) {
     const int n = schedule.size();
     const Placement placement{n, world.size()};
     const int64_t first = placement.begin(world.rank()), count = placement.count(world.rank());
     Exchange exchange(world, placement, layout, &schedule, Reduction::reproducible);
-    arena::Buffer x = replicas(layout, kFloat, first, count);
+    arena::Buffer x = replicas(layout, kNcclFloat, first, count);
     const arena::Columns front{0, 512}, back{512, layout.columns()};
     for (int t = 0; t < 3; ++t) {
         const graphs::Round round = schedule.at(t);
-        const arena::Buffer mean = replicas(layout, kFloat, first, count);
+        const arena::Buffer mean = replicas(layout, kNcclFloat, first, count);
         const Token early = exchange.start_mix(round, x.rows(), front);
         const Token between = exchange.start_all_reduce(mean.rows(), back);
         const Token late = exchange.start_mix(round, x.rows(), back);
@@ -81,28 +82,29 @@ TEST_CASE("NCCL: all graphs give the bits of one process, with two buckets in fl
     }
 }
 
-TEST_CASE("NCCL: all ways to mix, with groups of several replicas a rank, in 16 bits, too") {
+TEST_CASE("NCCL: all ways to mix, with groups of several replicas per rank, also in 16 bits") {
     const arena::Layout layout = short_layout();
     for (const int n : {2, 5, 9}) {
         for (const arena::Codec codec : {arena::Codec::identity, arena::Codec::bfloat16}) {
             for (const DenseSchedule& schedule : all_schedules(n)) {
-                const arena::Buffer mixed = mixed_alone(schedule, layout, kFloat, codec);
+                const arena::Buffer mixed = mixed_alone(schedule, layout, kNcclFloat, codec);
                 check_nccl(std::min(n, 4), [&](World& world) {
-                    return check_mixing(world, schedule, layout, kFloat, mixed, codec);
+                    return check_mixing(world, schedule, layout, kNcclFloat, mixed, codec);
                 });
             }
         }
     }
-    const arena::Buffer mean = mixed_alone(complete(9), layout, kFloat);
-    check_nccl(4, [&](World& world) { return check_all_reduce(world, 9, layout, kFloat, mean); });
+    const arena::Buffer mean = mixed_alone(complete(9), layout, kNcclFloat);
+    check_nccl(4,
+               [&](World& world) { return check_all_reduce(world, 9, layout, kNcclFloat, mean); });
 }
 
-TEST_CASE("NCCL: messages that are no rows, and moments") {
+TEST_CASE("NCCL: opaque messages and moments") {
     const arena::Layout layout = short_layout();
     World solitary{alone()};
-    const MomentsSeen moments = moments_of(solitary, 7, layout, kFloat);
+    const MomentsSeen moments = moments_of(solitary, 7, layout, kNcclFloat);
     check_nccl(3, [&](World& world) {
-        std::string problems = check_moments(world, 7, layout, kFloat, moments);
+        std::string problems = check_moments(world, 7, layout, kNcclFloat, moments);
         for (const DenseSchedule& schedule : all_schedules(7)) {
             problems += check_messages(world, schedule) + check_link_messages(world, schedule);
         }
@@ -110,7 +112,7 @@ TEST_CASE("NCCL: messages that are no rows, and moments") {
     });
 }
 
-TEST_CASE("NCCL: a sum of the library is the mean, the same on all ranks") {
+TEST_CASE("NCCL: the library's all-reduce is the mean, the same on all ranks") {
     const arena::Layout layout = short_layout();
     const int n = 7, ranks = 3;
     const DenseSchedule all = complete(n);
@@ -118,8 +120,8 @@ TEST_CASE("NCCL: a sum of the library is the mean, the same on all ranks") {
     check_nccl(ranks, [&](World& world) {
         const Placement placement{n, ranks};
         Exchange exchange(world, placement, layout, nullptr, Reduction::library);
-        const arena::Buffer x =
-            replicas(layout, kFloat, placement.begin(world.rank()), placement.count(world.rank()));
+        const arena::Buffer x = replicas(layout, kNcclFloat, placement.begin(world.rank()),
+                                         placement.count(world.rank()));
         std::vector<Token> tokens;
         for (const arena::Columns columns : cuts(layout)) {
             tokens.push_back(exchange.start_all_reduce(x.rows(), columns));
@@ -132,19 +134,19 @@ TEST_CASE("NCCL: a sum of the library is the mean, the same on all ranks") {
     CHECK(rows[0] == rows[2]);
 }
 
-TEST_CASE("NCCL: ranks may be renumbered before and after it is joined") {
+TEST_CASE("NCCL: ranks may be renumbered before and after joining") {
     const arena::Layout layout = short_layout();
     const DenseSchedule schedule = arbitrary(4, 7);
-    const arena::Buffer expected = mixed_alone(schedule, layout, kFloat);
+    const arena::Buffer expected = mixed_alone(schedule, layout, kNcclFloat);
     NcclStandIn device(4);
     for (const std::string& problem : play(4, [&](World& world) {
              world.renumber({2, 0, 3, 1});
-             world.carry_rows(join_nccl(world, device.parts(world.slot()), 0));
-             std::string problems = check_mixing(world, schedule, layout, kFloat, expected);
+             world.use_row_transport(join_nccl(world, device.parts(world.slot()), 0));
+             std::string problems = check_mixing(world, schedule, layout, kNcclFloat, expected);
              for (const std::vector<int>& slots : std::vector<std::vector<int>>{{3, 2, 1, 0}, {}}) {
-                 world.barrier();  // nobody reads rows of the last one any more
+                 world.barrier();  // no rank reads rows of the last exchange any more
                  world.renumber(slots);
-                 problems += check_mixing(world, schedule, layout, kFloat, expected);
+                 problems += check_mixing(world, schedule, layout, kNcclFloat, expected);
              }
              return problems;
          })) {
@@ -153,8 +155,8 @@ TEST_CASE("NCCL: ranks may be renumbered before and after it is joined") {
     CHECK(device.problem() == "");
 }
 
-TEST_CASE("NCCL: two ranks on one card are refused") {
-    expect_own_cards({{"a", "0000:01:00.0"}, {"b", "0000:01:00.0"}, {"a", "0000:02:00.0"}});
+TEST_CASE("NCCL: two ranks on one GPU are refused") {
+    require_distinct_gpus({{"a", "0000:01:00.0"}, {"b", "0000:01:00.0"}, {"a", "0000:02:00.0"}});
     NcclStandIn device(3);
     device.share_card(2, 0);
     for (const std::string& problem : play_nccl(device, 3, [](World&) { return ""; })) {
@@ -164,7 +166,7 @@ TEST_CASE("NCCL: two ranks on one card are refused") {
     }
 }
 
-TEST_CASE("NCCL: a card that is not there is an error of all ranks") {
+TEST_CASE("NCCL: a missing GPU is an error of all ranks") {
     NcclStandIn device(2);
     for (const std::string& problem : play(2, [&](World& world) -> std::string {
              join_nccl(world, device.parts(world.slot()), world.rank());
@@ -174,9 +176,9 @@ TEST_CASE("NCCL: a card that is not there is an error of all ranks") {
     }
 }
 
-TEST_CASE("NCCL: ranks that do not wait for each other are told that they cannot use it") {
+TEST_CASE("NCCL: asynchronous training is refused") {
     check_nccl(2, [](World& world) -> std::string {
-        const arena::Buffer x(kFloat, world.rank(), 1, 64);
+        const arena::Buffer x(kNcclFloat, world.rank(), 1, 64);
         try {
             const PairAveraging averaging(world, x.rows(), {1 - world.rank()});
         } catch (const base::UserError& error) {
@@ -187,20 +189,20 @@ TEST_CASE("NCCL: ranks that do not wait for each other are told that they cannot
     });
 }
 
-TEST_CASE("NCCL: rows are given back to the transport that carried them before") {
+TEST_CASE("NCCL: rows can return to the previous transport") {
     const arena::Layout layout = short_layout();
     const DenseSchedule schedule = arbitrary(3, 7);
-    const arena::Buffer expected = mixed_alone(schedule, layout, kFloat);
+    const arena::Buffer expected = mixed_alone(schedule, layout, kNcclFloat);
     NcclStandIn device(3);
     for (const std::string& problem : play(3, [&](World& world) {
              world.renumber({2, 0, 1});
-             world.carry_rows(nullptr);  // nobody else carries them
-             world.carry_rows(join_nccl(world, device.parts(world.slot()), 0));
+             world.use_row_transport(nullptr);  // no effect: no other transport carries rows
+             world.use_row_transport(join_nccl(world, device.parts(world.slot()), 0));
              const bool over_nccl = world.impl().rows().queue() != nullptr;
-             std::string problems = check_mixing(world, schedule, layout, kFloat, expected);
-             world.barrier();  // nobody reads rows any more
-             world.carry_rows(nullptr);
-             problems += check_mixing(world, schedule, layout, kFloat, expected);
+             std::string problems = check_mixing(world, schedule, layout, kNcclFloat, expected);
+             world.barrier();  // no rank reads rows any more
+             world.use_row_transport(nullptr);
+             problems += check_mixing(world, schedule, layout, kNcclFloat, expected);
              if (!over_nccl || world.impl().rows().queue()) problems += "another transport";
              return problems;
          })) {
@@ -209,7 +211,7 @@ TEST_CASE("NCCL: rows are given back to the transport that carried them before")
     CHECK(device.problem() == "");
 }
 
-TEST_CASE("NCCL: a library that is not there, or another one, is named with the remedy") {
+TEST_CASE("NCCL: a missing or wrong library is named with a remedy") {
     try {
         load_nccl({"libnobody-has-this.so.2"});
         FAIL("it was found");
@@ -225,7 +227,7 @@ TEST_CASE("NCCL: a library that is not there, or another one, is named with the 
     }
     NcclStandIn device(1);
     CHECK(version_text(device.parts(0).nccl) == "2.28.9");
-    try {  // those of this machine have all functions, where it has any
+    try {  // succeeds if this machine has the libraries
         CHECK_THAT(version_text(load_nccl()), Catch::Matchers::StartsWith("2."));
         CHECK(load_cuda().error_string(CudaResult::success) == std::string("no error"));
     } catch (const base::UserError& error) {

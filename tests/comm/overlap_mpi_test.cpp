@@ -1,4 +1,4 @@
-// Exchanges move while their rank computes: from start to end without a call of its own.
+// Exchanges move while their rank computes, from start to end without a call of the rank.
 
 #include <chrono>
 #include <thread>
@@ -11,7 +11,7 @@
 namespace dbench::comm::tests {
 namespace {
 
-/// Whether an exchange ends while the calling thread does nothing for it, given half a minute.
+/// Returns true if the exchange ends within half a minute without calls from this thread.
 bool moves_alone(const Token& token) {
     const base::Stopwatch watch;
     while (!token->done() && watch.seconds() < 30) {
@@ -41,7 +41,7 @@ TEST_CASE("A large exchange moves while its rank computes") {
     exchange.finish_all_reduce(reduce);
 }
 
-TEST_CASE("What has settled is finished without waiting") {
+TEST_CASE("An exchange that has been drained is finished without waiting") {
     World world{launch()};
     if (world.size() == 1) return;
     const int n = world.size();
@@ -53,20 +53,20 @@ TEST_CASE("What has settled is finished without waiting") {
     for (const arena::Columns columns : cuts(layout)) {
         tokens.push_back(exchange.start_mix({0, true}, x.rows(), columns));
     }
-    exchange.settle();
+    exchange.drain();
     for (const Token& token : tokens) CHECK(token->done());
     for (const Token& token : tokens) exchange.finish_mix(token, x.rows());
     const arena::Buffer expected = mixed_alone(ring, layout, arena::DType::float32);
     CHECK(difference(x.rows(), expected.rows(), layout.columns()) == "");
 
     const arena::Buffer start = replicas(layout, arena::DType::float32, world.rank(), 1);
-    const arena::Buffer lent = readable(exchange, start.rows());
-    arena::copy(start.rows(), lent.rows(), layout.all());
+    const arena::Buffer in_place = readable(exchange, start.rows());
+    arena::copy(start.rows(), in_place.rows(), layout.all());
     world.barrier();
     if (world.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const Token read =
-        exchange.start_mix({0, true}, lent.rows(), layout.all(), Stay::until_reclaimed);
-    exchange.settle();
+        exchange.start_mix({0, true}, in_place.rows(), layout.all(), RowLifetime::until_reclaimed);
+    exchange.drain();
     CHECK(read->done());
     exchange.finish_mix(read, x.rows());
     CHECK(difference(x.rows(), expected.rows(), layout.columns()) == "");

@@ -3,7 +3,7 @@
 
 namespace dbench::comm {
 
-TEST_CASE("Replicas lie on ranks in consecutive blocks, the first blocks one longer") {
+TEST_CASE("Ranks hold consecutive blocks of replicas, the first blocks one longer") {
     const Placement placement{11, 4};
     CHECK(placement.begin(0) == 0);
     CHECK(placement.begin(1) == 3);
@@ -12,7 +12,7 @@ TEST_CASE("Replicas lie on ranks in consecutive blocks, the first blocks one lon
     CHECK(placement.begin(4) == 11);
 }
 
-TEST_CASE("Every replica has the rank whose block holds it") {
+TEST_CASE("rank_of returns the rank whose block holds the replica") {
     for (int64_t n = 1; n <= 20; ++n) {
         for (int ranks = 1; ranks <= n; ++ranks) {
             const Placement placement{n, ranks};

@@ -1,5 +1,5 @@
 #pragma once
-// Ranks and rows for tests.
+// Ranks that are threads, and rows for tests.
 
 #include <cmath>
 #include <cstring>
@@ -19,10 +19,10 @@
 
 namespace dbench::comm::tests {
 
-/// Puts other transports around those of a rank.
+/// Wraps the transports of a rank.
 using Dress = std::function<void(Membership&)>;
 
-/// Lets `ranks` threads play ranks; returns what went wrong ("" on a rank where nothing did).
+/// Runs `part` on `ranks` threads, each as one rank. Returns the errors by rank ("" for none).
 inline std::vector<std::string> play(int ranks, const std::function<std::string(World&)>& part,
                                      const Dress& dress = {}) {
     const auto group = local_group(ranks);
@@ -55,8 +55,8 @@ inline arena::Layout awkward_layout() {
     return layout;
 }
 
-/// What stands in a column of a replica at the start: of very different magnitudes, so that the
-/// order of additions shows.
+/// Returns the initial value of a replica's column. Magnitudes differ widely, so that the order of
+/// additions changes the result.
 inline double initial(int64_t replica, int64_t column) {
     static const std::vector<double> values = [] {
         base::Random random(11, base::Purpose::init);
@@ -79,7 +79,7 @@ inline double get(arena::Rows rows, int64_t local, int64_t column) {
         rows.type, [&]<class T>() { return static_cast<double>(rows.row<T>(local)[column]); });
 }
 
-/// Replicas `first` .. of a run, with zeroed padding.
+/// Returns the rows of `count` replicas from `first` on, with zeroed padding.
 inline arena::Buffer replicas(const arena::Layout& layout, arena::DType type, int64_t first,
                               int64_t count) {
     arena::Buffer buffer(type, first, count, layout.columns());
@@ -93,13 +93,15 @@ inline arena::Buffer replicas(const arena::Layout& layout, arena::DType type, in
     return buffer;
 }
 
-/// Columns cut where buckets may be cut, and at odd multiples of 64 bytes.
+/// Returns ranges of columns that are cut where buckets may be cut, and at odd multiples of 64
+/// bytes.
 inline std::vector<arena::Columns> cuts(const arena::Layout& layout) {
     const int64_t end = layout.columns();
     return {{0, 16}, {16, 1024}, {1024, 1024}, {1024, end - 48}, {end - 48, end}};
 }
 
-/// Where `part` (some replicas) differs from the same replicas in `whole`: "" where nowhere.
+/// Returns the first difference between `part` (some replicas) and the same replicas in `whole`; ""
+/// for none.
 inline std::string difference(arena::Rows part, arena::Rows whole, int64_t columns) {
     for (int64_t i = 0; i < part.count; ++i) {
         const int64_t replica = part.first + i;

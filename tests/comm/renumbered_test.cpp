@@ -1,4 +1,4 @@
-// Ranks under other numbers than their transport's.
+// Ranks with other numbers than their transport gives them.
 
 #include "comm/transport/renumbered.hpp"
 
@@ -18,7 +18,7 @@ const std::vector<std::string> kFine3(3), kFine4(4), kFine5(5);
 
 }  // namespace
 
-TEST_CASE("A rank is the process that the placement names") {
+TEST_CASE("A rank is the process that its slot names") {
     CHECK(play(4, [](World& world) -> std::string {
               const int launched = world.rank();
               for (const std::vector<int>& slots : std::vector<std::vector<int>>{
@@ -39,7 +39,7 @@ TEST_CASE("A rank is the process that the placement names") {
           }) == kFine4);
 }
 
-TEST_CASE("Collectives of renumbered ranks are those of ranks") {
+TEST_CASE("Collectives work on renumbered ranks") {
     CHECK(play(5, [](World& world) {
               world.renumber({3, 1, 4, 0, 2});
               const std::string first = check_collectives(world);
@@ -48,7 +48,7 @@ TEST_CASE("Collectives of renumbered ranks are those of ranks") {
           }) == kFine5);
 }
 
-TEST_CASE("Messages of renumbered ranks arrive where they should") {
+TEST_CASE("Messages of renumbered ranks arrive at the right ranks") {
     CHECK(
         play(3, [](World& world) -> std::string {
             world.renumber({1, 2, 0});
@@ -64,7 +64,7 @@ TEST_CASE("Messages of renumbered ranks arrive where they should") {
         }) == kFine3);
 }
 
-TEST_CASE("Who owes a message, and who writes a message, is told by rank") {
+TEST_CASE("Awaited ranks and senders are reported by their new numbers") {
     const auto group = local_group(3);
     std::vector<Membership> members;
     const std::vector<int> slots{2, 0, 1};
@@ -81,19 +81,19 @@ TEST_CASE("Who owes a message, and who writes a message, is told by rank") {
     const std::array<Message, 2> in{Message{2, 5, &byte, 1}, Message{1, 5, &byte, 1}};
     const auto transfer = zero.rows->start({}, in);
     CHECK_FALSE(transfer->test());
-    CHECK(transfer->owing() == std::vector<int>{1, 2});
+    CHECK(transfer->awaited_ranks() == std::vector<int>{1, 2});
     const Message out{0, 5, &byte, 1};
     const auto sent = one.rows->start({&out, 1}, {});
     CHECK(sent->test());
     CHECK_FALSE(transfer->test());
-    CHECK(transfer->owing() == std::vector<int>{2});
+    CHECK(transfer->awaited_ranks() == std::vector<int>{2});
     const std::string text = "help";
     const auto posted = one.control->start_control_message(0, text);
     const auto message = zero.control->take_control_message();
     REQUIRE(message);
     CHECK(message->rank == 1);
     CHECK(message->text == text);
-    // Renumbering anew begins from the transport's numbers, and none gives those back.
+    // A new renumbering starts from the transport's numbers; empty slots restore these.
     const Membership plain = renumbered(renumbered(std::move(zero), {0, 2, 1}), {});
     CHECK(plain.rank == 2);
     CHECK(plain.slot() == 2);
@@ -111,7 +111,7 @@ TEST_CASE("Mixing and moments of renumbered ranks have the same bits") {
     }
 }
 
-TEST_CASE("Links are measured between all ranks") {
+TEST_CASE("Links between all ranks are measured") {
     for (const int ranks : {2, 3, 4}) {
         const auto problems = play(ranks, [&](World& world) -> std::string {
             const graphs::Links links = measure_links(world);
@@ -122,7 +122,7 @@ TEST_CASE("Links are measured between all ranks") {
                     const double seconds = links.latency[links.at(from, to)];
                     const double rate = links.bandwidth[links.at(from, to)];
                     if (from == to) continue;
-                    // 1 is what stands where nothing was measured.
+                    // 1 is the value of links that were not measured.
                     if (!(seconds > 0) || seconds == 1 || !std::isfinite(seconds)) return "latency";
                     if (!(rate > 1) || !std::isfinite(rate)) return "bandwidth";
                 }
@@ -133,7 +133,7 @@ TEST_CASE("Links are measured between all ranks") {
     }
 }
 
-TEST_CASE("What a sum needs at least is what passes each rank's link") {
+TEST_CASE("The least time of a sum is the time of its bytes on each rank's link") {
     CHECK(SumSpeed::least(1, 1e8) == 0);
     CHECK(SumSpeed::least(2, 1e8) == Approx(SumSpeed::bytes / 1e8));  // a whole row each way
     CHECK(SumSpeed::least(1000, 1e8) == Approx(1.998 * SumSpeed::bytes / 1e8));

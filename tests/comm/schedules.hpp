@@ -1,5 +1,5 @@
 #pragma once
-// Mixing matrices for tests, written down densely.
+// Mixing matrices for tests, written down as dense matrices.
 
 #include <vector>
 
@@ -47,7 +47,7 @@ inline Matrix identity(int n) {
     return w;
 }
 
-/// i uses itself and i + each step (mod n), all alike.
+/// Replica i uses itself and i + each step (mod n), with equal weights.
 inline DenseSchedule circulant(int n, const std::vector<int>& steps) {
     Matrix w(n, std::vector<double>(n, 0.0));
     for (int i = 0; i < n; ++i) {
@@ -59,7 +59,7 @@ inline DenseSchedule circulant(int n, const std::vector<int>& steps) {
     return DenseSchedule(w);
 }
 
-/// Averages within each group; everybody else stays as it is.
+/// Averages within each group. Replicas outside all groups are not modified.
 inline DenseSchedule grouped(int n, const std::vector<std::vector<int>>& groups) {
     Matrix w = identity(n);
     for (const auto& group : groups) {
@@ -77,7 +77,8 @@ inline DenseSchedule complete(int n) {
     return grouped(n, {all});
 }
 
-/// Weights of both signs between any two, half of them 0; rows sum to 1; a self weight is 0.
+/// Weights of both signs between any two replicas, half of them 0. Rows sum to 1; one self weight
+/// is 0.
 inline DenseSchedule arbitrary(int n, uint64_t seed) {
     Matrix w = identity(n);
     base::Random random(seed, base::Purpose::graph);
@@ -96,8 +97,8 @@ inline DenseSchedule arbitrary(int n, uint64_t seed) {
     return DenseSchedule(w);
 }
 
-/// Replicas 0 .. 4 average in two interleaved groups, the others mix along a path: both kinds of
-/// work in one round, on the same rank.
+/// Replicas 0 .. 4 average in two interleaved groups, the others mix along a path: the same rank
+/// has both kinds of work in one round.
 inline DenseSchedule groups_and_path(int n) {
     Matrix w = identity(n);
     const std::vector<std::vector<int>> groups{{0, 2, 4}, {1, 3}};
@@ -114,7 +115,7 @@ inline DenseSchedule groups_and_path(int n) {
     return DenseSchedule(w, groups);
 }
 
-/// The matrices that every test of mixing goes through.
+/// Returns the matrices that every test of mixing uses.
 inline std::vector<DenseSchedule> all_schedules(int n) {
     std::vector<DenseSchedule> list{circulant(n, {1, -1}), circulant(n, {1, 2, 4}),
                                     circulant(n, {-1}), complete(n), arbitrary(n, 7)};

@@ -9,7 +9,7 @@
 
 namespace dbench::comm {
 
-TEST_CASE("Scratch is used again once it is given back") {
+TEST_CASE("Scratch is reused after it has been returned") {
     ScratchPool pool;
     auto first = pool.take(1 << 20);
     const char* const address = first.get();
@@ -18,7 +18,7 @@ TEST_CASE("Scratch is used again once it is given back") {
     CHECK(second.get() != address);
     auto handle = first;
     first.reset();
-    CHECK(pool.take(1 << 20).get() != address);  // somebody still holds it
+    CHECK(pool.take(1 << 20).get() != address);  // the other block is still in use
     handle.reset();
     CHECK(pool.take(1 << 20).get() == address);
 }
@@ -33,11 +33,11 @@ TEST_CASE("Scratch may outlive its pool") {
     CHECK(block.get()[99] == 1);
 }
 
-/// Blocks from here are counted while one lives.
+/// While an object of this class exists, it counts the blocks that are allocated.
 class Counted {
 public:
     Counted() {
-        arena::use_memory([this](int64_t bytes) -> std::shared_ptr<void> {
+        arena::set_default_memory([this](int64_t bytes) -> std::shared_ptr<void> {
             ++made;
             held += bytes;
             return {std::aligned_alloc(64, static_cast<size_t>((bytes + 63) / 64 * 64)),
@@ -47,14 +47,14 @@ public:
                     }};
         });
     }
-    ~Counted() { arena::use_memory(nullptr); }
+    ~Counted() { arena::set_default_memory(nullptr); }
     Counted(const Counted&) = delete;
     Counted& operator=(const Counted&) = delete;
 
     int64_t made = 0, held = 0;
 };
 
-TEST_CASE("Scratch of different sizes, used in turn, is made once: memory of a card is dear") {
+TEST_CASE("Scratch of different sizes, used in turn, is allocated once") {
     Counted memory;
     {
         ScratchPool pool;
@@ -66,18 +66,18 @@ TEST_CASE("Scratch of different sizes, used in turn, is made once: memory of a c
     CHECK(memory.held == 0);
 }
 
-TEST_CASE("Scratch beyond what was needed at a time goes when nobody has asked for it for long") {
+TEST_CASE("Scratch beyond the largest use is freed after many calls") {
     Counted memory;
     ScratchPool pool;
     for (const int64_t bytes : {512 << 10, 200 << 10, 64 << 10}) pool.take(bytes);
     CHECK(memory.held > 700 << 10);
-    for (int k = 10; k < ScratchPool::kForgotten; ++k) pool.take(64 << 10);
+    for (int k = 10; k < ScratchPool::kMaxIdleTakes; ++k) pool.take(64 << 10);
     CHECK(memory.held > 700 << 10);
     for (int k = 0; k < 20; ++k) pool.take(64 << 10);
     CHECK(memory.held < 300 << 10);
 }
 
-TEST_CASE("The plans that were used last are kept") {
+TEST_CASE("The plan cache keeps the plans that were used last") {
     PlanCache<MixingPlan> cache(2);
     int made = 0;
     const auto get = [&](uint64_t matrix) {
@@ -90,7 +90,7 @@ TEST_CASE("The plans that were used last are kept") {
     get(2);
     CHECK(get(1) == one);
     CHECK(made == 2);
-    get(3);  // in place of 2
+    get(3);  // evicts 2
     CHECK(get(1) == one);
     CHECK(made == 3);
     get(2);

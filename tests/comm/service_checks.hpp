@@ -1,6 +1,6 @@
 #pragma once
-// What holds for asynchronous training's service on any transport. Each check is called by all
-// ranks and returns what went wrong ("" where nothing did).
+// Checks of the service of asynchronous training on any transport. All ranks call each check. It
+// returns "" or a description of the error.
 
 #include <chrono>
 #include <functional>
@@ -26,7 +26,8 @@ inline Neighbours edges(int n, const std::function<bool(int, int)>& linked) {
     return neighbours;
 }
 
-/// Path, ring, complete graph, star, exponential, and a random connected one.
+/// Returns a path, a ring, a complete graph, a star, an exponential graph and a random connected
+/// graph.
 inline std::vector<Neighbours> connected_graphs(int n, uint64_t seed) {
     base::Random random(seed, base::Purpose::graph);
     const auto step = [n](int i, int j) { return (j - i + n) % n; };
@@ -38,7 +39,7 @@ inline std::vector<Neighbours> connected_graphs(int n, uint64_t seed) {
             edges(n, [&](int i, int j) { return j == i + 1 || random.uniform() < 0.2; })};
 }
 
-/// Up to a millisecond, mostly none.
+/// Sleeps for up to a millisecond; mostly not at all.
 inline void dawdle(base::Random& random) {
     if (random.uniform() < 0.8) return;
     const auto us = static_cast<int64_t>(1000 * random.uniform());
@@ -49,7 +50,8 @@ inline std::string differs(const std::string& what, double found, double expecte
     return what + ": " + std::to_string(found) + " is not " + std::to_string(expected) + "; ";
 }
 
-/// Ranks average with drawn neighbours and add small integers of their own, at their own pace.
+/// Ranks average with random neighbours and add small integers of their own, at their own pace. The
+/// sum over ranks must be the sum of what was added.
 inline std::string check_pairs(World& world, const Neighbours& neighbours, uint64_t seed,
                                int64_t iterations) {
     constexpr int64_t kColumns = 1040;
@@ -58,27 +60,27 @@ inline std::string check_pairs(World& world, const Neighbours& neighbours, uint6
     const arena::Buffer x(arena::DType::float64, world.rank(), 1, kColumns);
     for (int64_t c = 0; c < kColumns; ++c) set(x.rows(), 0, c, initial(world.rank(), c));
 
-    std::vector<double> totals(kColumns + 1);  // of x now, less what was added since the start
+    std::vector<double> totals(kColumns + 1);  // of x now, minus what was added since the start
     const auto add = [&](double sign) {
         for (int64_t c = 0; c < kColumns; ++c) totals[c] += sign * get(x.rows(), 0, c);
     };
     add(-1);
-    InService<PairAveraging> pairs(world, x.rows(), neighbours[me]);
+    RunningService<PairAveraging> pairs(world, x.rows(), neighbours[me]);
     for (int64_t first = 0; first < iterations; first += iterations / 2) {  // two segments
         pairs->begin(first, first + iterations / 2);
         for (int64_t t = first; pairs->may_begin(t, false); ++t) {
-            pairs->ask(neighbours[me][random.below(neighbours[me].size())]);
+            pairs->request(neighbours[me][random.below(neighbours[me].size())]);
             dawdle(random);
             pairs->finish();
             const auto step = static_cast<double>(random.below(5));
-            pairs->alone([&] {
+            pairs->run_exclusively([&] {
                 for (int64_t c = 0; c < kColumns; ++c) {
                     set(x.rows(), 0, c, get(x.rows(), 0, c) + step);
                     totals[c] -= step;
                 }
             });
         }
-        pairs->rest();
+        pairs->finish_segment();
     }
     add(+1);
     totals[kColumns] = static_cast<double>(pairs->averagings());
@@ -87,7 +89,7 @@ inline std::string check_pairs(World& world, const Neighbours& neighbours, uint6
     world.sum(totals);
     std::string problems;
     for (int64_t c = 0; c < kColumns; ++c) {
-        if (!(std::abs(totals[c]) < 1e-9)) {  // of values up to 1e4
+        if (!(std::abs(totals[c]) < 1e-9)) {  // values are up to 1e4
             problems += differs("the sum's change beside updates", totals[c], 0);
             break;
         }
@@ -97,38 +99,38 @@ inline std::string check_pairs(World& world, const Neighbours& neighbours, uint6
     return problems;
 }
 
-/// Without updates all rows become their mean.
+/// Without updates all rows converge to their mean.
 inline std::string check_consensus(World& world, const Neighbours& neighbours, uint64_t seed) {
     const auto me = static_cast<size_t>(world.rank());
     base::Random random(seed, base::Purpose::delay, {me});
     const arena::Buffer x(arena::DType::float32, world.rank(), 1, 16);
     set(x.rows(), 0, 3, world.rank());
-    InService<PairAveraging> pairs(world, x.rows(), neighbours[me]);
+    RunningService<PairAveraging> pairs(world, x.rows(), neighbours[me]);
     pairs->begin(0, 400);
     for (int64_t t = 0; pairs->may_begin(t, false); ++t) {
-        pairs->ask(neighbours[me][random.below(neighbours[me].size())]);
+        pairs->request(neighbours[me][random.below(neighbours[me].size())]);
         pairs->finish();
     }
-    pairs->rest();
+    pairs->finish_segment();
     pairs->close();
     const double mean = 0.5 * (world.size() - 1);
     const double found = get(x.rows(), 0, 3);
     return std::abs(found - mean) < 1e-2 * world.size() ? "" : differs("the mean", found, mean);
 }
 
-/// A row that comes is whole and never older than the one before; the last that was published
-/// arrives before anybody leaves.
+/// A row that arrives is complete and never older than the row before it. The last published row
+/// arrives before any rank leaves.
 inline std::string check_mail(World& world, const Neighbours& neighbours, uint64_t seed,
                               int64_t iterations) {
     constexpr size_t kColumns = 3000;
     const std::vector<int>& near = neighbours[static_cast<size_t>(world.rank())];
     base::Random random(seed, base::Purpose::delay, {static_cast<uint64_t>(world.rank())});
     std::vector<int64_t> row(kColumns), stamps(near.size(), -1);
-    InService<Mailbox> mailbox(world, kColumns * sizeof(int64_t), near, near);
+    RunningService<Mailbox> mailbox(world, kColumns * sizeof(int64_t), near, near);
     std::string problems;
     const auto look = [&](int64_t least) {
         for (size_t k = 0; k < near.size(); ++k) {
-            const Mailbox::Mail mail = mailbox->last(k);
+            const Mailbox::StampedRow mail = mailbox->last(k);
             if (!mail.row || mail.stamp < std::max(least, stamps[k])) {
                 problems += "an old row; ";
                 return;
@@ -150,7 +152,7 @@ inline std::string check_mail(World& world, const Neighbours& neighbours, uint64
         dawdle(random);
         look(0);
     }
-    mailbox->rest();
+    mailbox->finish_segment();
     look(iterations - 1);
     for (const int64_t sent : mailbox->take_sent(iterations - 1, 1)) {
         if (sent != static_cast<int64_t>(near.size())) problems += "the last is not sent to all; ";
@@ -159,14 +161,15 @@ inline std::string check_mail(World& world, const Neighbours& neighbours, uint64
     return problems;
 }
 
-/// One rank wishes to stop: all stop after the same number of iterations, and go on after that.
+/// If one rank requests to stop, all ranks stop after the same number of iterations, and can
+/// continue afterwards.
 inline std::string check_stop(World& world, const Neighbours& neighbours, uint64_t seed) {
     constexpr int64_t kFar = 1 << 20;
     const auto me = static_cast<size_t>(world.rank());
     base::Random random(seed, base::Purpose::delay, {me});
     base::Random common(seed, base::Purpose::shuffle);
     const arena::Buffer x(arena::DType::float32, world.rank(), 1, 16);
-    InService<PairAveraging> pairs(world, x.rows(), neighbours[me]);
+    RunningService<PairAveraging> pairs(world, x.rows(), neighbours[me]);
     std::string problems;
     int64_t first = 0;
     for (int segment = 0; segment < 3; ++segment) {
@@ -175,11 +178,11 @@ inline std::string check_stop(World& world, const Neighbours& neighbours, uint64
         pairs->begin(first, first + kFar);
         int64_t t = first;
         for (; pairs->may_begin(t, world.rank() == culprit && t >= when); ++t) {
-            pairs->ask(neighbours[me][random.below(neighbours[me].size())]);
+            pairs->request(neighbours[me][random.below(neighbours[me].size())]);
             dawdle(random);
             pairs->finish();
         }
-        const Service::Reached reached = pairs->rest();
+        const Service::SegmentEnd reached = pairs->finish_segment();
         if (!reached.stop) problems += "nobody stops; ";
         if (reached.iteration != t || t < when) problems += "not where all stop; ";
         first = reached.iteration;
@@ -187,7 +190,7 @@ inline std::string check_stop(World& world, const Neighbours& neighbours, uint64
     pairs->begin(first, first + 3);
     int64_t more = 0;
     while (pairs->may_begin(first + more, false)) ++more;
-    const Service::Reached reached = pairs->rest();
+    const Service::SegmentEnd reached = pairs->finish_segment();
     if (more != 3 || reached.stop) problems += "it does not go on; ";
     pairs->close();
     return problems;

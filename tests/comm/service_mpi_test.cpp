@@ -3,7 +3,7 @@
 
 namespace dbench::comm::tests {
 
-TEST_CASE("Averages of pairs over MPI keep the sum and end") {
+TEST_CASE("Averages of pairs over MPI preserve the sum and terminate") {
     World world{launch()};
     if (world.size() == 1) return;
     uint64_t seed = 1;
@@ -13,7 +13,7 @@ TEST_CASE("Averages of pairs over MPI keep the sum and end") {
     CHECK(check_consensus(world, connected_graphs(world.size(), 1)[0], 1) == "");
 }
 
-TEST_CASE("Published rows over MPI come whole and in order") {
+TEST_CASE("Published rows over MPI arrive complete and in order") {
     World world{launch()};
     if (world.size() == 1) return;
     uint64_t seed = 1;
@@ -22,7 +22,7 @@ TEST_CASE("Published rows over MPI come whole and in order") {
     }
 }
 
-TEST_CASE("Ranks of MPI at their own pace agree on where to stop") {
+TEST_CASE("Asynchronous ranks of MPI agree on where to stop") {
     World world{launch()};
     if (world.size() == 1) return;
     for (uint64_t seed = 1; seed <= 3; ++seed) {

@@ -14,7 +14,7 @@ void check_all(int ranks, const std::function<std::string(World&)>& part, const 
     for (const std::string& problem : play(ranks, part, dress)) CHECK(problem == "");
 }
 
-/// Messages of a rank overtake one another, and take up to two milliseconds.
+/// Messages of a rank overtake each other and take up to two milliseconds.
 Dress late(std::atomic<uint64_t>& seed) {
     return [&seed](Membership& member) {
         member.rows = std::make_unique<DelayedRows>(std::move(member.rows), seed++, 2e-3);
@@ -23,7 +23,7 @@ Dress late(std::atomic<uint64_t>& seed) {
 
 }  // namespace
 
-TEST_CASE("Averages of pairs keep the sum and end, for any graph and timing") {
+TEST_CASE("Averages of pairs preserve the sum and terminate, for any graph and timing") {
     for (int ranks = 2; ranks <= 9; ++ranks) {
         uint64_t seed = 100 * static_cast<uint64_t>(ranks);
         for (const Neighbours& graph : connected_graphs(ranks, seed)) {
@@ -33,7 +33,7 @@ TEST_CASE("Averages of pairs keep the sum and end, for any graph and timing") {
     }
 }
 
-TEST_CASE("Averages of pairs over messages that are late keep the sum and end") {
+TEST_CASE("Averages of pairs over late messages preserve the sum and terminate") {
     std::atomic<uint64_t> seed = 1;
     for (const Neighbours& graph : connected_graphs(5, 1)) {
         check_all(
@@ -41,7 +41,7 @@ TEST_CASE("Averages of pairs over messages that are late keep the sum and end") 
     }
 }
 
-TEST_CASE("Averages of pairs lead to the mean") {
+TEST_CASE("Averages of pairs converge to the mean") {
     check_all(4, [](World& world) {
         return check_consensus(world, connected_graphs(world.size(), 3)[0], 5);
     });
@@ -52,11 +52,11 @@ TEST_CASE("Both ranks of a pair get the same bits") {
     check_all(2, [&](World& world) -> std::string {
         const arena::Buffer x(arena::DType::float32, world.rank(), 1, 16);
         set(x.rows(), 0, 0, world.rank() ? 1e8 / 3 : 0.1);
-        InService<PairAveraging> pairs(world, x.rows(), std::vector{1 - world.rank()});
+        RunningService<PairAveraging> pairs(world, x.rows(), std::vector{1 - world.rank()});
         pairs->begin(0, 1);
-        if (world.rank() == 1) pairs->ask(0);
+        if (world.rank() == 1) pairs->request(0);
         pairs->finish();
-        pairs->rest();
+        pairs->finish_segment();
         pairs->close();
         values[static_cast<size_t>(world.rank())] = x.rows().row<float>(0)[0];
         return "";
@@ -65,7 +65,7 @@ TEST_CASE("Both ranks of a pair get the same bits") {
     CHECK(values[0] == Approx(0.5 * (0.1 + 1e8 / 3)));
 }
 
-TEST_CASE("Published rows come whole and in order, and the last before the end") {
+TEST_CASE("Published rows arrive complete and in order, the last one before the end") {
     std::atomic<uint64_t> seeds = 1;
     for (int ranks = 2; ranks <= 9; ++ranks) {
         uint64_t seed = 10 * static_cast<uint64_t>(ranks);
@@ -78,7 +78,7 @@ TEST_CASE("Published rows come whole and in order, and the last before the end")
     }
 }
 
-TEST_CASE("Ranks at their own pace agree on where to stop") {
+TEST_CASE("Asynchronous ranks agree on where to stop") {
     for (uint64_t seed = 1; seed <= 8; ++seed) {
         const int ranks = 2 + static_cast<int>(seed) % 5;
         const Neighbours ring = connected_graphs(ranks, seed)[1];
@@ -86,8 +86,8 @@ TEST_CASE("Ranks at their own pace agree on where to stop") {
     }
 }
 
-// Rank 1 computes its first iteration until all others have ended their last one.
-TEST_CASE("Nobody waits for a rank that computes") {
+// Rank 1 computes its first iteration until all other ranks have ended their last one.
+TEST_CASE("No rank waits for a rank that computes") {
     for (const bool mail : {false, true}) {
         const int ranks = 4;
         std::atomic<int> ended = 0;
@@ -110,16 +110,16 @@ TEST_CASE("Nobody waits for a rank that computes") {
                     problems += compute();
                 }
                 ++ended;
-                service.rest();
+                service.finish_segment();
                 service.close();
             };
             if (mail) {
-                InService<Mailbox> mailbox(world, 4096, near, near);
+                RunningService<Mailbox> mailbox(world, 4096, near, near);
                 go(*mailbox, [&](int64_t t) { mailbox->publish(x.rows().data, t); });
             } else {
-                InService<PairAveraging> pairs(world, x.rows(), near);
+                RunningService<PairAveraging> pairs(world, x.rows(), near);
                 go(*pairs, [&](int64_t t) {
-                    pairs->ask(near[static_cast<size_t>(t) % near.size()]);
+                    pairs->request(near[static_cast<size_t>(t) % near.size()]);
                     pairs->finish();
                 });
             }
@@ -128,26 +128,26 @@ TEST_CASE("Nobody waits for a rank that computes") {
     }
 }
 
-TEST_CASE("A rank that is merely slow is waited for beyond the deadline") {
+TEST_CASE("Ranks wait for a slow rank beyond the deadline as long as it makes progress") {
     const Environment limit("DBENCH_TIMEOUT", "0.5");
     check_all(3, [](World& world) -> std::string {
         const arena::Buffer x(arena::DType::float32, world.rank(), 1, 16);
-        InService<PairAveraging> pairs(world, x.rows(), std::vector<int>{});
+        RunningService<PairAveraging> pairs(world, x.rows(), std::vector<int>{});
         pairs->begin(0, 10);
         for (int64_t t = 0; pairs->may_begin(t, false); ++t) {
             if (world.rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(120));
         }
-        pairs->rest();
+        pairs->finish_segment();
         pairs->close();
         return "";
     });
 }
 
-TEST_CASE("A rank that never comes to the end is named") {
+TEST_CASE("A rank that never reaches the end is named") {
     const Environment limit("DBENCH_TIMEOUT", "0.3");
     const auto outcome = play(3, [](World& world) -> std::string {
         const arena::Buffer x(arena::DType::float32, world.rank(), 1, 16);
-        InService<PairAveraging> pairs(world, x.rows(), std::vector<int>{});
+        RunningService<PairAveraging> pairs(world, x.rows(), std::vector<int>{});
         pairs->begin(0, 1);
         if (world.rank() == 2) {
             std::this_thread::sleep_for(std::chrono::milliseconds(2700));
@@ -155,7 +155,7 @@ TEST_CASE("A rank that never comes to the end is named") {
             return "";
         }
         pairs->may_begin(0, false);
-        pairs->rest();
+        pairs->finish_segment();
         return "all have come";
     });
     for (const int rank : {0, 1}) {
@@ -163,17 +163,17 @@ TEST_CASE("A rank that never comes to the end is named") {
     }
 }
 
-TEST_CASE("What breaks in the service comes out where its rank waits for it") {
+TEST_CASE("The wait of a rank rethrows the failure of its service") {
     const Environment limit("DBENCH_TIMEOUT", "0.3");
     const auto outcome = play(
         2,
         [](World& world) -> std::string {
             const arena::Buffer x(arena::DType::float32, world.rank(), 1, 16);
-            InService<PairAveraging> pairs(world, x.rows(), std::vector{1 - world.rank()});
+            RunningService<PairAveraging> pairs(world, x.rows(), std::vector{1 - world.rank()});
             pairs->begin(0, 100);
             try {
                 for (int64_t t = 0; pairs->may_begin(t, false); ++t) {
-                    pairs->ask(1 - world.rank());
+                    pairs->request(1 - world.rank());
                     pairs->finish();
                 }
                 return "it goes on";

@@ -1,4 +1,4 @@
-// Ranks of a job as the system shows them, in a folder that is laid out as Linux's /proc.
+// Ranks of a job as the system shows them, read from a folder with the layout of Linux's /proc.
 
 #include "comm/transport/siblings.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Processes that are not, of which one is this.
+/// A folder like /proc that describes processes which do not exist.
 class Processes {
 public:
     void add(int number, int parent, const std::vector<std::string>& environment, char state = 'S',
@@ -27,6 +27,7 @@ public:
         for (const std::string& variable : environment) variables << variable << '\0';
         std::ofstream(folder / "task" / "1" / "comm") << thread << '\n';
     }
+    /// Makes a process the one that reads the folder.
     void is_this(int number) {
         fs::create_directory_symlink(std::to_string(number), root() / "self");
     }
@@ -36,8 +37,8 @@ private:
     base::Folder folder_;
 };
 
-/// "rank state stage" of each.
-std::vector<std::string> told(const Processes& processes) {
+/// Returns "rank state stage" of each sibling.
+std::vector<std::string> seen_siblings(const Processes& processes) {
     std::vector<std::string> all;
     for (const Sibling& each : siblings(processes.root())) {
         all.push_back(std::to_string(each.rank) + " " + each.state + " " + each.stage);
@@ -47,33 +48,33 @@ std::vector<std::string> told(const Processes& processes) {
 
 }  // namespace
 
-TEST_CASE("ranks of a job are those that its launcher names so") {
+TEST_CASE("Ranks of a job are found by the variables of its launcher") {
     Processes processes;
     processes.add(10, 1, {"PMI_RANK=1", "PMI_PORT=host:7"}, 'R', stage_thread("12"));
     processes.add(11, 1, {"PMI_RANK=0", "PMI_PORT=host:7"}, 'T', stage_thread("3"));
     processes.add(12, 1, {"PMI_RANK=2", "PMI_PORT=host:8"});
     processes.add(13, 1, {"HOME=/"});
     processes.is_this(10);
-    CHECK(told(processes) == std::vector<std::string>{"0 T 3", "1 R 12"});
+    CHECK(seen_siblings(processes) == std::vector<std::string>{"0 T 3", "1 R 12"});
 }
 
-TEST_CASE("ranks of a job without a name are those that one process has started") {
+TEST_CASE("Ranks of a job without a name are found by the process that started them") {
     Processes processes;
     processes.add(5, 1, {"HOME=/"});
     processes.add(6, 1, {"HOME=/"});
     processes.add(10, 5, {"PMI_RANK=0", "PMI_SIZE=2"});
     processes.add(11, 5, {"PMI_RANK=1", "PMI_SIZE=2"});  // a script
     processes.add(12, 11, {"PMI_RANK=1", "PMI_SIZE=2"}, 'D', stage_thread("1"));
-    processes.add(20, 6, {"PMI_RANK=0", "PMI_SIZE=2"});  // of another job
+    processes.add(20, 6, {"PMI_RANK=0", "PMI_SIZE=2"});  // a rank of another job
     processes.is_this(12);
-    CHECK(told(processes) == std::vector<std::string>{"0 S ", "1 S ", "1 D 1"});
+    CHECK(seen_siblings(processes) == std::vector<std::string>{"0 S ", "1 S ", "1 D 1"});
 }
 
-TEST_CASE("a process without a launcher has no siblings") {
+TEST_CASE("A process without a launcher has no siblings") {
     Processes processes;
     processes.add(10, 1, {"HOME=/"});
     processes.is_this(10);
-    CHECK(told(processes).empty());
+    CHECK(seen_siblings(processes).empty());
 }
 
 }  // namespace dbench::comm::tests

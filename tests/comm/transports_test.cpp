@@ -1,4 +1,4 @@
-// What goes over the transports, and what becomes of a run whose transports are slow or break.
+// The messages that move over the transports, and runs whose transports are slow or fail.
 
 #include <bit>
 
@@ -20,7 +20,7 @@ struct Sent {
     bool operator==(const Sent&) const = default;
 };
 
-/// What a mixing plan says that a rank sends of float32 rows.
+/// Returns the messages of float32 rows that a mixing plan prescribes for a rank.
 Sent planned(const MixingPlan& plan, arena::Columns columns) {
     Sent sent;
     const auto add = [&](int64_t messages, arena::Columns part) {
@@ -28,7 +28,7 @@ Sent planned(const MixingPlan& plan, arena::Columns columns) {
         sent.messages += messages;
         sent.bytes += messages * part.count() * 4;
     };
-    for (const Parcel& parcel : plan.send) add(static_cast<int64_t>(parcel.rows.size()), columns);
+    for (const RankRows& peer : plan.send) add(static_cast<int64_t>(peer.rows.size()), columns);
     for (const GroupPlan& group : plan.groups) {
         const auto parts = static_cast<int64_t>(group.parts.size());
         const auto nodes = static_cast<int64_t>(group.parts[group.me].nodes.size());
@@ -41,7 +41,7 @@ Sent planned(const MixingPlan& plan, arena::Columns columns) {
     return sent;
 }
 
-/// Counters of both transports, one pair for each rank.
+/// Counters of both transports, one pair per rank.
 struct Counters {
     explicit Counters(int ranks) : rows(ranks), control(ranks) {}
     Dress dress() {
@@ -56,7 +56,8 @@ struct Counters {
     std::vector<Traffic> rows, control;
 };
 
-/// Rows of one mixing round, by rank; no message of control belongs to it.
+/// Returns the rows that each rank sends in one mixing round. Checks that no control message
+/// belongs to it.
 std::vector<Sent> counted(const DenseSchedule& schedule, const arena::Layout& layout, int ranks) {
     Counters counters(ranks);
     std::vector<Sent> sent(static_cast<size_t>(ranks));
@@ -80,7 +81,7 @@ std::vector<Sent> counted(const DenseSchedule& schedule, const arena::Layout& la
 
 }  // namespace
 
-TEST_CASE("A mix sends what its plans say") {
+TEST_CASE("A mix sends the messages of its plan") {
     const arena::Layout layout = awkward_layout();
     for (const int n : {4, 6, 9}) {
         for (const DenseSchedule& schedule : all_schedules(n)) {
@@ -93,7 +94,7 @@ TEST_CASE("A mix sends what its plans say") {
     }
 }
 
-TEST_CASE("With one replica a rank, ranks send together what the round costs") {
+TEST_CASE("With one replica per rank, the messages of all ranks add up to the round's cost") {
     const arena::Layout layout = awkward_layout();
     const int n = 7;
     for (const DenseSchedule& schedule : all_schedules(n)) {
@@ -109,7 +110,7 @@ TEST_CASE("With one replica a rank, ranks send together what the round costs") {
     }
 }
 
-TEST_CASE("Moments say truly what a rank has sent for them") {
+TEST_CASE("Moments report the bytes that a rank has sent") {
     const arena::Layout layout = awkward_layout();
     Counters counters(3);
     for (const std::string& problem : play(
@@ -120,7 +121,7 @@ TEST_CASE("Moments say truly what a rank has sent for them") {
                  Exchange exchange(world, placement, layout, nullptr, Reduction::reproducible);
                  const arena::Buffer x = replicas(layout, arena::DType::float32,
                                                   placement.begin(me), placement.count(me));
-                 const Spread spread = exchange.moments(x.rows(), nullptr);
+                 const SecondMoments spread = exchange.moments(x.rows(), nullptr);
                  const Traffic& traffic = counters.rows[me];
                  return spread.bytes > 0 && static_cast<int64_t>(spread.bytes) == traffic.bytes
                             ? ""
@@ -131,7 +132,7 @@ TEST_CASE("Moments say truly what a rank has sent for them") {
     }
 }
 
-TEST_CASE("A short text goes as one packet along each branch of the tree, and no row with it") {
+TEST_CASE("A short text is sent as one packet per branch of the tree, without row messages") {
     for (const int ranks : {1, 2, 5, 8}) {
         Counters counters(ranks);
         std::vector<Sent> sent(static_cast<size_t>(ranks));
@@ -156,7 +157,7 @@ TEST_CASE("A short text goes as one packet along each branch of the tree, and no
     }
 }
 
-TEST_CASE("Rows that come late, in any order, change no bit") {
+TEST_CASE("Rows that arrive late and in any order give the same bits") {
     const arena::Layout layout = awkward_layout();
     const int n = 9, ranks = 4;
     for (const uint64_t seed : {1, 2, 3}) {
@@ -193,8 +194,8 @@ TEST_CASE("Rows that come late, in any order, change no bit") {
 
 namespace {
 
-/// What each of four ranks ends with when the transports of `broken` do: they do as the program
-/// does, and all end in time.
+/// Returns the errors of four ranks if the transports of rank `broken` fail. Ranks behave as the
+/// program does. Checks that all end in time.
 std::vector<std::string> ends_of_broken(int broken, const Dress& breaks) {
     const Environment timeout("DBENCH_TIMEOUT", "0.5");
     const arena::Layout layout = awkward_layout();
@@ -224,7 +225,7 @@ std::vector<std::string> ends_of_broken(int broken, const Dress& breaks) {
     return ends;
 }
 
-void break_rows(Membership& member) {  // in the second step of the third all-reduce
+void break_rows(Membership& member) {  // fails in the second step of the third all-reduce
     member.rows = std::make_unique<BreakingRows>(std::move(member.rows), 5);
 }
 void break_control(Membership& member) {
@@ -233,7 +234,7 @@ void break_control(Membership& member) {
 
 }  // namespace
 
-TEST_CASE("A transport that fails is its rank's failure, and nobody hangs") {
+TEST_CASE("A failed transport fails its rank, and no rank hangs") {
     using Catch::Matchers::ContainsSubstring;
     for (const auto& breaks : {break_rows, break_control}) {
         const auto ends = ends_of_broken(2, breaks);

@@ -1,5 +1,6 @@
 #pragma once
-// Ranks that are late on purpose: where the others wait for one, the test ends instead of hanging.
+// Ranks that are late on purpose. If other ranks wait for a late rank, the test ends with an error
+// and does not hang.
 
 #include <atomic>
 #include <chrono>
@@ -11,14 +12,15 @@
 
 namespace dbench::comm::tests {
 
+/// Points of the program that ranks pass. Any thread may call it.
 class Turns {
 public:
     explicit Turns(int ranks) : passed_(static_cast<size_t>(ranks)) {}
 
-    /// This rank is beyond point k; points are passed in order, from 0.
+    /// Marks that this rank has passed point k. Points are passed in order, from 0.
     void pass(int64_t k, int rank) { passed_[static_cast<size_t>(rank)] = k + 1; }
 
-    /// Waits until all but this rank are beyond point k; false where they are not within 10 s.
+    /// Waits until all other ranks have passed point k. Returns false if they have not within 10 s.
     bool others_passed(int64_t k, int rank) const {
         const base::Stopwatch watch;
         for (size_t other = 0; other < passed_.size(); ++other) {

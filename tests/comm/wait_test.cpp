@@ -28,19 +28,19 @@ Wait wait_for(std::function<bool()> done, double deadline) {
 
 }  // namespace
 
-TEST_CASE("A wait leaves the core to others") {
+TEST_CASE("A wait releases the core") {
     const double start = base::now(), cpu = cpu_seconds();
     wait(wait_for([&] { return base::now() - start > 0.5; }, 60));
     CHECK(cpu_seconds() - cpu < 0.1);
 }
 
-TEST_CASE("A wait for what is there does not pause") {
-    int looks = 0;
-    wait(wait_for([&] { return ++looks > 0; }, 60));
-    CHECK(looks == 1);
+TEST_CASE("A wait whose condition is true does not pause") {
+    int polls = 0;
+    wait(wait_for([&] { return ++polls > 0; }, 60));
+    CHECK(polls == 1);
 }
 
-TEST_CASE("A wait ends at its deadline, and says what for and for whom") {
+TEST_CASE("A wait ends at its deadline and names its purpose and the awaited ranks") {
     try {
         wait(wait_for([] { return false; }, 0.05));
         FAIL("it ended well");
@@ -50,26 +50,27 @@ TEST_CASE("A wait ends at its deadline, and says what for and for whom") {
     }
 }
 
-TEST_CASE("A wait ends when a failure is heard of") {
+TEST_CASE("A wait ends when another rank has failed") {
     Wait waiting = wait_for([] { return false; }, 60);
     waiting.check_failures = [] { throw PeerFailure("rank 1 failed: it did"); };
     CHECK_THROWS_AS(wait(waiting), PeerFailure);
 }
 
-// So it is where others have the core: each look begins before their turn and ends after it.
-TEST_CASE("A wait whose looks take long ends at its deadline, and when a failure is heard of") {
+// Polls take long if other processes share the core: each poll begins before their time slice and
+// ends after it.
+TEST_CASE("A wait with slow polls ends at its deadline and when another rank has failed") {
     const double start = base::now();
-    const auto long_look = [&] {
-        for (const double begun = base::now(); base::now() - begun < 5 * kBusySeconds;) continue;
-        return base::now() - start > 20;  // seconds: it would not end else
+    const auto long_poll = [&] {
+        for (const double begun = base::now(); base::now() - begun < 5 * kBusyPoll;) continue;
+        return base::now() - start > 20;  // bounds the test, in seconds
     };
-    CHECK_THROWS_AS(wait(wait_for(long_look, 0.05)), Stalled);
-    Wait waiting = wait_for(long_look, 60);
+    CHECK_THROWS_AS(wait(wait_for(long_poll, 0.05)), Stalled);
+    Wait waiting = wait_for(long_poll, 60);
     waiting.check_failures = [] { throw PeerFailure("rank 1 failed: it did"); };
     CHECK_THROWS_AS(wait(waiting), PeerFailure);
 }
 
-TEST_CASE("Who has lost the core by giving way sleeps instead for a while") {
+TEST_CASE("Backoff sleeps for a while after a slow yield") {
     cpu_set_t before, one;
     REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
     CPU_ZERO(&one);
@@ -91,19 +92,19 @@ TEST_CASE("Who has lost the core by giving way sleeps instead for a while") {
     CHECK(sched_setaffinity(0, sizeof before, &before) == 0);
 }
 
-TEST_CASE("A pause lasts, and leaves the core to others") {
+TEST_CASE("A pause takes its time and releases the core") {
     const double start = base::now(), cpu = cpu_seconds();
-    int looks = 0;
-    pause(0.3, [&] { ++looks; });
+    int polls = 0;
+    pause(0.3, [&] { ++polls; });
     CHECK(base::now() - start >= 0.3);
     CHECK(cpu_seconds() - cpu < 0.1);
-    CHECK(looks > 1);
+    CHECK(polls > 1);
 }
 
-TEST_CASE("A pause ends when a failure is heard of, and with a signal") {
+TEST_CASE("A pause ends when another rank has failed, or with a signal") {
     CHECK_THROWS_AS(pause(1e9, [] { throw PeerFailure("rank 1 failed: it did"); }), PeerFailure);
     const auto ended = base::in_child([] {
-        base::note_signals();
+        base::catch_signals();
         pause(1e9, [] { std::raise(SIGUSR1); });
         return 7;
     });

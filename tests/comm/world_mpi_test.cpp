@@ -8,12 +8,12 @@
 
 namespace {
 
-int communicators = 0;  // made by this process so far
+int communicators = 0;  // number made by this process
 
 }  // namespace
 
-// Every way in which a communicator can come to be goes through one of these (MPI's profiling
-// interface).
+// Counts communicators through MPI's profiling interface: every way to make one calls one of these
+// functions.
 extern "C" {
 int MPI_Comm_dup(MPI_Comm from, MPI_Comm* to) {
     ++communicators;
@@ -35,7 +35,7 @@ int MPI_Comm_create(MPI_Comm from, MPI_Group group, MPI_Comm* to) {
 
 namespace dbench::comm::tests {
 
-TEST_CASE("A world is MPI's world") {
+TEST_CASE("A world has the ranks of MPI_COMM_WORLD") {
     int rank = 0, size = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -52,7 +52,7 @@ TEST_CASE("Collectives over MPI carry texts of any length") {
     CHECK(check_collectives(world) == "");
 }
 
-TEST_CASE("All ranks of MPI throw the lowest failing rank's error") {
+TEST_CASE("All MPI ranks throw the error of the lowest failing rank") {
     World world{launch()};
     const int last = world.size() - 1;
     const std::string name = last ? "rank " + std::to_string(last) + ": " : "";
@@ -61,7 +61,7 @@ TEST_CASE("All ranks of MPI throw the lowest failing rank's error") {
     CHECK(agreed(world, {last, 0}, false) == "run: broken 0");
 }
 
-TEST_CASE("The number of communicators does not depend on what is exchanged") {
+TEST_CASE("The number of communicators does not depend on the exchanges") {
     communicators = 0;
     World world{launch()};
     const int at_start = communicators;
@@ -75,19 +75,19 @@ TEST_CASE("The number of communicators does not depend on what is exchanged") {
     CHECK(communicators == at_start);
 }
 
-TEST_CASE("A rank that sleeps is named") {
+TEST_CASE("A sleeping rank is named") {
     int size = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size == 1) return;
     const Environment timeout("DBENCH_TIMEOUT", "0.5");
     World world{launch()};
     const int sleeper = world.size() - 1;
-    // Longer than the deadline and the two seconds in which it may answer whom it waits for itself.
+    // Longer than the deadline and the two seconds in which a rank may answer questions.
     if (world.rank() == sleeper) std::this_thread::sleep_for(std::chrono::seconds(4));
     try {
         world.barrier();
         FAIL("nobody noticed");
-    } catch (const base::RunError& error) {  // as the program does: the others tell rank 0
+    } catch (const base::RunError& error) {  // as in the program: the other ranks report to rank 0
         if (world.rank() == 0) {
             CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("no answer from rank " +
                                                                         std::to_string(sleeper)));
@@ -97,14 +97,14 @@ TEST_CASE("A rank that sleeps is named") {
     }
 }
 
-TEST_CASE("A failing rank is heard by rank 0 at once, even in the midst of an exchange") {
+TEST_CASE("Rank 0 notices a failed rank at once, even during an exchange") {
     World world{launch()};
     if (world.size() == 1) return;
     const int failing = world.size() - 1;
     arena::Layout layout;
     layout.add("large", {4'000'000}, arena::TensorKind::weight);
     const DenseSchedule ring = circulant(world.size(), {1, -1});
-    // Never freed: the others may fetch from it as long as this process lives.
+    // Never freed: other ranks may read from it as long as this process exists.
     const auto& x = *new arena::Buffer(arena::DType::float32, world.rank(), 1, layout.columns());
     Exchange exchange(world, {world.size(), world.size()}, layout, &ring, Reduction::reproducible);
     world.barrier();
@@ -114,7 +114,7 @@ TEST_CASE("A failing rank is heard by rank 0 at once, even in the midst of an ex
     }
     const Token token = exchange.start_mix({0, true}, x.rows(), layout.all());
     if (world.rank() != 0) {
-        world.report_failure("");  // in effect: waits for the end
+        world.report_failure("");  // waits for a few seconds
         return;
     }
     const double start = base::now();

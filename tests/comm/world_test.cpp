@@ -9,7 +9,7 @@
 namespace dbench::comm::tests {
 namespace {
 
-/// No launcher, whatever started the tests.
+/// Removes the variables of all launchers, whatever started the tests.
 struct Unlaunched {
     Environment variables[9] = {{"OMPI_COMM_WORLD_SIZE", nullptr},
                                 {"MPI_LOCALNRANKS", nullptr},
@@ -24,7 +24,7 @@ struct Unlaunched {
 
 }  // namespace
 
-TEST_CASE("The environment tells whether MPI has started this process") {
+TEST_CASE("launched_by_mpi recognizes the environment of MPI launchers") {
     const Unlaunched unlaunched;
     CHECK_FALSE(launched_by_mpi());
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE"}) {
@@ -37,14 +37,14 @@ TEST_CASE("The environment tells whether MPI has started this process") {
     CHECK_FALSE(launched_by_mpi());
 }
 
-TEST_CASE("Tasks of srun that know nothing of each other are refused") {
+TEST_CASE("Several tasks of srun without MPI are refused") {
     const Unlaunched unlaunched;
     const Environment task("SLURM_PROCID", "1");
     const Environment tasks("SLURM_STEP_NUM_TASKS", "4");
     CHECK_THROWS_AS(launch(), base::UserError);
 }
 
-TEST_CASE("Without a launcher a process is a world of its own") {
+TEST_CASE("Without a launcher a process is a world of one rank") {
     const Unlaunched unlaunched;
     World world{launch()};
     CHECK(world.rank() == 0);
@@ -75,7 +75,7 @@ TEST_CASE("Collectives carry texts of any length") {
     }
 }
 
-TEST_CASE("All ranks throw the lowest failing rank's error, or none does") {
+TEST_CASE("All ranks throw the error of the lowest failing rank, or none throws") {
     const auto outcome = [](const std::vector<int>& failing, bool user) {
         return play(4, [&](World& world) { return agreed(world, failing, user); });
     };
@@ -84,10 +84,10 @@ TEST_CASE("All ranks throw the lowest failing rank's error, or none does") {
     CHECK(outcome({3, 2}, false) == std::vector<std::string>(4, "run: rank 2: broken 2"));
 }
 
-TEST_CASE("A wait that takes too long names what and whom it waited for") {
+TEST_CASE("A wait that exceeds its deadline names its purpose and the awaited ranks") {
     const Environment timeout("DBENCH_TIMEOUT", "0.2");
     const auto outcome = play(3, [](World& world) -> std::string {
-        if (world.rank() == 2) {
+        if (world.rank() == 2) {  // neither notices the failure nor answers
             std::this_thread::sleep_for(std::chrono::seconds(3));
             world.report_failure("overslept");
             return "";
@@ -103,13 +103,13 @@ TEST_CASE("A wait that takes too long names what and whom it waited for") {
                                Catch::Matchers::ContainsSubstring("rank 2 within 0.2"));
 }
 
-TEST_CASE("A failure reaches rank 0 in whatever it waits for") {
+TEST_CASE("Rank 0 notices a failure in every kind of wait") {
     const auto outcome = play(3, [](World& world) -> std::string {
         if (world.rank() == 1) {
             world.report_failure("the disk is on fire");
             return "";
         }
-        if (world.rank() == 2) {  // neither hears of it nor answers
+        if (world.rank() == 2) {  // neither notices the failure nor answers
             std::this_thread::sleep_for(std::chrono::seconds(1));
             world.report_failure("");
             return "";
@@ -127,15 +127,15 @@ TEST_CASE("A failure reaches rank 0 in whatever it waits for") {
 
 namespace {
 
-/// A queue that keeps how the host is told to wait.
+/// A queue that records the wait function that it is given.
 struct Patient : arena::IdleQueue {
-    arena::Patience patience;
-    void wait_by(arena::Patience given) override { patience = std::move(given); }
+    arena::HostWait patience;
+    void set_host_wait(arena::HostWait given) override { patience = std::move(given); }
 };
 
 }  // namespace
 
-TEST_CASE("On queues a world waits as for other ranks: with its deadline, in any thread") {
+TEST_CASE("Waits for queues have the world's deadline, in any thread") {
     const Unlaunched unlaunched;
     const Environment timeout("DBENCH_TIMEOUT", "0.1");
     Patient compute, exchange;
@@ -147,7 +147,7 @@ TEST_CASE("On queues a world waits as for other ranks: with its deadline, in any
         int looks = 0;
         compute.patience("work", [&] { return ++looks == 5; });
         CHECK(looks == 5);
-        const auto stalls = [&](const arena::Patience& patience) -> std::string {
+        const auto stalls = [&](const arena::HostWait& patience) -> std::string {
             try {
                 patience("work on the device (norms)", [] { return false; });
             } catch (const Stalled& error) {
@@ -162,10 +162,10 @@ TEST_CASE("On queues a world waits as for other ranks: with its deadline, in any
                                  Catch::Matchers::ContainsSubstring("rank 0 within 0.1 s"));
         }
     }
-    CHECK((!compute.patience && !exchange.patience));  // for nobody's sake any more
+    CHECK((!compute.patience && !exchange.patience));  // the queues no longer refer to the world
 }
 
-TEST_CASE("While it waits for its device, rank 0 hears that another rank has failed") {
+TEST_CASE("Rank 0 notices a failed rank while it waits for its device") {
     const auto outcome = play(2, [](World& world) -> std::string {
         if (world.rank() == 1) {
             world.report_failure("its card is gone");

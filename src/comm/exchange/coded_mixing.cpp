@@ -9,14 +9,16 @@ namespace dbench::comm {
 CodedMixing::CodedMixing(const MixingPlan& plan, CodedInput in, ScratchPool& pool,
                          arena::Queue* queue)
     : plan_(plan), in_(std::move(in)), pool_(pool), queue_(queue) {
-    constexpr int64_t kElements = 1 << 16;  // of all rows of a tile: what a second cache holds
+    // Elements of all rows of a tile: fits in a second-level cache.
+    constexpr int64_t kElements = 1 << 16;
     const int64_t rows = 2 * in_.x.count + plan.slots;
     width_ = std::clamp<int64_t>(kElements / rows / 64 * 64, 64, 8192);
-    make_terms();
+    list_terms();
 }
 
-// Differences are taken from the replica's own rounded row, which needs no weight for that.
-void CodedMixing::make_terms() {
+/// A sum starts from the replica's own rounded row in any case, so the replica itself is no term,
+/// whether or not W gives it a weight.
+void CodedMixing::list_terms() {
     origins_.resize(plan_.terms.size());
     terms_.resize(plan_.terms.size());
     std::set<int64_t> to_encode;
@@ -46,12 +48,11 @@ void CodedMixing::mix(arena::Rows out, arena::Columns columns, bool change) {
     arena::keep(queue_, mean_);
 }
 
-/// Where the first of the columns is.
 const char* CodedMixing::mean_of(const CodedGroup& group, arena::Columns columns) {
     const int64_t before = columns.begin * arena::size_of(in_.x.type);
-    if (group.made) return group.made + before;
+    if (group.computed) return group.computed + before;
     if (group.rows.empty()) {
-        group.mean(mean_.get(), columns);
+        group.write_mean(mean_.get(), columns);
     } else {
         arena::keep(queue_, coded_tree_mean(in_.codec, in_.x.type, group.rows, mean_.get() - before,
                                             columns, queue_, queue_ ? &pool_ : nullptr));
@@ -59,7 +60,7 @@ const char* CodedMixing::mean_of(const CodedGroup& group, arena::Columns columns
     return mean_.get();
 }
 
-// Rows are encoded before any is written: out may be x.
+/// Encodes rows before it writes any, because `out` may be x.
 void CodedMixing::mix_tile(arena::Rows out, arena::Columns columns, bool change) {
     const arena::Rows x = in_.x;
     const int64_t begin = columns.begin, count = columns.count();

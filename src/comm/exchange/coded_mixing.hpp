@@ -1,10 +1,12 @@
-#pragma once
-// X <- W X where rows travel in 16 bits: in differences of what all can know,
+#pragma once  // Private to comm/exchange.
+// Mixing X <- W X with rows that travel in 16 bits, computed from differences of values that all
+// ranks know:
 //
 //     out_i = x_i + sum_j w_ij (Q(x_j) - Q(x_i)),
 //
-// so that a doubly stochastic W leaves the mean over replicas as it is, and equal rows stay what
-// they are. Local neighbours count as rounded, too: bits do not depend on the placement.
+// where Q rounds to the codec. A doubly stochastic W therefore preserves the mean over replicas,
+// and equal rows remain equal. Local neighbours count as rounded, too, so that the bits do not
+// depend on the placement.
 
 #include <functional>
 #include <memory>
@@ -18,57 +20,66 @@
 
 namespace dbench::comm {
 
-/// A group's mean: of rows that are at hand; where there are none, as it is; or put to an address,
-/// the first of the columns first.
+/// The source of one group's mean. Exactly one of the three members is set.
 struct CodedGroup {
-    std::vector<CodedRow> rows;  ///< by position
-    const char* made = nullptr;  ///< address of column 0
-    std::function<void(char* to, arena::Columns columns)> mean;
+    /// The group's rows by position, if all are at hand: the mean is computed here.
+    std::vector<CodedRow> rows;
+    const char* computed = nullptr;  ///< The mean if it exists already; address of column 0.
+    /// Writes the mean of `columns` to `to`, which is the address of the first of these columns.
+    std::function<void(char* to, arena::Columns columns)> write_mean;
 };
 
-/// What a rank has to mix; addresses of column 0.
+/// The rows that a rank mixes. Row addresses are those of column 0.
 struct CodedInput {
     arena::Codec codec;
     arena::Rows x;
-    std::vector<const uint16_t*> own;       ///< per local row: its words; null: not yet encoded
-    std::vector<const uint16_t*> received;  ///< per slot of the plan
-    std::vector<CodedGroup> groups;         ///< per group of the plan
+    /// Per local row: the encoded row; null if it is not encoded yet.
+    std::vector<const uint16_t*> own;
+    std::vector<const uint16_t*> received;  ///< Per slot of the plan: the encoded row.
+    std::vector<CodedGroup> groups;         ///< Per group of the plan.
 };
 
-/// One mixing, by pieces of the columns.
+/// Computes one mixing, piece by piece of the columns.
 class CodedMixing {
 public:
-    /// On `queue`, where there is one: all columns of a piece together, in memory of the pool. No
-    /// group's mean is put to an address then.
+    /// On the host (`queue` null) a piece is processed tile by tile. On a queue all columns of a
+    /// piece are one tile in memory of the pool; CodedGroup::mean must not be used then.
     CodedMixing(const MixingPlan& plan, CodedInput in, ScratchPool& pool, arena::Queue* queue);
 
-    /// out = W x, or (W - I) x if `change`, for `columns`; out may be x only for the first.
+    /// Writes out = W x, or (W - I) x if `change`, for `columns`. `out` may be x only for W x.
     void mix(arena::Rows out, arena::Columns columns, bool change);
 
 private:
+    /// Mixes the columns of one tile.
     void mix_tile(arena::Rows out, arena::Columns columns, bool change);
+    /// Returns the local row's encoded columns of the current tile.
     uint16_t* tile_words(int64_t row) const {
         return reinterpret_cast<uint16_t*>(words_.get()) + row * width_;
     }
+    /// Returns the address of the group's mean of the first of `columns`.
     const char* mean_of(const CodedGroup& group, arena::Columns columns);
-    void make_terms();
+    /// Lists, for each local row, the encoded rows and weights of its sum.
+    void list_terms();
 
-    /// Where a term's words come from: the row itself, or the tile's encoded rows.
+    /// The location of a term's encoded row.
     struct Origin {
-        const uint16_t* row;  ///< address of column 0; null: a local row of the tile
+        /// Address of column 0; null: local row `local`, which is encoded tile by tile.
+        const uint16_t* row;
         int64_t local;
     };
 
     const MixingPlan& plan_;
     const CodedInput in_;
-    int64_t width_;                   // columns of a tile
-    std::vector<int64_t> to_encode_;  // local rows that only this rank uses
+    int64_t width_;  // columns of a tile
+    /// Local rows that no other rank uses, which are therefore not encoded yet.
+    std::vector<int64_t> to_encode_;
     std::vector<std::vector<Origin>> origins_;
     std::vector<std::vector<arena::CodedTerm>> terms_;
     ScratchPool& pool_;
     arena::Queue* const queue_;
-    std::shared_ptr<char> words_;  // [local rows, width], where there are any to encode
-    std::shared_ptr<char> mean_;   // [1, width], of a group
+    /// [local rows, width_]: encoded rows of a tile; null if there are none.
+    std::shared_ptr<char> words_;
+    std::shared_ptr<char> mean_;  // [1, width_]: mean of a group
 };
 
 }  // namespace dbench::comm

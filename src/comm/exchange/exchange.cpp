@@ -1,3 +1,6 @@
+// The public calls of Exchange: they look up plans, make operations, hand them to the engine and
+// wait for them.
+
 #include "comm/exchange/exchange.hpp"
 
 #include <algorithm>
@@ -6,18 +9,19 @@
 
 #include "arena/device/memory.hpp"
 #include "base/log.hpp"
-#include "comm/exchange/delivery.hpp"
+#include "comm/exchange/delivery_operation.hpp"
 #include "comm/exchange/exchange_impl.hpp"
-#include "comm/exchange/movement.hpp"
+#include "comm/exchange/transfer_operation.hpp"
 
 namespace dbench::comm {
 namespace {
 
+/// Plans in the caches: of rounds that repeat, and of rounds that do not.
 constexpr size_t kRepeatingPlans = 256, kOtherPlans = 8;
-/// Bytes of rows that may come without anybody waiting for them.
-constexpr int64_t kUnderWay = int64_t{1} << 30;
-/// Columns per message of a blocking exchange, the same on all ranks: so few that the received rows
-/// of a tile are at most kTileScratch elements, but enough for full bandwidth.
+/// Upper bound on the bytes of received rows that may be in flight without a wait.
+constexpr int64_t kMaxBytesInFlight = int64_t{1} << 30;
+/// Columns per message of a blocking exchange, the same on all ranks: few enough that the received
+/// rows of a tile have at most kTileScratch elements, but enough for full bandwidth.
 int64_t tile_columns(const Placement& placement) {
     constexpr int64_t kTileScratch = int64_t{1} << 22, kLeast = 65536, kMost = int64_t{1} << 20;
     const int64_t received = placement.replicas - placement.replicas / placement.ranks;
@@ -43,10 +47,10 @@ Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layo
       means(kRepeatingPlans),
       to_all(kRepeatingPlans),
       to_each(kRepeatingPlans) {
-    pool = reached_pool = std::make_shared<ScratchPool>();
+    pool = host_visible_pool = std::make_shared<ScratchPool>();
     if (queues().compute) {
-        reached_pool = std::make_shared<ScratchPool>(arena::reached_memory());
-        if (!this->world.rows().reads_devices()) pool = reached_pool;
+        host_visible_pool = std::make_shared<ScratchPool>(arena::host_visible_memory());
+        if (!this->world.rows().reads_devices()) pool = host_visible_pool;
     }
     DBENCH_EXPECT(placement.ranks == world.size() && placement.replicas >= placement.ranks);
     DBENCH_EXPECT(!schedule || schedule->size() == placement.replicas);
@@ -59,75 +63,79 @@ std::shared_ptr<const MixingPlan> Exchange::Impl::plan(graphs::Round round) {
     });
 }
 
-std::shared_ptr<Operation> Exchange::Impl::start(std::shared_ptr<const MixingPlan> plan,
-                                                 arena::Rows x, arena::Columns columns,
-                                                 bool in_place, Stay stay) {
+std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const MixingPlan> plan,
+                                                       arena::Rows x, arena::Columns columns,
+                                                       bool mean_into_x, RowLifetime lifetime) {
     DBENCH_EXPECT(x.first == placement.begin(world.rank()));
     DBENCH_EXPECT(x.count == placement.count(world.rank()));
     DBENCH_EXPECT(queues().compute || x.space == arena::Space::host);
     const bool all = plan->groups.size() == 1 && plan->groups[0].members == placement.replicas;
-    HostMemory* const memory = queues().compute ? nullptr : shared_memory.get();
-    // Rows in 16 bits have to be written somewhere anyhow.
+    const std::shared_ptr<HostMemory> memory = queues().compute ? nullptr : shared_memory;
+    // With a codec, x need not be in shared memory: the encoded rows are.
     const bool readable = memory && memory->shared() && (coded() || memory->holds(x.data));
-    const bool stays = stay == Stay::until_reclaimed && readable && columns.count() > 0;
-    // A sum of two has one order, so that a library may choose nothing, and would move rows.
-    const bool of_two = stays && placement.replicas == 2;
+    const bool reads_in_place =
+        lifetime == RowLifetime::until_reclaimed && readable && columns.count() > 0;
+    // A sum of two rows has only one order, so the library has no choice to make, and reading in
+    // place saves moving the rows.
+    const bool of_two = reads_in_place && placement.replicas == 2;
     const bool by_library = all && reduction == Reduction::library && !coded() && !of_two;
-    Operation::Options options{in_place, by_library, codec};
+    MixingOperation::Options options{mean_into_x, by_library, codec};
     options.queues = queues();
-    if (stays && !by_library) {
+    if (reads_in_place && !by_library) {
         if (const auto number = memory->next()) {
             if (!host_pool) {
                 host_pool = std::make_unique<ScratchPool>(
                     [memory](int64_t bytes) { return memory->allocate(bytes); });
             }
-            options.host =
-                std::make_shared<InPlace>(*memory, *host_pool, *number, *plan, world.rank());
+            options.in_place =
+                std::make_shared<InPlaceExchange>(memory, *host_pool, *number, *plan, world.rank());
         }
     }
-    const auto& taken = by_library && !world.rows().queue() ? reached_pool : pool;
-    auto operation = std::make_shared<Operation>(world.rows(), taken, std::move(plan), x, columns,
-                                                 world.next_exchange(), options);
-    if (options.host) lent.push_back(operation);
+    const auto& scratch = by_library && !world.rows().queue() ? host_visible_pool : pool;
+    auto operation = std::make_shared<MixingOperation>(world.rows(), scratch, std::move(plan), x,
+                                                       columns, world.next_exchange(), options);
+    if (options.in_place) unreclaimed.push_back(operation);
     const bool arithmetic = operation->begin();
     if (operation->moves()) {
         world.engine.start(operation, !arithmetic && !operation->ordered());
     } else {
-        world.engine.test(*operation);  // nothing to look after: done, or there when others are
+        // Needs no polling: it is done, or will be when other ranks offer their rows.
+        world.engine.test(*operation);
     }
     return operation;
 }
 
-void Exchange::Impl::finish(Operation& operation, arena::Rows out, Operation::Result result,
-                            const Operation::Then& then) {
+void Exchange::Impl::finish(MixingOperation& operation, arena::Rows out,
+                            MixingOperation::Result result, const MixingOperation::Then& then) {
     if (operation.ordered()) {
-        world.engine.expect_well();
+        world.engine.rethrow_failure();
     } else {
         world.wait("an exchange of parameters", operation);
     }
-    // So many columns of all rows as a second cache holds, with what they are computed from.
-    const bool in_pieces = then && !queues().compute;
+    // A piece has as many columns of all rows as fit in a second-level cache together with their
+    // inputs.
+    const bool by_pieces = then && !queues().compute;
     constexpr int64_t kElements = 1 << 15;
     const arena::Columns columns = operation.columns();
     const int64_t width = std::max(arena::kBlock, kElements / std::max<int64_t>(out.count, 1));
-    operation.finish(out, result, in_pieces ? layout.tiles(columns, width) : std::vector{columns},
+    operation.finish(out, result, by_pieces ? layout.tiles(columns, width) : std::vector{columns},
                      then);
 }
 
-bool Exchange::Impl::finish(Operation& operation, const UseTerms& use) {
+bool Exchange::Impl::finish(MixingOperation& operation, const UseTerms& use) {
     if (queues().compute || coded()) return false;
     world.wait("an exchange of parameters", operation);
     return operation.finish(use);
 }
 
-void Exchange::Impl::reclaim(Operation& operation) {
-    InPlace* const host = operation.host();
-    if (!host) return;
+void Exchange::Impl::reclaim(MixingOperation& operation) {
+    InPlaceExchange* const in_place = operation.in_place();
+    if (!in_place) return;
     world.wait(
-        "the reading of rows by the ranks of this host", [&] { return host->free(); },
-        [&] { return host->readers_owing(); });
-    host->give_back();
-    std::erase_if(lent, [&](const auto& other) { return other.get() == &operation; });
+        "the reading of rows by the ranks of this host", [&] { return in_place->all_read(); },
+        [&] { return in_place->remaining_readers(); });
+    in_place->release();
+    std::erase_if(unreclaimed, [&](const auto& other) { return other.get() == &operation; });
 }
 
 Exchange::Exchange(World& world, const Placement& placement, const arena::Layout& layout,
@@ -143,19 +151,20 @@ Exchange::~Exchange() {
             base::warn(error.what());
         }
     };
-    unless_failed([&] { settle(); });  // rows may still move, also such as nobody will use
+    unless_failed([&] { drain(); });  // rows may still move, even if no caller finishes them
     if (!impl_->in_flight().empty()) impl_->world.engine.halt();
-    unless_failed([&] {  // others may still read them
-        while (!impl_->lent.empty()) impl_->reclaim(*std::shared_ptr(impl_->lent.front()));
+    unless_failed([&] {  // other ranks may still read these rows
+        while (!impl_->unreclaimed.empty())
+            impl_->reclaim(*std::shared_ptr(impl_->unreclaimed.front()));
     });
 }
 
-std::vector<std::shared_ptr<Pending>> Exchange::Impl::in_flight() {
-    auto pending = world.engine.in_flight();  // collections may be, too
+std::vector<std::shared_ptr<OperationInFlight>> Exchange::Impl::in_flight() {
+    auto pending = world.engine.in_flight();  // may include collectives
     std::erase_if(pending, [](const auto& each) {
-        return !dynamic_cast<const Operation*>(each.get()) &&
-               !dynamic_cast<const Delivery*>(each.get()) &&
-               !dynamic_cast<const Movement*>(each.get());
+        return !dynamic_cast<const MixingOperation*>(each.get()) &&
+               !dynamic_cast<const DeliveryOperation*>(each.get()) &&
+               !dynamic_cast<const TransferOperation*>(each.get());
     });
     return pending;
 }
@@ -168,7 +177,7 @@ const std::shared_ptr<HostMemory>& Exchange::Impl::host_memory() {
 const arena::Queues& Exchange::queues() const { return impl_->queues(); }
 
 arena::Memory Exchange::readable() const {
-    if (queues().compute) return nullptr;  // what a device has, no other rank reads
+    if (queues().compute) return nullptr;  // other ranks cannot read GPU memory
     const std::shared_ptr<HostMemory>& memory = impl_->host_memory();
     if (!memory->shared()) return nullptr;
     return [memory](int64_t bytes) { return memory->allocate(bytes); };
@@ -176,37 +185,41 @@ arena::Memory Exchange::readable() const {
 
 std::string Exchange::rows_on_host() const {
     if (queues().compute) {
-        return impl_->world.member.local_size > 1 ? "as messages (they lie on cards)" : "";
+        return impl_->world.member.local_size > 1 ? "as messages (they are in GPU memory)" : "";
     }
     return impl_->host_memory()->status();
 }
 
-Token Exchange::start_mix(graphs::Round round, arena::Rows x, arena::Columns columns, Stay stay) {
-    return impl_->start(impl_->plan(round), x, columns, false, stay);
+Token Exchange::start_mix(graphs::Round round, arena::Rows x, arena::Columns columns,
+                          RowLifetime lifetime) {
+    return impl_->start(impl_->plan(round), x, columns, false, lifetime);
 }
 
 void Exchange::finish_mix(const Token& token, arena::Rows out,
                           const std::function<void(arena::Columns)>& then) {
-    impl_->finish(static_cast<Operation&>(*token), out, Operation::Result::average, then);
+    impl_->finish(static_cast<MixingOperation&>(*token), out, MixingOperation::Result::average,
+                  then);
 }
 
 bool Exchange::finish_mix(const Token& token, const UseTerms& use) {
-    return impl_->finish(static_cast<Operation&>(*token), use);
+    return impl_->finish(static_cast<MixingOperation&>(*token), use);
 }
 
-void Exchange::reclaim(const Token& token) { impl_->reclaim(static_cast<Operation&>(*token)); }
+void Exchange::reclaim(const Token& token) {
+    impl_->reclaim(static_cast<MixingOperation&>(*token));
+}
 
 void Exchange::finish_mix(const Token& token, arena::Rows out) {
-    impl_->finish(static_cast<Operation&>(*token), out);
+    impl_->finish(static_cast<MixingOperation&>(*token), out);
 }
 
 void Exchange::finish_change(const Token& token, arena::Rows out) {
-    auto& operation = static_cast<Operation&>(*token);
+    auto& operation = static_cast<MixingOperation&>(*token);
     DBENCH_EXPECT(out.data != operation.rows().data);
-    impl_->finish(operation, out, Operation::Result::change);
+    impl_->finish(operation, out, MixingOperation::Result::change);
 }
 
-std::shared_ptr<const arena::LocalMeans> Exchange::means_here(graphs::Round round) const {
+std::shared_ptr<const arena::LocalMeans> Exchange::local_averaging(graphs::Round round) const {
     if (!queues().compute || impl_->coded()) return nullptr;
     const auto plan = impl_->plan(round);
     if (!plan->local()) return nullptr;
@@ -217,7 +230,8 @@ void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, a
     const auto plan = impl_->plan(round);
     const int64_t width = tile_columns(impl_->placement);
     const int64_t tiles = (columns.count() + width - 1) / width;
-    if (plan->local()) {  // nothing to wait for: one pass; the numbers are the other ranks', too
+    // No messages: one pass, but it counts as many exchanges as on other ranks.
+    if (plan->local()) {
         const auto operation = impl_->start(plan, x, columns, false);
         impl_->world.exchanges += static_cast<uint64_t>(std::max<int64_t>(tiles, 1) - 1);
         return impl_->finish(*operation, out);
@@ -228,9 +242,10 @@ void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, a
     };
     const Engine::Waiting waiting(impl_->world.engine);
     auto operation = start(0);
-    // Where queues order it all, nobody has to wait, if there is memory for what may be under way.
+    // If queues order everything and the received rows fit in memory, the host need not wait for
+    // each tile.
     const bool one_by_one =
-        tiles > 1 && !(operation->ordered() && receive_bytes(round, x.type) <= kUnderWay);
+        tiles > 1 && !(operation->ordered() && receive_bytes(round, x.type) <= kMaxBytesInFlight);
     for (int64_t tile = 0; tile < tiles; ++tile) {  // the next tile moves while this one is added
         auto next = tile + 1 < tiles ? start(tile + 1) : nullptr;
         if (one_by_one) impl_->world.wait("an exchange of parameters", *operation);
@@ -239,25 +254,26 @@ void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, a
     }
 }
 
-Token Exchange::start_all_reduce(arena::Rows x, arena::Columns columns, Stay stay) {
-    return impl_->start(impl_->mean_plan, x, columns, true, stay);
+Token Exchange::start_all_reduce(arena::Rows x, arena::Columns columns, RowLifetime lifetime) {
+    return impl_->start(impl_->mean_plan, x, columns, true, lifetime);
 }
 
 void Exchange::finish_all_reduce(const Token& token) {
-    auto& operation = static_cast<Operation&>(*token);
+    auto& operation = static_cast<MixingOperation&>(*token);
     impl_->finish(operation, operation.rows());
 }
 
-Token Exchange::Impl::deliver(graphs::Round round, arena::Rows messages, int64_t bytes,
-                              Addressed addressed, Made made) {
-    auto& cache = addressed == Addressed::to_all ? to_all : to_each;
+Token Exchange::Impl::start_delivery(graphs::Round round, arena::Rows messages, int64_t bytes,
+                                     Addressing addressing, MessageWriter writer) {
+    auto& cache = addressing == Addressing::to_all ? to_all : to_each;
     const auto plan = cache.get(round.matrix, [&] {
-        return make_delivery_plan(*schedule, round, placement, world.rank(), addressed);
+        return make_delivery_plan(*schedule, round, placement, world.rank(), addressing);
     });
-    arena::Queue* const queue = made == Made::on_queue ? queues().compute : nullptr;
-    DBENCH_EXPECT(made == Made::on_queue || messages.space == arena::Space::host);
-    const auto& taken = made == Made::by_host ? reached_pool : pool;
-    auto delivery = std::make_shared<Delivery>(world.rows(), taken, plan, messages, bytes, queue);
+    arena::Queue* const queue = writer == MessageWriter::queue ? queues().compute : nullptr;
+    DBENCH_EXPECT(writer == MessageWriter::queue || messages.space == arena::Space::host);
+    const auto& scratch = writer == MessageWriter::host ? host_visible_pool : pool;
+    auto delivery =
+        std::make_shared<DeliveryOperation>(world.rows(), scratch, plan, messages, bytes, queue);
     delivery->begin(world.next_exchange());
     if (delivery->moves()) {
         world.engine.start(delivery, true);
@@ -268,43 +284,43 @@ Token Exchange::Impl::deliver(graphs::Round round, arena::Rows messages, int64_t
 }
 
 Token Exchange::start_messages(graphs::Round round, arena::Rows messages, int64_t bytes,
-                               Made made) {
-    return impl_->deliver(round, messages, bytes, Addressed::to_all, made);
+                               MessageWriter writer) {
+    return impl_->start_delivery(round, messages, bytes, Addressing::to_all, writer);
 }
 
 Token Exchange::start_link_messages(graphs::Round round, arena::Rows messages, int64_t bytes,
-                                    Made made) {
-    return impl_->deliver(round, messages, bytes, Addressed::to_each, made);
+                                    MessageWriter writer) {
+    return impl_->start_delivery(round, messages, bytes, Addressing::to_each, writer);
 }
 
-std::vector<std::vector<Heard>> Exchange::finish_messages(const Token& token) {
-    const auto& delivery = static_cast<const Delivery&>(*token);
+std::vector<std::vector<UsedMessage>> Exchange::finish_messages(const Token& token) {
+    const auto& delivery = static_cast<const DeliveryOperation&>(*token);
     if (delivery.ordered()) {
-        delivery.order_behind();
-        impl_->world.engine.expect_well();
+        delivery.order_compute_after_transfer();
+        impl_->world.engine.rethrow_failure();
     } else {
         impl_->world.wait("an exchange of messages", *token);
     }
-    return delivery.heard();
+    return delivery.used_messages();
 }
 
 bool Exchange::poll(const Token& token) { return impl_->world.engine.test(*token); }
 
-void Exchange::settle() {
+void Exchange::drain() {
     for (const auto& operation : impl_->in_flight()) {
         impl_->world.wait("an exchange of parameters", *operation);
     }
-    for (const auto& operation : impl_->lent) {  // what nobody moves is waited for all the same
+    for (const auto& operation : impl_->unreclaimed) {  // some of them are not in the engine's list
         impl_->world.wait("an exchange of parameters", *operation);
     }
 }
 
-void Exchange::settle_for_step() {
+void Exchange::drain_for_step() {
     arena::Queue* const compute = queues().compute;
     arena::Queue* const transport = compute ? impl_->world.rows().queue() : nullptr;
-    if (!transport) return settle();
-    arena::order(transport, compute, "what moves before it is measured");
-    impl_->world.engine.expect_well();
+    if (!transport) return drain();
+    arena::order(transport, compute, "transfers in flight before a measurement");
+    impl_->world.engine.rethrow_failure();
 }
 
 int64_t Exchange::receive_bytes(graphs::Round round, arena::DType type) const {
@@ -318,8 +334,8 @@ int64_t Exchange::receive_bytes(graphs::Round round, arena::DType type) const {
         const auto parts = static_cast<int64_t>(group.parts.size());
         const auto mine = static_cast<int64_t>(group.parts[group.me].nodes.size());
         const int64_t chunks = (nodes + parts - 1) / parts;
-        // The mean, this rank's subtrees, and a chunk of everybody's.
-        rows += 1 + (group.adds_first() ? mine : 0);
+        // The mean, this rank's subtrees, and one chunk of all subtrees.
+        rows += 1 + (group.reduces_first() ? mine : 0);
         travelling += chunks + (coded ? mine : 0);
     }
     return impl_->layout.columns() *

@@ -1,6 +1,28 @@
 #pragma once
-// What training asks of communication: mixing X <- W X, all-reduce, and moments over replicas, on
-// rows of any split over ranks.
+// The interface through which training communicates: mixing X <- W X, all-reduce, opaque messages,
+// and moments over replicas, for any placement of replicas on ranks.
+//
+// The route of a bucket of gradients, from the backward pass to a neighbour's row and back:
+//
+//   1. start_mix         The caller passes rows whose local update is done. Exchange looks up the
+//                        MixingPlan of the round, or makes it (plans/mixing_plan.hpp).
+//   2. MixingOperation   Holds one plan, the rows x and one range of columns
+//                        (mixing_operation.hpp). Its `begin` stages rows (copies them out of
+//                        GPU memory) if the transport cannot read them there, encodes them if a
+//                        codec is set, and starts all messages.
+//   3. RowTransport      Moves the bytes by MPI, by NCCL or between threads
+//                        (transport/row_transport.hpp). Ranks of a host may read each other's rows
+//                        in place, without messages (host/in_place_exchange.hpp).
+//   4. Engine            Polls the operation on the progress thread while the main thread computes
+//                        (world/engine.hpp).
+//   5. finish_mix        Waits for the operation and writes the weighted sums of local and received
+//                        rows to `out` (mixing_operation_finish.cpp).
+//   6. reclaim           Waits until no other rank reads the rows in place any more.
+//
+// Other files of this folder: coded_mixing.hpp computes the sums of 16-bit rows,
+// delivery_operation.hpp moves messages that are not rows, moments.cpp reduces moments,
+// transfer_operation.hpp holds messages that only queues wait for. Groups of replicas are averaged
+// by groups/.
 
 #include <cstdint>
 #include <functional>
@@ -22,134 +44,159 @@
 
 namespace dbench::comm {
 
-enum class Reduction : uint8_t { reproducible, library };  ///< fixed tree, or MPI's own
-/// Until when rows that are exchanged stay as they are.
-enum class Stay : uint8_t { until_finish, until_reclaimed };
+/// How all-reduces add: along the fixed tree, or by the library's own sum.
+enum class Reduction : uint8_t { reproducible, library };
+/// How long the caller leaves exchanged rows unchanged: until the finish call, or until `reclaim`.
+enum class RowLifetime : uint8_t { until_finish, until_reclaimed };
 
-/// Who writes messages that are no rows, and reads what is heard: the host, or launches on the
-/// compute queue, behind which they leave.
-enum class Made : uint8_t { by_host, on_queue };
+/// The writer of opaque messages, which also reads those that arrive: the host, or launches on the
+/// compute queue. In the second case the messages are sent after the launches that are already on
+/// the queue.
+enum class MessageWriter : uint8_t { host, queue };
 
-/// An exchange in flight. Completed by the matching finish call.
-class Pending;
-using Token = std::shared_ptr<Pending>;
+/// An operation in flight, for example an exchange that was started. The token identifies it; pass
+/// it to the matching finish call.
+class OperationInFlight;
+using Token = std::shared_ptr<OperationInFlight>;
 
-/// A message that a replica uses: its own, or that of a neighbour j, with W_ij.
-struct Heard {
+/// A message that a local replica uses, from replica j (possibly itself), with the weight W_ij.
+struct UsedMessage {
     int64_t replica;
     double weight;
     const char* message;
 };
 
 /// Second moments of a set of rows over all replicas.
-struct Spread {
-    std::vector<double> m2;  ///< per tensor [T]: sum_i ||x_i,t - mean_t||^2, on every rank
-    uint64_t bytes = 0;      ///< what this rank sent for it
+struct SecondMoments {
+    std::vector<double> m2;  ///< Per tensor [T]: sum_i ||x_i,t - mean_t||^2, on every rank.
+    uint64_t bytes = 0;      ///< Bytes that this rank sent for the computation.
 };
 
-/// The same, where a device may still be computing it.
-struct LateSpread {
-    std::shared_ptr<const arena::Values<double>>
-        m2;  ///< per segment [S], as of `Spread` per tensor
-    uint64_t bytes = 0;
+/// Second moments that the device may not have computed yet.
+struct DeferredMoments {
+    /// Per segment [S] of the layout (a part of a tensor); Layout::sum_segments adds them up per
+    /// tensor.
+    std::shared_ptr<const arena::HostVisibleArray<double>> m2;
+    uint64_t bytes = 0;  ///< Bytes that this rank sends for the computation.
 };
 
+/// Starts and finishes the exchanges of one training run. One object per rank; all ranks make the
+/// same calls in the same order. Only the main thread may call it.
 class Exchange {
 public:
-    /// `schedule` may be null (centralized). What mixing and all-reduce send travels in `codec`;
-    /// moments are exact all the same. Collective. Keeps references to all.
+    /// Prepares exchanges over the world's ranks. `schedule` may be null (centralized training, no
+    /// mixing). Mixing and all-reduce send rows in `codec`; moments are always exact. Collective.
+    /// Keeps references to the world, the layout and the schedule.
     Exchange(World& world, const Placement& placement, const arena::Layout& layout,
              const graphs::Schedule* schedule, Reduction reduction,
              arena::Codec codec = arena::Codec::identity);
-    /// Waits until all that is in flight has moved, also what nobody will use (a run has ended
-    /// before it came to that): its rows must still be there. Not with an error on its way: nothing
-    /// can be exchanged in this World any more after that.
+    /// Waits until all operations in flight have moved, including those that the caller never
+    /// finishes, for example because the run ended early: their rows must still exist. Does not
+    /// wait during stack unwinding; nothing can be exchanged in this World afterwards.
     ~Exchange();
 
-    /// out = W x for `columns`. Remote rows start moving at once, straight from x, which must not
-    /// be written in `columns` before the finish. All ranks start the same exchanges in the same
-    /// order; any number may be in flight. Groups of the round go as all-reduces along the tree.
+    /// Starts out = W x for `columns`. Sends remote rows at once, straight from x: the caller must
+    /// not write x in `columns` before the finish call. All ranks start the same exchanges in the
+    /// same order; any number may be in flight. Groups of the round are averaged by an all-reduce
+    /// along the fixed tree.
     ///
-    /// Rows that stay until they are reclaimed, and lie in `readable` memory, are read in place by
-    /// ranks of the same host: nothing is copied; `out` is then other rows.
+    /// With RowLifetime::until_reclaimed and x in `readable` memory, ranks of the same host read
+    /// the rows in place and nothing is copied. `out` must then be other rows than x, and x must
+    /// not be written before `reclaim`.
     Token start_mix(graphs::Round round, arena::Rows x, arena::Columns columns,
-                    Stay stay = Stay::until_finish);
-    void finish_mix(const Token& token, arena::Rows out);  ///< out may be x
-    /// In pieces that a cache can hold: `then` is called with the columns of each, once `out` has
-    /// them.
+                    RowLifetime lifetime = RowLifetime::until_finish);
+    /// Waits for the exchange and writes W x to `out`. `out` may be x, unless rows are read in
+    /// place.
+    void finish_mix(const Token& token, arena::Rows out);
+    /// Writes `out` in pieces that fit in a cache. Calls `then` with the columns of each piece once
+    /// `out` holds them.
     void finish_mix(const Token& token, arena::Rows out,
                     const std::function<void(arena::Columns)>& then);
-    /// Without out: use(terms) is told, as arena::weighted_means takes it, what each local row of
-    /// W x is the mean of, once all of that is there, and reads it itself. False, where the mean of
-    /// a group is made here, rows are computed on a queue or travel in 16 bits, or use() is: then
-    /// it is yet to be finished.
+    /// Finishes without writing W x: passes to `use` the terms (rows and weights, as for
+    /// arena::weighted_means) of which each local row of W x is the mean, after all rows have
+    /// arrived. `use` reads the rows itself.
+    ///
+    /// Returns false, and does not finish the exchange, if (a) the mean of a group must be computed
+    /// on this rank, (b) rows are computed on a queue, (c) rows travel in 16 bits, or (d) `use`
+    /// returns false. The caller must then call another finish function.
     using UseTerms = std::function<bool(std::span<const std::vector<arena::Term>>)>;
     bool finish_mix(const Token& token, const UseTerms& use);
-    /// Waits until nobody reads the rows any more: they may be written. After the finish, in an
-    /// order that is the same on all ranks; not waited for where the rows did not have to stay.
+    /// Waits until no rank reads the rows in place any more: the caller may then write them. To be
+    /// called after the finish call, in the same order on all ranks. Returns at once if the rows
+    /// were not read in place.
     void reclaim(const Token& token);
-    /// Memory that ranks of this host read in place; null where none does. Collective at first.
+    /// Returns the memory that ranks of this host can read in place; null if there is none. The
+    /// first call is collective.
     arena::Memory readable() const;
-    /// How rows that stay reach the other ranks of this host: "in place", or "as messages" and why;
-    /// "" where there are none.
+    /// Returns how rows with RowLifetime::until_reclaimed reach the other ranks of this host: "in
+    /// place", or "as messages" with the reason; "" if this host has one rank. Collective if
+    /// `readable` was not called before.
     std::string rows_on_host() const;
-    /// The other way to finish: out = (W - I) x, other rows than x. What neighbours differ by is
-    /// rounded to its own size, so that sums of it over time keep the mean over replicas (but for
-    /// groups, whose mean is rounded as a whole).
+    /// Finishes with out = (W - I) x, in other rows than x. Differences between neighbours are
+    /// rounded relative to their own size, so sums of them over time preserve the mean over
+    /// replicas. Groups are an exception: their mean is rounded as a whole.
     void finish_change(const Token& token, arena::Rows out);
 
-    /// W over this rank's rows, where a round takes no others and they are computed on a queue and
-    /// travel as they are: for a pass that averages them and does more. It takes the place of
-    /// finish_mix; what was started is let go. Null elsewhere.
-    std::shared_ptr<const arena::LocalMeans> means_here(graphs::Round round) const;
+    /// Returns W restricted to this rank's rows, for a pass that averages them and does more. Null
+    /// unless the round needs no rows of other ranks, rows are computed on a queue, and no codec is
+    /// set. The caller uses it instead of finish_mix and drops the token of a start_mix it has
+    /// already called.
+    std::shared_ptr<const arena::LocalMeans> local_averaging(graphs::Round round) const;
 
-    /// The blocking form: tiled by columns, so that scratch stays small whatever the degree.
+    /// Computes out = W x and blocks until it is done. Exchanges tile after tile of columns, so
+    /// that scratch memory remains small at any degree.
     void mix(graphs::Round round, arena::Rows x, arena::Columns columns, arena::Rows out);
 
-    /// Messages that are no rows: the first `bytes` bytes of each local replica's go to all who use
-    /// them in the round, and must stay as they are until the token goes. In the order of all other
-    /// exchanges.
+    /// Starts to send opaque messages: the first `bytes` bytes of each local row of `messages`, to
+    /// all replicas that use the row's replica in the round. The caller must not change them before
+    /// it drops the token. Counts as an exchange in the common order of all exchanges.
     Token start_messages(graphs::Round round, arena::Rows messages, int64_t bytes,
-                         Made made = Made::by_host);
-    /// The same with a message for each link: a row begins with one for each who uses the replica,
-    /// itself left out, in the order of Schedule::out, `bytes` bytes each.
+                         MessageWriter writer = MessageWriter::host);
+    /// Starts to send a separate message over each link: a row holds one message of `bytes` bytes
+    /// for each user of the replica except itself, in the order of Schedule::out.
     Token start_link_messages(graphs::Round round, arena::Rows messages, int64_t bytes,
-                              Made made = Made::by_host);
-    /// What each local replica has heard: by W's row, itself first where it has a weight (and not
-    /// at all where links have messages), then by replica. What is pointed to stays until the token
-    /// goes; it is there, or will be for what is launched on the compute queue, by whom it was
-    /// made.
-    std::vector<std::vector<Heard>> finish_messages(const Token& token);
+                              MessageWriter writer = MessageWriter::host);
+    /// Returns the messages that each local replica uses: first its own if it has a weight (never
+    /// with start_link_messages), then those of its neighbours in the order of replicas. The
+    /// pointers remain valid until the caller drops the token. With MessageWriter::host the
+    /// contents are there on return; with MessageWriter::queue, launches on the compute queue will
+    /// find them.
+    std::vector<std::vector<UsedMessage>> finish_messages(const Token& token);
 
-    /// Every row of x becomes the mean over all n replicas' rows, for `columns`, in place; x must
-    /// not be touched in `columns` before the finish. Bit-identical on all replicas.
-    /// Rows that stay may be read, but not written, between finish and `reclaim`.
-    Token start_all_reduce(arena::Rows x, arena::Columns columns, Stay stay = Stay::until_finish);
+    /// Starts to replace every row of x by the mean over all n replicas' rows, for `columns`, in
+    /// place. The caller must not touch x in `columns` before the finish call. The result has the
+    /// same bits on all replicas. With RowLifetime::until_reclaimed, x may be read but not written
+    /// between finish and `reclaim`.
+    Token start_all_reduce(arena::Rows x, arena::Columns columns,
+                           RowLifetime lifetime = RowLifetime::until_finish);
+    /// Waits for the all-reduce; x then holds the mean.
     void finish_all_reduce(const Token& token);
 
-    /// Whether the exchange has finished moving; never blocks. Also moves others along.
+    /// Returns true if the exchange has moved all its messages. Never blocks; moves other
+    /// operations along as well.
     bool poll(const Token& token);
 
-    /// Waits until all that is in flight has moved; it is finished as ever.
-    void settle();
-    /// The same for what is computed from now on: where queues order it behind what is in flight,
-    /// the host does not wait.
-    void settle_for_step();
+    /// Waits until all operations in flight have moved. They must still be finished as usual.
+    void drain();
+    /// Ensures that launches from now on see all operations in flight as moved. If the transport
+    /// has a queue, only queues wait, and the host does not; else as `drain`.
+    void drain_for_step();
 
-    /// Exact moments over replicas. Collective. `mean` (may be null, on all ranks alike): float64
-    /// row [P] that receives the mean over all replicas, on every rank.
-    Spread moments(arena::Rows x, double* mean);
-    /// The same without a mean; m2 is there when the compute queue has come so far. Nobody waits
-    /// for a device but ranks whose rows MPI carries.
-    LateSpread late_moments(arena::Rows x);
+    /// Returns the exact second moments over replicas. Collective. `mean` (null on all ranks or on
+    /// none): float64 row [P] that receives the mean over all replicas on every rank.
+    SecondMoments moments(arena::Rows x, double* mean);
+    /// Starts the same computation without a mean. The result's m2 is valid after the launches that
+    /// are now on the compute queue. The host waits for a device only if MPI carries the rows.
+    DeferredMoments deferred_moments(arena::Rows x);
 
-    /// Bytes of receive buffers that a mix of this round needs on this rank (start_mix over all
-    /// columns).
+    /// Returns the bytes of receive buffers that start_mix of this round over all columns needs on
+    /// this rank.
     int64_t receive_bytes(graphs::Round round, arena::DType type = arena::DType::float32) const;
 
-    /// Where this rank computes: what is exchanged is taken from `compute` and comes back there.
-    /// The host waits only for what is sent, on a transport with a queue (row_plane.hpp) not even
-    /// so.
+    /// Returns the queues on which this rank computes; null on the host. Exchanges read rows after
+    /// the launches on `compute` and return results to it. The host waits only for rows that must
+    /// be complete before they are sent, and not even for these if the transport has a queue
+    /// (transport/row_transport.hpp).
     const arena::Queues& queues() const;
 
     struct Impl;

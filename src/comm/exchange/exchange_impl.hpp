@@ -1,10 +1,10 @@
-#pragma once
-// What an Exchange is made of, for this room.
+#pragma once  // Private to comm/exchange.
+// The data members of Exchange, for the sources of this folder.
 
 #include <memory>
 
 #include "comm/exchange/exchange.hpp"
-#include "comm/exchange/operation.hpp"
+#include "comm/exchange/mixing_operation.hpp"
 #include "comm/host/host_memory.hpp"
 #include "comm/plans/delivery_plan.hpp"
 #include "comm/plans/plan_cache.hpp"
@@ -13,6 +13,7 @@
 
 namespace dbench::comm {
 
+/// The state of an Exchange, and the functions that its public calls share.
 struct Exchange::Impl {
     World& owner;
     World::Impl& world;
@@ -21,20 +22,26 @@ struct Exchange::Impl {
     const graphs::Schedule* schedule;
     Reduction reduction;
     arena::Codec codec;
-    std::shared_ptr<ScratchPool> pool;          ///< what moves is put there
-    std::shared_ptr<ScratchPool> reached_pool;  ///< the same where the host reaches it
+    std::shared_ptr<ScratchPool> pool;  ///< Memory for messages of the row transport.
+    /// Memory for messages that the host must be able to read and write.
+    std::shared_ptr<ScratchPool> host_visible_pool;
     /// Memory that the ranks of this host share. Created by the first call of host_memory().
     std::shared_ptr<HostMemory> shared_memory;
     std::unique_ptr<ScratchPool> host_pool;  ///< Scratch in `shared_memory`.
+    /// The plan of all-reduces over all replicas.
     std::shared_ptr<const MixingPlan> mean_plan;
+    /// Plans of rounds that repeat, and of rounds that do not.
     PlanCache<MixingPlan> repeating, others;
-    PlanCache<arena::LocalMeans> means;  ///< of plans that are all local
+    PlanCache<arena::LocalMeans> means;  ///< Averagings within this rank, by matrix.
+    /// Plans of opaque messages.
     PlanCache<DeliveryPlan> to_all, to_each;
-    std::vector<std::shared_ptr<Operation>> lent;  ///< whose rows are yet to be reclaimed
+    /// Operations whose rows other ranks may still read in place.
+    std::vector<std::shared_ptr<MixingOperation>> unreclaimed;
 
     Impl(World& world, const Placement& placement, const arena::Layout& layout,
          const graphs::Schedule* schedule, Reduction reduction, arena::Codec codec);
 
+    /// Returns the form in which ranks contribute to groups; depends on the codec.
     Contribution contribution() const {
         return codec == arena::Codec::identity ? Contribution::subtrees : Contribution::rows;
     }
@@ -43,18 +50,27 @@ struct Exchange::Impl {
     /// Returns `shared_memory`, and creates it first if there is none. The first call is
     /// collective.
     const std::shared_ptr<HostMemory>& host_memory();
+    /// Returns the plan of the round, from a cache if possible.
     std::shared_ptr<const MixingPlan> plan(graphs::Round round);
-    std::shared_ptr<Operation> start(std::shared_ptr<const MixingPlan> plan, arena::Rows x,
-                                     arena::Columns columns, bool in_place,
-                                     Stay stay = Stay::until_finish);
-    void finish(Operation& operation, arena::Rows out,
-                Operation::Result result = Operation::Result::average,
-                const Operation::Then& then = nullptr);
-    bool finish(Operation& operation, const Exchange::UseTerms& use);
-    void reclaim(Operation& operation);
-    Token deliver(graphs::Round round, arena::Rows messages, int64_t bytes, Addressed addressed,
-                  Made made);
-    std::vector<std::shared_ptr<Pending>> in_flight();
+    /// Makes an operation for the plan, begins it and hands it to the engine if it needs to be
+    /// polled. `mean_into_x`: the mean of a group may be written into x before the finish.
+    std::shared_ptr<MixingOperation> start(std::shared_ptr<const MixingPlan> plan, arena::Rows x,
+                                           arena::Columns columns, bool mean_into_x,
+                                           RowLifetime lifetime = RowLifetime::until_finish);
+    /// Waits for the operation and finishes it; in pieces of columns if `then` is set and the host
+    /// computes.
+    void finish(MixingOperation& operation, arena::Rows out,
+                MixingOperation::Result result = MixingOperation::Result::average,
+                const MixingOperation::Then& then = nullptr);
+    /// See Exchange::finish_mix with UseTerms.
+    bool finish(MixingOperation& operation, const Exchange::UseTerms& use);
+    /// Waits until all ranks of this host have read the operation's rows.
+    void reclaim(MixingOperation& operation);
+    /// Starts the opaque messages of a round.
+    Token start_delivery(graphs::Round round, arena::Rows messages, int64_t bytes,
+                         Addressing addressing, MessageWriter writer);
+    /// Returns the exchanges in the engine's list (not its collectives).
+    std::vector<std::shared_ptr<OperationInFlight>> in_flight();
 };
 
 }  // namespace dbench::comm

@@ -1,13 +1,16 @@
-// Moments over all replicas. For a block of columns at a time, cut into r chunks at segments:
-//   1. each rank forms the moments (float64 mean row, m2 per segment) of its k maximal subtrees
-//   2. scatter   to each rank, owner of a chunk, its chunk of them: k (r-1)/r float64 rows out; a
-//                subtree that is one float32 row goes as it is
-//   3. combine   each owner combines all subtrees of its chunk along the tree
-//   4. gather    each owner sends its chunk's m2 to the others, and its mean where that is wanted:
-//                (r-1)/r float64 rows out
-// Scratch is bounded by the block, bits depend neither on it nor on r. On a transport that has a
-// queue (row_plane.hpp) all blocks are started at once, ordered by the queues: the host waits for
-// nothing.
+// Moments over all replicas. The pass takes one block of columns after another; a block is cut into
+// r chunks at segments, and each of the r ranks owns one chunk:
+//   1. form      Each rank computes the moments (float64 mean row, m2 per segment) of its k maximal
+//                subtrees.
+//   2. scatter   Each rank sends to each owner the owner's chunk of them: k (r-1)/r float64 rows.
+//                It sends a subtree of one replica as its float32 row instead.
+//   3. combine   Each owner combines all subtrees of its chunk along the tree.
+//   4. gather    Each owner sends its chunk's m2 to the others, and its mean if the caller wants
+//   it:
+//                (r-1)/r float64 rows.
+// A block bounds the scratch memory. The bits depend neither on the block nor on r. If the
+// transport has a queue (transport/row_transport.hpp), all blocks are started at once, ordered by
+// queues, and the host does not wait.
 
 #include <algorithm>
 #include <utility>
@@ -16,18 +19,19 @@
 #include "arena/kernels.hpp"
 #include "arena/tree.hpp"
 #include "comm/exchange/exchange_impl.hpp"
-#include "comm/exchange/movement.hpp"
+#include "comm/exchange/transfer_operation.hpp"
 
 namespace dbench::comm {
 namespace {
 
 using arena::Columns;
 
-/// float64 numbers of scratch that a rank's own subtrees may take for one block.
+/// Upper bound on the float64 numbers of scratch for a rank's own subtrees in one block.
 constexpr int64_t kScratch = int64_t{1} << 22;
-/// The same where nothing is sent: means that nobody wants need not leave the cache.
+/// The bound if nothing is sent: the means then serve only as scratch and should stay in the cache.
 constexpr int64_t kCached = int64_t{1} << 16;
 
+/// The segments begin .. end - 1 of the layout.
 struct Segments {
     int begin, end;
     int count() const { return end - begin; }
@@ -43,7 +47,7 @@ public:
           transport_queue_(queue_ ? exchange.world.rows().queue() : nullptr),
           x_(x),
           mean_(mean),
-          m2_(std::make_shared<arena::Values<double>>(layout_.segments().size())) {
+          m2_(std::make_shared<arena::HostVisibleArray<double>>(layout_.segments().size())) {
         const Placement& placement = exchange.placement;
         for (int r = 0; r < placement.ranks; ++r) {
             nodes_.push_back(arena::maximal_subtrees(placement.replicas,
@@ -52,9 +56,9 @@ public:
         }
     }
 
-    LateSpread run() {
-        // A segment has at most kBlock columns and as much padding as fills up 64 bytes. A device
-        // is kept busy by large blocks, and has no use for small ones.
+    DeferredMoments run() {
+        // A segment has at most kBlock columns and padding to 64 bytes. A device is kept busy by
+        // large blocks and does not benefit from small ones.
         const bool alone = exchange_.world.size() == 1;
         const int64_t scratch = alone && !queue_ ? kCached : kScratch / most_nodes_;
         const int most = static_cast<int>(std::max<int64_t>(scratch / arena::kBlock, 1));
@@ -69,7 +73,7 @@ public:
     }
 
 private:
-    // A row of means of some columns and the m2 of their segments, in scratch.
+    // A subtree's row of means of some columns and the m2 of their segments, in scratch.
     struct Partial {
         char *mean, *m2;
         arena::Interval interval;
@@ -98,7 +102,8 @@ private:
         return {mean, take(s.count() * 8), interval, s};
     }
 
-    // The next block's takes the same memory: what comes there comes behind what is read of it.
+    // Returns scratch. Each block reuses the memory of the block before it: what the new block
+    // writes there is ordered after the reads of the old one.
     char* take(int64_t bytes) {
         if (taken_ == scratch_.size()) scratch_.emplace_back(nullptr, -1);
         auto& [block, size] = scratch_[taken_++];
@@ -113,18 +118,18 @@ private:
         const Columns range = columns(segments);
         arena::tree_moments(layout_, exchange_.placement.replicas, x_, nodes_[0], range,
                             mean_of(range), m2_->data(), queue_);
-        arena::keep(queue_, unwanted_);
+        arena::keep(queue_, discarded_mean_);
     }
 
-    // Where the mean of these columns goes: one block after another to the same scratch, where
-    // nobody wants it.
+    // Returns where the mean of these columns is written (address of column 0): to the caller's
+    // row, or to scratch that is reused for every block.
     double* mean_of(Columns range) {
         if (mean_) return mean_;
-        if (range.count() > room_) {
-            unwanted_ = exchange_.pool->take(range.count() * 8);
-            room_ = range.count();
+        if (range.count() > discarded_columns_) {
+            discarded_mean_ = exchange_.pool->take(range.count() * 8);
+            discarded_columns_ = range.count();
         }
-        return reinterpret_cast<double*>(unwanted_.get()) - range.begin;
+        return reinterpret_cast<double*>(discarded_mean_.get()) - range.begin;
     }
 
     void block(Segments segments) {
@@ -133,7 +138,7 @@ private:
         tag_ = exchange_.world.next_exchange();
         taken_ = 0;
 
-        std::vector<Partial> partials;  // of all ranks, in order
+        std::vector<Partial> partials;  // of all ranks, in rank order
         std::vector<Leaf> leaves;
         std::vector<Message> out, in;
         for (int r = 0; r < ranks; ++r) {
@@ -143,7 +148,7 @@ private:
                 if (r == me) {
                     form(partials.back(), x_);
                     send(out, segments, partials.back(),
-                         as_row ? row_that_goes(node, segments) : nullptr);
+                         as_row ? row_to_send(node, segments) : nullptr);
                 } else if (as_row) {
                     leaves.push_back({partials.size() - 1, receive_row(in, r, mine)});
                 } else {
@@ -163,12 +168,12 @@ private:
         move(out, in);
     }
 
-    /// Whether a subtree goes as the float32 row that it is: half the bytes of its mean.
+    // True if a subtree is sent as its float32 row, which has half the bytes of its mean.
     bool is_row(arena::Interval node) const {
         return x_.type == arena::DType::float32 && node.end - node.begin == 1;
     }
 
-    // Moments of a subtree of `rows` where they are held.
+    // Computes the moments of a subtree from its `rows`, for the columns that the partial holds.
     void form(const Partial& partial, arena::Rows rows) const {
         const Columns range = columns(partial.held);
         if (range.count() == 0) return;
@@ -177,9 +182,9 @@ private:
                             queue_);
     }
 
-    // The row of a subtree of one replica, column 0 of it: where the transport cannot read that, a
-    // copy.
-    char* row_that_goes(arena::Interval node, Segments block) {
+    // Returns the address of column 0 of the row to send for a subtree of one replica: a copy if
+    // the transport cannot read the row.
+    char* row_to_send(arena::Interval node, Segments block) {
         const arena::Rows row = x_.only(node.begin - x_.first);
         if (x_.space == arena::Space::host || exchange_.world.rows().reads_devices()) {
             return row.at(0, 0);
@@ -192,7 +197,8 @@ private:
         return to.at(0, 0);
     }
 
-    // A partial to every other rank's chunk; `row`, where it goes as that.
+    // Adds the messages with a partial's chunks to all other ranks. Sends `row` instead if it is
+    // not null.
     void send(std::vector<Message>& out, Segments block, const Partial& partial, char* row) const {
         for (int r = 0; r < exchange_.world.size(); ++r) {
             if (r == exchange_.world.rank()) continue;
@@ -208,7 +214,7 @@ private:
         }
     }
 
-    // A row that comes as it is, of a subtree of one replica.
+    // A row that arrives for a subtree of one replica.
     struct Leaf {
         size_t partial;
         char* row;
@@ -241,10 +247,11 @@ private:
         const Columns range = columns(mine);
         arena::combine_moments(layout_, exchange_.placement.replicas, parts, range, mean_of(range),
                                m2_->data(), queue_);
-        arena::keep(queue_, unwanted_);
+        arena::keep(queue_, discarded_mean_);
     }
 
-    // Messages with the columns of a mean row (if there is one) and m2 of some segments.
+    // Adds the messages with the columns of a mean row (if `mean` is not null) and the m2 of some
+    // segments.
     void add(std::vector<Message>& messages, int rank, Segments s, double* mean, double* m2) const {
         if (s.count() == 0) return;
         const Columns range = columns(s);
@@ -256,7 +263,7 @@ private:
         for (const Message& message : out) bytes_ += static_cast<uint64_t>(message.bytes);
         if (transport_queue_) {
             arena::order(queue_, transport_queue_, "moments that are exchanged");
-            move_over(exchange_.world.engine, exchange_.world.rows(), out, in);
+            start_on_queue(exchange_.world.engine, exchange_.world.rows(), out, in);
             arena::order(transport_queue_, queue_, "moments that have come");
         } else {
             arena::finish(queue_, "moments that are sent");
@@ -268,16 +275,17 @@ private:
 
     Exchange::Impl& exchange_;
     const arena::Layout& layout_;
-    arena::Queue* queue_;            // no messages of moments hide behind the step
-    arena::Queue* transport_queue_;  // that messages are ordered by; null: the host waits for them
+    arena::Queue* queue_;  // the compute queue: moments are not computed concurrently with the step
+    arena::Queue* transport_queue_;  // orders the messages; null: the host waits for them
     arena::Rows x_;
-    double* mean_;                                                    // row [P], or null
-    std::shared_ptr<arena::Values<double>> m2_;                       // per segment [S]
-    std::shared_ptr<char> unwanted_;                                  // means of a block
-    int64_t room_ = 0;                                                // columns of it
-    std::vector<std::pair<std::shared_ptr<char>, int64_t>> scratch_;  // a block's, and its bytes
-    size_t taken_ = 0;                                                // of them, by this block
-    std::vector<std::vector<arena::Interval>> nodes_;                 // per rank
+    double* mean_;                                         // row [P], or null
+    std::shared_ptr<arena::HostVisibleArray<double>> m2_;  // per segment [S]
+    std::shared_ptr<char> discarded_mean_;  // scratch for means that the caller does not want
+    int64_t discarded_columns_ = 0;         // columns of discarded_mean_
+    // Blocks of scratch and their bytes.
+    std::vector<std::pair<std::shared_ptr<char>, int64_t>> scratch_;
+    size_t taken_ = 0;  // scratch blocks in use by the current block of columns
+    std::vector<std::vector<arena::Interval>> nodes_;  // per rank
     int64_t most_nodes_ = 1;
     int tag_ = 0;
     uint64_t bytes_ = 0;
@@ -285,12 +293,14 @@ private:
 
 }  // namespace
 
-LateSpread Exchange::late_moments(arena::Rows x) { return MomentsPass(*impl_, x, nullptr).run(); }
+DeferredMoments Exchange::deferred_moments(arena::Rows x) {
+    return MomentsPass(*impl_, x, nullptr).run();
+}
 
-Spread Exchange::moments(arena::Rows x, double* mean) {
-    const LateSpread late = MomentsPass(*impl_, x, mean).run();
+SecondMoments Exchange::moments(arena::Rows x, double* mean) {
+    const DeferredMoments late = MomentsPass(*impl_, x, mean).run();
     arena::finish(queues().compute, "moments that the host reads");
-    Spread spread{std::vector<double>(impl_->layout.tensors().size()), late.bytes};
+    SecondMoments spread{std::vector<double>(impl_->layout.tensors().size()), late.bytes};
     impl_->layout.sum_segments(late.m2->data(), spread.m2.data());
     return spread;
 }

@@ -12,7 +12,8 @@ std::shared_ptr<void> coded_tree_mean(arena::Codec codec, arena::DType type,
                                       std::span<const CodedRow> rows, void* out,
                                       arena::Columns columns, arena::Queue* queue,
                                       ScratchPool* pool) {
-    // Elements of all rows: what a second cache holds; of a device, enough to keep it busy.
+    // Elements of all rows of a tile: on the host they fit in a second-level cache; on a device
+    // they keep it busy.
     const int64_t elements = queue ? 1 << 23 : 1 << 14, most = queue ? elements : 8192;
     const auto count = static_cast<int64_t>(rows.size());
     const int64_t width = std::clamp<int64_t>(elements / count / 64 * 64, 64, most);

@@ -1,5 +1,5 @@
 #pragma once
-// Means over rows that travel in 16 bits.
+// The mean of rows that travel in 16 bits.
 
 #include <cstdint>
 #include <memory>
@@ -11,16 +11,16 @@
 
 namespace dbench::comm {
 
-/// A row as all know it: its words, or where these are null the row that is yet to be rounded
-/// (addresses of column 0).
+/// A row as all ranks know it, rounded to the codec: its encoded words, or (if `words` is null) the
+/// row that must still be rounded. Addresses of column 0.
 struct CodedRow {
     const uint16_t* words;
     const void* row;
 };
 
-/// out (address of column 0) = tree mean over all rows as they are once decoded. out may be one of
-/// the rows. Returns the memory that it works in, which has to stay until the queue, where there is
-/// one, is through with it, and is of the pool, where one is given.
+/// Writes the tree mean of the decoded rows to `out` (address of column 0; may be one of the rows).
+/// Returns the scratch memory that it uses, which must remain valid until the queue (if any) has
+/// executed the launches. Takes scratch from `pool` if it is not null.
 std::shared_ptr<void> coded_tree_mean(arena::Codec codec, arena::DType type,
                                       std::span<const CodedRow> rows, void* out,
                                       arena::Columns columns, arena::Queue* queue = nullptr,

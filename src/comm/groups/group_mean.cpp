@@ -12,9 +12,10 @@ namespace {
 
 using arena::Columns;
 
-constexpr int64_t kTile = 16384;  // columns that are still in cache when they are copied
+constexpr int64_t kTile = 16384;  // columns that are still in the cache when they are copied
 
-/// Where a row's column 0 would be if its column `column` were at `data`; elements of `size` bytes.
+/// Returns the address of a row's column 0 if column `column` is at `data`; elements have `size`
+/// bytes.
 char* column_zero(char* data, int64_t column, int64_t size) { return data - column * size; }
 
 }  // namespace
@@ -37,7 +38,7 @@ void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, Colu
         leaves.push_back({{p, p + 1}, rows[p]});
         rounded.push_back({nullptr, rows[p]});
     }
-    if (queue) {  // in launches of all columns
+    if (queue) {  // one launch for all columns
         const arena::Rows first = out.only(plan.rows[0]);
         if (coded) {
             arena::keep(
@@ -75,7 +76,7 @@ GroupMean::GroupMean(const GroupPlan& plan, arena::Rows x, Columns columns, Scra
                      Options options)
     : plan_(plan), x_(x), columns_(columns), pool_(pool), options_(options) {
     const int64_t size = arena::size_of(x.type);
-    result_ = options.in_place ? x.at(plan.rows[0], 0) : take(columns, size);
+    result_ = options.mean_into_x ? x.at(plan.rows[0], 0) : take(columns, size);
     gathered_ = options.gathers_coded ? take(columns, travelling_size()) : result_;
 }
 
@@ -86,7 +87,7 @@ void GroupMean::reduce() {
         for (int64_t p = node.begin; p < node.end; ++p) {
             leaves.push_back({{p, p + 1}, x_.at(plan_.rows[p - mine.positions.begin], 0)});
         }
-        if (leaves.size() == 1) {  // straight from x
+        if (leaves.size() == 1) {  // sent straight from x
             nodes_.push_back(leaves[0]);
         } else {
             char* const mean = take(columns_, arena::size_of(x_.type));
@@ -128,7 +129,7 @@ void GroupMean::combine() {
     }
     std::vector<arena::Summand> all;
     for (const auto& nodes : received_) all.insert(all.end(), nodes.begin(), nodes.end());
-    if (coded()) {  // every row by itself
+    if (coded()) {  // every row separately
         std::vector<CodedRow> rows;
         for (const arena::Summand& leaf : all) {
             rows.push_back({static_cast<const uint16_t*>(leaf.row), nullptr});
@@ -151,7 +152,7 @@ void GroupMean::list_gather(int tag, std::vector<Message>& out, std::vector<Mess
     }
 }
 
-void GroupMean::arrive(arena::Queue* queue) {
+void GroupMean::decode_result(arena::Queue* queue) {
     if (options_.gathers_coded) decode(gathered_, result_, columns_, queue);
 }
 

@@ -1,17 +1,23 @@
 #pragma once
-// The mean over a group of replicas, as an all-reduce along the fixed tree.
+// The mean over a group of replicas, as an all-reduce by messages along the fixed tree.
 //
-// Of the q ranks that hold members, each owns one of q chunks of the columns.
-//   1. reduce    each rank's rows become the means of its k maximal subtrees (k = 1 for one row or
-//                a whole subtree, at most 2 log2 R)
-//   2. scatter   to each owner its chunk of the subtrees: k (q-1)/q rows out
-//   3. combine   each owner's chunk of all subtrees becomes their mean, in tree order
-//   4. gather    each owner sends its chunk of the mean to the others: (q-1)/q rows out
-// Two steps of q - 1 messages each (times k in the first); bits do not depend on q.
+// This folder averages groups (GroupPlan): group_mean.hpp by messages between ranks,
+// in_place_group_mean.hpp by reading rows of this host in place, coded_mean.hpp from rows in 16
+// bits. MixingOperation drives them.
 //
-// In 16 bits every row goes by itself (k = R) and the mean is that of rounded rows. It is gathered
-// in 16 bits too where replicas take it as it is (all-reduce of gradients), but whole where they
-// take its difference from what they sent (mixing), so that the mean over replicas stays.
+// Each of the q ranks that hold members owns one of q chunks of the columns.
+//   1. reduce    Each rank turns its rows into the means of its k maximal subtrees (k = 1 for one
+//                row or a whole subtree, at most 2 log2 R for R rows).
+//   2. scatter   Each rank sends to each owner the owner's chunk of its subtrees: k (q-1)/q rows.
+//   3. combine   Each owner turns its chunk of all subtrees into their mean, in tree order.
+//   4. gather    Each owner sends its chunk of the mean to the others: (q-1)/q rows.
+// The two message steps have q - 1 messages each (times k in the first). The bits of the mean do
+// not depend on q.
+//
+// With a 16-bit codec every row is sent separately (k = R), and the mean is that of the rounded
+// rows. An all-reduce of gradients also gathers in 16 bits, because replicas use the mean as it is.
+// Mixing gathers in full precision, because replicas use the difference between the mean and what
+// they sent, and the mean over replicas must be preserved.
 
 #include <memory>
 #include <span>
@@ -25,46 +31,55 @@
 
 namespace dbench::comm {
 
-/// Part `index` of `columns` cut into `parts`, at multiples of 64 bytes; empty for some when there
-/// are too few columns.
+/// Returns part `index` of `columns` divided into `parts`, at multiples of 64 bytes. Some parts are
+/// empty if there are few columns.
 arena::Columns cut(arena::Columns columns, int64_t parts, int64_t index);
 
-/// out = mean over the group's rows (column 0 of each, by position), for each of this rank's rows
-/// of it in `out`, which may be among them. With a codec Q it is Q(mean of Q(x)); with a queue,
-/// too, in memory of the pool.
+/// Writes the mean over a group's rows to each of this rank's rows of the group in `out`. `rows`
+/// holds the address of column 0 of all rows, by position, and may include rows of `out`. With a
+/// codec Q the result is Q(mean of Q(x)). With a queue, launches there and takes scratch from the
+/// pool.
 void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, arena::Columns columns,
                   arena::Rows out, arena::Codec codec, arena::Queue* queue = nullptr,
                   ScratchPool* pool = nullptr);
 
-/// One such mean on its way between ranks; the functions are called in their order, those that
-/// list messages followed by the messages' travel.
+/// One mean in flight between ranks. Call the functions in the order of their declaration; after
+/// each `list_` function the listed messages must be moved before the next call.
 class GroupMean {
 public:
     struct Options {
-        bool in_place;  ///< the mean comes into the group's first row of x
+        bool mean_into_x;  ///< Write the mean into the group's first row of x.
         arena::Codec codec;
-        bool gathers_coded;             ///< the mean travels in the codec too
-        arena::Queue* queue = nullptr;  ///< where `reduce` and `combine` add rows
+        bool gathers_coded;             ///< The mean travels in the codec, too.
+        arena::Queue* queue = nullptr;  ///< Runs `reduce` and `combine`; null: the host does.
     };
 
     GroupMean(const GroupPlan& plan, arena::Rows x, arena::Columns columns, ScratchPool& pool,
               Options options);
 
+    /// Step 1: computes this rank's subtrees, and encodes them if there is a codec.
     void reduce();
+    /// Step 2: lists the messages.
     void list_scatter(int tag, std::vector<Message>& out, std::vector<Message>& in);
+    /// Step 3: computes this rank's chunk of the mean.
     void combine();
+    /// Step 4: lists the messages.
     void list_gather(int tag, std::vector<Message>& out, std::vector<Message>& in);
 
-    void arrive(arena::Queue* queue);         ///< makes of what was gathered the mean
-    void* result() const { return result_; }  ///< the mean, address of column 0
-    /// Into the group's rows of `out`.
+    /// Decodes the gathered mean if it travelled in the codec.
+    void decode_result(arena::Queue* queue);
+    /// Returns the mean, address of column 0.
+    void* result() const { return result_; }
+    /// Copies the mean to the group's rows of `out`.
     void copy_to(arena::Rows out, arena::Columns columns, arena::Queue* queue) const;
 
 private:
     bool coded() const { return options_.codec != arena::Codec::identity; }
+    /// Columns that a part's rank owns.
     arena::Columns chunk(size_t part) const;
+    /// Bytes per element of a message.
     int64_t travelling_size() const { return arena::size_of(options_.codec, x_.type); }
-    // A row of scratch for elements of `size` bytes, address of column 0.
+    /// Takes scratch for a row of elements of `size` bytes; returns the address of column 0.
     char* take(arena::Columns columns, int64_t size);
     Message message(size_t part, int tag, const void* row, arena::Columns columns,
                     int64_t size) const;
@@ -77,9 +92,10 @@ private:
     ScratchPool& pool_;
     Options options_;
     std::vector<std::shared_ptr<void>> memory_;
-    std::vector<arena::Summand> nodes_;                  // mine, all columns
-    std::vector<const void*> sent_;                      // the same as they travel
-    std::vector<std::vector<arena::Summand>> received_;  // per part, my chunk, as they travel
+    std::vector<arena::Summand> nodes_;  // this rank's subtrees, all columns
+    std::vector<const void*> sent_;      // the same as they travel
+    /// Per part: subtrees in this rank's chunk, as they travel.
+    std::vector<std::vector<arena::Summand>> received_;
     char* result_;
     char* gathered_;  // the result as it travels
 };

@@ -21,8 +21,9 @@ namespace {
 
 std::string reason() { return std::strerror(errno); }
 
-/// What ranks have in common that can open each other's files: system, users, names of processes.
-/// A network of its own makes a host of its own.
+/// Returns a text that is equal for ranks that can open each other's files: same host, boot, user,
+/// process namespace and network namespace. A container with its own network counts as its own
+/// host.
 std::string identity(const World& world) {
     std::string text = world.host() + " " + std::to_string(geteuid());
     std::ifstream boot("/proc/sys/kernel/random/boot_id");
@@ -40,7 +41,7 @@ std::string path_of(int64_t process, int file) {
     return "/proc/" + std::to_string(process) + "/fd/" + std::to_string(file);
 }
 
-/// What a large segment is a multiple of: a huge page of most processors.
+/// The size of a huge page on most processors; large segments are multiples of it.
 constexpr size_t kHugePage = size_t{2} << 20;
 
 size_t segment_size(int64_t bytes) {
@@ -48,7 +49,8 @@ size_t segment_size(int64_t bytes) {
     return size < 2 * kHugePage ? size : (size + kHugePage - 1) / kHugePage * kHugePage;
 }
 
-/// Maps a segment; a large one where huge pages can begin. null, and errno, where that fails.
+/// Maps a segment; a large one at a multiple of a huge page. Returns null and sets errno on
+/// failure.
 char* map(int file, size_t size, int protection) {
     const size_t slack = size < kHugePage ? 0 : kHugePage;
     void* const room = mmap(nullptr, size + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -59,9 +61,7 @@ char* map(int file, size_t size, int protection) {
     if (skipped > 0) munmap(begin, skipped);
     if (slack > skipped) munmap(data + size, slack - skipped);
     if (mmap(data, size, protection, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED) {
-#ifdef MADV_HUGEPAGE
         if (slack > 0) madvise(data, size, MADV_HUGEPAGE);
-#endif
         return data;
     }
     const int error = errno;
@@ -70,17 +70,15 @@ char* map(int file, size_t size, int protection) {
     return nullptr;
 }
 
-/// Puts huge pages in the place of what is there: a pass over rows takes up to a fifth less time.
-/// Linux gives them to memory that is shared where a setting says so, which is off nearly
-/// everywhere, or, from 6.1 on, by this call.
+/// Replaces the segment's pages by huge pages, which makes a pass over rows up to a fifth faster.
+/// For shared memory Linux does this only if a system setting allows it, which is rare, or on
+/// request from 6.1 on.
 void use_huge_pages(char* data, size_t size) {
-#ifdef __linux__
-    constexpr int kCollapse = 25;  // MADV_COLLAPSE, which older headers do not have
+    constexpr int kCollapse = 25;  // MADV_COLLAPSE, which older headers lack
     if (size >= kHugePage) madvise(data, size, kCollapse);
-#endif
 }
 
-/// Maps another process's segment to be read. Throws RunError.
+/// Maps another process's segment for reading. Throws RunError.
 std::shared_ptr<char> attach(int64_t process, int file, int64_t bytes) {
     const std::string path = path_of(process, file);
     const int own = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -93,7 +91,8 @@ std::shared_ptr<char> attach(int64_t process, int file, int64_t bytes) {
     return {data, [size](char* memory) { munmap(memory, size); }};
 }
 
-bool switched_off() {
+/// Reads the environment variable DBENCH_READ_IN_PLACE. Throws UserError.
+bool disabled_by_environment() {
     const char* const text = std::getenv("DBENCH_READ_IN_PLACE");
     if (!text || !*text || std::strcmp(text, "1") == 0) return false;
     if (std::strcmp(text, "0") == 0) return true;
@@ -104,20 +103,21 @@ bool switched_off() {
 
 }  // namespace
 
-/// Where rows lie, once `number` is the exchange's + 1. Written by its owner alone.
-struct HostMemory::Offer {
+/// The location of offered rows. Valid for an exchange if `number` is the exchange's number + 1.
+/// Only its owner writes it.
+struct HostMemory::RowOffer {
     alignas(64) std::atomic<uint64_t> number;
-    const void* address;  ///< in the owner's process
+    const void* address;  ///< In the owner's process.
     int64_t stride, offset, bytes;
     uint64_t segment;
     int file;
 };
 
-/// What one rank tells the others of its host.
+/// The offers of one rank to the other ranks of its host.
 struct HostMemory::Board {
     struct Slot {
-        Offer rows, means;
-        std::atomic<uint64_t> read;  ///< likewise
+        RowOffer rows, means;
+        std::atomic<uint64_t> read;  ///< number + 1 of the last exchange that this rank has read
     };
     std::array<Slot, kSlots> slots;
 
@@ -125,15 +125,17 @@ struct HostMemory::Board {
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-/// Another rank of this host. The engine's thread and the main thread both look.
+/// Another rank of this host and its mapped segments. The progress thread and the main thread both
+/// use it.
 struct HostMemory::Peer {
     int64_t process;
-    std::shared_ptr<char> memory;  // of the board
+    std::shared_ptr<char> memory;  // holds `board`
     Board* board;
     std::mutex mutex;
     std::map<uint64_t, std::shared_ptr<char>> segments;
 
-    const char* address(const Offer& offer) {
+    // Returns the address of offered rows in this process; maps their segment at the first use.
+    const char* address(const RowOffer& offer) {
         if (process == getpid()) return static_cast<const char*>(offer.address);
         const std::lock_guard lock(mutex);
         std::shared_ptr<char>& segment = segments[offer.segment];
@@ -145,10 +147,11 @@ struct HostMemory::Peer {
 HostMemory::HostMemory(World& world)
     : rank_(world.rank()), peers_(static_cast<size_t>(world.size())) {
     if (world.size() == 1) return;
-    // What each rank says: identity, and where its board is; or why it has none.
+    // Each rank sends its process, the board's file and its identity; or nothing if it has no
+    // board.
     std::ostringstream mine;
     std::string problem;
-    const bool off = switched_off();
+    const bool off = disabled_by_environment();
     if (!off) {
         try {
             own_ = make_segment(sizeof(Board));
@@ -174,8 +177,8 @@ HostMemory::HostMemory(World& world)
         int file = 0;
         text >> peer->process >> file;
         try {
-            // Ranks that are threads of this process map the board, too: it must stay readable
-            // after its owner has released it.
+            // Maps the board even if the peer is a thread of this process: the board must remain
+            // readable after its owner has released it.
             peer->memory = attach(peer->process, file, sizeof(Board));
             peer->board = reinterpret_cast<Board*>(peer->memory.get());
             peers_[rank] = std::move(peer);
@@ -183,7 +186,8 @@ HostMemory::HostMemory(World& world)
             problem = error.what();
         }
     }
-    // All of a host, or none of them: both ends of an exchange must know how rows go.
+    // All ranks of a host share memory, or none: both ends of an exchange must agree on how rows
+    // move.
     const std::vector<std::string> problems = world.all_gather(problem);
     for (const int rank : neighbours) {
         if (problem.empty()) problem = problems[rank];
@@ -206,7 +210,8 @@ std::shared_ptr<HostMemory::Segment> HostMemory::make_segment(int64_t bytes) {
     };
     const int file = memfd_create("dbench-rows", MFD_CLOEXEC);
     if (file < 0) throw refuse(errno);
-    // Reserved now: a page that is missing later would end the process without a word.
+    // Reserves the memory now: a page that is missing later would kill the process without a
+    // message.
     int error = ftruncate(file, static_cast<off_t>(size)) != 0 ? errno : 0;
     char* data = nullptr;
     if (!error) {
@@ -258,7 +263,7 @@ std::optional<uint64_t> HostMemory::next() {
 
 void HostMemory::release(uint64_t number) { in_use_[number % kSlots] = false; }
 
-std::shared_ptr<void> HostMemory::tell(Offer& offer, uint64_t number, HeldRows rows) {
+std::shared_ptr<void> HostMemory::publish_offer(RowOffer& offer, uint64_t number, SharedRows rows) {
     const std::shared_ptr<Segment> segment = segment_of(rows.data);
     DBENCH_EXPECT(segment);
     offer.address = rows.data;
@@ -271,30 +276,30 @@ std::shared_ptr<void> HostMemory::tell(Offer& offer, uint64_t number, HeldRows r
     return segment;
 }
 
-std::optional<HeldRows> HostMemory::told(int rank, uint64_t number, Offer& offer) {
+std::optional<SharedRows> HostMemory::find_offer(int rank, uint64_t number, RowOffer& offer) {
     if (offer.number.load(std::memory_order_acquire) != number + 1) return {};
-    return HeldRows{const_cast<char*>(peers_[rank]->address(offer)), offer.stride};
+    return SharedRows{const_cast<char*>(peers_[rank]->address(offer)), offer.stride};
 }
 
-std::shared_ptr<void> HostMemory::offer(uint64_t number, HeldRows rows) {
-    return tell(own_board().slot(number).rows, number, rows);
+std::shared_ptr<void> HostMemory::offer(uint64_t number, SharedRows rows) {
+    return publish_offer(own_board().slot(number).rows, number, rows);
 }
 
-std::optional<HeldRows> HostMemory::rows_of(int rank, uint64_t number) {
-    return told(rank, number, peers_[rank]->board->slot(number).rows);
+std::optional<SharedRows> HostMemory::rows_of(int rank, uint64_t number) {
+    return find_offer(rank, number, peers_[rank]->board->slot(number).rows);
 }
 
-std::shared_ptr<void> HostMemory::offer_means(uint64_t number, HeldRows means) {
-    return tell(own_board().slot(number).means, number, means);
+std::shared_ptr<void> HostMemory::offer_means(uint64_t number, SharedRows means) {
+    return publish_offer(own_board().slot(number).means, number, means);
 }
 
-std::optional<HeldRows> HostMemory::means_of(int rank, uint64_t number) {
-    return told(rank, number, peers_[rank]->board->slot(number).means);
+std::optional<SharedRows> HostMemory::means_of(int rank, uint64_t number) {
+    return find_offer(rank, number, peers_[rank]->board->slot(number).means);
 }
 
 HostMemory::Board& HostMemory::own_board() const { return *reinterpret_cast<Board*>(own_->data); }
 
-void HostMemory::read(uint64_t number) {
+void HostMemory::mark_read(uint64_t number) {
     own_board().slot(number).read.store(number + 1, std::memory_order_release);
 }
 

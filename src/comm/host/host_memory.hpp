@@ -1,15 +1,18 @@
 #pragma once
-// Memory that the ranks of one host read in place. Rows lie in files without a name, which the
-// others open through /proc and map: /dev/shm is not used, and nothing is left when processes end,
-// however they do.
+// Memory that ranks of the same host share, so that they can read each other's rows in place.
 //
-// An exchange whose rows are read in place has a number, the same on all ranks. Each rank has a
-// board with a slot per number:
-//   1. offer     the owner tells where its rows lie, complete
-//   2. rows_of   readers find them, and read
-//   3. means_of  where ranks make parts of means: the same of the owner's parts
-//   4. has_read  the owner sees who has read all that, and may write there again
-// Slots are used in turn; one is free again when its rows have been given back (`release`).
+// Rows are stored in anonymous files (memfd). Other ranks open them through /proc and map them.
+// /dev/shm is not used, and the system frees the memory when the processes end, however they end.
+//
+// This folder: HostMemory shares memory among all ranks of a host; InPlaceExchange
+// (in_place_exchange.hpp) uses it for one exchange. Each such exchange has a number that is the
+// same on all ranks. Each rank has a board in shared memory with one slot per number (slots are
+// reused in turn), and the ranks use it in these steps:
+//   1. offer       The owner writes where its complete rows are stored.
+//   2. rows_of     Readers find the rows, and read them.
+//   3. means_of    If ranks compute parts of group means: readers find the owner's part.
+//   4. has_read    The owner finds out who has read everything, and may write the rows again.
+//   5. release     The number's slot is free for a later exchange.
 
 #include <array>
 #include <cstdint>
@@ -26,77 +29,91 @@ namespace dbench::comm {
 
 class World;
 
-/// Rows of any element, in memory that others may read: where row 0 begins, at an address of this
-/// process, and how many bytes further the next one.
-struct HeldRows {
+/// Rows of any element type in shared memory: the address of row 0 in this process, and the bytes
+/// from one row to the next.
+struct SharedRows {
     char* data = nullptr;
     int64_t stride = 0;
     char* at(int64_t row) const { return data + row * stride; }
 };
 
+/// This rank's shared memory and its view of the other ranks' memory. The main thread owns it; the
+/// progress thread may look up rows.
 class HostMemory {
 public:
-    /// Collective. Without another rank on this host, or where the system forbids it, nothing is
-    /// shared: `obstacle` then says why.
+    /// Opens the boards of the other ranks of this host. Collective. If there is no other rank, or
+    /// the system forbids sharing, nothing is shared and `obstacle` returns why.
     explicit HostMemory(World& world);
     ~HostMemory();
 
-    /// Whether that rank's rows are read in place here, and this rank's there.
-    bool with(int rank) const { return peers_[static_cast<size_t>(rank)] != nullptr; }
+    /// True if this rank and `rank` read each other's rows in place.
+    bool shares_with(int rank) const { return peers_[static_cast<size_t>(rank)] != nullptr; }
+    /// True if there is another rank with which memory is shared.
     bool shared() const { return shared_; }
-    /// "in place", or why not; "" where this host has one rank.
+    /// Returns "in place", or why not; "" if this host has one rank.
     std::string status() const {
         return shared_ ? "in place" : obstacle_.empty() ? "" : "as messages (" + obstacle_ + ")";
     }
-    /// Why ranks of this host do not read in place; empty where they do, or there are none.
+    /// Returns why ranks of this host do not read in place; empty if they do or if there is only
+    /// one.
     const std::string& obstacle() const { return obstacle_; }
 
-    /// Zeroed memory that others may read. Throws UserError where the host has no more.
+    /// Returns zeroed memory that other ranks can read. Throws UserError if the host has too little
+    /// memory.
     std::shared_ptr<void> allocate(int64_t bytes);
-    /// Whether something lies in such memory.
+    /// True if the address is in such memory.
     bool holds(const void* data) const;
 
-    /// The number of the next exchange; none where too many have not been given back. All ranks of
-    /// a host call it alike.
+    /// Returns the number of the next exchange; none if the slot of that number has not been
+    /// released. All ranks of a host call it in the same order.
     std::optional<uint64_t> next();
+    /// Frees the number's slot.
     void release(uint64_t number);
 
-    /// Rows must be held; their memory stays as long as the handle does.
-    std::shared_ptr<void> offer(uint64_t number, HeldRows rows);
-    /// Rows that a rank has offered; none as long as it has not. Throws RunError where they cannot
-    /// be mapped.
-    std::optional<HeldRows> rows_of(int rank, uint64_t number);
-    /// The same of what this rank has made of rows that others had offered.
-    std::shared_ptr<void> offer_means(uint64_t number, HeldRows means);
-    std::optional<HeldRows> means_of(int rank, uint64_t number);
-    /// This rank has read what it needs of that exchange.
-    void read(uint64_t number);
+    /// Offers this rank's rows to readers. `holds(rows.data)` must be true. The handle keeps the
+    /// memory.
+    std::shared_ptr<void> offer(uint64_t number, SharedRows rows);
+    /// Returns the rows that a rank has offered; none if it has not yet. Throws RunError if they
+    /// cannot be mapped.
+    std::optional<SharedRows> rows_of(int rank, uint64_t number);
+    /// Offers the parts of means that this rank has computed from offered rows, like `offer`.
+    std::shared_ptr<void> offer_means(uint64_t number, SharedRows means);
+    /// Returns the parts of means that a rank has offered, like `rows_of`.
+    std::optional<SharedRows> means_of(int rank, uint64_t number);
+    /// Marks that this rank has read all that it needs of the exchange.
+    void mark_read(uint64_t number);
+    /// True if the rank has marked that it has read all that it needs.
     bool has_read(int rank, uint64_t number) const;
 
 private:
     struct Board;
     struct Peer;
+    /// A shared file of this rank, and where it is mapped.
     struct Segment {
         int file;
-        uint64_t number;  ///< of this rank's segments
+        uint64_t number;  ///< Counts this rank's segments.
         char* data;
         int64_t bytes;
     };
     static constexpr uint64_t kSlots = 4096;
 
-    struct Offer;
+    struct RowOffer;
     Board& own_board() const;
-    std::shared_ptr<void> tell(Offer& offer, uint64_t number, HeldRows rows);
-    std::optional<HeldRows> told(int rank, uint64_t number, Offer& offer);
+    /// Writes an offer on this rank's board.
+    std::shared_ptr<void> publish_offer(RowOffer& offer, uint64_t number, SharedRows rows);
+    /// Reads an offer from another rank's board.
+    std::optional<SharedRows> find_offer(int rank, uint64_t number, RowOffer& offer);
+    /// Reserves and maps a segment. Throws UserError.
     std::shared_ptr<Segment> make_segment(int64_t bytes);
+    /// Returns the segment that contains the address; null if none does.
     std::shared_ptr<Segment> segment_of(const void* data) const;
 
     int rank_;
     bool shared_ = false;
     std::string obstacle_;
-    std::shared_ptr<Segment> own_;                            // of the board
-    std::vector<std::unique_ptr<Peer>> peers_;                // by rank; null where messages go
-    mutable std::mutex mutex_;                                // of the segments
+    std::shared_ptr<Segment> own_;                            // holds this rank's board
+    std::vector<std::unique_ptr<Peer>> peers_;                // by rank; null if messages are used
+    mutable std::mutex mutex_;                                // protects segments_ and made_
     std::map<const void*, std::weak_ptr<Segment>> segments_;  // by their first byte
     uint64_t made_ = 0, next_ = 0;
     std::array<bool, kSlots> in_use_{};

@@ -31,12 +31,13 @@ static_assert(static_cast<int>(CudaResult::success) == cudaSuccess &&
               kEventDisableTiming == cudaEventDisableTiming);
 #endif
 
-/// One that stays loaded: its threads may outlive whoever uses it.
+/// A library that remains loaded: its threads may outlive the objects that use it.
 class SharedLibrary {
 public:
     SharedLibrary(std::string name, const std::vector<std::string>& files)
         : name_(std::move(name)) {
-        for (const int already : {RTLD_NOLOAD, 0}) {  // what the process has comes first
+        // Prefer a library that the process has loaded.
+        for (const int already : {RTLD_NOLOAD, 0}) {
             for (const std::string& file : files) {
                 handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | already);
                 if (handle_) return;
@@ -105,7 +106,7 @@ CudaApi load_cuda(const std::vector<std::string>& files) {
 std::string version_text(const NcclApi& nccl) {
     int version = 0;
     if (nccl.get_version(&version) != NcclResult::success) {
-        throw base::RunError("NCCL does not tell its version");
+        throw base::RunError("NCCL does not report its version");
     }
     return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
            std::to_string(version % 100);

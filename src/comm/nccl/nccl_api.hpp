@@ -1,10 +1,11 @@
 #pragma once
-// What NCCL and CUDA's runtime are asked for, as tables of functions: filled from the libraries
-// where a machine has them, or by a stand-in (tests/comm/nccl_stand_in.hpp). Nothing is linked and
-// no header of theirs is read, so every build has what is written against the tables.
+// The functions of NCCL and of CUDA's runtime that DBench uses, as tables of functions. The tables
+// are filled from the machine's libraries at run time, or by a stand-in
+// (tests/comm/nccl_stand_in.hpp). DBench links neither library and reads none of their headers, so
+// every build contains the code that uses the tables.
 //
-// Names and numbers are those of nccl.h, which has kept them from 2.14 to 2.28, and of CUDA's
-// runtime 12 and 13. A build with CUDA compares them with the headers (nccl_api.cpp).
+// Names and numbers are those of nccl.h, unchanged from 2.14 to 2.28, and of CUDA's runtime 12 and
+// 13. A build with CUDA compares them with the headers (nccl_api.cpp).
 
 #include <cstddef>
 #include <functional>
@@ -13,23 +14,23 @@
 
 namespace dbench::comm {
 
-// What an ncclComm_t, a cudaStream_t and a cudaEvent_t point to; opaque.
+// Opaque targets of ncclComm_t, cudaStream_t and cudaEvent_t.
 struct NcclCommunicator;
 struct CudaStream;
 struct CudaEvent;
 
-/// ncclUniqueId: names a communicator to those who join it.
+/// ncclUniqueId: names a communicator to the ranks that join it.
 struct NcclId {
     char bytes[128];
 };
 
-/// ncclResult_t as far as it is told apart; all other numbers are errors, too.
+/// ncclResult_t: the values that DBench distinguishes. All other values are errors, too.
 enum class NcclResult : int { success = 0, system_error = 2, invalid_usage = 5, in_progress = 7 };
 enum class NcclType : int { int8 = 0, float32 = 7, float64 = 8 };  ///< ncclDataType_t
 enum class NcclSum : int { sum = 0 };                              ///< ncclRedOp_t
 
-/// ncclConfig_t as it was in 2.14, the first with communicators that do not block. Later versions
-/// have more members behind these, and take the standard ones for a config of this age.
+/// ncclConfig_t of version 2.14, the first with non-blocking communicators. Later versions append
+/// members and use their defaults for a config of this version.
 struct NcclConfig {
     size_t size = sizeof(NcclConfig);
     unsigned magic = 0xcafebeef;
@@ -37,7 +38,7 @@ struct NcclConfig {
     int blocking = 0;
 };
 
-/// NCCL's functions, by their names less "nccl" and "Comm".
+/// Functions of NCCL, named without "nccl" and "Comm".
 struct NcclApi {
     std::function<NcclResult(int* version)> get_version;
     std::function<NcclResult(NcclId* id)> get_unique_id;
@@ -60,12 +61,12 @@ struct NcclApi {
     std::function<const char*(NcclCommunicator* communicator)> last_error;
 };
 
-/// cudaError_t as far as it is told apart.
+/// cudaError_t: the values that DBench distinguishes.
 enum class CudaResult : int { success = 0, not_ready = 600 };
-inline constexpr unsigned kStreamNonBlocking = 1;   ///< beside the stream 0
-inline constexpr unsigned kEventDisableTiming = 2;  ///< events that are only asked for
+inline constexpr unsigned kStreamNonBlocking = 1;   ///< The stream runs concurrently with stream 0.
+inline constexpr unsigned kEventDisableTiming = 2;  ///< The event is only queried for completion.
 
-/// Functions of CUDA's runtime, by their names less "cuda" and "Device".
+/// Functions of CUDA's runtime, named without "cuda" and "Device".
 struct CudaApi {
     std::function<CudaResult(int device)> set_device;
     std::function<CudaResult(char* text, int length, int device)> pci_bus_id;
@@ -75,16 +76,18 @@ struct CudaApi {
     std::function<CudaResult(CudaEvent** event, unsigned flags)> event_create;
     std::function<CudaResult(CudaEvent* event, CudaStream* stream)> event_record;
     std::function<CudaResult(CudaEvent*)> event_query, event_destroy;
-    std::function<CudaResult()> get_last_error;  ///< of this thread; forgets it
+    /// Returns this thread's last error and clears it.
+    std::function<CudaResult()> get_last_error;
     std::function<const char*(CudaResult result)> error_string;
 };
 
-/// The tables of this machine's libraries, which stay loaded: the first of `files` that the loader
-/// finds. Throws UserError where there is none, or where it lacks a function.
+/// Loads the first of `files` that the loader finds and returns its functions. The library remains
+/// loaded. Throws UserError if no file can be loaded or a function is missing.
 NcclApi load_nccl(const std::vector<std::string>& files = {"libnccl.so.2"});
+/// Does the same for CUDA's runtime.
 CudaApi load_cuda(const std::vector<std::string>& files = {"libcudart.so.13", "libcudart.so.12"});
 
-/// "2.28.9". Throws RunError.
+/// Returns "2.28.9". Throws RunError if NCCL does not report its version.
 std::string version_text(const NcclApi& nccl);
 
 }  // namespace dbench::comm

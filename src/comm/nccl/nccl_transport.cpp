@@ -25,28 +25,29 @@ namespace {
 
 constexpr int kTags = 1 << 30;
 
-/// What has been started, until it has moved.
+/// A start of messages. `moved`: all its messages have been sent and received.
 struct Started {
     CudaEvent* event;
-    std::vector<int> ranks;  ///< who has a part in it; none: all
+    std::vector<int> ranks;  ///< Ranks that take part, numbered by the launcher; empty: all.
     bool moved = false;
 };
 
-/// Of deadlines: where a wait has not given up within one, its thread is held in a call.
-constexpr double kHeld = 2;
+/// In deadlines: if no wait has given up after one deadline, its thread is blocked in a call.
+constexpr double kBlockedDeadlines = 2;
 
-/// The last word of a process whose threads are all held by rows that do not come.
+/// Reports the awaited ranks and ends the process, whose threads are all blocked.
 [[noreturn]] void give_up(const std::vector<int>& ranks, double seconds) {
     char text[32];
     std::snprintf(text, sizeof text, "%g s", seconds);
     base::report_error("rows over NCCL stalled (no answer from " +
                        (ranks.empty() ? "the other ranks" : to_text(ranks)) + " within " + text +
-                       ", and this process is held in a call that waits for that): look at that "
+                       ", and this process is blocked in a call that waits for it): look at that "
                        "rank's log and node; DBENCH_TIMEOUT sets half the limit");
     _exit(base::kExitFailed);
 }
 
-/// This rank's part in the communicator. Calls may come from any thread, starts from one.
+/// This rank's communicator, stream and events. Any thread may call it, but starts come from one
+/// thread.
 class NcclSession {
 public:
     NcclSession(World& world, NcclParts parts, int device)
@@ -54,9 +55,10 @@ public:
           nccl_(std::move(parts.nccl)),
           cuda_(std::move(parts.cuda)),
           device_(device),
-          watch_(kHeld * world.deadline(), [seconds = kHeld * world.deadline()](const auto& ranks) {
-              give_up(ranks, seconds);
-          }) {
+          watch_(kBlockedDeadlines * world.deadline(),
+                 [seconds = kBlockedDeadlines * world.deadline()](const auto& ranks) {
+                     give_up(ranks, seconds);
+                 }) {
         check(cuda_.set_device(device_), "cudaSetDevice");
         int least = 0, greatest = 0;
         check(cuda_.stream_priority_range(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
@@ -66,6 +68,7 @@ public:
     }
 
     ~NcclSession() {
+        abandon();  // A communicator whose join failed still uses the stream.
         for (const auto& started : started_) cuda_.event_destroy(started->event);
         for (CudaEvent* const event : events_) cuda_.event_destroy(event);
         queue_.reset();
@@ -85,7 +88,7 @@ public:
         return id;
     }
 
-    /// Together with all other ranks.
+    // Joins the communicator. Collective.
     void join(const NcclId& id) {
         NcclConfig config;
         {
@@ -93,38 +96,46 @@ public:
             check(nccl_.init_rank(&communicator_, size(), id, slot(), &config),
                   "ncclCommInitRankConfig");
         }
-        wait_until_taken("the start of NCCL", {});
+        wait_until_accepted("the start of NCCL", {});
     }
 
-    /// Starts a group of `calls`, which say whether they went well, with the ranks that have a
-    /// part in them; none: all. Without calls: what there is after all before.
+    // Starts an NCCL group of `calls`, which return their results, with the `ranks` that take part
+    // (empty: all). Without calls, marks the point after all earlier starts.
     using Call = std::function<NcclResult()>;
     std::shared_ptr<Started> start(const std::vector<Call>& calls, std::vector<int> ranks) {
         if (!calls.empty()) {
             start_group(calls);
-            wait_until_taken("the start of an exchange over NCCL", ranks);
-            // The queue did not see what has been put on its stream.
-            queue_->launch({"what NCCL has been given", {}, 0, nullptr, [](void*) {}});
+            wait_until_accepted("the start of an exchange over NCCL", ranks);
+            // The queue does not see the work that NCCL has put on its stream; an empty launch
+            // makes it known.
+            queue_->launch({"an NCCL group", {}, 0, nullptr, [](void*) {}});
         }
         const std::lock_guard lock(mutex_);
         check(cuda_.set_device(device_), "cudaSetDevice");
-        watch_.started(numbers(ranks));
+        std::vector<int> waited_for = numbers(ranks);
         auto started = std::make_shared<Started>(Started{take_event(), std::move(ranks)});
+        if (const CudaResult result = cuda_.event_record(started->event, stream_);
+            result != CudaResult::success) {
+            events_.push_back(started->event);
+            check(result, "cudaEventRecord");
+        }
+        // The watch expects one moved() for each started(): it is notified when nothing can fail.
         started_.push_back(started);
-        check(cuda_.event_record(started->event, stream_), "cudaEventRecord");
+        watch_.started(std::move(waited_for));
         return started;
     }
 
-    /// Whether it has moved. Throws RunError where the communicator has failed.
+    // True if the start has moved. Throws RunError if the communicator has failed.
     bool test(const Started& started) {
         const std::lock_guard lock(mutex_);
         if (started.moved) return true;
-        expect_life();
+        require_alive();
         check(cuda_.set_device(device_), "cudaSetDevice");
         while (!started_.empty()) {
             const CudaResult result = cuda_.event_query(started_.front()->event);
             if (result == CudaResult::not_ready) {
-                cuda_.get_last_error();  // or a launch of this thread would take it for its own
+                // Clears it, or a launch of this thread would report it as its own.
+                cuda_.get_last_error();
                 break;
             }
             check(result, "cudaEventQuery");
@@ -133,22 +144,23 @@ public:
             started_.pop_front();
             watch_.moved();
         }
-        if (!started.moved) taken();
+        if (!started.moved) accepted();
         return started.moved;
     }
 
-    /// Nothing moves before what was started first has: whom that waits for.
-    std::vector<int> owing(const Started& started) {
+    // Returns the ranks of the oldest start, because starts move in order.
+    std::vector<int> awaited_ranks(const Started& started) {
         const std::lock_guard lock(mutex_);
         if (started.moved || started_.empty()) return {};
         return started_.front()->ranks;
     }
 
-    /// Together with all other ranks, unless it has failed, which was told where it did.
+    // Leaves the communicator together with all other ranks; abandons it if it has failed, which
+    // was reported earlier.
     void leave() {
         const auto done = [this] {
             const std::lock_guard lock(mutex_);
-            return taken();
+            return accepted();
         };
         try {
             done();
@@ -160,7 +172,8 @@ public:
                 const std::lock_guard lock(mutex_);
                 check(nccl_.finalize(communicator_), "ncclCommFinalize");
             }
-            // ControlMessages to ask who is late are gone by now.
+            // The control messages that find the late rank no longer exist, so this is a plain
+            // wait.
             wait({"the end of NCCL", done, [] { return std::vector<int>(); }, [] {}, timeout()});
             const std::lock_guard lock(mutex_);
             check(nccl_.destroy(std::exchange(communicator_, nullptr)), "ncclCommDestroy");
@@ -178,31 +191,31 @@ public:
 
 private:
     bool alive() const { return communicator_ != nullptr; }
-    void expect_life() const {
-        if (!alive()) throw base::RunError("NCCL has been given up after an earlier failure");
+    void require_alive() const {
+        if (!alive()) throw base::RunError("NCCL was abandoned after an earlier failure");
     }
 
     void start_group(const std::vector<Call>& calls) {
         const std::lock_guard lock(mutex_);
-        expect_life();
+        require_alive();
         check(cuda_.set_device(device_), "cudaSetDevice");
         check(nccl_.group_start(), "ncclGroupStart");
         NcclResult worst = NcclResult::success;
         for (const Call& call : calls) {
             const NcclResult result = call();
-            if (!is_well(result)) worst = result;
+            if (!is_ok(result)) worst = result;
         }
         const NcclResult ended = nccl_.group_end();
         check(worst, "a call of a group");
         check(ended, "ncclGroupEnd");
     }
 
-    void wait_until_taken(const std::string& what, const std::vector<int>& ranks) {
+    void wait_until_accepted(const std::string& what, const std::vector<int>& ranks) {
         const auto done = [this] {
             const std::lock_guard lock(mutex_);
-            return taken();
+            return accepted();
         };
-        // A thread of NCCL's takes it, mostly before the shortest sleep would end.
+        // A thread of NCCL accepts the call, mostly before the shortest sleep would end.
         constexpr double kSoon = 200e-6;  // seconds
         for (const base::Stopwatch watch; watch.seconds() < kSoon; sched_yield()) {
             if (done()) return;
@@ -211,7 +224,7 @@ private:
         world.wait(what, done, [&] { return numbers(ranks); });
     }
 
-    /// The world's numbers of ranks that the launcher has numbered so.
+    // Translates the launcher's numbers of ranks to the world's.
     std::vector<int> numbers(std::vector<int> ranks) const {
         const std::vector<int>& slots = world_.impl().member.slots;
         if (slots.empty()) return ranks;
@@ -221,9 +234,9 @@ private:
         return ranks;
     }
 
-    /// Whether NCCL is through with what it has been given: started, not moved.
-    bool taken() {
-        expect_life();
+    // True if NCCL has accepted all calls: they have been started, not moved.
+    bool accepted() {
+        require_alive();
         NcclResult state = NcclResult::success;
         check(nccl_.async_error(communicator_, &state), "ncclCommGetAsyncError");
         check(state, "the communicator");
@@ -241,15 +254,15 @@ private:
         return event;
     }
 
-    static bool is_well(NcclResult result) {
+    static bool is_ok(NcclResult result) {
         return result == NcclResult::success || result == NcclResult::in_progress;
     }
     void check(NcclResult result, const char* what) const {
-        if (is_well(result)) return;
+        if (is_ok(result)) return;
         const std::string why = communicator_ ? nccl_.last_error(communicator_) : "";
         throw base::RunError(std::string("NCCL has failed in ") + what + " (" +
                              nccl_.error_string(result) + (why.empty() ? "" : ": ") + why +
-                             "): NCCL_DEBUG=INFO tells more");
+                             "): set NCCL_DEBUG=INFO for details");
     }
     void check(CudaResult result, const char* what) const {
         if (result == CudaResult::success) return;
@@ -264,9 +277,9 @@ private:
     CudaStream* stream_ = nullptr;
     std::unique_ptr<arena::Queue> queue_;
     NcclCommunicator* communicator_ = nullptr;
-    std::deque<std::shared_ptr<Started>> started_;  // in their order
-    std::vector<CudaEvent*> events_;                // free
-    StallWatch watch_;                              // of what has been started
+    std::deque<std::shared_ptr<Started>> started_;  // oldest first
+    std::vector<CudaEvent*> events_;                // free for reuse
+    StallWatch watch_;                              // of the starts
 };
 
 class NcclTransfer : public Transfer {
@@ -274,7 +287,7 @@ public:
     NcclTransfer(std::shared_ptr<NcclSession> session, std::shared_ptr<Started> started)
         : session_(std::move(session)), started_(std::move(started)) {}
     bool test() override { return session_->test(*started_); }
-    std::vector<int> owing() const override { return session_->owing(*started_); }
+    std::vector<int> awaited_ranks() const override { return session_->awaited_ranks(*started_); }
 
 private:
     std::shared_ptr<NcclSession> session_;
@@ -291,7 +304,7 @@ public:
     std::unique_ptr<Transfer> start(std::span<const Message> out,
                                     std::span<const Message> in) override {
         for (const auto& messages : {out, in}) {
-            for (const Message& message : messages) expect_order(message.tag);
+            for (const Message& message : messages) check_order(message.tag);
         }
         const NcclApi& nccl = session_->nccl();
         std::vector<NcclSession::Call> calls;
@@ -332,8 +345,9 @@ private:
         return std::make_unique<NcclTransfer>(session_, session_->start(calls, std::move(ranks)));
     }
 
-    /// A start's messages have one tag, and no later one than the next start's.
-    void expect_order(int tag) {
+    // Checks that all messages of a start have the same tag, and that tags of later starts do not
+    // decrease (modulo kTags).
+    void check_order(int tag) {
         const int ahead = last_ ? (tag - *last_ + kTags) % kTags : 0;
         if (ahead >= kTags / 2) {
             throw base::RunError("rows of exchange " + std::to_string(tag) +
@@ -347,9 +361,9 @@ private:
     std::optional<int> last_;  // tag
 };
 
-/// What `work` returns, once it has gone well on all ranks.
+/// Returns the result of `work` if it succeeds on all ranks; else throws on all ranks. Collective.
 template <class Work>
-auto on_all(World& world, Work&& work) {
+auto run_on_all(World& world, Work&& work) {
     decltype(work()) result{};
     std::string problem;
     bool user_error = false;
@@ -365,28 +379,27 @@ auto on_all(World& world, Work&& work) {
     return result;
 }
 
-std::string card_id(const CudaApi& cuda, int device) {
+std::string gpu_bus_id(const CudaApi& cuda, int device) {
     char id[32] = "";
     const CudaResult result = cuda.pci_bus_id(id, sizeof id, device);
     if (result != CudaResult::success) {
         throw base::UserError("device " + std::to_string(device) + " is not there (" +
                               cuda.error_string(result) +
-                              "): see that each rank is given a GPU (Slurm: --gpus-per-task=1)");
+                              "): give each rank a GPU (Slurm: --gpus-per-task=1)");
     }
     return id;
 }
 
 }  // namespace
 
-void expect_own_cards(const std::vector<Card>& cards) {
+void require_distinct_gpus(const std::vector<RankGpu>& gpus) {
     std::map<std::pair<std::string, std::string>, int> owners;
-    for (size_t rank = 0; rank < cards.size(); ++rank) {
-        const Card& card = cards[rank];
-        const auto [owner, first] = owners.emplace(std::pair{card.host, card.id}, rank);
+    for (size_t rank = 0; rank < gpus.size(); ++rank) {
+        const RankGpu& gpu = gpus[rank];
+        const auto [owner, first] = owners.emplace(std::pair{gpu.host, gpu.id}, rank);
         if (first) continue;
         throw base::UserError("ranks " + std::to_string(owner->second) + " and " +
-                              std::to_string(rank) + " both use GPU " + card.id + " of " +
-                              card.host +
+                              std::to_string(rank) + " both use GPU " + gpu.id + " of " + gpu.host +
                               " (NCCL connects GPUs, not processes): start one rank a GPU, which "
                               "may hold several replicas");
     }
@@ -395,15 +408,15 @@ void expect_own_cards(const std::vector<Card>& cards) {
 std::unique_ptr<RowTransport> join_nccl(World& world, NcclParts parts, int device) {
     const std::vector<std::string> hosts = world.all_gather(world.host());
     const std::vector<std::string> ids =
-        world.all_gather(on_all(world, [&] { return card_id(parts.cuda, device); }));
-    std::vector<Card> cards;
-    for (size_t rank = 0; rank < hosts.size(); ++rank) cards.push_back({hosts[rank], ids[rank]});
-    expect_own_cards(cards);
+        world.all_gather(run_on_all(world, [&] { return gpu_bus_id(parts.cuda, device); }));
+    std::vector<RankGpu> gpus;
+    for (size_t rank = 0; rank < hosts.size(); ++rank) gpus.push_back({hosts[rank], ids[rank]});
+    require_distinct_gpus(gpus);
 
-    const auto session = on_all(
+    const auto session = run_on_all(
         world, [&] { return std::make_shared<NcclSession>(world, std::move(parts), device); });
     const NcclId mine =
-        on_all(world, [&] { return world.rank() == 0 ? session->new_id() : NcclId{}; });
+        run_on_all(world, [&] { return world.rank() == 0 ? session->new_id() : NcclId{}; });
     std::string text(mine.bytes, sizeof mine.bytes);
     world.broadcast(text);
     NcclId id{};

@@ -1,14 +1,16 @@
 #pragma once
-// Rows from card to card, by NCCL: one communicator of all ranks, on one stream of high priority.
-// Messages lie in memory that the card reads.
+// Rows from GPU to GPU by NCCL: one communicator of all ranks, on one CUDA stream of high priority.
+// Messages are stored in memory that the GPU reads.
 //
-// A start is a group, whose sends and receives move beside each other. What is started moves in
-// that order, and so does what is launched between (`queue`, row_plane.hpp): a rank with another
-// order would wait for the others for ever. Tags do not travel, as NCCL takes the messages of a
-// pair in their order; they are compared here: a start's are of one exchange, and exchanges start
-// in the order of their numbers. The communicator does not block: what NCCL has not taken yet is
-// waited for as everything else is. Where for two deadlines nothing has moved and no
-// wait has said so, this process is held in a call of CUDA's, and ends.
+// A start is an NCCL group, whose sends and receives move concurrently. Starts move in the order in
+// which they were made, and so do the launches between them (`queue`, transport/row_transport.hpp):
+// a rank with another order would wait for the others forever. NCCL sends no tags and matches the
+// messages of a pair by their order, so this transport checks the tags: all messages of a start
+// belong to one exchange, and exchanges start in the order of their numbers.
+//
+// The communicator is non-blocking: waits for calls that NCCL has not accepted yet are ordinary
+// waits with a deadline. If nothing has moved for two deadlines and no wait has reported it, the
+// process is blocked inside a CUDA call; StallWatch then ends it.
 
 #include <functional>
 #include <memory>
@@ -22,15 +24,16 @@
 
 namespace dbench::comm {
 
-/// What a rank computes on.
-struct Card {
+/// The GPU on which a rank computes.
+struct RankGpu {
     std::string host;
-    std::string id;  ///< among the host's: "0000:3b:00.0", where it sits on the bus
+    std::string id;  ///< The GPU's position on the host's bus: "0000:3b:00.0".
 };
 
-/// By rank. Throws UserError where two ranks have one card, which NCCL cannot connect.
-void expect_own_cards(const std::vector<Card>& cards);
+/// Throws UserError if two ranks use the same GPU, which NCCL cannot connect. One entry per rank.
+void require_distinct_gpus(const std::vector<RankGpu>& gpus);
 
+/// The libraries and the queue that join_nccl uses; tests pass stand-ins.
 struct NcclParts {
     NcclApi nccl;
     CudaApi cuda;
@@ -38,9 +41,9 @@ struct NcclParts {
     std::function<std::unique_ptr<arena::Queue>(CudaStream* stream)> queue;
 };
 
-/// Connects the world's ranks, each with its card number `device`; the world has to live longer
-/// than the transport, which it may carry rows with (World::carry_rows). Collective. Throws
-/// UserError on all ranks where two have one card; RunError where CUDA or NCCL fail; Stalled.
+/// Connects the world's ranks, each with its GPU number `device`. The world must outlive the
+/// transport, which it can use for rows (World::use_row_transport). Collective. Throws UserError on
+/// all ranks if two of them use the same GPU, RunError if CUDA or NCCL fails, and Stalled.
 std::unique_ptr<RowTransport> join_nccl(World& world, NcclParts parts, int device);
 
 }  // namespace dbench::comm

@@ -1,7 +1,7 @@
-#pragma once
-// An end for a process whose threads are held in calls that return only after other ranks have sent
-// something, as CUDA's do where a stream has no room for more launches: a deadline that is looked
-// at between calls is then never seen. Internal to this room.
+#pragma once  // Private to comm/nccl.
+// Ends a process whose threads are blocked in calls that return only after other ranks have sent
+// something. CUDA calls block in this way if a stream accepts no more launches; a deadline
+// that is checked between calls is then never noticed.
 
 #include <condition_variable>
 #include <deque>
@@ -12,23 +12,28 @@
 
 namespace dbench::comm {
 
-/// Looks, from a thread of its own, after what moves in the order in which it was started.
+/// Watches, on its own thread, work that moves in the order in which it was started. Any thread may
+/// call it.
 class StallWatch {
 public:
-    /// Where something has been started and for `seconds` nothing has moved, `give_up` is called
-    /// with the ranks that have a part in the first of it (none: all ranks), once.
+    /// If work has been started and none has moved for `seconds`, calls `give_up` once, with the
+    /// ranks that take part in the oldest work (empty: all ranks).
     StallWatch(double seconds, std::function<void(const std::vector<int>& ranks)> give_up);
-    ~StallWatch();  ///< ends
+    /// Calls `end`.
+    ~StallWatch();
     StallWatch(const StallWatch&) = delete;
     StallWatch& operator=(const StallWatch&) = delete;
 
+    /// Adds work in which `ranks` take part.
     void started(std::vector<int> ranks);
-    void moved();  ///< the first of what has been started
-    /// Nothing moves any more, and nobody waits for it: its thread has gone then, also where what
-    /// holds this stays for good.
+    /// The oldest work has moved.
+    void moved();
+    /// Ends the watch because nothing moves any more and no thread waits. Its thread has ended on
+    /// return, even if the owner of this object is kept until the process ends.
     void end();
 
 private:
+    /// The body of the watch's thread.
     void watch();
 
     const double seconds_;
@@ -36,7 +41,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::vector<int>> started_;
-    double since_ = 0;  // the first of these is waited for
+    double since_ = 0;  // start of the wait for the oldest work
     bool over_ = false;
     std::thread thread_;
 };

@@ -9,9 +9,10 @@
 namespace dbench::comm {
 namespace {
 
-/// Notes: a row with this stamp comes; the last one was taken.
-constexpr int64_t kComes = 0, kTaken = 1;
+/// Notes: a row with this stamp follows; the last row was received.
+constexpr int64_t kRowFollows = 0, kRowReceived = 1;
 
+/// Returns both lists in one.
 std::vector<int> together(std::vector<int> some, const std::vector<int>& others) {
     some.insert(some.end(), others.begin(), others.end());
     return some;
@@ -39,10 +40,11 @@ void Mailbox::publish(const void* row, int64_t stamp) {
     std::memcpy(copy.get(), row, static_cast<size_t>(bytes_));
     const std::lock_guard lock(mutex_);
     for (Outgoing& link : out_) link.next = {copy, stamp};
-    serve();  // not by the engine, which passes over what another thread is at just now
+    advance_requests();  // not through the engine, which skips an operation that another thread is
+                         // advancing
 }
 
-Mailbox::Mail Mailbox::last(size_t k) const {
+Mailbox::StampedRow Mailbox::last(size_t k) const {
     const std::lock_guard lock(mutex_);
     return in_[k].last;
 }
@@ -52,7 +54,7 @@ void Mailbox::wait_for(int64_t stamp) {
         const std::lock_guard lock(mutex_);
         awaited_ = stamp;
     }
-    wait_until("the neighbours' first rows", [&] { return without(stamp).empty(); });
+    wait_until("the neighbours' first rows", [&] { return ranks_without(stamp).empty(); });
     const std::lock_guard lock(mutex_);
     awaited_.reset();
 }
@@ -65,9 +67,9 @@ std::vector<int64_t> Mailbox::take_sent(int64_t first, int64_t count) {
     return counts;
 }
 
-void Mailbox::heard(int from, Kind kind, int64_t value) {
-    if (kind == own(kTaken)) link_of(out_, from).taken = true;
-    if (kind != own(kComes)) return;
+void Mailbox::handle_derived_note(int from, Kind kind, int64_t value) {
+    if (kind == own(kRowReceived)) link_of(out_, from).taken = true;
+    if (kind != own(kRowFollows)) return;
     Incoming& link = link_of(in_, from);
     link.row = pool_.take(bytes_);
     link.stamp = value;
@@ -75,12 +77,12 @@ void Mailbox::heard(int from, Kind kind, int64_t value) {
     link.transfer = world().rows().start({}, {&in, 1});
 }
 
-void Mailbox::serve() {
+void Mailbox::advance_requests() {
     for (Incoming& link : in_) {
         if (!link.transfer || !link.transfer->test()) continue;
         link.transfer.reset();
         link.last = {std::move(link.row), link.stamp};
-        send(link.rank, own(kTaken));
+        send(link.rank, own(kRowReceived));
     }
     for (Outgoing& link : out_) {
         if (link.transfer && link.transfer->test()) {
@@ -90,18 +92,17 @@ void Mailbox::serve() {
         if (link.transfer || !link.taken || !link.next.row) continue;
         link.mail = std::exchange(link.next, {});
         link.taken = false;
-        send(link.rank, own(kComes), link.mail.stamp);
-        char* const row = const_cast<char*>(link.mail.row.get());  // only read, being sent
+        send(link.rank, own(kRowFollows), link.mail.stamp);
+        char* const row = const_cast<char*>(link.mail.row.get());  // sends only read it
         const Message out{link.rank, row_tag(), row, bytes_};
         link.transfer = world().rows().start({&out, 1}, {});
         ++sent_[link.mail.stamp];
     }
 }
 
-bool Mailbox::asks() const { return !awaited().empty(); }
+bool Mailbox::has_own_requests() const { return !awaited_by_requests().empty(); }
 
-/// Those of whom no row with this stamp or a later one has come.
-std::vector<int> Mailbox::without(int64_t stamp) const {
+std::vector<int> Mailbox::ranks_without(int64_t stamp) const {
     std::vector<int> ranks;
     for (const Incoming& link : in_) {
         if (!link.last.row || link.last.stamp < stamp) ranks.push_back(link.rank);
@@ -109,13 +110,13 @@ std::vector<int> Mailbox::without(int64_t stamp) const {
     return ranks;
 }
 
-bool Mailbox::serves() const {
+bool Mailbox::has_peer_requests() const {
     return std::any_of(in_.begin(), in_.end(),
                        [](const Incoming& link) { return !!link.transfer; });
 }
 
-std::vector<int> Mailbox::awaited() const {
-    if (awaited_) return without(*awaited_);
+std::vector<int> Mailbox::awaited_by_requests() const {
+    if (awaited_) return ranks_without(*awaited_);
     std::vector<int> ranks;
     for (const Outgoing& link : out_) {
         if (link.transfer || !link.taken || link.next.row) ranks.push_back(link.rank);

@@ -9,8 +9,8 @@
 namespace dbench::comm {
 namespace {
 
-/// Rank 0 hears everybody, everybody hears rank 0.
-std::set<int> heard_by(int rank, int size, const std::vector<int>& peers) {
+/// Returns the ranks that send notes to `rank`: its peers, and rank 0; for rank 0 all ranks.
+std::set<int> note_senders(int rank, int size, const std::vector<int>& peers) {
     std::set<int> ranks(peers.begin(), peers.end());
     if (rank != 0) ranks.insert(0);
     for (int other = 0; rank == 0 && other < size; ++other) ranks.insert(other);
@@ -18,15 +18,15 @@ std::set<int> heard_by(int rank, int size, const std::vector<int>& peers) {
     return ranks;
 }
 
-/// A fraction of what a wait may take.
-double beat_seconds() { return std::min(timeout(), stop_timeout()) / 4; }
+/// A fraction of the seconds that a wait may take.
+double heartbeat_interval() { return std::min(timeout(), stop_timeout()) / 4; }
 
 }  // namespace
 
 Service::Service(World& world, const std::vector<int>& peers)
     : owner_(world),
       world_(world.impl()),
-      beat_(beat_seconds()),
+      heartbeat_interval_(heartbeat_interval()),
       finished_(static_cast<size_t>(world.size())),
       answered_(static_cast<size_t>(world.size())) {
     if (world_.rows().queue()) {
@@ -35,8 +35,8 @@ Service::Service(World& world, const std::vector<int>& peers)
             "carries rows here (NCCL) moves them in one order: take an algorithm whose ranks wait, "
             "or run on the CPU");
     }
-    const std::set<int> ranks = heard_by(world.rank(), world.size(), peers);
-    channels_.reserve(ranks.size());  // receives write into them
+    const std::set<int> ranks = note_senders(world.rank(), world.size(), peers);
+    channels_.reserve(ranks.size());  // receives write into the elements
     for (const int other : ranks) listen(channels_.emplace_back(Channel{other, {}, nullptr}));
 }
 
@@ -46,20 +46,20 @@ void Service::listen(Channel& channel) {
 }
 
 void Service::send(int to, Kind kind, int64_t value) {
-    std::list<Sent> one;  // kept only if it could be started
+    std::list<Sent> one;  // kept only if its transfer could be started
     Sent& sent = one.emplace_back(Sent{{static_cast<int64_t>(kind), value}, nullptr});
     const Message out{to, world_.service_tag(0), &sent.note, sizeof sent.note};
     sent.transfer = world_.rows().start({&out, 1}, {});
     sent_.splice(sent_.end(), one);
 }
 
-void Service::tell_all(Kind kind, int64_t value) {
+void Service::send_to_all(Kind kind, int64_t value) {
     for (int other = 1; other < world_.size(); ++other) send(other, kind, value);
-    hear(0, kind, value);
+    handle_note(0, kind, value);
 }
 
-void Service::tell_coordinator(Kind kind, int64_t value) {
-    if (rank() == 0) return hear(0, kind, value);
+void Service::send_to_coordinator(Kind kind, int64_t value) {
+    if (rank() == 0) return handle_note(0, kind, value);
     send(0, kind, value);
 }
 
@@ -71,75 +71,73 @@ bool Service::advance() {
             const Note note = channel.note;
             channel.transfer.reset();
             const auto kind = static_cast<Kind>(note.kind);
-            if (kind == Kind::bye) break;
+            if (kind == Kind::closing) break;
             listen(channel);
-            hear(channel.rank, kind, note.value);
+            handle_note(channel.rank, kind, note.value);
         }
     }
-    serve();
+    advance_requests();
     const auto silent = [](const Channel& channel) { return !channel.transfer; };
     return closing_ && sent_.empty() && std::all_of(channels_.begin(), channels_.end(), silent);
 }
 
-void Service::hear(int from, Kind kind, int64_t value) {
+void Service::handle_note(int from, Kind kind, int64_t value) {
     const auto sender = static_cast<size_t>(from);
     switch (kind) {
         case Kind::finished:
             finished_[sender] = true;
-            return release();
-        case Kind::go:
-            released_ = true;
+            return announce_end_if_finished();
+        case Kind::all_finished:
+            all_finished_ = true;
             return;
-        case Kind::wish:
+        case Kind::stop_request:
             if (querying_ || stopping_) return;
             querying_ = true;
             answered_.assign(answered_.size(), false);
-            return tell_all(Kind::query);
-        case Kind::query:
-            frozen_ = true;
-            return tell_coordinator(Kind::begun, begun_);
-        case Kind::begun:
+            return send_to_all(Kind::progress_query);
+        case Kind::progress_query:
+            awaiting_limit_ = true;
+            return send_to_coordinator(Kind::progress, begun_);
+        case Kind::progress:
             answered_[sender] = true;
-            foremost_ = std::max(foremost_, value);
+            furthest_ = std::max(furthest_, value);
             if (std::count(answered_.begin(), answered_.end(), false) > 0) return;
             querying_ = false;
-            tell_all(Kind::limit, foremost_);
-            return release();
+            send_to_all(Kind::limit, furthest_);
+            return announce_end_if_finished();
         case Kind::limit:
             limit_ = value;
             stopping_ = true;
-            frozen_ = false;
+            awaiting_limit_ = false;
             return;
-        case Kind::beat:
-            ++beats_;
-            if (rank() == 0) show_life(base::now());
+        case Kind::heartbeat:
+            ++heartbeats_;
+            if (rank() == 0) send_heartbeat(base::now());
             return;
-        case Kind::bye:
+        case Kind::closing:
             return;
         default:
-            return heard(from, kind, value);
+            return handle_derived_note(from, kind, value);
     }
 }
 
-/// All have finished, and nobody is yet to answer where to stop.
-void Service::release() {
+void Service::announce_end_if_finished() {
     if (querying_ || std::count(finished_.begin(), finished_.end(), false) > 0) return;
-    tell_all(Kind::go);
+    send_to_all(Kind::all_finished);
 }
 
-/// Now and then: to rank 0, and from there to those that wait.
-void Service::show_life(double now) {
-    if (now - last_beat_ < beat_) return;
-    last_beat_ = now;
-    if (rank() != 0) return send(0, Kind::beat);
+void Service::send_heartbeat(double now) {
+    if (now - last_heartbeat_ < heartbeat_interval_) return;
+    last_heartbeat_ = now;
+    if (rank() != 0) return send(0, Kind::heartbeat);
     for (int other = 1; other < world_.size(); ++other) {
-        if (finished_[static_cast<size_t>(other)]) send(other, Kind::beat);
+        if (finished_[static_cast<size_t>(other)]) send(other, Kind::heartbeat);
     }
 }
 
-std::vector<int> Service::owing() const {
+std::vector<int> Service::awaited_ranks() const {
     const std::lock_guard lock(mutex_);
-    std::vector<int> ranks = awaited();
+    std::vector<int> ranks = awaited_by_requests();
     if (!ranks.empty()) return ranks;
     if (rank() != 0) return {0};
     const std::vector<bool>& there = querying_ ? answered_ : finished_;
@@ -149,41 +147,41 @@ std::vector<int> Service::owing() const {
     return ranks;
 }
 
-void Service::wait_until(const std::string& what, const std::function<bool()>& there) {
+void Service::wait_until(const std::string& what, const std::function<bool()>& condition) {
     const auto look = [&] {
         world_.engine.test(*this);
         const std::lock_guard lock(mutex_);
-        return there();
+        return condition();
     };
     if (look()) return;
     const Engine::Waiting waiting(world_.engine);
-    world_.wait(what, look, [this] { return world_.engine.owing(*this); });
+    world_.wait(what, look, [this] { return world_.engine.awaited_ranks(*this); });
 }
 
 void Service::begin(int64_t first, int64_t end) {
     {
         const std::lock_guard lock(mutex_);
-        begun_ = foremost_ = first;
+        begun_ = furthest_ = first;
         limit_ = end;
-        last_beat_ = base::now();
-        wished_ = frozen_ = stopping_ = released_ = querying_ = false;
+        last_heartbeat_ = base::now();
+        stop_requested_ = awaiting_limit_ = stopping_ = all_finished_ = querying_ = false;
         finished_.assign(finished_.size(), false);
     }
-    owner_.barrier();  // notes of this segment find those of the last one done with
+    owner_.barrier();  // all notes of the previous segment have been handled
 }
 
-bool Service::may_begin(int64_t t, bool wish) {
+bool Service::may_begin(int64_t t, bool stop_requested) {
     {
         const std::lock_guard lock(mutex_);
-        show_life(base::now());
-        if (wish && !wished_ && !stopping_) {
-            wished_ = true;
-            tell_coordinator(Kind::wish);
+        send_heartbeat(base::now());
+        if (stop_requested && !stop_requested_ && !stopping_) {
+            stop_requested_ = true;
+            send_to_coordinator(Kind::stop_request);
         }
     }
     bool begins = false;
     wait_until("the agreement on where to stop", [&] {
-        if (frozen_) return false;
+        if (awaiting_limit_) return false;
         begins = t < limit_;
         if (begins) begun_ = t + 1;
         return true;
@@ -196,22 +194,22 @@ bool Service::stopping() const {
     return stopping_;
 }
 
-Service::Reached Service::rest() {
+Service::SegmentEnd Service::finish_segment() {
     const std::string what = "the end of asynchronous iterations";
-    wait_until(what, [this] { return !asks(); });
+    wait_until(what, [this] { return !has_own_requests(); });
     {
         const std::lock_guard lock(mutex_);
-        tell_coordinator(Kind::finished);
+        send_to_coordinator(Kind::finished);
     }
     for (bool together = false; !together;) {
         int64_t beats = 0;
         {
             const std::lock_guard lock(mutex_);
-            beats = beats_;
+            beats = heartbeats_;
         }
         wait_until(what, [&] {
-            together = released_ && !serves();
-            return together || beats_ != beats;
+            together = all_finished_ && !has_peer_requests();
+            return together || heartbeats_ != beats;
         });
     }
     const std::lock_guard lock(mutex_);
@@ -222,7 +220,7 @@ void Service::close() {
     {
         const std::lock_guard lock(mutex_);
         closing_ = true;
-        for (const Channel& channel : channels_) send(channel.rank, Kind::bye);
+        for (const Channel& channel : channels_) send(channel.rank, Kind::closing);
     }
     world_.wait("the end of asynchronous service", *this);
 }

@@ -1,18 +1,18 @@
 #pragma once
-// What ranks do for one another in asynchronous training, where each goes at its own pace: while
-// its program computes, a rank answers the others, and so it does when it has finished before them.
-// What they ask for is in the derived classes (pair_averaging.hpp, mailbox.hpp).
+// Asynchronous training: each rank runs at its own pace, and ranks serve each other's requests
+// while they compute and after they have finished. This folder has the service (this file), which
+// starts and ends a segment of iterations and agrees on where to stop, and two kinds of requests:
+// averages of pairs (pair_averaging.hpp) and published rows (mailbox.hpp).
 //
-// Ranks speak in notes of 16 bytes. Each listens to its peers, and all to rank 0, which counts
-// those that have finished. Notes of one sender arrive in order.
-//
-// A run goes in segments of iterations. In steps:
-//   1. begin      all together
-//   2. may_begin  before each iteration, until it says no
-//   3. rest       waits until all have come here; by then nothing is on its way any more
-// Nobody waits for a rank that computes but in `rest`. A wish to stop goes to rank 0, which asks
-// all how far they are; nobody begins another iteration before it has told them where all stop:
-// after the iteration that the foremost has begun.
+// Ranks send each other notes of 16 bytes. Each rank listens to its peers, and every rank listens
+// to rank 0, which counts the ranks that have finished. Notes of one sender arrive in order. A
+// segment takes these steps:
+//   1. begin            All ranks together.
+//   2. may_begin        Before each iteration, until it returns false.
+//   3. finish_segment   Waits until all ranks have called it; then nothing is in flight any more.
+// No rank waits for a rank that computes, except in `finish_segment`. A request to stop goes to
+// rank 0, which queries how far each rank is. No rank begins another iteration before rank 0 has
+// announced the last one: the furthest iteration that any rank has begun.
 
 #include <cstdint>
 #include <functional>
@@ -29,76 +29,103 @@
 
 namespace dbench::comm {
 
-class Service : public Pending {
+/// The common part of both kinds. It is an operation in flight for the whole training: the engine
+/// advances it, so that a rank serves requests while its main thread computes.
+class Service : public OperationInFlight {
 public:
-    /// Iterations completed by every rank at the end of a segment, and whether that is because a
-    /// rank has wished to stop.
-    struct Reached {
+    /// The end of a segment: iterations that every rank has completed, and whether a request to
+    /// stop ended the segment early.
+    struct SegmentEnd {
         int64_t iteration;
         bool stop;
     };
 
-    /// Begins iterations first .. end - 1, the same on all ranks. Collective.
+    /// Begins the iterations first .. end - 1, the same on all ranks. Collective.
     void begin(int64_t first, int64_t end);
-    /// Before iteration t, in order, with this rank's wish to stop: whether it belongs to the
-    /// segment.
-    bool may_begin(int64_t t, bool wish);
-    /// Whether all have agreed to stop before the segment's end.
+    /// Call before each iteration t, in order, with this rank's request to stop. Returns true if
+    /// the iteration belongs to the segment.
+    bool may_begin(int64_t t, bool stop_requested);
+    /// True if all ranks have agreed to stop before the segment's end.
     bool stopping() const;
-    /// Serves until all ranks have finished their iterations. Collective. A rank that is merely
-    /// slow is waited for as long as it goes on.
-    Reached rest();
-    /// Ends the service. Collective, after `rest`.
+    /// Serves requests until all ranks have finished their iterations. Collective. Waits for a slow
+    /// rank as long as it makes progress.
+    SegmentEnd finish_segment();
+    /// Ends the service. Collective, after `finish_segment`.
     void close();
 
 protected:
-    /// The values travel; a derived class has those from `own` on.
-    enum class Kind : int64_t { finished, go, wish, query, begun, limit, beat, bye, own };
+    /// The kinds of notes. Their values travel in messages. A derived class uses the values from
+    /// `own` on.
+    enum class Kind : int64_t {
+        finished,
+        all_finished,
+        stop_request,
+        progress_query,
+        progress,
+        limit,
+        heartbeat,
+        closing,
+        own
+    };
     static Kind own(int64_t k) { return static_cast<Kind>(static_cast<int64_t>(Kind::own) + k); }
 
-    /// `peers`: ranks that may send notes to this one or get some, so that if i is a peer of j, j
-    /// is one of i. Collective.
+    /// `peers`: the ranks with which this rank exchanges notes. If i is a peer of j, j must be a
+    /// peer of i. Throws UserError if rows travel in one order (NCCL). Collective.
     Service(World& world, const std::vector<int>& peers);
 
-    // With the mutex held, by any thread:
-    virtual void heard(int from, Kind kind, int64_t value) = 0;  ///< a note of the derived class
-    virtual void serve() = 0;                                    ///< moves the rest along
-    virtual bool asks() const = 0;    ///< whether something is left of this rank's own requests
-    virtual bool serves() const = 0;  ///< whether something is left of the others'
-    virtual std::vector<int> awaited() const = 0;  ///< whom the first of these wait for
+    // Any thread may call the following functions. The caller holds the mutex.
+
+    /// Handles a note of a kind that the derived class defines.
+    virtual void handle_derived_note(int from, Kind kind, int64_t value) = 0;
+    virtual void advance_requests() = 0;         ///< Advances all requests.
+    virtual bool has_own_requests() const = 0;   ///< True if a request of this rank is unfinished.
+    virtual bool has_peer_requests() const = 0;  ///< True if a request of another rank is.
+    /// The ranks that this rank's next step waits for.
+    virtual std::vector<int> awaited_by_requests() const = 0;
+    /// Starts to send a note. Requires the mutex.
     void send(int to, Kind kind, int64_t value = 0);
 
-    /// Waits until `there`, which is called with the mutex held.
-    void wait_until(const std::string& what, const std::function<bool()>& there);
+    /// Waits until `condition`, which is called with the mutex held.
+    void wait_until(const std::string& what, const std::function<bool()>& condition);
 
     World::Impl& world() const { return world_; }
     int row_tag() const { return world_.service_tag(1); }
     int rank() const { return world_.rank(); }
 
-    mutable std::mutex mutex_;  ///< of all that follows, here and in derived classes
+    mutable std::mutex mutex_;  ///< Protects all members below and those of derived classes.
 
 private:
+    /// A message of 16 bytes.
     struct Note {
         int64_t kind = 0, value = 0;
     };
+    /// The receive side of the notes of one rank.
     struct Channel {
         int rank;
-        Note note;  ///< the next one
+        Note note;  ///< The next note.
         std::unique_ptr<Transfer> transfer;
     };
+    /// A note that is being sent.
     struct Sent {
         Note note;
         std::unique_ptr<Transfer> transfer;
     };
 
     bool advance() final;
-    std::vector<int> owing() const final;
+    std::vector<int> awaited_ranks() const final;
+    /// Starts to receive the channel's next note.
     void listen(Channel& channel);
-    void hear(int from, Kind kind, int64_t value);
-    void tell_all(Kind kind, int64_t value = 0);
-    void tell_coordinator(Kind kind, int64_t value = 0);
-    void show_life(double now);
-    void release();
+    /// Handles a note of this class, or passes it to the derived class.
+    void handle_note(int from, Kind kind, int64_t value);
+    /// Sends a note to all ranks, this one included. Rank 0 only.
+    void send_to_all(Kind kind, int64_t value = 0);
+    /// Sends a note to rank 0.
+    void send_to_coordinator(Kind kind, int64_t value = 0);
+    /// Sends a heartbeat if the last one is long ago: other ranks to rank 0, rank 0 to the ranks
+    /// that wait.
+    void send_heartbeat(double now);
+    /// On rank 0: announces the end of the segment if all ranks have finished and no query is open.
+    void announce_end_if_finished();
 
     World& owner_;
     World::Impl& world_;
@@ -106,38 +133,40 @@ private:
     std::list<Sent> sent_;
     bool closing_ = false;
 
-    // Of the segment.
-    int64_t begun_ = 0;  ///< iterations of the run that this rank has begun
-    int64_t limit_ = 0;
-    bool wished_ = false, frozen_ = false, stopping_ = false, released_ = false;
+    // The current segment.
+    int64_t begun_ = 0;  ///< Iterations of the run that this rank has begun.
+    int64_t limit_ = 0;  ///< End of the segment: iterations below it may begin.
+    /// True if this rank has requested to stop; waits for the new limit; has received it; knows
+    /// that all ranks have finished.
+    bool stop_requested_ = false, awaiting_limit_ = false, stopping_ = false, all_finished_ = false;
 
-    // A rank that others wait for in `rest` shows that it lives; rank 0 passes that on.
-    const double beat_;  ///< seconds between two such notes
-    double last_beat_ = 0;
-    int64_t beats_ = 0;  ///< heard
+    // A rank for which others wait in `finish_segment` sends heartbeats; rank 0 passes them on.
+    const double heartbeat_interval_;  ///< Seconds between two heartbeats.
+    double last_heartbeat_ = 0;
+    int64_t heartbeats_ = 0;  ///< Number of heartbeats received.
 
-    // Rank 0.
+    // Only on rank 0.
     std::vector<bool> finished_, answered_;
     bool querying_ = false;
-    int64_t foremost_ = 0;
+    int64_t furthest_ = 0;
 };
 
-/// Keeps a service in the engine's care. Where it goes without having been closed (an error is on
-/// its way), nothing can be exchanged in this World any more.
+/// Makes a service and adds it to the engine's list. If it is destroyed before the service has been
+/// closed (during stack unwinding), nothing can be exchanged in this World any more.
 template <class Kind>
-class InService {
+class RunningService {
 public:
     template <class... Arguments>
-    explicit InService(World& world, Arguments&&... arguments)
+    explicit RunningService(World& world, Arguments&&... arguments)
         : engine_(world.impl().engine),
           service_(std::make_shared<Kind>(world, std::forward<Arguments>(arguments)...)) {
         engine_.start(service_, false);
     }
-    ~InService() {
+    ~RunningService() {
         if (!service_->done()) engine_.halt();
     }
-    InService(const InService&) = delete;
-    InService& operator=(const InService&) = delete;
+    RunningService(const RunningService&) = delete;
+    RunningService& operator=(const RunningService&) = delete;
 
     Kind* operator->() const { return service_.get(); }
     Kind& operator*() const { return *service_; }

@@ -6,7 +6,7 @@ namespace dbench::comm {
 
 namespace {
 
-/// Adds the links of replicas that are in no group; how many there are.
+/// Adds the links of replicas that are in no group. Returns their number.
 int64_t add_links(const graphs::Schedule& schedule, graphs::Round round,
                   const std::vector<bool>& grouped, RoundCost& cost) {
     int64_t links = 0;
@@ -31,7 +31,8 @@ RoundCost round_cost(const graphs::Schedule& schedule, graphs::Round round) {
         cost.messages += group.messages;
         cost.rows += group.rows;
         if (m > 2)
-            cost.gathered += group.rows / 2;  // pairs are neighbours where messages are coded
+            // Pairs are neighbours and not groups if messages are coded.
+            cost.gathered += group.rows / 2;
         links += m * (m - 1);
         for (const int member : members) grouped[member] = true;
     }

@@ -8,7 +8,7 @@
 namespace dbench::comm {
 namespace {
 
-/// Those who use a replica's messages, in the order of its slots: all but itself.
+/// Returns the replicas that use a replica's messages, without itself, in the order of its slots.
 std::vector<int> users(const graphs::Schedule& schedule, graphs::Round round, int replica) {
     std::vector<int> out;
     for (const graphs::Link& link : schedule.out(round, replica)) {
@@ -20,22 +20,23 @@ std::vector<int> users(const graphs::Schedule& schedule, graphs::Round round, in
 }  // namespace
 
 DeliveryPlan make_delivery_plan(const graphs::Schedule& schedule, graphs::Round round,
-                                const Placement& placement, int rank, Addressed addressed) {
+                                const Placement& placement, int rank, Addressing addressing) {
     DeliveryPlan plan;
-    const bool to_each = addressed == Addressed::to_each;
+    const bool to_each = addressing == Addressing::to_each;
     const int64_t first = placement.begin(rank), count = placement.count(rank);
     std::vector<std::vector<int>> users_of(static_cast<size_t>(count));
     for (int64_t row = 0; row < count; ++row) {
         users_of[row] = users(schedule, round, static_cast<int>(first + row));
-        std::set<int> told;
+        std::set<int> served_ranks;
         for (size_t slot = 0; slot < users_of[row].size(); ++slot) {
             const int user = placement.rank_of(users_of[row][slot]);
-            if (user == rank || (!to_each && !told.insert(user).second)) continue;
+            if (user == rank || (!to_each && !served_ranks.insert(user).second)) continue;
             plan.out.push_back({user, row, to_each ? static_cast<int64_t>(slot) : 0});
         }
     }
 
-    // What comes from a rank comes in the order of its senders, and of each in that of its users.
+    // Messages from one rank arrive in the order of the sending replicas, and those of one replica
+    // in the order of its users. Key: sending rank, sending replica, user.
     std::map<std::tuple<int, int64_t, int64_t>, int64_t> coming;
     const auto named = [&](int64_t sender, int64_t user) {
         return std::tuple{placement.rank_of(sender), sender, to_each ? user : 0};
@@ -59,7 +60,7 @@ DeliveryPlan make_delivery_plan(const graphs::Schedule& schedule, graphs::Round 
         plan.in.push_back(std::get<0>(name));
     }
 
-    plan.heard.resize(static_cast<size_t>(count));
+    plan.used_messages.resize(static_cast<size_t>(count));
     for (int64_t row = 0; row < count; ++row) {
         const auto replica = static_cast<int>(first + row);
         for (const graphs::Link& link : links[row]) {
@@ -71,7 +72,7 @@ DeliveryPlan make_delivery_plan(const graphs::Schedule& schedule, graphs::Round 
                 const auto& all = users_of[source.row];
                 source.slot = std::find(all.begin(), all.end(), replica) - all.begin();
             }
-            plan.heard[row].push_back(source);
+            plan.used_messages[row].push_back(source);
         }
     }
     return plan;

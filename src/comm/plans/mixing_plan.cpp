@@ -37,15 +37,15 @@ GroupPlan make_group(std::span<const int> members, const Placement& placement, i
     return group;
 }
 
-std::vector<Parcel> parcels(const std::map<int, std::set<int64_t>>& by_rank) {
-    std::vector<Parcel> list;
+std::vector<RankRows> as_rank_rows(const std::map<int, std::set<int64_t>>& by_rank) {
+    std::vector<RankRows> list;
     for (const auto& [rank, rows] : by_rank) list.push_back({rank, {rows.begin(), rows.end()}});
     return list;
 }
 
 }  // namespace
 
-bool GroupPlan::adds_first() const {
+bool GroupPlan::reduces_first() const {
     const auto& nodes = parts[me].nodes;
     return static_cast<int64_t>(nodes.size()) < parts[me].positions.end - parts[me].positions.begin;
 }
@@ -72,7 +72,8 @@ MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round roun
         plan.groups.push_back(std::move(group));
     }
 
-    std::map<int, std::set<int64_t>> send, receive;  // rank -> rows, replicas
+    // Send: local rows by rank; receive: replicas by rank.
+    std::map<int, std::set<int64_t>> send, receive;
     std::set<int64_t> sent;
     std::vector<std::vector<graphs::Link>> in(static_cast<size_t>(count));
     for (int64_t row = 0; row < count; ++row) {
@@ -93,20 +94,21 @@ MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round roun
         }
     }
     plan.rows_sent = static_cast<int64_t>(sent.size());
-    plan.send = parcels(send);
-    plan.receive = parcels(receive);
-    std::map<int64_t, int64_t> slot;  // of a replica
-    for (Parcel& parcel : plan.receive) {
-        for (int64_t& replica : parcel.rows) {
+    plan.send = as_rank_rows(send);
+    plan.receive = as_rank_rows(receive);
+    std::map<int64_t, int64_t> slot;  // by replica
+    for (RankRows& peer : plan.receive) {
+        for (int64_t& replica : peer.rows) {
             slot[replica] = plan.slots;
-            plan.slot_rows.push_back(replica - placement.begin(parcel.rank));
+            plan.slot_rows.push_back(replica - placement.begin(peer.rank));
             replica = plan.slots++;
         }
     }
 
     plan.terms.resize(static_cast<size_t>(count));
     for (int64_t row = 0; row < count; ++row) {
-        // Differences are taken from the first: from the replica itself, where it has a weight.
+        // Kernels take differences from the first term, so the replica itself comes first if it has
+        // a weight.
         const auto own = std::find_if(in[row].begin(), in[row].end(),
                                       [&](const auto& link) { return link.peer == first + row; });
         if (own != in[row].end()) std::rotate(in[row].begin(), own, own + 1);

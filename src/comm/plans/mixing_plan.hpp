@@ -1,5 +1,12 @@
 #pragma once
-// What one mixing matrix means to one rank: what it sends, receives and adds.
+// The plan of one averaging for one rank: which rows it sends, which it receives, and which
+// weighted sum each of its rows becomes.
+//
+// This folder turns a mixing matrix (graphs::Schedule and Round) into lists of messages and
+// summands. It moves no bytes. Exchange makes a plan once per matrix and keeps it in a PlanCache. A
+// MixingOperation (exchange/mixing_operation.hpp) carries the plan out for one range of columns.
+// delivery_plan.hpp is the counterpart for messages that are not rows; cost.hpp counts the
+// messages.
 
 #include <cstdint>
 #include <span>
@@ -12,68 +19,75 @@
 
 namespace dbench::comm {
 
-/// A summand of a local row: a local row, or a row that was received.
+/// A summand of a local row: another local row, or a row that was received.
 struct Source {
     bool received;
-    int64_t index;  ///< local row, or slot among the received
+    int64_t index;  ///< Local row, or slot of the received row.
     double weight;
 };
 
-/// The rows that go to or come from one rank, in the order of their replicas: local rows, or slots.
-struct Parcel {
+/// The rows that this rank sends to one rank, or receives from it, in the order of their replicas.
+struct RankRows {
     int rank;
-    std::vector<int64_t> rows;
+    std::vector<int64_t> rows;  ///< Local rows if they are sent; slots if they are received.
 };
 
-/// A set of replicas that are averaged, as an all-reduce along the fixed tree over the positions
-/// 0 .. m-1 in its sorted member list.
+/// A group: replicas that are averaged by an all-reduce along a fixed binary tree. The tree's
+/// leaves are the positions 0 .. m-1 in the sorted list of members, so the bits of the mean do not
+/// depend on the placement.
 struct GroupPlan {
-    /// The positions that one rank holds: an interval, since ranks hold blocks of replicas.
+    /// The positions that one rank holds. They form an interval because ranks hold blocks of
+    /// replicas.
     struct Part {
         int rank;
         arena::Interval positions;
-        std::vector<arena::Interval> nodes;  ///< its maximal subtrees: what it contributes
-        std::vector<int64_t> rows;           ///< its local rows, by position
-        int64_t index = 0;                   ///< which of its rank's that span ranks this is
+        std::vector<arena::Interval> nodes;  ///< The maximal subtrees: what this rank contributes.
+        std::vector<int64_t> rows;           ///< Local rows of `rank`, by position.
+        /// Index of this group among the groups of `rank` that span several ranks.
+        int64_t index = 0;
     };
-    int64_t members;            ///< m
-    std::vector<Part> parts;    ///< of the ranks that hold members, in order
-    int me;                     ///< this rank's part
-    std::vector<int64_t> rows;  ///< local rows of this rank's positions
+    int64_t members;            ///< The number of members, m.
+    std::vector<Part> parts;    ///< One part per rank that holds members, in rank order.
+    int me;                     ///< Index of this rank's part in `parts`.
+    std::vector<int64_t> rows;  ///< Local rows of this rank's positions.
 
+    /// True if this rank holds all members.
     bool local() const { return parts.size() == 1; }
-    /// Whether a part is more than one row: rows are then added before anything can be sent.
-    bool adds_first() const;
+    /// True if this rank must add some of its rows before it can send anything.
+    bool reduces_first() const;
 };
 
+/// The rows that one rank sends, receives and adds.
 struct MixingPlan {
     std::vector<std::vector<Source>>
-        terms;                          ///< per local row: itself, neighbours; none for a group's
-    std::vector<Parcel> send, receive;  ///< by rank; received slots are consecutive
-    int64_t slots = 0;                  ///< rows received
-    std::vector<int64_t> slot_rows;     ///< per slot: which local row of its holder it is
-    int64_t rows_sent = 0;              ///< different local rows that go to neighbours
-    std::vector<GroupPlan> groups;      ///< those that have a member here
-    bool has_terms = false;
+        terms;  ///< Per local row: its summands, the row itself first. Empty for rows of groups.
+    /// One entry per other rank. Slots count up in the order of `receive`.
+    std::vector<RankRows> send, receive;
+    int64_t slots = 0;               ///< Number of received rows.
+    std::vector<int64_t> slot_rows;  ///< Per slot: index of the row among the sender's local rows.
+    int64_t rows_sent = 0;          ///< Number of different local rows that are sent to neighbours.
+    std::vector<GroupPlan> groups;  ///< The groups that have a member on this rank.
+    bool has_terms = false;         ///< True if some local row is in no group.
 
-    /// Whether this rank has no part in any message.
+    /// True if this rank neither sends nor receives anything.
     bool local() const;
 };
 
-/// What ranks contribute to groups: means of their subtrees, or, since a sum of rounded rows is not
-/// what its rounded parts would be, every row by itself; pairs are then no groups, but neighbours.
+/// The contribution of a rank to a group. `subtrees`: the means of its subtrees. `rows`: every row
+/// separately, for codecs, because a sum of rounded rows differs from the rounding of a sum. With
+/// `rows`, a group of two is treated as two neighbours and not as a group.
 enum class Contribution : uint8_t { subtrees, rows };
 
-/// Row i of W is asked for, for local i only, and column j for local j only. A neighbour with
-/// weight 0 (only a replica itself can have it) is no summand.
+/// Makes the plan of a round. Queries `schedule` only for the rows and columns of W that belong to
+/// local replicas. Drops neighbours with weight 0 (only a replica itself can have weight 0).
 MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round round,
                             const Placement& placement, int rank,
                             Contribution contribution = Contribution::subtrees);
 
-/// What a plan that is all local comes to.
+/// Returns the plan as one pass over local rows. Requires plan.local().
 arena::LocalMeans local_means(const MixingPlan& plan);
 
-/// The plan of the mean over all replicas: one group.
+/// Makes the plan of the mean over all replicas: a single group.
 MixingPlan make_mean_plan(const Placement& placement, int rank,
                           Contribution contribution = Contribution::subtrees);
 

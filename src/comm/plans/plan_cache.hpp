@@ -1,5 +1,5 @@
 #pragma once
-// Plans by the matrix they belong to.
+// A cache of plans, by the matrix that they were made from.
 
 #include <cstdint>
 #include <list>
@@ -8,13 +8,14 @@
 
 namespace dbench::comm {
 
-/// Keeps the `capacity` plans that were used last.
+/// Keeps the `capacity` plans that were used most recently. Only one thread may use it.
 template <class Plan>
 class PlanCache {
 public:
     explicit PlanCache(size_t capacity) : capacity_(capacity) {}
 
     template <class Make>
+    /// Returns the matrix's plan. Calls `make()` to create it if the cache does not hold it.
     std::shared_ptr<const Plan> get(uint64_t matrix, Make&& make) {
         const auto known = index_.find(matrix);
         if (known != index_.end()) {
@@ -36,7 +37,7 @@ private:
         std::shared_ptr<const Plan> plan;
     };
     size_t capacity_;
-    std::list<Entry> entries_;  // the last used comes first
+    std::list<Entry> entries_;  // most recently used first
     std::unordered_map<uint64_t, typename std::list<Entry>::iterator> index_;
 };
 

@@ -1,8 +1,6 @@
 #include "comm/transport/call_watch.hpp"
 
-#ifdef __linux__
 #include <sys/prctl.h>
-#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,20 +18,15 @@
 namespace dbench::comm {
 namespace {
 
-void name_thread(int stage) {
-#ifdef __linux__
-    prctl(PR_SET_NAME, stage_thread(std::to_string(stage)).c_str());
-#else
-    static_cast<void>(stage);
-#endif
-}
+void name_thread(int stage) { prctl(PR_SET_NAME, stage_thread(std::to_string(stage)).c_str()); }
 
-std::string and_(const std::string& a, const std::string& b) {
+/// Joins two phrases; either may be empty.
+std::string joined_phrases(const std::string& a, const std::string& b) {
     return a.empty() || b.empty() ? a + b : a + "; " + b;
 }
 
-/// Which ranks of this host have not come to call `number`, and which have.
-std::string who_is_missing(int number) {
+/// Names the ranks of this host that have not reached call `number`, and those that have.
+std::string missing_ranks_text(int number) {
     std::map<int, std::string> missing;
     std::map<int, bool> come;
     for (const Sibling& each : siblings()) {
@@ -43,7 +36,7 @@ std::string who_is_missing(int number) {
         std::string& why = missing[each.rank];
         if (each.state == 'T') why = " is stopped" + process;
         if (each.state == 'Z' || each.state == 'X') why = " is dead" + process;
-        if (why.empty()) why = " has not come so far" + process;
+        if (why.empty()) why = " has not reached this call" + process;
     }
     std::string text;
     std::vector<int> there;
@@ -52,15 +45,15 @@ std::string who_is_missing(int number) {
         if (come[rank] && !stands) {
             there.push_back(rank);
         } else {
-            text = and_(text, "rank " + std::to_string(rank) + why);
+            text = joined_phrases(text, "rank " + std::to_string(rank) + why);
         }
     }
-    const int absent = ranks_here() - static_cast<int>(missing.size());
+    const int absent = local_rank_count() - static_cast<int>(missing.size());
     if (absent > 0 && !missing.empty()) {
-        text = and_(text, std::to_string(absent) + " ranks of this host have no process");
+        text = joined_phrases(text, std::to_string(absent) + " ranks of this host have no process");
     }
-    if (text.empty() && !there.empty()) text = "who is missing is not on this host";
-    return and_(text, there.empty() ? "" : to_text(there) + " of this host came");
+    if (text.empty() && !there.empty()) text = "the missing ranks are on other hosts";
+    return joined_phrases(text, there.empty() ? "" : to_text(there) + " of this host reached it");
 }
 
 }  // namespace
@@ -103,8 +96,8 @@ void CallWatch::give_up() const {
     gethostname(host, sizeof host - 1);
     std::string missing;
     try {
-        missing = who_is_missing(number_);
-    } catch (const std::exception&) {  // the system does not tell
+        missing = missing_ranks_text(number_);
+    } catch (const std::exception&) {  // the system does not show the processes
     }
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%g s", seconds_);

@@ -1,6 +1,5 @@
-#pragma once
-// A deadline for calls that have none: those that start and end MPI wait for every rank. Internal
-// to this room.
+#pragma once  // Private to comm/transport.
+// A deadline for MPI calls that block until every rank makes them: those that start and end MPI.
 
 #include <condition_variable>
 #include <mutex>
@@ -9,21 +8,24 @@
 
 namespace dbench::comm {
 
-/// While one lives, the watched calls together must return within `seconds`. If they do not, the
-/// process says so, and which ranks have not come as far where that can be known (on this host),
-/// and ends with status 1; the launcher then ends the others.
+/// While an object of this class exists, the watched calls together must return within `seconds`.
+/// If they do not, the watch's thread reports this, names the ranks of this host that have not
+/// reached the same call if it can find them out, and ends the process with status 1. The launcher
+/// then ends the other ranks.
 class CallWatch {
 public:
-    /// `what`: "the start"; `seconds`: as DBENCH_TIMEOUT says.
+    /// `what` names the calls in the error: "the start". `seconds`: the limit, timeout().
     CallWatch(std::string what, double seconds);
     ~CallWatch();
     CallWatch(const CallWatch&) = delete;
 
-    /// The call that comes next; they are numbered.
+    /// Names the next call. Calls are numbered from 1.
     void next(const char* call);
 
 private:
+    /// The body of the watch's thread.
     void watch();
+    /// Reports the call that did not return, and ends the process.
     [[noreturn]] void give_up() const;
 
     const std::string what_;

@@ -1,6 +1,6 @@
 #pragma once
-// The transport of control: small things that all ranks wait for (the texts of World's collectives,
-// by `start`), failures, and the end. It must work when rows do not move any more.
+// The control transport carries small texts: those of World's collectives (by `start`), control
+// messages, and the end of the run. It must work even if rows do not move any more.
 
 #include <memory>
 #include <optional>
@@ -10,22 +10,26 @@
 
 namespace dbench::comm {
 
-/// A text that nobody asked for.
+/// A text that arrives without a matching receive.
 struct ControlMessage {
-    int rank;  ///< who wrote it
+    int rank;  ///< The sender.
     std::string text;
 };
 
+/// A transport for texts and control messages.
 class ControlTransport : public Transport {
 public:
-    static constexpr size_t kLongestControlMessage = 4000;  ///< leaves without the receiver's help
+    /// Bytes. A message of this length is sent even if the receiver does not receive.
+    static constexpr size_t kLongestControlMessage = 4000;
 
-    /// Starts to send a message, apart from all messages; `text` stays as a message's memory does.
+    /// Starts to send a control message, separate from all other messages. `text` must remain valid
+    /// and unchanged until the transfer is done.
     virtual std::unique_ptr<Transfer> start_control_message(int to, const std::string& text) = 0;
-    /// Takes a message that has come, if any. Never blocks. Throws RunError.
+    /// Returns a control message that has arrived, if any. Never blocks. Throws RunError if the
+    /// transport has failed.
     virtual std::optional<ControlMessage> take_control_message() = 0;
 
-    /// Ends all ranks now, whatever they and other threads of this one are doing.
+    /// Ends all ranks at once, whatever they and the other threads of this rank are doing.
     [[noreturn]] virtual void abort(int status) = 0;
 };
 

@@ -11,7 +11,8 @@
 namespace dbench::comm {
 namespace {
 
-/// srun without a PMI plugin starts processes that know nothing of each other.
+/// Throws UserError if srun without a PMI plugin started several processes: they do not know each
+/// other.
 void refuse_step_without_mpi() {
     const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
     if (tasks && std::getenv("SLURM_PROCID") && std::atoi(tasks) > 1) {
@@ -29,7 +30,7 @@ bool launched_by_mpi() {
     if (set("OMPI_COMM_WORLD_SIZE") || set("MPI_LOCALNRANKS") || set("MV2_COMM_WORLD_SIZE")) {
         return true;
     }
-    // srun, or another resource manager: a step of one task is a process alone, even if the manager
+    // srun or another resource manager. A step of one task is a process alone, even if the manager
     // offers PMI to it.
     const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
     if (tasks && std::string(tasks) == "1") return false;
@@ -37,7 +38,7 @@ bool launched_by_mpi() {
 }
 
 Membership launch() {
-    timeout();  // refused here, before MPI starts
+    timeout();  // throws now if the environment is wrong, before MPI starts
     stop_timeout();
     if (!launched_by_mpi()) {
         refuse_step_without_mpi();

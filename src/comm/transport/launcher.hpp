@@ -1,26 +1,27 @@
 #pragma once
-// How this process was started, read off the environment, and the transports that follow from it.
+// Finds out from the environment how this process was started, and makes the transports for it.
 
 #include "comm/transport/membership.hpp"
 
 namespace dbench::comm {
 
-/// Whether this process was started by an MPI launcher (mpirun, srun with PMI/PMIx), by its
-/// environment.
+/// Returns true if the environment shows that an MPI launcher started this process (mpirun, or srun
+/// with PMI or PMIx).
 bool launched_by_mpi();
 
-/// Joins the group that this process was launched in: MPI's (MPI_Init_thread) if it was launched by
-/// MPI, else a group of its own, without touching MPI. Once per process. Throws UserError where a
-/// limit of waiting in the environment is no number, where MPI lacks the thread level that is
-/// needed, and where srun has started several tasks that know nothing of each other.
+/// Joins the group in which this process was launched: MPI's (MPI_Init_thread) if MPI launched it,
+/// else a group of its own, without calling MPI. Once per process. Throws UserError if a time limit
+/// in the environment is not a number, if MPI lacks the required thread level, or if srun has
+/// started several tasks without MPI.
 Membership launch();
 
-/// Ends the process at once, without the destructors of what is static, but for what MPI has left
-/// to the end of the process: MPICH says to its launcher only there that it has finalized, and the
-/// launcher kills the other ranks of a process that ends without this word.
+/// Ends the process at once, without destructors of static objects. Runs only the exit handlers of
+/// MPI: MPICH tells its launcher in such a handler that it has finalized, and the launcher kills
+/// all ranks if a process ends without this notice.
 [[noreturn]] void leave(int status);
 
-/// A group of one, however this process was started; any number of them may live at a time.
+/// Returns a group of one rank, however this process was started. Any number of such groups may
+/// exist.
 Membership alone();
 
 }  // namespace dbench::comm

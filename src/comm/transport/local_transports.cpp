@@ -14,11 +14,13 @@
 namespace dbench::comm {
 namespace {
 
-/// Traffic that is never mistaken for other traffic.
+/// Separate kinds of traffic: their messages never match each other.
 enum class Channel : uint8_t { rows, control, control_messages };
 
 }  // namespace
 
+/// The message boxes of the group, one per channel, receiver, sender and tag. Sends never wait.
+/// Receives take numbers, so that messages match receives in the order of their starts.
 class LocalGroup {
 public:
     explicit LocalGroup(int size) : size_(size) {}
@@ -31,18 +33,19 @@ public:
         box.messages.emplace(box.sent++, std::move(bytes));
     }
 
-    /// The number of the message that a receive which starts now is for.
+    // Returns the number of the message that a receive started now will get.
     uint64_t expect(Channel channel, int from, int to, int tag) {
         const std::lock_guard lock(mutex_);
         return boxes_[{channel, to, from, tag}].expected++;
     }
 
+    // Returns the message with this number if it has been sent.
     std::optional<std::string> take(Channel channel, int from, int to, int tag, uint64_t number) {
         const std::lock_guard lock(mutex_);
         return take(boxes_.find({channel, to, from, tag}), number);
     }
 
-    /// A message of the lowest rank that has written one.
+    // Returns a message of the lowest rank that has sent one.
     std::optional<ControlMessage> take_control_message(int to) {
         const std::lock_guard lock(mutex_);
         const auto box = boxes_.lower_bound({Channel::control_messages, to, 0, 0});
@@ -97,7 +100,7 @@ public:
             if (!bytes) return false;
             if (static_cast<int64_t>(bytes->size()) > message.bytes) {
                 throw base::RunError("a message of " + std::to_string(bytes->size()) +
-                                     " bytes came where " + std::to_string(message.bytes) +
+                                     " bytes arrived where " + std::to_string(message.bytes) +
                                      " were expected");
             }
             std::memcpy(message.data, bytes->data(), bytes->size());
@@ -106,7 +109,7 @@ public:
         return in_.empty();
     }
 
-    std::vector<int> owing() const override {
+    std::vector<int> awaited_ranks() const override {
         std::set<int> ranks;
         for (const Expected& expected : in_) ranks.insert(expected.message.rank);
         return {ranks.begin(), ranks.end()};
@@ -118,12 +121,12 @@ private:
     int me_;
     struct Expected {
         Message message;
-        uint64_t number;  // among those of its sender and tag
+        uint64_t number;  // among the messages of its sender and tag
     };
     std::vector<Expected> in_;
 };
 
-/// What both transports are here: messages are copied into the group's boxes at once.
+/// The part that both transports share: `start` copies messages into the group's boxes at once.
 template <class Kind, Channel channel>
 class LocalTransport : public Kind {
 public:
@@ -154,7 +157,8 @@ public:
     using LocalTransport::LocalTransport;
 
     std::unique_ptr<Transfer> start_sum(arena::DType, const void*, void*, int64_t) override {
-        throw base::RunError("threads that play ranks have no library to sum with");
+        throw base::RunError(
+            "ranks in one process have no library that sums: use \"reduction\": \"reproducible\"");
     }
 };
 

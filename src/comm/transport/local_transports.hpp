@@ -1,5 +1,6 @@
-#pragma once
-// Ranks inside one process: a lone process is a group of one, and threads can play ranks in tests.
+#pragma once  // Private to comm/transport.
+// Transports between ranks inside one process: a process alone is a group of one, and in tests
+// threads play the ranks.
 
 #include <memory>
 
@@ -11,7 +12,7 @@ namespace dbench::comm {
 class LocalGroup;
 std::shared_ptr<LocalGroup> local_group(int size);
 
-/// Makes this thread rank `rank` of the group. Rows have no library that sums.
+/// Makes the calling thread rank `rank` of the group. The row transport has no library that sums.
 Membership join_local(std::shared_ptr<LocalGroup> group, int rank);
 
 }  // namespace dbench::comm

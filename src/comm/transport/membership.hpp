@@ -1,5 +1,6 @@
 #pragma once
-// One rank's place among the processes of a run, as World takes it from its maker.
+// One rank's membership in the group of processes of a run: its numbers, its transports and its
+// queues. The launcher or a test makes it; World takes it over.
 
 #include <memory>
 #include <string>
@@ -11,17 +12,19 @@
 
 namespace dbench::comm {
 
-/// Both transports connect the same ranks. Either may be wrapped in another that forwards to it (to
-/// delay, to count, to fail), or come from another transport.
+/// Both transports connect the same ranks. Each may be wrapped in a forwarding transport (that
+/// delays, counts or fails messages), and the two may come from different libraries.
 struct Membership {
     int rank = 0, size = 1;
-    int local_rank = 0, local_size = 1;  ///< among the ranks on this host
+    int local_rank = 0, local_size = 1;  ///< Among the ranks of this host.
     std::string host;
-    std::vector<int> slots;  ///< of each rank its number at the transport; empty: the same
-    std::unique_ptr<ControlTransport> control;  ///< leaves last
+    std::vector<int> slots;  ///< Per rank: its number at the transport. Empty: the same numbers.
+    std::unique_ptr<ControlTransport> control;  ///< Destroyed last of the two transports.
     std::unique_ptr<RowTransport> rows;
-    arena::Queues queues;  ///< where this rank computes; they outlive it
+    /// The queues on which this rank computes. They must outlive this object.
+    arena::Queues queues;
 
+    /// Returns this rank's number at the transport.
     int slot() const { return slots.empty() ? rank : slots[static_cast<size_t>(rank)]; }
 };
 

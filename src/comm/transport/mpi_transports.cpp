@@ -29,16 +29,17 @@ void check(int code, const char* call) {
     throw base::RunError(std::string(call) + " failed (" + std::string(text, length) + ")");
 }
 
-// One lock around every call: MPI then need not be thread-safe, only indifferent to which thread
-// calls (MPI_THREAD_SERIALIZED).
+/// One lock around every call: MPI then need not be thread-safe; it must only accept calls from any
+/// thread (MPI_THREAD_SERIALIZED).
 using Lock = std::timed_mutex;
 
+/// The requests of one start.
 class MpiTransfer : public Transfer {
 public:
     explicit MpiTransfer(Lock& lock) : lock_(lock) {}
 
-    /// Only after a failure is something left: what has not been matched shall not be written to
-    /// memory that is no longer ours.
+    // Requests are left only after a failure. Cancels unmatched receives, so that MPI does not
+    // write into memory that is freed.
     ~MpiTransfer() override {
         if (left_ == 0) return;
         const std::lock_guard lock(lock_);
@@ -78,7 +79,7 @@ public:
         return left_ == 0;
     }
 
-    std::vector<int> owing() const override {
+    std::vector<int> awaited_ranks() const override {
         std::set<int> ranks;
         for (size_t i = 0; i < requests_.size(); ++i) {
             if (requests_[i] != MPI_REQUEST_NULL && ranks_[i] >= 0) ranks.insert(ranks_[i]);
@@ -89,12 +90,12 @@ public:
 private:
     Lock& lock_;
     std::vector<MPI_Request> requests_;
-    std::vector<int> ranks_;  // -1: all
+    std::vector<int> ranks_;  // -1: all ranks
     std::vector<int> done_;
     size_t receives_ = 0, left_ = 0;
 };
 
-/// MPI while this rank takes part in it: what both transports share.
+/// MPI while this rank uses it: the communicators and the lock, which both transports share.
 class MpiSession {
 public:
     MpiSession(bool finalizes, CallWatch& watch) : finalizes_(finalizes) {
@@ -135,7 +136,7 @@ private:
     Lock lock_;
 };
 
-/// Messages of one communicator, in pieces.
+/// Sends and receives messages on one communicator, in pieces.
 class MpiMessages {
 public:
     MpiMessages(std::shared_ptr<MpiSession> session, MPI_Comm communicator, int64_t piece)
@@ -177,7 +178,7 @@ private:
     void for_pieces(const Message& message, Work&& work) const {
         char* const data = static_cast<char*>(message.data);
         int64_t first = 0;
-        do {  // once for an empty message
+        do {  // runs once for an empty message
             const int64_t bytes = std::min(piece_, message.bytes - first);
             work(data + first, static_cast<int>(bytes));
             first += piece_;
@@ -189,7 +190,7 @@ private:
     int64_t piece_;
 };
 
-/// What both transports do alike.
+/// The part that both MPI transports share.
 template <class Kind>
 class MpiTransport : public Kind {
 public:
@@ -213,7 +214,7 @@ class MpiRows : public MpiTransport<RowTransport> {
 public:
     using MpiTransport::MpiTransport;
 
-    bool reads_devices() override { return mpi_reads_cards(); }
+    bool reads_devices() override { return mpi_reads_gpu_memory(); }
 
     std::unique_ptr<Transfer> start_sum(arena::DType type, const void* from, void* to,
                                         int64_t count) override {
@@ -265,7 +266,8 @@ public:
 
     void abort(int status) override {
         std::fflush(nullptr);
-        // A thread that died or hangs inside MPI must not keep the job alive.
+        // A thread that died or hangs inside MPI must not keep the job alive, so this does not wait
+        // for the lock for long.
         const bool locked = session().lock().try_lock_for(std::chrono::seconds(1));
         MPI_Abort(MPI_COMM_WORLD, status);
         if (locked) session().lock().unlock();
@@ -273,20 +275,21 @@ public:
     }
 };
 
-/// Open MPI over TCP answers the rendezvous of a large message in the socket that carries bulk the
-/// other way, and lets the receiver's `put` fetch a message as a whole: two ranks that send to each
-/// other then take turns, and a link carries one direction at a time. Without `put` messages go in
-/// fragments and answers pass between them. What the user has set stays. (Other libraries read no
-/// such variable.)
-void let_tcp_send_both_ways() {
+/// Makes Open MPI's TCP links full duplex. By default Open MPI answers the rendezvous of a large
+/// message on the socket that carries bulk data the other way, and the receiver's `put` fetches a
+/// message as a whole: two ranks that send to each other then take turns, and a link carries one
+/// direction at a time. Without `put`, messages are sent in fragments, and answers pass between
+/// them. A value that the user has set is not modified. Other MPI libraries ignore this variable.
+void make_tcp_full_duplex() {
     constexpr int kKeep = 0;
     setenv("OMPI_MCA_btl_tcp_flags", "send,inplace,need-ack,need-csum,hetero-rdma", kKeep);
 }
 
-/// Open MPI sums large rows round a ring where there are four ranks or more; fewer send whole rows
-/// to one of them and back (libnbc 4.1 and 5.0), which takes 1.9 and 2.6 times as long as a link
-/// needs. So they are asked for the ring, too; what the user has set stays.
-void let_few_sum_in_a_ring() {
+/// Makes Open MPI sum large rows in a ring on two or three ranks, too. Open MPI uses a ring from
+/// four ranks on; with fewer, ranks send whole rows to one of them and back (libnbc 4.1 and 5.0),
+/// which takes 1.9 and 2.6 times as long as a link needs. A value that the user has set is not
+/// modified.
+void sum_in_ring_on_few_ranks() {
     constexpr int kKeep = 0;
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}) {
         const char* const ranks = std::getenv(name);
@@ -298,14 +301,15 @@ void let_few_sum_in_a_ring() {
     }
 }
 
-constexpr int kStays = -1;
-int leaving = kStays;  // with which status
+constexpr int kNotLeaving = -1;
+int leaving = kNotLeaving;  // the status with which the process leaves
 bool leaves_by_exit = false;
 
-/// Handlers run in reverse order: those of MPI, which come later, and then this one.
-void skip_what_is_older() {
+/// Registers an exit handler that ends the process. Handlers run in reverse order: those that MPI
+/// registers later run first, those that were registered before do not run.
+void skip_older_exit_handlers() {
     leaves_by_exit = std::atexit([] {
-                         if (leaving != kStays) std::_Exit(leaving);
+                         if (leaving != kNotLeaving) std::_Exit(leaving);
                      }) == 0;
 }
 
@@ -326,9 +330,9 @@ Membership join_mpi(int64_t piece) {
     if (started) {
         MPI_Query_thread(&level);
     } else {
-        let_tcp_send_both_ways();
-        let_few_sum_in_a_ring();
-        skip_what_is_older();
+        make_tcp_full_duplex();
+        sum_in_ring_on_few_ranks();
+        skip_older_exit_handlers();
         watch.next("MPI_Init_thread");
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
     }

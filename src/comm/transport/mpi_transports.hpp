@@ -1,5 +1,5 @@
-#pragma once
-// The ranks of an MPI launch.
+#pragma once  // Private to comm/transport.
+// The transports of an MPI launch.
 
 #include <cstdint>
 
@@ -7,15 +7,15 @@
 
 namespace dbench::comm {
 
-/// Joins MPI_COMM_WORLD: starts MPI unless the caller has (then it also stays the caller's to
-/// finalize). Three communicators: rows, the texts of control, control_messages; one more for a
-/// moment, to learn who shares this host. Messages longer than `piece` bytes travel in pieces: an
-/// MPI count is an int, and a piece is what one call into MPI may copy while others wait for it.
-/// Throws UserError where MPI lacks the thread level that is needed.
+/// Joins MPI_COMM_WORLD. Starts MPI unless the caller has started it; then the caller also
+/// finalizes it. Uses three communicators (rows, texts of the control transport, control messages)
+/// and a fourth for a moment, to find the ranks of this host. Splits messages into pieces of at
+/// most `piece` bytes: an MPI count is an int, and other threads wait while one MPI call copies a
+/// piece. Throws UserError if MPI lacks the required thread level.
 Membership join_mpi(int64_t piece = int64_t{4} << 20);
 
-/// Where join_mpi has started MPI and it has ended well, ends the process with what MPI has
-/// registered for the exit, and nothing that was registered earlier. Else returns.
+/// If join_mpi started MPI and MPI has been finalized, ends the process after MPI's exit handlers,
+/// without those that were registered before. Otherwise returns.
 void leave_mpi(int status);
 
 }  // namespace dbench::comm

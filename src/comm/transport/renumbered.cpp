@@ -8,7 +8,7 @@
 namespace dbench::comm {
 namespace {
 
-/// A permutation and its inverse.
+/// A permutation of ranks and its inverse.
 struct Numbers {
     std::vector<int> slot_of, rank_of;
 
@@ -27,13 +27,14 @@ struct Numbers {
 };
 using NumbersPtr = std::shared_ptr<const Numbers>;
 
+/// Reports the awaited ranks under their new numbers.
 class RenumberedTransfer : public Transfer {
 public:
     RenumberedTransfer(std::unique_ptr<Transfer> inner, NumbersPtr numbers)
         : inner_(std::move(inner)), numbers_(std::move(numbers)) {}
     bool test() override { return inner_->test(); }
-    std::vector<int> owing() const override {
-        std::vector<int> ranks = inner_->owing();
+    std::vector<int> awaited_ranks() const override {
+        std::vector<int> ranks = inner_->awaited_ranks();
         for (int& rank : ranks) rank = numbers_->rank_of[rank];
         std::sort(ranks.begin(), ranks.end());
         return ranks;
@@ -44,6 +45,7 @@ private:
     NumbersPtr numbers_;
 };
 
+/// The part that both renumbered transports share.
 template <class Kind>
 class Renumbered : public Kind {
 public:

@@ -1,5 +1,5 @@
 #pragma once
-// Ranks that are numbered otherwise than their transport numbers them: a placement.
+// Ranks with other numbers than their transport gives them, to place replicas on chosen hosts.
 
 #include <vector>
 
@@ -7,9 +7,10 @@
 
 namespace dbench::comm {
 
-/// The same processes under other numbers: rank r is the transport's slots[r], a permutation.
-/// Earlier renumbering is undone first; none: the transport's own numbers. The transports translate
-/// on the way. Every rank calls it with the same slots, while nothing is under way.
+/// Returns the same membership under other numbers: rank r is the transport's slots[r], a
+/// permutation. Undoes an earlier renumbering first; empty `slots` leave the transport's own
+/// numbers. The returned transports translate ranks. Every rank calls it with the same slots, while
+/// no operation is in flight.
 Membership renumbered(Membership member, std::vector<int> slots);
 
 }  // namespace dbench::comm

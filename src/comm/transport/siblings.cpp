@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "dbench-at-";  // a thread's name has at most 15 characters
 
-/// What the launcher tells each rank: which job it is, and which rank.
+/// The environment variables in which a launcher tells each rank its job and its number.
 struct Kind {
     std::vector<std::string> job;
     std::string rank;
@@ -45,7 +45,7 @@ Environment environment(const fs::path& process) {
     return variables;
 }
 
-/// Of /proc/PID/stat the field behind the name that is numbered `k`, from 0: state, parent, ...
+/// Returns field `k` (from 0) after the name in /proc/PID/stat: state, parent, ...
 std::string field(const fs::path& process, int k) {
     const std::string text = content(process / "stat");
     const size_t name_end = text.rfind(')');
@@ -56,10 +56,11 @@ std::string field(const fs::path& process, int k) {
     return one;
 }
 
-/// The nearest process above that is no rank: of MPICH 5, whose launcher numbers ranks and names no
-/// job, the one that started the ranks of this host.
+/// Returns the nearest ancestor process that is not a rank. MPICH 5 numbers ranks but names no job;
+/// this process then identifies the job on this host.
 std::string starter(const fs::path& process) {
-    constexpr int kDeepest = 64;  // processes end meanwhile, and numbers come again
+    // Bounds the walk: processes may end meanwhile, and their numbers be reused.
+    constexpr int kDeepest = 64;
     fs::path above = process;
     for (int depth = 0; depth < kDeepest; ++depth) {
         above = process.parent_path() / field(above, 1);
@@ -68,7 +69,7 @@ std::string starter(const fs::path& process) {
     return "";
 }
 
-/// Job and rank, by the first kind that the variables know.
+/// Returns the job and the rank of a process, by the first launcher whose variables are set.
 std::optional<std::pair<std::string, int>> place(const fs::path& process) {
     const Environment variables = environment(process);
     for (const Kind& kind : kKinds) {
@@ -123,7 +124,7 @@ std::vector<Sibling> siblings(const fs::path& proc) {
     return found;
 }
 
-int ranks_here() {
+int local_rank_count() {
     for (const char* name :
          {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE"}) {
         if (const char* text = std::getenv(name)) return std::atoi(text);

@@ -1,8 +1,14 @@
 #pragma once
-// How bytes move between ranks. There are two transports, each with traffic of its own that is
-// never mistaken for the other's: rows (row_plane.hpp) and control (control_plane.hpp). Whoever
-// starts the process makes both (launcher.hpp) and gives them to World; MPI makes them, and the
-// threads of one process.
+// How bytes move between ranks.
+//
+// A run has two transports with separate traffic: the row transport (row_transport.hpp) carries
+// rows, the control transport (control_transport.hpp) carries texts, failures and the end of the
+// run. launcher.hpp makes both when the process starts and returns them in a Membership, which
+// World takes over.
+//
+// Implementations: mpi_transports.hpp (MPI), local_transports.hpp (threads of one process, or a
+// process alone), nccl/nccl_transport.hpp (rows between GPUs). renumbered.hpp wraps them under
+// other rank numbers. call_watch.hpp and siblings.hpp report MPI calls that do not return.
 
 #include <cstdint>
 #include <memory>
@@ -11,9 +17,9 @@
 
 namespace dbench::comm {
 
-/// `bytes` bytes for or from `rank`. Messages of one transport, sender, receiver and tag arrive in
-/// the order in which they were started; both sides name the same number of bytes (a receiver that
-/// expects at most 1 MiB may name more).
+/// `bytes` bytes to or from `rank`. Messages of one transport with the same sender, receiver and
+/// tag arrive in the order in which they were started. Both sides name the same number of bytes; as
+/// an exception, a receiver of at most 1 MiB may name more than arrives.
 struct Message {
     int rank;
     int tag;
@@ -21,34 +27,39 @@ struct Message {
     int64_t bytes;
 };
 
-/// Messages on their way; their memory must stay until `test` has said true. One thread at a time.
+/// Messages in flight. Their memory must remain valid and unchanged until `test` has returned true.
+/// One thread at a time may call it.
 class Transfer {
 public:
-    virtual ~Transfer() = default;  ///< after a failure also before the end
-    /// Moves this rank's messages along, these and others; true when these have been sent and
-    /// received. Never blocks. Throws RunError where the transport has failed.
+    /// May be called before the end only after a failure.
+    virtual ~Transfer() = default;
+    /// Moves this rank's messages along, including those of other transfers. Returns true if the
+    /// messages of this transfer have been sent and received. Never blocks. Throws RunError if the
+    /// transport has failed.
     virtual bool test() = 0;
-    /// The ranks whose messages have not come or who have not taken ours, sorted; none where that
-    /// cannot be known.
-    virtual std::vector<int> owing() const = 0;
+    /// Returns the ranks that have not sent or not received their part, sorted; empty if the
+    /// transport cannot know them.
+    virtual std::vector<int> awaited_ranks() const = 0;
 };
 
-/// What both transports can do. All calls may come from any thread. In steps:
-///   1. start    on both sides, in any order; neither waits for the other
-///   2. test     again and again, until all has come and gone
-///   3. ~Transport   on all ranks together, unless they have been abandoned
+/// The interface of both transports. Any thread may call it. A message takes these steps:
+///   1. start          on both sides, in any order; neither side waits for the other
+///   2. test           again and again, until all messages have been sent and received
+///   3. ~Transport     on all ranks together, unless `abandon` was called
 class Transport {
 public:
-    virtual ~Transport() = default;  ///< leaves the others, together with them
+    virtual ~Transport() = default;  ///< Leaves the other ranks, together with them.
 
-    virtual int tags() const = 0;  ///< tags 0 .. tags() - 1 may be used; at least 32768
+    virtual int tags() const = 0;  ///< Number of tags, at least 32768: tags 0 .. tags() - 1.
 
-    /// Starts to send and to receive. Receives never wait for sends of the same call. Throws
-    /// RunError where the transport has failed; what a rank that is gone owes just never comes.
+    /// Starts to send the messages `out` and to receive the messages `in`. Receives never wait for
+    /// sends of the same call. Throws RunError if the transport has failed. A message from a dead
+    /// rank never arrives, and no error is raised for it.
     virtual std::unique_ptr<Transfer> start(std::span<const Message> out,
                                             std::span<const Message> in) = 0;
 
-    virtual void abandon() = 0;  ///< the destructor shall not wait for the others: they may be dead
+    /// Tells the destructor not to wait for other ranks: they may be dead.
+    virtual void abandon() = 0;
 };
 
 }  // namespace dbench::comm

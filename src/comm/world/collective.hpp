@@ -1,10 +1,10 @@
-#pragma once
-// A collective on texts of any length, under way. Internal to this room: World waits for it,
-// Collection does not.
+#pragma once  // Private to comm/world.
+// A collective on texts of any length. World waits for it; BackgroundCollective lets it run while
+// the program computes.
 //
-// It goes along a binomial tree of ceil(log2 r) steps: up, a rank receives from at most ceil(log2
-// r) others and sends once; down, the other way round. Why these and not MPI's:
-// docs/decisions/0020-own-collectives.md.
+// Texts move along a binomial tree of ceil(log2 r) steps. Upwards a rank receives from at most
+// ceil(log2 r) children and sends once to its parent; downwards the reverse.
+// docs/decisions/0020-own-collectives.md says why DBench does not use MPI's collectives.
 
 #include <atomic>
 #include <functional>
@@ -17,55 +17,63 @@
 
 namespace dbench::comm {
 
-class Collective : public Pending {
+/// One collective as an operation in flight: a list of steps, each of which starts one transfer.
+class Collective : public OperationInFlight {
 public:
-    /// Which halves there are: every rank's text to rank 0, rank 0's text to all, or the first and
-    /// then what rank 0 answers to all texts.
-    enum class Way : uint8_t { up, down, both };
+    /// `up`: every rank's text to rank 0. `down`: rank 0's text to all. `both`: `up`, then rank 0's
+    /// answer to all texts.
+    enum class Direction : uint8_t { up, down, both };
     using Answer = std::function<std::string(const std::vector<std::string>&)>;
 
-    struct Place {
+    /// This rank's place in the tree, and the tag of the collective.
+    struct Endpoint {
         ControlTransport& transport;
         int rank, size, tag;
     };
 
-    /// Of the texts only rank 0's matters where the way is down; `answer` only where it is both.
-    Collective(const Place& place, Way way, std::string text, Answer answer = nullptr);
+    /// `text` matters only on rank 0 if the direction is `down`. `answer` is used only with `both`.
+    Collective(const Endpoint& endpoint, Direction direction, std::string text,
+               Answer answer = nullptr);
 
-    /// Whether the ranks below this one in the tree have said all.
+    /// True if all texts from the ranks below this one in the tree have arrived.
     bool gathered() const { return gathered_.load(std::memory_order_acquire); }
-    int steps_up() const;    ///< how far the farthest of these is
-    int steps_down() const;  ///< how far what comes down is from its cause; 0 where nothing comes
+    int steps_up() const;  ///< Steps to the most distant rank below this one.
+    /// Steps from rank 0's answer, at most; 0 if this rank receives nothing.
+    int steps_down() const;
 
-    // Once it is done:
-    std::vector<std::string>& texts() { return texts_; }  ///< on rank 0, after the way up
-    std::string& text() { return text_; }                 ///< what has come down
+    // Results, once the collective is done:
+    std::vector<std::string>& texts() { return texts_; }  ///< On rank 0, after the way up.
+    std::string& text() { return text_; }                 ///< The text that came down.
 
 protected:
     bool advance() override;
-    std::vector<int> owing() const override;
+    std::vector<int> awaited_ranks() const override;
 
 private:
     using Step = void (Collective::*)();
-    void receive_beginnings();
-    void receive_ends();
-    void hand_up();
-    void hear_beginning();
-    void hear_end();
-    void tell();
+    // The steps, in their order. A text travels as one packet and, if it is longer, a rest
+    // (collectives.cpp).
+    void receive_from_children();
+    void receive_rests_from_children();
+    void send_to_parent();
+    void receive_from_parent();
+    void receive_rest_from_parent();
+    void send_to_children();
 
+    /// Starts the transfer of a step, if it has messages.
     void start(std::vector<Message> out, std::vector<Message> in);
     Message message(int rank, std::string& bytes) const;
+    /// Adds the part of `text` that does not fit in the packet.
     void add_rest(std::vector<Message>& messages, int rank, std::string& text) const;
 
-    const Place place_;
-    const Way way_;
-    const int bit_;              ///< the rank's lowest one bit: the parent is without it
-    std::vector<int> children_;  ///< who hands up
+    const Endpoint endpoint_;
+    const Direction direction_;
+    const int bit_;  ///< The rank's lowest one bit. The parent's rank is this rank without it.
+    std::vector<int> children_;  ///< Ranks that send their texts to this one.
     Answer answer_;
     std::vector<Step> steps_;
     size_t next_ = 0;
-    std::unique_ptr<Transfer> transfer_;  ///< of the last step
+    std::unique_ptr<Transfer> transfer_;  ///< Transfer of the last step.
     std::vector<std::string> parts_, texts_;
     std::string text_, packet_;
     std::atomic<bool> gathered_ = false;

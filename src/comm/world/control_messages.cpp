@@ -10,11 +10,12 @@
 namespace dbench::comm {
 namespace {
 
-constexpr double kAnswerSeconds = 2;
-constexpr size_t kMostLinks = 8;  // that are told
-// The first byte of a message.
+constexpr double kAnswerSeconds = 2;  // seconds without an answer after which no question is sent
+constexpr size_t kMostLinks = 8;      // links of the chain that an error names
+/// The first byte of a message is its kind.
 constexpr char kFailure = 'F', kQuestion = '?', kWaits = 'w', kComputes = 'c';
 
+/// Returns "3,5,": as many ranks as fit in a control message.
 std::string numbers(const std::vector<int>& ranks) {
     std::string text;
     for (const int rank : ranks) {
@@ -62,8 +63,9 @@ std::optional<ControlMessage> ControlMessages::take() {
 }
 
 ControlMessages::Waiting::Waiting(ControlMessages& control_messages,
-                                  const std::function<std::vector<int>()>& owing)
-    : messages_(control_messages), before_(std::exchange(control_messages.waiting_, &owing)) {}
+                                  const std::function<std::vector<int>()>& awaited_ranks)
+    : messages_(control_messages),
+      before_(std::exchange(control_messages.waiting_, &awaited_ranks)) {}
 
 ControlMessages::Waiting::~Waiting() { messages_.waiting_ = before_; }
 
@@ -72,27 +74,28 @@ void ControlMessages::send(int to, std::string text) {
     sent.transfer = control_.start_control_message(to, sent.text);
 }
 
-std::vector<int> ControlMessages::owing() const {
+std::vector<int> ControlMessages::awaited_ranks() const {
     return waiting_ ? (*waiting_)() : std::vector<int>{};
 }
 
 void ControlMessages::answer(int to) {
-    send(to, waiting_ ? kWaits + numbers(owing()) : std::string(1, kComputes));
+    send(to, waiting_ ? kWaits + numbers(awaited_ranks()) : std::string(1, kComputes));
 }
 
-Blame ControlMessages::ask(const std::function<bool()>& done, const std::function<void()>& check) {
+StallDiagnosis ControlMessages::diagnose_stall(const std::function<bool()>& done,
+                                               const std::function<void()>& check) {
     answers_.clear();
     stalled_on_.reset();
     std::set<int> asked{rank_};
-    answers_[rank_] = {true, owing()};
+    answers_[rank_] = {true, awaited_ranks()};
     Backoff backoff;
     double last = base::now();
     for (size_t known = 0; !done() && base::now() - last < kAnswerSeconds;) {
         std::vector<int> next;
         for (const auto& [rank, answer] : answers_) {
-            for (const int other : answer.owing) next.push_back(other);
+            for (const int other : answer.awaited_ranks) next.push_back(other);
         }
-        if (answers_[rank_].owing.empty()) {
+        if (answers_[rank_].awaited_ranks.empty()) {
             for (int other = 0; other < size_; ++other) next.push_back(other);
         }
         for (const int other : next) {
@@ -104,44 +107,47 @@ Blame ControlMessages::ask(const std::function<bool()>& done, const std::functio
         backoff.pause();
         check();
     }
-    if (!done()) stalled_on_ = owing();
-    return blame(asked);
+    if (!done()) stalled_on_ = awaited_ranks();
+    return diagnosis(asked);
 }
 
-/// The culprit is whoever owes without being owed to.
-Blame ControlMessages::blame(const std::set<int>& asked) const {
+/// The ranks that hold up the others are those that do not answer, or else those that compute while
+/// others wait for them.
+StallDiagnosis ControlMessages::diagnosis(const std::set<int>& asked) const {
     std::vector<int> silent, computing, waiting;
     for (const int rank : asked) {
         const auto found = answers_.find(rank);
         auto& kind = found == answers_.end() ? silent : found->second.waiting ? waiting : computing;
         kind.push_back(rank);
     }
-    Blame blame;
+    StallDiagnosis diagnosis;
     if (!silent.empty()) {
-        blame.culprit = "no answer from " + to_text(silent);
+        diagnosis.culprit = "no answer from " + to_text(silent);
     } else if (!computing.empty()) {
-        blame.culprit = to_text(computing) + (computing.size() == 1 ? " waits" : " wait") +
-                        " for nobody, but" + (computing.size() == 1 ? " has" : " have") +
-                        " sent nothing";
+        diagnosis.culprit = to_text(computing) + (computing.size() == 1 ? " waits" : " wait") +
+                            " for nobody, but" + (computing.size() == 1 ? " has" : " have") +
+                            " sent nothing";
     } else if (waiting.size() > 1) {
-        blame.culprit = to_text(waiting) + " wait for one another";
+        diagnosis.culprit = to_text(waiting) + " wait for one another";
     } else {
-        blame.culprit = "no answer from the other ranks";
+        diagnosis.culprit = "no answer from the other ranks";
     }
     size_t links = 0;
     for (const int rank : waiting) {
-        const std::vector<int>& owing = answers_.at(rank).owing;
-        if (owing.empty() || ++links > kMostLinks) continue;
-        blame.chain += "; rank " + std::to_string(rank) + " waits for " + to_text(owing);
+        const std::vector<int>& awaited_ranks = answers_.at(rank).awaited_ranks;
+        if (awaited_ranks.empty() || ++links > kMostLinks) continue;
+        diagnosis.chain +=
+            "; rank " + std::to_string(rank) + " waits for " + to_text(awaited_ranks);
     }
     if (links > kMostLinks) {
-        blame.chain += "; and so do " + std::to_string(links - kMostLinks) + " others";
+        diagnosis.chain += "; and so do " + std::to_string(links - kMostLinks) + " others";
     }
-    return blame;
+    return diagnosis;
 }
 
 void ControlMessages::report_failure(const std::string& message, double seconds) {
-    // Who gave up because of others still names them; who failed by itself is the culprit.
+    // A rank that gave up because of other ranks keeps naming them. A rank that failed on its own
+    // stops answering, so that others name it.
     const std::function<std::vector<int>()> others = [this] { return *stalled_on_; };
     const Waiting waiting(*this, others);
     send(0, kFailure + message.substr(0, ControlTransport::kLongestControlMessage - 1));

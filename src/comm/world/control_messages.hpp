@@ -1,6 +1,7 @@
-#pragma once
-// ControlMessages between ranks, beside all messages: that a rank has failed, and, when a wait
-// takes too long, who waits for whom. Internal to this room.
+#pragma once  // Private to comm/world.
+// Control messages between ranks, independent of all row messages. They report that a rank has
+// failed, and they find out which rank waits for which when a wait exceeds its deadline. Internal
+// to this module.
 
 #include <functional>
 #include <list>
@@ -16,18 +17,22 @@
 
 namespace dbench::comm {
 
+/// Sends and answers one rank's control messages. Only the main thread may call it.
 class ControlMessages {
 public:
     ControlMessages(ControlTransport& control, int rank, int size);
 
-    /// Takes what has come: a question is answered with whom this rank waits for; why another rank
-    /// failed is returned. Never blocks. Throws RunError where the transport has failed.
+    /// Reads the messages that have arrived. Answers questions with the ranks that this rank waits
+    /// for. Returns a message that reports another rank's failure, if there is one. Never blocks.
+    /// Throws RunError if the transport has failed.
     std::optional<ControlMessage> take();
 
-    /// While one lives, this rank waits for the ranks that `owing` names (none: not known which).
+    /// While an object of this class exists, this rank answers that it waits for the ranks that
+    /// `awaited_ranks` returns (empty: unknown ranks).
     class Waiting {
     public:
-        Waiting(ControlMessages& control_messages, const std::function<std::vector<int>()>& owing);
+        Waiting(ControlMessages& control_messages,
+                const std::function<std::vector<int>()>& awaited_ranks);
         ~Waiting();
 
     private:
@@ -35,35 +40,46 @@ public:
         const std::function<std::vector<int>()>* before_;
     };
 
-    /// Asks those who owe this rank something whom they wait for, then those, and so on, until all
-    /// have answered or none has for two seconds. Ends early when `done`. Calls `check` meanwhile.
-    Blame ask(const std::function<bool()>& done, const std::function<void()>& check);
+    /// Finds the cause of a stalled wait: queries the awaited ranks for the ranks that they wait
+    /// for, then those ranks, and so on, until all have answered or no answer has come for two
+    /// seconds. Returns early if `done` becomes true. Calls `check` at intervals.
+    StallDiagnosis diagnose_stall(const std::function<bool()>& done,
+                                  const std::function<void()>& check);
 
-    /// Tells rank 0 that this one has failed, for `seconds`. Where that is because of others, it
-    /// goes on to answer those who ask.
+    /// Reports this rank's failure to rank 0 and stays for `seconds` to deliver the report. If
+    /// other ranks caused the failure, also answers questions meanwhile.
     void report_failure(const std::string& message, double seconds);
 
 private:
+    /// The answer of a rank to a question.
     struct Answer {
         bool waiting = false;
-        std::vector<int> owing;  ///< none: not known
+        std::vector<int> awaited_ranks;  ///< Empty: unknown.
     };
+    /// A message that is being sent.
     struct Sent {
         std::string text;
         std::unique_ptr<Transfer> transfer;
     };
 
+    /// Drops messages that have been sent.
     void post();
+    /// Starts to send a message.
     void send(int to, std::string text);
+    /// Answers a question: this rank computes, or waits for certain ranks.
     void answer(int to);
-    std::vector<int> owing() const;
-    Blame blame(const std::set<int>& asked) const;
+    /// Returns the ranks that this rank waits for now.
+    std::vector<int> awaited_ranks() const;
+    /// Concludes from the answers which of the queried ranks hold up the others.
+    StallDiagnosis diagnosis(const std::set<int>& asked) const;
 
     ControlTransport& control_;
     int rank_, size_;
+    /// Set by Waiting; null while this rank computes.
     const std::function<std::vector<int>()>* waiting_ = nullptr;
     std::map<int, Answer> answers_;
-    std::optional<std::vector<int>> stalled_on_;  ///< after a wait that took too long
+    /// The awaited ranks of a wait that exceeded its deadline.
+    std::optional<std::vector<int>> stalled_on_;
     std::list<Sent> sent_;
 };
 

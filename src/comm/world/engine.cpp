@@ -9,10 +9,11 @@
 namespace dbench::comm {
 namespace {
 
-// What a transport may still write into after a failure lives as long as the process.
-void keep_for_good(std::vector<std::shared_ptr<Pending>> operations) {
+/// Keeps operations until the process ends: after a failure a transport may still write into their
+/// memory.
+void keep_until_exit(std::vector<std::shared_ptr<OperationInFlight>> operations) {
     static std::mutex mutex;
-    static auto* const kept = new std::vector<std::shared_ptr<Pending>>;
+    static auto* const kept = new std::vector<std::shared_ptr<OperationInFlight>>;
     const std::lock_guard lock(mutex);
     for (auto& operation : operations) kept->push_back(std::move(operation));
 }
@@ -32,18 +33,18 @@ void Engine::halt() {
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
-    keep_for_good(std::exchange(operations_, {}));
+    keep_until_exit(std::exchange(operations_, {}));
 }
 
 void Engine::compute_on(arena::Queue* queue) {
     const std::lock_guard lock(mutex_);
     queue_ = queue;
-    entered_ = false;
+    device_selected_ = false;
 }
 
-void Engine::start(std::shared_ptr<Pending> operation, bool now) {
+void Engine::start(std::shared_ptr<OperationInFlight> operation, bool now) {
     if (now && step(*operation)) {
-        if (operation->error_) keep_for_good({std::move(operation)});
+        if (operation->error_) keep_until_exit({std::move(operation)});
         return;
     }
     {
@@ -54,14 +55,14 @@ void Engine::start(std::shared_ptr<Pending> operation, bool now) {
     changed_.notify_all();
 }
 
-std::vector<std::shared_ptr<Pending>> Engine::in_flight() {
+std::vector<std::shared_ptr<OperationInFlight>> Engine::in_flight() {
     const std::lock_guard lock(mutex_);
     return operations_;
 }
 
-bool Engine::test(Pending& operation) {
+bool Engine::test(OperationInFlight& operation) {
     if (!operation.done()) {
-        step(operation);  // may be in nobody's care
+        step(operation);  // it may not be in the list
         step_all();
     }
     if (!operation.done()) return false;
@@ -69,26 +70,26 @@ bool Engine::test(Pending& operation) {
     return true;
 }
 
-std::vector<int> Engine::owing(Pending& operation) {
+std::vector<int> Engine::awaited_ranks(OperationInFlight& operation) {
     const std::lock_guard lock(operation.mutex_);
-    return operation.owing();
+    return operation.awaited_ranks();
 }
 
-void Engine::expect_well() {
+void Engine::rethrow_failure() {
     const std::lock_guard lock(mutex_);
     if (error_) std::rethrow_exception(error_);
 }
 
-std::vector<int> Engine::owing() {
+std::vector<int> Engine::awaited_ranks() {
     std::set<int> ranks;
     for (const auto& operation : in_flight()) {
-        const std::vector<int> more = owing(*operation);
+        const std::vector<int> more = awaited_ranks(*operation);
         ranks.insert(more.begin(), more.end());
     }
     return {ranks.begin(), ranks.end()};
 }
 
-bool Engine::step(Pending& operation) {
+bool Engine::step(OperationInFlight& operation) {
     const std::unique_lock lock(operation.mutex_, std::try_to_lock);
     if (!lock || operation.done()) return false;
     bool done = true;
@@ -107,7 +108,7 @@ bool Engine::step_all() {
     bool finished = false;
     for (const auto& operation : in_flight()) finished |= step(*operation);
     if (!finished) return false;
-    std::vector<std::shared_ptr<Pending>> failed;
+    std::vector<std::shared_ptr<OperationInFlight>> failed;
     {
         const std::lock_guard lock(mutex_);
         for (const auto& operation : operations_) {
@@ -115,7 +116,7 @@ bool Engine::step_all() {
         }
         std::erase_if(operations_, [](const auto& operation) { return operation->done(); });
     }
-    keep_for_good(std::move(failed));
+    keep_until_exit(std::move(failed));
     return true;
 }
 
@@ -129,20 +130,20 @@ void Engine::run() {
             backoff.reset();
             continue;
         }
-        enter();
+        select_device();
         lock.unlock();
         const base::Stopwatch watch;
-        if (step_all() || watch.seconds() > kBusySeconds) backoff.reset();
+        if (step_all() || watch.seconds() > kBusyPoll) backoff.reset();
         backoff.pause();
         lock.lock();
     }
 }
 
-/// With the mutex held, so that the queue does not go meanwhile.
-void Engine::enter() {
-    if (!queue_ || std::exchange(entered_, true)) return;
+/// Requires the mutex, so that the queue cannot be replaced meanwhile.
+void Engine::select_device() {
+    if (!queue_ || std::exchange(device_selected_, true)) return;
     try {
-        queue_->enter();
+        queue_->make_current();
     } catch (...) {
         if (!error_) error_ = std::current_exception();
     }

@@ -1,5 +1,5 @@
 #pragma once
-// Moves exchanges along while the program computes.
+// The engine: polls the operations in flight so that exchanges progress while the program computes.
 
 #include <atomic>
 #include <condition_variable>
@@ -14,53 +14,66 @@
 
 namespace dbench::comm {
 
-/// An operation in flight: a state machine that takes as many steps as it can whenever somebody
-/// looks after it.
-class Pending {
+/// An operation in flight: a state machine that the engine advances. Its kinds are MixingOperation,
+/// DeliveryOperation and TransferOperation (folder exchange), Collective (this folder) and Service
+/// (folder peers). A Token is a shared pointer to one. Any thread may advance it, one thread at a
+/// time.
+class OperationInFlight {
 public:
-    virtual ~Pending() = default;
+    virtual ~OperationInFlight() = default;
+    /// True if the operation has finished or failed.
     bool done() const { return done_.load(std::memory_order_acquire); }
 
 protected:
     friend class Engine;
-    /// Goes as far as is possible without waiting; true when there is nothing left to do.
+    /// Takes as many steps as possible without waiting. Returns true if none are left.
     virtual bool advance() = 0;
-    virtual std::vector<int> owing() const = 0;  ///< ranks that the next step waits for
+    /// Returns the ranks that the next step depends on.
+    virtual std::vector<int> awaited_ranks() const = 0;
 
 private:
-    std::mutex mutex_;  // one thread at a time advances it
+    std::mutex mutex_;  // held while a thread advances the operation
     std::atomic<bool> done_ = false;
     std::exception_ptr error_;
 };
 
-/// Looks after the operations in flight: from a thread of its own, which sleeps while there are
-/// none, and from those threads that wait for one. The thread polls because MPI moves large
-/// messages only inside calls: between a start and a finish without calls nothing is hidden.
+/// Polls the operations in its list on the progress thread, which sleeps while there are none, and
+/// on every thread that waits for an operation. Polling is necessary because MPI moves large
+/// messages only inside MPI calls: without calls between start and finish, no communication
+/// overlaps with computation.
 class Engine {
 public:
-    /// `queue`: where the rank computes, or null; it stays until the engine is told of another one
-    /// or goes. The engine's thread takes its device for its own, as MPI may ask it which that is.
-    /// Without a thread operations move only while somebody waits (a process alone needs none).
+    /// Starts the progress thread if `with_thread`; else operations move only while a thread waits
+    /// for them (enough for a single process). `queue`: where the rank computes, or null. It must
+    /// remain valid until the next compute_on or the engine's destruction. The progress thread
+    /// selects the queue's device, because CUDA-aware MPI queries the current device.
     explicit Engine(bool with_thread, arena::Queue* queue = nullptr);
-    ~Engine();  ///< halts
+    ~Engine();  ///< Calls `halt`.
 
+    /// Sets the queue on which the rank computes.
     void compute_on(arena::Queue* queue);
-    /// Takes an operation into care. `now`: the caller takes its first steps. One that fails stays
-    /// for good: a transport may still write into its memory.
-    void start(std::shared_ptr<Pending> operation, bool now);
-    /// Takes no further step of what is still in flight (after a failure): rows may go away. Its
-    /// own memory stays, as a transport may still write into it.
+    /// Adds an operation to the list. `now`: the caller's thread advances it first. An operation
+    /// that fails is kept until the process ends, because a transport may still write into its
+    /// memory.
+    void start(std::shared_ptr<OperationInFlight> operation, bool now);
+    /// Stops advancing operations, after a failure: their rows may then be freed. Keeps the
+    /// operations' own memory until the process ends, because a transport may still write into it.
     void halt();
-    std::vector<std::shared_ptr<Pending>> in_flight();
-    /// Moves everything along; whether `operation`, in care or not, is done. Rethrows what its
-    /// steps threw.
-    bool test(Pending& operation);
-    std::vector<int> owing(Pending& operation);
-    /// For a wait that ends with all of them: rethrows what a step of any has thrown.
-    void expect_well();
-    std::vector<int> owing();  ///< ranks that any in care waits for, sorted
+    /// Returns the operations in the list.
+    std::vector<std::shared_ptr<OperationInFlight>> in_flight();
+    /// Advances all operations; returns true if `operation`, in the list or not, is done. Rethrows
+    /// the exception of its steps.
+    bool test(OperationInFlight& operation);
+    /// Returns the ranks that `operation` depends on.
+    std::vector<int> awaited_ranks(OperationInFlight& operation);
+    /// Rethrows the first exception that any operation has thrown. Code that waits for queues, and
+    /// not for a certain operation, calls it.
+    void rethrow_failure();
+    /// Returns the ranks that any operation in the list depends on, sorted.
+    std::vector<int> awaited_ranks();
 
-    /// While one lives, the engine's thread leaves the work to the thread that waits.
+    /// While an object of this class exists, the progress thread leaves all work to the waiting
+    /// thread.
     class Waiting {
     public:
         explicit Waiting(Engine& engine);
@@ -71,18 +84,22 @@ public:
     };
 
 private:
-    bool step(Pending& operation);  // whether this call finished it
-    bool step_all();                // whether this call finished any
+    /// Advances the operation unless another thread does; true if this call finished it.
+    bool step(OperationInFlight& operation);
+    /// Advances all operations in the list; true if this call finished any.
+    bool step_all();
+    /// The body of the progress thread.
     void run();
-    void enter();
+    /// Selects the queue's device on the progress thread.
+    void select_device();
 
-    std::mutex mutex_;  // of the list and the flags; never held during a step
+    std::mutex mutex_;  // protects the list and the flags; never held during a step
     std::condition_variable changed_;
-    std::vector<std::shared_ptr<Pending>> operations_;
-    std::exception_ptr error_;  // the first
+    std::vector<std::shared_ptr<OperationInFlight>> operations_;
+    std::exception_ptr error_;  // the first of all operations
     int waiting_ = 0;
     arena::Queue* queue_;
-    bool entered_ = false;  // by the thread
+    bool device_selected_ = false;  // true if the progress thread has selected the device
     bool stop_ = false;
     std::thread thread_;
 };

@@ -14,10 +14,12 @@
 namespace dbench::comm {
 namespace {
 
+/// Bytes of one try, and of one of its messages.
 constexpr int64_t kBytes = int64_t{64} << 20, kMessage = int64_t{16} << 20;
 constexpr int kTries = 3;
 
-/// Seconds from the start of the messages to the word that they have come.
+/// Returns the seconds from the start of the messages until the other rank has confirmed their
+/// arrival.
 double seconds(World::Impl& world, int other, bool sends, bool receives) {
     std::vector<char> bulk(kBytes), more(kBytes);
     char word = 0, answer = 0;
@@ -27,24 +29,27 @@ double seconds(World::Impl& world, int other, bool sends, bool receives) {
         if (sends) out.push_back({other, tag, bulk.data() + first, kMessage});
         if (receives) in.push_back({other, tag, more.data() + first, kMessage});
     }
-    const Message told{other, reply, &word, 1}, heard{other, reply, &answer, 1};
+    const Message reply_out{other, reply, &word, 1}, reply_in{other, reply, &answer, 1};
     const base::Stopwatch watch;
     world.move("measuring a link", world.rows(), out, in);
-    world.move("measuring a link", world.rows(), {&told, 1}, {&heard, 1});
+    world.move("measuring a link", world.rows(), {&reply_out, 1}, {&reply_in, 1});
     return watch.seconds();
 }
 
-/// Who meets `rank` in a round of a tournament among `players`, an even number.
+/// Returns the partner of `rank` in a round of a round-robin tournament among `players`, an even
+/// number.
 int opponent(int rank, int round, int players) {
     const int last = players - 1;
-    if (rank == last) {  // it meets whom no other would: i with 2 i = round
+    // The last rank's partner is the rank i that would be paired with itself: 2 i = round (mod
+    // last).
+    if (rank == last) {
         return round % 2 == 0 ? round / 2 : (round + last) / 2;
     }
     const int other = ((round - rank) % last + last) % last;
     return other == rank ? last : other;
 }
 
-/// Seconds until the answer to `bytes` bytes has come, where this rank sends them.
+/// Returns the seconds until the answer to `bytes` has arrived, if this rank sends them (`sends`).
 double round_trip(World::Impl& world, int other, int tag, std::span<char> bytes, bool sends) {
     char answer = 0;
     const Message bulk{other, tag, bytes.data(), static_cast<int64_t>(bytes.size())};
@@ -61,7 +66,7 @@ double round_trip(World::Impl& world, int other, int tag, std::span<char> bytes,
     return watch.seconds();
 }
 
-/// Of the tries in which this rank sends; both ranks make them, the lower one first.
+/// Returns the shortest try in which this rank sends. Both ranks send in turn, the lower one first.
 double best_trip(World::Impl& world, int other, int tag, std::span<char> bytes, int tries) {
     double best = 1e9;
     for (int t = 0; t < tries; ++t) {
@@ -87,7 +92,8 @@ LinkSpeed measure_link(World& world, int a, int b) {
         }
         const int other = world.rank() == a ? b : a;
         one = std::min(one, seconds(impl, other, world.rank() == a, world.rank() == b));
-        // Ranks are never in step: where answers wait behind bulk, who is first has the link.
+        // Ranks are never exactly in step. If answers queue up after bulk data, the rank that
+        // starts first takes the link; a small delay makes this happen in every try.
         const double late = world.rank() == b ? one / 20 : 0;
         std::this_thread::sleep_for(std::chrono::duration<double>(late));
         both = std::min(both, late + seconds(impl, other, true, true));
@@ -110,7 +116,8 @@ SumSpeed measure_sum(World& world) {
         const auto transfer =
             impl.rows().start_sum(arena::DType::float32, row.data(), sum.data(), kCount);
         impl.wait(
-            "measuring a sum", [&] { return transfer->test(); }, [&] { return transfer->owing(); });
+            "measuring a sum", [&] { return transfer->test(); },
+            [&] { return transfer->awaited_ranks(); });
         best = std::min(best, watch.seconds());
     }
     std::vector<double> all(static_cast<size_t>(world.size()));
@@ -121,19 +128,20 @@ SumSpeed measure_sum(World& world) {
 
 graphs::Links measure_links(World& world) {
     constexpr int64_t kBulk = int64_t{4} << 20;
-    constexpr double kShortest = 1e-9;  // no clock tells less
+    constexpr double kShortest = 1e-9;  // no clock resolves less
     World::Impl& impl = world.impl();
     const int ranks = world.size(), players = ranks + ranks % 2;
     std::vector<char> bulk(kBulk);
     std::vector<double> mine(2 * static_cast<size_t>(ranks), 1.0);
     for (int round = 0; round < players - 1; ++round) {
         const int other = opponent(world.rank(), round, players), tag = impl.next_exchange();
-        world.barrier();  // all pairs at a time
+        world.barrier();  // all pairs measure at the same time
         if (other >= ranks) continue;
         const double there_and_back = best_trip(impl, other, tag, {bulk.data(), 1}, 20);
         const double whole = best_trip(impl, other, tag, bulk, 3);
         mine[2 * other] = std::max(kShortest, there_and_back / 2);
-        // Where noise makes a byte as slow as all, half of the time is the bytes'.
+        // If noise makes one byte as slow as the whole message, attribute half of the time to the
+        // bytes.
         const double of_bytes = std::max(whole - there_and_back, whole / 2);
         mine[2 * other + 1] = static_cast<double>(kBulk) / std::max(kShortest, of_bytes);
     }

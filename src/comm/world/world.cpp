@@ -18,12 +18,12 @@
 namespace dbench::comm {
 namespace {
 
-constexpr double kGraceSeconds = 5;
+constexpr double kGraceSeconds = 5;  // for reports and for the end after a failure
 
-/// All know only that all were there.
-std::string nothing(const std::vector<std::string>&) { return ""; }
+/// The answer of a barrier: the ranks learn only that all have called it.
+std::string empty_answer(const std::vector<std::string>&) { return ""; }
 
-/// Element by element over ranks, in rank order.
+/// Adds the texts as arrays of doubles, element by element, in rank order.
 std::string sum_of(const std::vector<std::string>& texts) {
     std::string sums = texts[0];
     for (size_t r = 1; r < texts.size(); ++r) {
@@ -39,9 +39,9 @@ std::string sum_of(const std::vector<std::string>& texts) {
     return sums;
 }
 
-/// The same with another membership, made of this one's; collectives and exchanges count on.
-std::unique_ptr<World::Impl> remade(std::unique_ptr<World::Impl> impl,
-                                    const std::function<Membership(Membership)>& change) {
+/// Returns the state with a changed membership. The counters of collectives and exchanges continue.
+std::unique_ptr<World::Impl> with_membership(std::unique_ptr<World::Impl> impl,
+                                             const std::function<Membership(Membership)>& change) {
     Membership member = std::move(impl->member);
     std::unique_ptr<RowTransport> launched_rows = std::move(impl->launched_rows);
     const uint64_t collectives = impl->collectives, exchanges = impl->exchanges;
@@ -61,17 +61,18 @@ World::Impl::Impl(Membership given)
       engine(member.size > 1, member.queues.compute),
       deadline(timeout()) {
     DBENCH_EXPECT(member.rows && member.control);
-    stop_timeout();  // refused here, not in the middle of a run
+    stop_timeout();  // throws now if the environment is wrong, and not in the middle of a run
 }
 
 World::World(Membership member) : impl_(std::make_unique<Impl>(std::move(member))) {}
 
 World::~World() {
-    // Leaving MPI waits for everybody, without a deadline: only after all have come here.
+    // Leaving MPI waits for all ranks without a deadline, so all ranks meet here first, with a
+    // deadline.
     try {
         if (!impl_->failed && size() > 1) {
             const double seconds = std::uncaught_exceptions() > 0 ? kGraceSeconds : 0;
-            impl_->answer("the end of the run", "", nothing, seconds);
+            impl_->answer("the end of the run", "", empty_answer, seconds);
         }
     } catch (const std::exception& error) {
         base::warn(error.what());
@@ -93,10 +94,9 @@ const std::string& World::host() const { return impl_->member.host; }
 int World::slot() const { return impl_->member.slot(); }
 const arena::Queues& World::queues() const { return impl_->member.queues; }
 
-/// They may outlive it.
 void World::leave_queues() {
     for (arena::Queue* const queue : {queues().compute, queues().exchange}) {
-        if (queue) queue->wait_by(nullptr);
+        if (queue) queue->set_host_wait(nullptr);
     }
 }
 
@@ -104,26 +104,27 @@ void World::compute_on(const arena::Queues& queues) {
     leave_queues();
     impl_->member.queues = queues;
     impl_->engine.compute_on(queues.compute);
-    const arena::Patience patience = [this, main = std::this_thread::get_id()](
+    const arena::HostWait patience = [this, main = std::this_thread::get_id()](
                                          const std::string& what,
                                          const std::function<bool()>& passed) {
-        // What is computed may come behind rows that other ranks are to send.
+        // Launches may be ordered after rows that other ranks have yet to send.
         const bool behind_rows = impl_->rows().queue() != nullptr;
         const auto done = [&] {
             if (passed()) return true;
-            if (behind_rows) impl_->engine.expect_well();
+            if (behind_rows) impl_->engine.rethrow_failure();
             return false;
         };
-        const auto owing = [&] {
+        const auto awaited_ranks = [&] {
             std::vector<int> ranks;
-            if (behind_rows) ranks = impl_->engine.owing();
+            if (behind_rows) ranks = impl_->engine.awaited_ranks();
             return ranks.empty() ? std::vector<int>{rank()} : ranks;
         };
-        if (std::this_thread::get_id() == main) return impl_->wait(what, done, owing);
-        comm::wait({what, done, owing, [] {}, deadline()});  // control_messages are for one thread
+        if (std::this_thread::get_id() == main) return impl_->wait(what, done, awaited_ranks);
+        // Control messages belong to the main thread.
+        comm::wait({what, done, awaited_ranks, [] {}, deadline()});
     };
     for (arena::Queue* const queue : {queues.compute, queues.exchange}) {
-        if (queue) queue->wait_by(patience);
+        if (queue) queue->set_host_wait(patience);
     }
 }
 
@@ -132,22 +133,22 @@ double World::deadline() const { return impl_->deadline; }
 void World::renumber(std::vector<int> slots) {
     if (std::is_sorted(slots.begin(), slots.end())) slots.clear();
     if (slots == impl_->member.slots) return;
-    impl_ = remade(std::move(impl_), [&](Membership member) {
+    impl_ = with_membership(std::move(impl_), [&](Membership member) {
         return renumbered(std::move(member), std::move(slots));
     });
 }
 
-void World::carry_rows(std::unique_ptr<RowTransport> rows) {
+void World::use_row_transport(std::unique_ptr<RowTransport> rows) {
     if (!rows && !impl_->launched_rows) return;
     const bool failed = impl_->failed;
     std::unique_ptr<RowTransport> launched = std::move(impl_->launched_rows);
-    impl_ = remade(std::move(impl_), [&](Membership member) {
+    impl_ = with_membership(std::move(impl_), [&](Membership member) {
         std::vector<int> slots = member.slots;
         member = renumbered(std::move(member), {});
         if (!launched) {
             launched = std::move(member.rows);
         } else if (failed || std::uncaught_exceptions() > 0) {
-            member.rows->abandon();  // the others may not come
+            member.rows->abandon();  // the other ranks may not reach this point
         }
         member.rows = rows ? std::move(rows) : std::move(launched);
         return renumbered(std::move(member), std::move(slots));
@@ -156,7 +157,7 @@ void World::carry_rows(std::unique_ptr<RowTransport> rows) {
     impl_->launched_rows = std::move(launched);
 }
 
-void World::barrier() { impl_->answer("a barrier", "", nothing); }
+void World::barrier() { impl_->answer("a barrier", "", empty_answer); }
 
 void World::broadcast(std::string& text) { impl_->broadcast("a broadcast", text); }
 
@@ -220,13 +221,13 @@ void World::Impl::check_failures() {
 }
 
 void World::Impl::wait(const std::string& what, const std::function<bool()>& done,
-                       const std::function<std::vector<int>()>& owing, double seconds) {
-    const ControlMessages::Waiting waiting(control_messages, owing);
+                       const std::function<std::vector<int>()>& awaited_ranks, double seconds) {
+    const ControlMessages::Waiting waiting(control_messages, awaited_ranks);
     const auto check = [this] { check_failures(); };
-    const auto ask = [&] { return control_messages.ask(done, check); };
+    const auto diagnose_stall = [&] { return control_messages.diagnose_stall(done, check); };
     try {
-        comm::wait({what, done, owing, check, seconds > 0 ? seconds : deadline,
-                    size() > 1 ? std::function<Blame()>(ask) : nullptr});
+        comm::wait({what, done, awaited_ranks, check, seconds > 0 ? seconds : deadline,
+                    size() > 1 ? std::function<StallDiagnosis()>(diagnose_stall) : nullptr});
     } catch (const Stalled&) {
         failed = true;
         throw;
@@ -239,18 +240,20 @@ void World::Impl::move(const std::string& what, Transport& transport, std::span<
     try {
         const auto transfer = transport.start(out, in);
         wait(
-            what, [&] { return transfer->test(); }, [&] { return transfer->owing(); }, seconds);
+            what, [&] { return transfer->test(); }, [&] { return transfer->awaited_ranks(); },
+            seconds);
     } catch (...) {
         failed = true;
         throw;
     }
 }
 
-void World::Impl::wait(const std::string& what, Pending& operation) {
+void World::Impl::wait(const std::string& what, OperationInFlight& operation) {
     if (engine.test(operation)) return;
     const Engine::Waiting waiting(engine);
     wait(
-        what, [&] { return engine.test(operation); }, [&] { return engine.owing(operation); });
+        what, [&] { return engine.test(operation); },
+        [&] { return engine.awaited_ranks(operation); });
 }
 
 }  // namespace dbench::comm

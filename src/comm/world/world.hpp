@@ -1,5 +1,11 @@
 #pragma once
-// The processes of a run. What connects them is made elsewhere (launcher.hpp) and given to World.
+// The processes of a run, seen from one rank. The launcher (transport/launcher.hpp) makes the
+// transports that connect the ranks and passes them to World.
+//
+// This folder waits for other ranks and detects failures. World offers small collectives for
+// set-up. control_messages.hpp reports failures and finds out which rank holds up a wait.
+// engine.hpp moves operations in flight on the progress thread. collective.hpp and
+// background_collective.hpp implement the collectives. link_speed.hpp measures the network.
 
 #include <cstdint>
 #include <memory>
@@ -11,68 +17,80 @@
 
 namespace dbench::comm {
 
+/// One rank's place among the ranks of the run. The main thread owns it and calls it.
 class World {
 public:
-    /// Takes this rank's transports. Throws UserError where a limit of waiting in the environment
-    /// is no number of seconds.
+    /// Takes over this rank's transports. Throws UserError if DBENCH_TIMEOUT or DBENCH_STOP_TIMEOUT
+    /// is not a positive number of seconds.
     explicit World(Membership member);
-    ~World();  ///< leaves the group; after a failure it does not wait for peers
+    /// Leaves the group of ranks, together with all others. After a failure it does not wait for
+    /// them.
+    ~World();
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
     int rank() const;
     int size() const;
-    int local_rank() const;  ///< among the ranks on this host
+    int local_rank() const;  ///< Number among the ranks of this host.
     int local_size() const;
     const std::string& host() const;
-    int slot() const;  ///< this rank's number at the launcher: its rank, unless renumbered
-    const arena::Queues& queues() const;  ///< where this rank computes
-    /// It computes there from now on, and waits there as for other ranks: with the deadline, and on
-    /// this thread with an ear for failures. The queues stay until it goes or computes elsewhere;
-    /// nothing else that was made with it may still live.
+    /// This rank's number at the launcher; differs from rank() only after `renumber`.
+    int slot() const;
+    const arena::Queues& queues() const;  ///< The queues on which this rank computes.
+    /// Sets the queues on which this rank computes. Waits for these queues then behave like waits
+    /// for ranks: they have a deadline and, on the calling thread, check for failures. The queues
+    /// must outlive this World or the next compute_on. Requires that no object made with this World
+    /// (an Exchange, for example) exists.
     void compute_on(const arena::Queues& queues);
 
-    /// Numbers the processes anew: rank r is the one that the launcher numbered slots[r], a
-    /// permutation; empty: as the launcher did. Collective, with the same slots on all ranks;
-    /// nothing else that was made with this world may still live.
+    /// Gives the ranks new numbers: rank r becomes the process that the launcher numbered slots[r],
+    /// a permutation. Empty `slots` restore the launcher's numbers. Collective, with the same slots
+    /// on all ranks. Requires that no object made with this World exists.
     void renumber(std::vector<int> slots);
 
-    /// Lets `rows`, a transport between the same processes, by the launcher's numbers, carry the
-    /// rows; null: the launcher's own again. Collective, and nothing else as above may still live.
-    void carry_rows(std::unique_ptr<RowTransport> rows);
+    /// Replaces the row transport. `rows` connects the same processes under the launcher's numbers;
+    /// null restores the launcher's own transport. Collective. Requires that no object made with
+    /// this World exists.
+    void use_row_transport(std::unique_ptr<RowTransport> rows);
 
-    // Collectives for set-up and recording: every rank calls, in the same order. They wait through
-    // `wait` below: deadline, failure channel, no busy core.
+    // Collectives for set-up and recording. Every rank calls them in the same order. They wait as
+    // all waits do: with a deadline, checks for failures, and without occupying the CPU core.
     void barrier();
-    void broadcast(std::string& text);                          ///< rank 0's text to all
-    std::vector<std::string> gather(const std::string& bytes);  ///< on rank 0 all, else empty
+    /// Sends rank 0's text to all ranks, in `text`.
+    void broadcast(std::string& text);
+    /// Returns the texts of all ranks, in rank order: on rank 0 (empty on others), or on all ranks.
+    std::vector<std::string> gather(const std::string& bytes);
     std::vector<std::string> all_gather(const std::string& bytes);
-    void sum(std::vector<double>& values);  ///< element-wise over ranks, in rank order, on all
+    /// Adds the values of all ranks element by element, in rank order. All ranks get the result.
+    void sum(std::vector<double>& values);
 
-    /// Set-up on which every rank must succeed: all ranks call with their own error ("" where all
-    /// is well) and whether it is the user's; all throw the lowest failing rank's error (UserError
-    /// or RunError, naming the rank if not 0), or none does.
+    /// Ends a set-up step that must succeed on every rank. Each rank passes its own error ("" for
+    /// none) and whether it is a user error. If any rank failed, all ranks throw the error of the
+    /// lowest such rank (UserError or RunError; the text names the rank unless it is 0).
+    /// Collective.
     void agree(const std::string& error, bool user_error);
 
-    /// Seconds a wait may take before Stalled is thrown (environment DBENCH_TIMEOUT, default 600).
+    /// Returns the seconds that a wait may take before it throws Stalled (environment variable
+    /// DBENCH_TIMEOUT, 600 by default).
     double deadline() const;
 
-    // Failure of one rank while running.
-    /// On the rank that failed: tells rank 0 why, gives it a few seconds to close the result file.
-    /// `user_error`: by a UserError, such as a damaged file.
+    /// Reports to rank 0 that this rank failed, and why; then waits a few seconds so that rank 0
+    /// can close the result file. `user_error`: the cause is a UserError, such as a damaged file.
     void report_failure(const std::string& message, bool user_error = false);
-    /// On rank 0: throws PeerFailure if a rank has reported. Cheap; called once an iteration.
+    /// On rank 0: throws PeerFailure if another rank has reported a failure. Cheap; called once per
+    /// iteration.
     void check_failures();
-    /// Holds this rank up for `seconds`, as slow computation does: exchanges go on meanwhile. A
-    /// signal ends that early; throws as check_failures.
+    /// Delays this rank by `seconds`, like slow computation: exchanges continue meanwhile. A signal
+    /// ends the delay early. Throws as check_failures does.
     void pause(double seconds);
-    /// Ends all ranks now with this exit status.
+    /// Ends all ranks at once with this exit status.
     [[noreturn]] void abort(int status);
 
     struct Impl;
-    Impl& impl() { return *impl_; }  ///< for this room
+    Impl& impl() { return *impl_; }  ///< for this module
 
 private:
+    /// Makes the queues forget this World; they may outlive it.
     void leave_queues();
 
     std::unique_ptr<Impl> impl_;

@@ -1,5 +1,5 @@
 #pragma once
-// What a World is made of, for this room.
+// The data members of World and the waits that the other folders of comm use.
 
 #include <functional>
 #include <memory>
@@ -14,16 +14,19 @@
 
 namespace dbench::comm {
 
+/// The state of a World: its transports, the engine and the counters that give tags to exchanges.
+/// Only the main thread calls it.
 struct World::Impl {
     Membership member;
     ControlMessages control_messages;
-    Engine engine;  // goes before the transports that its operations use
+    Engine engine;  // destroyed before the transports that its operations use
     std::unique_ptr<RowTransport>
-        launched_rows;  ///< the launcher's, while another transport carries rows
+        launched_rows;  ///< The launcher's row transport while another one carries rows.
     double deadline;
-    bool failed = false;       ///< some rank may be dead: wait for nobody any more
-    uint64_t collectives = 0;  ///< begun so far, the same number on all ranks
-    uint64_t exchanges = 0;    ///< alike
+    bool failed = false;  ///< True if some rank may be dead: wait for no rank any more.
+    /// Number of collectives begun; equal on all ranks at equal points of the program.
+    uint64_t collectives = 0;
+    uint64_t exchanges = 0;  ///< Number of exchanges begun; equal likewise.
 
     explicit Impl(Membership member);
 
@@ -31,31 +34,36 @@ struct World::Impl {
     int size() const { return member.size; }
     RowTransport& rows() { return *member.rows; }
     ControlTransport& control() { return *member.control; }
-    /// The tag of the next exchange of rows; all ranks start theirs in the same order.
+    /// Returns the tag of the next exchange of rows. All ranks start their exchanges in the same
+    /// order.
     int next_exchange() { return tag(exchanges++, rows().tags() - kServiceTags); }
-    /// A tag of rows that no exchange uses: 0 .. kServiceTags - 1.
+    /// Returns a tag of the row transport that no exchange uses, for k = 0 .. kServiceTags - 1.
     int service_tag(int k) { return rows().tags() - kServiceTags + k; }
 
+    /// See World::check_failures.
     void check_failures();
-    /// The wait of this room; `seconds` 0: the run's deadline.
+    /// Waits until `done`; throws as comm::wait does. All waits of this module for other ranks go
+    /// through it. `seconds` 0: the run's deadline.
     void wait(const std::string& what, const std::function<bool()>& done,
-              const std::function<std::vector<int>()>& owing, double seconds = 0);
-    /// Sends and receives on a transport, and waits for both.
+              const std::function<std::vector<int>()>& awaited_ranks, double seconds = 0);
+    /// Sends and receives messages on a transport, and waits for all of them.
     void move(const std::string& what, Transport& transport, std::span<const Message> out,
               std::span<const Message> in, double seconds = 0);
-    /// Waits for an operation in the engine's care.
-    void wait(const std::string& what, Pending& operation);
+    /// Waits for an operation in flight, whether or not it is in the engine's list.
+    void wait(const std::string& what, OperationInFlight& operation);
 
-    /// The next collective; all ranks make theirs in the same order.
-    std::shared_ptr<Collective> collective(Collective::Way way, std::string text,
+    /// Makes the next collective. All ranks make theirs in the same order.
+    std::shared_ptr<Collective> collective(Collective::Direction direction, std::string text,
                                            Collective::Answer answer = nullptr);
-    /// Waits for one that is or is not in the engine's care; `seconds` 0: the run's deadline.
+    /// Waits for a collective, whether or not it is in the engine's list. `seconds` 0: the run's
+    /// deadline.
     void wait(const std::string& what, Collective& collective, double seconds = 0);
 
-    // Collectives that are waited for; `what` names them in errors.
+    // Blocking collectives. `what` names them in errors.
     std::vector<std::string> gather(const std::string& what, const std::string& bytes);
     void broadcast(const std::string& what, std::string& bytes);
-    /// What rank 0 answers to all texts.
+    /// Gathers all texts, and returns on every rank the text that rank 0 computes from them with
+    /// `answer`.
     std::string answer(const std::string& what, const std::string& bytes, Collective::Answer answer,
                        double seconds = 0);
 

@@ -1,4 +1,4 @@
-#include "comm/groups/host_mean.hpp"
+#include "comm/groups/in_place_group_mean.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 namespace dbench::comm {
 
-void HostMean::combine(HeldRows means) const {
+void InPlaceGroupMean::combine(SharedRows means) const {
     const GroupPlan::Part& part = plan_.parts[plan_.me];
     const arena::Columns mine = cut(columns_, static_cast<int64_t>(plan_.parts.size()), plan_.me);
     if (mine.count() == 0) return;
@@ -35,15 +35,15 @@ void HostMean::combine(HeldRows means) const {
                   reinterpret_cast<uint16_t*>(words), mine.count());
 }
 
-std::vector<int> HostMean::owing() const {
+std::vector<int> InPlaceGroupMean::awaited_ranks() const {
     std::vector<int> ranks;
     for (const GroupPlan::Part& part : plan_.parts) {
-        if (!host_.means_there(part.rank)) ranks.push_back(part.rank);
+        if (!host_.mean_ready(part.rank)) ranks.push_back(part.rank);
     }
     return ranks;
 }
 
-void HostMean::copy_to(char* row, arena::Columns columns) const {
+void InPlaceGroupMean::copy_to(char* row, arena::Columns columns) const {
     const auto parts = static_cast<int64_t>(plan_.parts.size());
     const int64_t size = arena::size_of(x_.type);
     const int64_t travelling = options_.means_coded ? travelling_size() : size;
@@ -65,7 +65,7 @@ void HostMean::copy_to(char* row, arena::Columns columns) const {
     }
 }
 
-void HostMean::copy_to(arena::Rows out, arena::Columns columns) const {
+void InPlaceGroupMean::copy_to(arena::Rows out, arena::Columns columns) const {
     for (const int64_t row : plan_.rows) copy_to(out.at(row, columns.begin), columns);
 }
 

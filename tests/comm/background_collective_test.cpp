@@ -1,4 +1,4 @@
-#include "comm/world/collection.hpp"
+#include "comm/world/background_collective.hpp"
 
 #include "base/framing.hpp"
 #include "catch.hpp"
@@ -8,15 +8,15 @@
 
 namespace dbench::comm::tests {
 
-TEST_CASE("Nobody waits for a collection that a rank has not begun") {
+TEST_CASE("Ranks go on while a background collective waits for a rank that has not begun it") {
     for (int ranks = 1; ranks <= 6; ++ranks) {
         Turns turns(ranks);
         for (const std::string& problem : play(ranks, [&](World& world) -> std::string {
                  const int me = world.rank();
-                 std::vector<std::unique_ptr<Collection>> collections;
+                 std::vector<std::unique_ptr<BackgroundCollective>> collections;
                  for (int k = 0; k < 2 * ranks; ++k) {
                      if (k % ranks == me && !turns.others_passed(k, me)) return "they wait";
-                     collections.push_back(std::make_unique<Collection>(
+                     collections.push_back(std::make_unique<BackgroundCollective>(
                          world, "a test", ragged_text(me + k), base::join_texts));
                      turns.pass(k, me);
                  }
@@ -36,7 +36,7 @@ TEST_CASE("Nobody waits for a collection that a rank has not begun") {
     }
 }
 
-TEST_CASE("Who asks for a collection that a rank never begins says what and for whom") {
+TEST_CASE("Reading a background collective that a rank never begins names it and the rank") {
     const Environment timeout("DBENCH_TIMEOUT", "0.2");
     const auto outcome = play(3, [](World& world) -> std::string {
         if (world.rank() == 2) {
@@ -44,7 +44,7 @@ TEST_CASE("Who asks for a collection that a rank never begins says what and for 
             world.report_failure("overslept");
             return "";
         }
-        Collection collection(world, "the count of heads", "", base::join_texts);
+        BackgroundCollective collection(world, "the count of heads", "", base::join_texts);
         try {
             collection.answer();
         } catch (const Stalled& error) {
@@ -56,11 +56,11 @@ TEST_CASE("Who asks for a collection that a rank never begins says what and for 
                                Catch::Matchers::ContainsSubstring("rank 2 within 0.2"));
 }
 
-TEST_CASE("A collection may be given up before anybody has asked for it") {
+TEST_CASE("A background collective may be destroyed before its result is read") {
     for (const std::string& problem : play(4, [](World& world) -> std::string {
              {
                  const std::string text(100000, 'x');
-                 const Collection forgotten(world, "a test", text, base::join_texts);
+                 const BackgroundCollective forgotten(world, "a test", text, base::join_texts);
              }
              return check_collectives(world);
          })) {

@@ -1,4 +1,4 @@
-#include "comm/exchange/delivery.hpp"
+#include "comm/exchange/delivery_operation.hpp"
 
 #include <utility>
 
@@ -6,9 +6,9 @@
 
 namespace dbench::comm {
 
-Delivery::Delivery(RowTransport& transport, std::shared_ptr<ScratchPool> pool,
-                   std::shared_ptr<const DeliveryPlan> plan, arena::Rows messages, int64_t bytes,
-                   arena::Queue* queue)
+DeliveryOperation::DeliveryOperation(RowTransport& transport, std::shared_ptr<ScratchPool> pool,
+                                     std::shared_ptr<const DeliveryPlan> plan, arena::Rows messages,
+                                     int64_t bytes, arena::Queue* queue)
     : transport_(transport),
       pool_(std::move(pool)),
       plan_(std::move(plan)),
@@ -16,7 +16,7 @@ Delivery::Delivery(RowTransport& transport, std::shared_ptr<ScratchPool> pool,
       bytes_(bytes),
       queue_(queue) {}
 
-void Delivery::begin(int tag) {
+void DeliveryOperation::begin(int tag) {
     std::vector<Message> out, in;
     if (messages_.space == arena::Space::device && !transport_.reads_devices() &&
         !plan_->out.empty()) {
@@ -27,7 +27,7 @@ void Delivery::begin(int tag) {
         arena::copy(from, messages_, {0, from.stride}, queue_);
     }
     for (const auto& [rank, row, slot] : plan_->out) {
-        out.push_back({rank, tag, posted(row, slot), bytes_});
+        out.push_back({rank, tag, message_address(row, slot), bytes_});
     }
     received_ = pool_->take(static_cast<int64_t>(plan_->in.size()) * bytes_);
     for (size_t k = 0; k < plan_->in.size(); ++k) {
@@ -44,24 +44,24 @@ void Delivery::begin(int tag) {
     if (ordered()) moved_ = transport_.queue()->record();
 }
 
-void Delivery::order_behind() const {
+void DeliveryOperation::order_compute_after_transfer() const {
     if (transfer_) queue_->wait(moved_, "messages that have come");
 }
 
-std::vector<std::vector<Heard>> Delivery::heard() const {
-    std::vector<std::vector<Heard>> all(plan_->heard.size());
+std::vector<std::vector<UsedMessage>> DeliveryOperation::used_messages() const {
+    std::vector<std::vector<UsedMessage>> all(plan_->used_messages.size());
     for (size_t row = 0; row < all.size(); ++row) {
-        for (const DeliveryPlan::Source& source : plan_->heard[row]) {
+        for (const DeliveryPlan::Source& source : plan_->used_messages[row]) {
             all[row].push_back({source.replica, source.weight,
                                 source.received ? received_.get() + source.slot * bytes_
-                                                : posted(source.row, source.slot)});
+                                                : message_address(source.row, source.slot)});
         }
     }
     return all;
 }
 
-std::vector<int> Delivery::owing() const {
-    return transfer_ ? transfer_->owing() : std::vector<int>();
+std::vector<int> DeliveryOperation::awaited_ranks() const {
+    return transfer_ ? transfer_->awaited_ranks() : std::vector<int>();
 }
 
 }  // namespace dbench::comm

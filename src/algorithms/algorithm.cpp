@@ -14,8 +14,8 @@ void Step::decay(arena::Columns columns) {
     optimizer.add_decay(g, x, columns, queue);
 }
 
-void Step::descend(arena::Rows out, arena::Rows base, arena::Rows direction,
-                   arena::Columns columns) {
+void Step::apply_direction(arena::Rows out, arena::Rows base, arena::Rows direction,
+                           arena::Columns columns) {
     const TimedScope scope(timers, Time::update);
     arena::sgd_update(layout, out, base, base, direction, {}, columns,
                       {numbers.lr, 0.0, false, no_decay}, probe.squared_update(), queue);
@@ -40,12 +40,12 @@ void Step::copy(arena::Rows from, arena::Rows to, arena::Columns columns) {
     arena::copy(from, to, columns, queue);
 }
 
-comm::Token Step::start_mix(arena::Rows rows, arena::Columns columns, comm::Stay stay) {
+comm::Token Step::start_mix(arena::Rows rows, arena::Columns columns, comm::RowLifetime stay) {
     const TimedScope scope(timers, Time::exchange);
     return exchange.start_mix(round, rows, columns, stay);
 }
 
-comm::Token Step::start_next_mix(arena::Rows rows, arena::Columns columns, comm::Stay stay) {
+comm::Token Step::start_next_mix(arena::Rows rows, arena::Columns columns, comm::RowLifetime stay) {
     const TimedScope scope(timers, Time::exchange);
     return exchange.start_mix(next_round.value(), rows, columns, stay);
 }
@@ -55,7 +55,7 @@ void Step::reclaim(const comm::Token& token) {
     exchange.reclaim(token);
 }
 
-bool Step::moved(const comm::Token& token) {
+bool Step::can_finish(const comm::Token& token) {
     const TimedScope scope(timers, Time::exchange);
     return exchange.poll(token);
 }
@@ -78,16 +78,16 @@ void Step::finish_change(const comm::Token& token, arena::Rows out) {
 
 bool Step::update_and_mix(arena::Columns columns) {
     if (probe.measures_rows()) return false;
-    double* const squared = probe.squared_before();
-    if (!in_one_pass(arena::MixOrder::adapt_then_combine, x, columns, squared)) return false;
-    if (squared) probe.has_squared_before();
-    start_mix(x, columns);  // moves nothing, but all ranks count it
+    double* const squared = probe.squares_before_averaging();
+    if (!try_one_pass(arena::MixOrder::adapt_then_combine, x, columns, squared)) return false;
+    if (squared) probe.set_squares_before_averaging();
+    start_mix(x, columns);  // Sends nothing, but all ranks must count the same exchanges.
     return true;
 }
 
 void Step::finish_mix_and_update(const comm::Token& token, arena::Rows out,
                                  arena::Columns columns) {
-    if (in_one_pass(arena::MixOrder::combine_while_adapt, out, columns, nullptr)) return;
+    if (try_one_pass(arena::MixOrder::combine_while_adapt, out, columns, nullptr)) return;
     const auto update_means = [&](std::span<const std::vector<arena::Term>> means) {
         const TimedScope scope(timers, Time::update);
         return optimizer.step_of_means(out, means, x, g, columns, numbers, probe.squared_update());
@@ -99,16 +99,16 @@ void Step::finish_mix_and_update(const comm::Token& token, arena::Rows out,
     finish_mix(token, out, [&](arena::Columns piece) { update(out, out, x, piece); });
 }
 
-bool Step::in_one_pass(arena::MixOrder order, arena::Rows out, arena::Columns columns,
-                       double* squared_before) {
+bool Step::try_one_pass(arena::MixOrder order, arena::Rows out, arena::Columns columns,
+                        double* squares_before_averaging) {
     if (!queue) return false;
     const TimedScope scope(timers, Time::update);
-    const auto means = exchange.means_here(round);
+    const auto means = exchange.local_averaging(round);
     if (!means) return false;
-    const bool measured = probe.squared_update() || squared_before;
+    const bool measured = probe.squared_update() || squares_before_averaging;
     if (arena::mixing_width(x.type, x.count, order, measured) == 0) return false;
-    return optimizer.step_and_mix({*means, order, squared_before}, out, x, g, columns, numbers,
-                                  probe.squared_update(), queue);
+    return optimizer.step_and_mix({*means, order, squares_before_averaging}, out, x, g, columns,
+                                  numbers, probe.squared_update(), queue);
 }
 
 void Step::mix(arena::Rows rows, arena::Rows out) {
@@ -122,8 +122,8 @@ void Step::distil(arena::Rows teacher, int64_t of, double temperature) {
 }
 
 void Step::linearise(const char* weights, int64_t i, const Linearised& out) {
-    DBENCH_EXPECT(linearisation.around != nullptr);
-    linearisation.around(weights, i, t, out);
+    DBENCH_EXPECT(linearisation.linearise != nullptr);
+    linearisation.linearise(weights, i, t, out);
 }
 
 double Step::loss(const char* weights, int64_t i) {
@@ -138,22 +138,22 @@ void Step::replace_parameters(arena::Buffer& next) {
 
 void Step::mix_again(arena::Rows rows) {
     if (!may_mix_again()) return;
-    while (control.mix_again(t, 1 + more_rounds, probe.distance(), rows)) {
+    while (control.mix_again(t, 1 + extra_rounds, probe.distance(), rows)) {
         mix(rows, rows);
-        ++more_rounds;
+        ++extra_rounds;
     }
 }
 
-const comm::RoundCost& MixingCost::of(graphs::Round round) const {
+const comm::RoundCost& MixingCost::at(graphs::Round round) const {
     if (!round.repeats) {
         last_ = cost_(*schedule_, round);
         return last_;
     }
-    for (const auto& [matrix, cost] : known_) {
+    for (const auto& [matrix, cost] : cache_) {
         if (matrix == round.matrix) return cost;
     }
-    known_.emplace_back(round.matrix, cost_(*schedule_, round));
-    return known_.back().second;
+    cache_.emplace_back(round.matrix, cost_(*schedule_, round));
+    return cache_.back().second;
 }
 
 }  // namespace dbench::algorithms

@@ -1,6 +1,21 @@
 #pragma once
-// Training algorithms: what happens around the gradient of one iteration. Each is one file that
-// reads like its paper.
+// Interface of the training algorithms. An algorithm decides what is computed and exchanged around
+// the gradient of one iteration. Each algorithm is one file in types/ that reads like its paper.
+//
+// Stepper (step/stepper.hpp) makes these calls in iteration t, all on the main thread:
+//
+//   1. Algorithm::before_forward(step)   before the gradient is computed at step.x
+//   2. Algorithm::ready(step, columns)   once per tile of a bucket, still inside the backward pass,
+//                                        when the bucket's gradients are complete on all local
+//                                        replicas
+//   3. Algorithm::after_backward(step)   after the last bucket
+//
+// The route of a bucket of gradients in the common order adapt_then_combine
+// (mixing_algorithms.hpp): `ready` applies the local update to the tile's columns (Step::update)
+// and starts their exchange (Step::start_mix), which moves while backward computes the other
+// buckets. `after_backward` finishes the exchanges (Step::finish_mix): the averaged columns are
+// then in step.x. If other ranks may read the sent rows in place, the algorithm calls Step::reclaim
+// in a later iteration before it writes these columns again.
 
 #include <functional>
 #include <initializer_list>
@@ -19,27 +34,29 @@
 
 namespace dbench::algorithms {
 
-/// A term of a linear combination of rows.
+/// One term of a linear combination of rows.
 struct Scaled {
     double factor;
     arena::Rows rows;
 };
 
-/// The gradients of a second loss. Writes into g, for each local replica, the gradient at `student`
-/// of how far its outputs are from those at `teacher`, on the replica's own minibatch of iteration
-/// `of`: T^2 KL(softmax teacher / T || softmax student / T), T the temperature (Hinton et al. 2015,
-/// arXiv 1503.02531); of real outputs half the squared difference. Means over the minibatch. Behind
-/// what is on the step's queue.
+/// Computes the gradients of a second loss (distillation). Writes into g, for each local replica,
+/// the gradient at `student` of the distance between its outputs and the outputs at `teacher`, on
+/// the replica's own minibatch of iteration `of`. For classes the distance is T^2 KL(softmax
+/// teacher / T || softmax student / T) with the temperature T (Hinton et al. 2015, arXiv
+/// 1503.02531); for real outputs it is half the squared difference. Both are means over the
+/// minibatch. The computation is ordered after the launches on the step's queue.
 using Distillation =
     std::function<void(arena::Rows student, arena::Rows teacher, int64_t of, double temperature)>;
 
-/// One iteration as an algorithm sees it. x and g are the local replicas' parameters and gradients;
-/// the round is the schedule's for this iteration.
+/// One iteration as an algorithm sees it: the data, and the operations that an algorithm may use.
+/// Every operation works on the rows of this rank's replicas and adds its time to the right phase
+/// of `timers`. Stepper creates one Step per iteration; only the main thread uses it.
 struct Step {
-    int64_t t;
-    StepNumbers numbers;
-    graphs::Round round;
-    arena::Rows x, g;
+    int64_t t;            ///< Iteration, counted from 0.
+    StepNumbers numbers;  ///< Learning rate and number of the update.
+    graphs::Round round;  ///< The schedule's round of this iteration: selects W.
+    arena::Rows x, g;     ///< Parameters and gradients of the local replicas.
     const arena::Layout& layout;
     comm::Exchange& exchange;
     Optimizer& optimizer;
@@ -49,125 +66,154 @@ struct Step {
     arena::StateTable& state;
     const Distillation& distillation;
     const Linearisation& linearisation;
-    const arena::Placed<double>& no_decay;  ///< per tensor [T], all 0
-    arena::Queue* queue = nullptr;          ///< where x and g are computed; see wait
-    /// That of the following iteration, if what it sends may leave as soon as it is there: its
-    /// round is known now, and nothing is measured before its exchange.
+    const arena::ReadOnlyArray<double>& no_decay;  ///< Per tensor [T], all 0.
+    arena::Queue* queue = nullptr;  ///< Queue that computes x and g; null on the host. See `wait`.
+    /// Round of the following iteration. Has a value only if the rows of that iteration may be sent
+    /// as soon as they are complete: its round is already known, and nothing is measured before its
+    /// exchange.
     std::optional<graphs::Round> next_round = {};
-    int more_rounds = 0;  ///< averagings beside the first, see mix_again
+    int extra_rounds = 0;  ///< Averagings in addition to the first one, see mix_again.
 
-    /// out = base - lr d(g, at), in `columns`.
+    /// Computes out = base - lr d(g, at) in `columns`, with the optimizer's direction d.
     void update(arena::Rows out, arena::Rows base, arena::Rows at, arena::Columns columns);
 
-    // For algorithms that make the direction themselves, with plain SGD as the optimizer:
-    /// g += weight decay times x.
+    // The next two are for algorithms that compute the direction themselves; they require the
+    // optimizer to be plain SGD.
+    /// Adds weight decay times x to g.
     void decay(arena::Columns columns);
-    /// out = base - lr direction, the iteration's local update (its norm is recorded).
-    void descend(arena::Rows out, arena::Rows base, arena::Rows direction, arena::Columns columns);
-    /// out = sum of the terms; out may be among them. One pass.
+    /// Computes out = base - lr direction. This is the iteration's local update: its norm is
+    /// recorded.
+    void apply_direction(arena::Rows out, arena::Rows base, arena::Rows direction,
+                         arena::Columns columns);
+    /// Computes out = sum of the terms, in one pass. `out` may be one of the terms' rows.
     void combine(arena::Rows out, std::initializer_list<Scaled> terms, arena::Columns columns);
+    /// Does this with separate terms for each row of `out`.
     void combine(arena::Rows out, const std::vector<std::vector<arena::Term>>& terms,
-                 arena::Columns columns);  ///< terms per row
+                 arena::Columns columns);
+    /// Copies `columns` of `from` to `to`.
     void copy(arena::Rows from, arena::Rows to, arena::Columns columns);
-    /// For algorithms that touch elements themselves: returns once all that was asked for has been
-    /// computed, at once without a queue. `why`: what they touch.
+    /// Waits until all launches on the queue have finished; returns at once without a queue. Needed
+    /// by algorithms that read or write elements on the host. `why` says what they access, for
+    /// messages.
     void wait(const char* why) { arena::finish(queue, why); }
 
-    /// Rows that stay until they are reclaimed may be read in place, see Exchange; W times them
-    /// then goes elsewhere.
+    /// Starts out = W rows for `columns` with the W of `round`, and returns at once. The rows must
+    /// not be written in `columns` before finish_mix. With RowLifetime::until_reclaimed other ranks
+    /// of this host may read the rows in place: they must then not be written before `reclaim`, and
+    /// finish_mix must write to other rows. All ranks start the same exchanges in the same order.
     comm::Token start_mix(arena::Rows rows, arena::Columns columns,
-                          comm::Stay stay = comm::Stay::until_finish);
-    /// The same in the next round, which there is.
-    comm::Token start_next_mix(arena::Rows rows, arena::Columns columns, comm::Stay stay);
+                          comm::RowLifetime stay = comm::RowLifetime::until_finish);
+    /// Does the same with the W of `next_round`, which must have a value.
+    comm::Token start_next_mix(arena::Rows rows, arena::Columns columns, comm::RowLifetime stay);
+    /// Waits until no other rank reads the rows of `token` in place. The caller may write them
+    /// afterwards. Call it after finish_mix. Returns at once if the rows were not read in place.
     void reclaim(const comm::Token& token);
-    bool moved(const comm::Token& token);  ///< whether finishing it would not wait
+    /// True if finishing `token` would not wait for messages. Never blocks.
+    bool can_finish(const comm::Token& token);
+    /// Waits for the exchange of `token` and writes W times the sent rows to `out`, in the token's
+    /// columns.
     void finish_mix(const comm::Token& token, arena::Rows out);
-    /// Piece by piece: `then` is called with the columns of each, while they are in cache.
+    /// Does the same piece by piece; calls `then` with the columns of each piece while they are in
+    /// cache.
     void finish_mix(const comm::Token& token, arena::Rows out,
                     const std::function<void(arena::Columns)>& then);
-    void finish_change(const comm::Token& token, arena::Rows out);  ///< (W - I) m, see Exchange
-    /// x <- W (x - lr d(g, x)) in one pass (arena/updates/update_and_mix.hpp); false, and nothing
-    /// is done, where there is none: without a queue, with rows of other ranks, where x is measured
-    /// between.
+    /// Finishes with out = (W - I) times the sent rows, see Exchange.
+    void finish_change(const comm::Token& token, arena::Rows out);
+    /// Computes x <- W (x - lr d(g, x)) in one pass (arena/updates/update_and_mix.hpp). Returns
+    /// false and does nothing if there is no such pass: without a queue, if the round uses rows of
+    /// other ranks, or if x must be measured between update and averaging.
     bool update_and_mix(arena::Columns columns);
-    /// After start_mix of x: out = W x - lr d(g, x), in one pass where there is one.
+    /// Finishes a start_mix of x with out = W x - lr d(g, x), in one pass if possible.
     void finish_mix_and_update(const comm::Token& token, arena::Rows out, arena::Columns columns);
-    void mix(arena::Rows rows, arena::Rows out);  ///< blocking, all columns
-    /// After the iteration's averaging into `rows`: averages again, in place, for as long as the
-    /// schedule's controller asks for it.
+    /// Computes out = W rows in all columns; blocks until it is done.
+    void mix(arena::Rows rows, arena::Rows out);
+    /// Call it after the iteration's averaging into `rows`. Averages `rows` again, in place, as
+    /// often as the schedule's controller requests.
     void mix_again(arena::Rows rows);
     bool may_mix_again() const { return control.may_repeat(t); }
 
-    /// g = the gradient at x of the loss against the teacher, see Distillation.
+    /// Writes to g the gradient at x of the distance to the teacher's outputs, see Distillation.
     void distil(arena::Rows teacher, int64_t of, double temperature);
-    /// The model around anyone's row of parameters, and its loss there, on the minibatch that the
-    /// local replica i has in this iteration, see Linearisation.
+    /// Linearises the model at any replica's row of parameters (`weights`), on the minibatch of
+    /// local replica i in this iteration, see Linearisation.
     void linearise(const char* weights, int64_t i, const Linearised& out);
+    /// Returns the mean loss at `weights` on the minibatch of local replica i in this iteration.
     double loss(const char* weights, int64_t i);
 
-    /// What `next` holds are the parameters from now on, and it has those from before.
+    /// Swaps the parameters with `next`: x are then the rows of `next`, which receives the old
+    /// ones.
     void replace_parameters(arena::Buffer& next);
 
 private:
-    bool in_one_pass(arena::MixOrder order, arena::Rows out, arena::Columns columns,
-                     double* squared_before);
+    /// Runs the optimizer's pass that updates and mixes; returns false if there is none.
+    bool try_one_pass(arena::MixOrder order, arena::Rows out, arena::Columns columns,
+                      double* squares_before_averaging);
 };
 
-/// What one iteration sent (docs/numerics.md, "what counts as sent"), over all replicas.
+/// Counts what all replicas together sent in one iteration (docs/numerics.md, "what counts as
+/// sent").
 struct Sent {
-    bool averaged = false;  ///< parameters were averaged with the round's matrix
-    int64_t rounds = 0;     ///< averagings of parameters
-    double degree = 0;
+    bool averaged = false;  ///< Parameters were averaged with the round's matrix.
+    int64_t rounds = 0;     ///< Averagings of parameters.
+    double degree = 0;      ///< Mean out-degree without the replica itself.
     int64_t messages = 0;
-    double rows = 0;      ///< rows of parameters sent
-    double gathered = 0;  ///< of these such as hold a group's mean, see RoundCost
-    double bytes = 0;     ///< beside rows: compressed messages, push-sum's weights
+    double rows = 0;      ///< Rows of parameters sent.
+    double gathered = 0;  ///< The part of `rows` that holds a group's mean, see RoundCost.
+    double bytes = 0;     ///< Bytes in addition to rows: compressed messages, push-sum weights.
 };
 
-/// What an algorithm needs of W for its promises to hold.
+/// The property of W on which an algorithm's guarantees depend.
 enum class GraphNeed { none, column_stochastic, doubly_stochastic, symmetric, tree };
-/// The optimizers that it can be combined with: any; SGD without momentum, where its own momentum
-/// or correction takes the momentum's place.
+/// The optimizers with which an algorithm can be combined: any, or SGD without momentum if the
+/// algorithm has its own momentum or correction.
 enum class OptimizerNeed { any, plain_sgd };
+/// The combinations that an algorithm accepts. The spec's checks refuse all others.
 struct Accepts {
     GraphNeed graph = GraphNeed::doubly_stochastic;
     OptimizerNeed optimizer = OptimizerNeed::any;
-    bool sequences = true;       ///< graphs that change from round to round
-    bool asynchronous = false;   ///< only in one process its numbers follow from the spec
-    bool staged = true;          ///< graphs that go from graph to graph by the run's iterations
-    double lambda_min = -1;      ///< smallest eigenvalue of W must be above
-    bool divides_by_lr = false;  ///< no learning rate of the run may be 0
-    bool one_start = false;      ///< all replicas must start alike
-    bool codes_rows = true;      ///< its rows may travel in 16 bits
-    bool compresses = false;     ///< its messages are /message's, whatever codec that is
-    bool own_messages = false;   ///< it makes its messages itself: no codec
-    bool linearises = false;     ///< it asks for Linearised models instead of gradients
+    bool sequences = true;  ///< Graphs that change from round to round.
+    /// Replicas do not wait for each other; reproducible only on a single rank.
+    bool asynchronous = false;
+    bool staged = true;          ///< Graphs that change at given iterations of the run.
+    double lambda_min = -1;      ///< W's smallest eigenvalue must be greater.
+    bool divides_by_lr = false;  ///< The learning rate must never be 0.
+    bool one_start = false;      ///< All replicas must start with equal parameters.
+    bool codes_rows = true;      ///< Its rows may be sent in 16 bits.
+    bool compresses = false;     ///< Its messages are compressed by the codec of /message.
+    bool own_messages = false;   ///< It encodes its messages itself; no codec applies.
+    bool linearises = false;     ///< It requires linearised models instead of gradients.
 };
 
-/// How the mean over replicas moves, whatever doubly stochastic W is, for plain SGD; g is the mean
-/// gradient, beta, mu, nesterov are keys of the algorithm.
+/// How the mean over replicas moves in one iteration with plain SGD, for every doubly stochastic W.
+/// g is the mean gradient; beta, mu and nesterov are keys of the algorithm.
 enum class MeanRule {
-    none,             ///< nothing is promised
+    none,             ///< No rule is guaranteed.
     gradient,         ///< x - lr g
     momentum,         ///< m <- beta m + g;  x - lr m
-    momentum_before,  ///< the same with the m from before
+    momentum_before,  ///< Like momentum, with the m before this iteration.
     quasi_global      ///< m = beta m^ + g;  x - lr m;  m^ <- mu m^ + (1 - mu) m
 };
-/// The distance from the common minimiser under heterogeneous data at a constant learning rate.
-enum class Bias { none, halves, vanishes };  ///< nothing promised; O(lr); exact
-/// What conformance checks (`dbench conform`) hold an algorithm to, with its default keys.
+/// Distance from the common minimiser under heterogeneous data at a constant learning rate. `none`:
+/// no guarantee. `halves`: O(lr), so it halves with lr. `vanishes`: zero.
+enum class Bias { none, halves, vanishes };
+/// The guarantees that `dbench conform` checks, with the algorithm's default keys.
 struct Promises {
     MeanRule mean = MeanRule::gradient;
     Bias bias = Bias::halves;
-    bool plain_alone = true;        ///< with one replica it is the plain optimizer
-    bool any_rate = true;           ///< these hold for rates that change, too
-    const char* tracker = nullptr;  ///< state whose mean over replicas is that of the gradients
-    const char* tracked = nullptr;  ///< or of this state
-    const char* weight = nullptr;   ///< a number by which a replica counts in the mean
-    bool distils = false;           ///< local minimisers teach it the common one, where W = J/n
+    bool plain_alone = true;  ///< With one replica it equals the plain optimizer.
+    bool any_rate = true;     ///< The rules also hold for learning rates that change.
+    /// State whose mean over replicas is the mean of the gradients, or of the state `tracked`.
+    const char* tracker = nullptr;
+    const char* tracked = nullptr;  ///< Null: `tracker` tracks the gradients.
+    /// State that holds one number per replica: the replica's weight in the mean.
+    const char* weight = nullptr;
+    /// With W = J/n, models that start at their local minimisers learn the common one by
+    /// distillation.
+    bool distils = false;
 };
 
-/// Columns whose exchange is on its way; without a token nothing is exchanged.
+/// Columns whose exchange is in flight: the tile that `ready` received, or a tile of a whole row. A
+/// null token means that nothing is exchanged.
 struct Bucket {
     comm::Token token;
     arena::Columns columns;
@@ -175,97 +221,114 @@ struct Bucket {
 
 class Asynchronous;
 
+/// Base class of all algorithms. The object of a run belongs to its Stepper, which calls it from
+/// the main thread. All functions that receive a Step are collective: every rank calls them alike.
 class Algorithm {
 public:
     virtual ~Algorithm() = default;
-    /// This algorithm where its replicas do not wait for each other; null for others. It has
-    /// turns of single replicas in place of what follows.
+    /// Returns this object if its replicas do not wait for each other, else null. Such an algorithm
+    /// does not use before_forward, ready and after_backward: replicas take their turns one by one
+    /// (asynchronous/asynchronous.hpp).
     virtual Asynchronous* asynchronous() { return nullptr; }
     const Asynchronous* asynchronous() const {
         return const_cast<Algorithm*>(this)->asynchronous();
     }
-    /// Declares its state; called once, before the first step.
+    /// Declares the state that a checkpoint must save, and scratch rows. Called once, before the
+    /// first step.
     virtual void declare(arena::StateTable&) {}
-    /// Before the gradient is taken at x.
+    /// Called before the gradient is computed at step.x. May start exchanges and move step.x.
     virtual void before_forward(Step&) {}
-    /// Inside the last local replica's backward: the gradients in `columns` are complete on all
-    /// local replicas, and backward will not read these columns of x again.
+    /// Called inside the backward pass of the last local replica, once for each tile of a complete
+    /// bucket (Layout::tiles; most buckets are one tile): the gradients in `columns` are complete
+    /// on all local replicas, and backward does not read these columns of x again. With gradient
+    /// clipping, called for all tiles after backward. May start exchanges.
     virtual void ready(Step&, arena::Columns) {}
+    /// Called after the last bucket. Finishes the iteration's exchanges: step.x then holds the
+    /// parameters of the next iteration.
     virtual void after_backward(Step&) {}
+    /// Returns what iteration t, with this round, sends.
     virtual Sent sent(int64_t t, graphs::Round round) const = 0;
-    /// Whether it calls Step::mix_again; its averagings of an iteration are then alike.
+    /// True if the algorithm calls Step::mix_again. All averagings of its iteration then cost the
+    /// same.
     virtual bool mixes_again() const { return false; }
-    /// Whether its state belongs to a replica's neighbours one by one, so that it cannot become
-    /// that of another number of replicas.
+    /// True if its state belongs to single links between neighbours. The run can then not resume
+    /// with another number of replicas.
     virtual bool keeps_messages() const { return false; }
-    /// Whether it rests for good on an equality of means over replicas of its state, which copies
-    /// of replicas keep only where each is copied, or merged, as often as the others.
+    /// True if an invariant mean(state) = ... over replicas must hold. Resuming with n' replicas is
+    /// then allowed only if n' divides n or n divides n', so that every replica is copied or merged
+    /// equally often.
     virtual bool keeps_means() const { return false; }
-    /// Whether whole received rows stay in memory while the gradient is taken (AWC).
+    /// True if whole received rows stay in memory while the gradient is computed
+    /// (combine_while_adapt).
     virtual bool keeps_received_rows() const { return false; }
-    /// Bytes of the largest message that it makes for a single neighbour, where an iteration keeps
-    /// all of them at once, made and received, and one of a replica's own; 0 where it keeps none.
+    /// Returns the bytes of the largest message to a single neighbour, for algorithms that keep all
+    /// of an iteration's messages at once (sent ones, received ones, and one per own replica); 0
+    /// for all others.
     virtual int64_t link_message_bytes() const { return 0; }
-    /// At which it compares outputs, see Distillation; real ones know 1 only.
+    /// Returns the temperature at which outputs are compared, see Distillation. Must be 1 for real
+    /// targets.
     virtual double temperature() const { return 1; }
-    /// What there is to say at the end of a run, in a sentence of at most 512 bytes; "" where there
-    /// is nothing. Collective, the same on all ranks.
+    /// Returns a remark for the end of the run: one sentence of at most 512 bytes, or "".
+    /// Collective; equal on all ranks.
     virtual std::string remark(comm::World&) const { return ""; }
 };
 
 class Codec;
 
-/// How messages are compressed, and the seed of its noise.
+/// The codec of compressed messages, and the seed of its random numbers.
 struct Compression {
     std::shared_ptr<const Codec> codec;
     uint64_t seed = 1;
 };
 
+/// The parameters of a run from which an algorithm is made.
 struct AlgorithmContext {
     int64_t replicas;
-    const graphs::Schedule* schedule;  ///< null for those that need none
+    const graphs::Schedule* schedule;  ///< Null for algorithms that take no graph.
     graphs::RunFacts run = {};
-    double lr_max = 0;                      ///< largest learning rate of the run
-    const arena::Layout* layout = nullptr;  ///< of a row
+    double lr_max = 0;                      ///< Largest learning rate of the run.
+    const arena::Layout* layout = nullptr;  ///< Layout of a row.
     arena::DType type = arena::DType::float32;
     Compression compression = {};
-    Minibatch minibatch = {};  ///< where the algorithm linearises
-    uint64_t seed = 1;         ///< of neighbours that it draws itself
+    Minibatch minibatch = {};  ///< For algorithms that linearise.
+    uint64_t seed = 1;         ///< Seed for neighbours that the algorithm draws itself.
 };
 
-/// What algorithms with local steps, or with several averagings, make of the spec's graph.
+/// Derives the schedule of exchanges from the spec's graph, for algorithms with local steps or with
+/// several averagings.
 using MakeSchedule = std::unique_ptr<graphs::Schedule> (*)(
     const base::Json& spec, std::shared_ptr<const graphs::Schedule> graph,
     const graphs::RunFacts& run);
 
+/// One algorithm in the table: name and keys (base::Entry), factory, requirements and guarantees.
 struct AlgorithmEntry : base::Entry {
     std::unique_ptr<Algorithm> (*make)(const base::Json& spec, const AlgorithmContext& context);
     Accepts accepts = {};
     Promises promises = {};
-    MakeSchedule schedule = nullptr;  ///< null: the graph as it is
-    /// Rules that concern more than one key; may complete nested objects. Throws UserError.
+    MakeSchedule schedule = nullptr;  ///< Null: the graph is used unchanged.
+    /// Checks rules that concern more than one key; may complete nested objects. Throws UserError.
     void (*check)(base::Json& spec, const std::string& pointer) = nullptr;
 };
 
-/// All algorithms, in the order of documentation.
+/// Returns all algorithms, in the order of the documentation.
 const std::vector<AlgorithmEntry>& algorithm_table();
 
-/// The spec's `algorithm`, checked and completed. Throws UserError.
+/// Checks the spec's `algorithm` and returns it with all defaults. Throws UserError.
 base::Json resolve_algorithm(const base::Json& given, const std::string& pointer = "/algorithm");
 
-/// What mixing with the schedule's rounds sends, or what messages over its links are; remembers
-/// rounds that repeat.
+/// Computes the cost of the schedule's rounds (by default of mixing rows; comm::link_cost for
+/// separate messages over the links) and caches the cost of rounds that repeat.
 class MixingCost {
 public:
     using Cost = comm::RoundCost (*)(const graphs::Schedule&, graphs::Round);
     explicit MixingCost(const graphs::Schedule* schedule, Cost cost = comm::round_cost)
         : schedule_(schedule), cost_(cost) {}
-    const comm::RoundCost& of(graphs::Round round) const;
+    const comm::RoundCost& at(graphs::Round round) const;
 
 private:
     const graphs::Schedule* schedule_;
     Cost cost_;
-    mutable std::vector<std::pair<uint64_t, comm::RoundCost>> known_;
+    mutable std::vector<std::pair<uint64_t, comm::RoundCost>> cache_;
     mutable comm::RoundCost last_{};
 };
 

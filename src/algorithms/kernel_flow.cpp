@@ -9,10 +9,10 @@
 namespace dbench::algorithms {
 namespace {
 
-// Columns of a block, which stay in the nearest cache while all rows are multiplied.
+// Columns per block: a block stays in the L1 cache while all rows are multiplied.
 constexpr int64_t kBlock = 512;
 
-/// a'b, added in lanes as vector registers do.
+/// Returns a'b. The sum is split into lanes so that compilers can use vector registers.
 template <class T>
 double product(const T* a, const T* b, int64_t count) {
     constexpr int64_t kLanes = 16;
@@ -28,7 +28,7 @@ double product(const T* a, const T* b, int64_t count) {
     return sum;
 }
 
-/// r = softmax f - y of one sample.
+/// Computes r = softmax f - y of one sample.
 void softmax_residual(const double* f, const double* y, int64_t outputs, double* r) {
     const double top = *std::max_element(f, f + outputs);
     double sum = 0;
@@ -36,12 +36,12 @@ void softmax_residual(const double* f, const double* y, int64_t outputs, double*
     for (int64_t c = 0; c < outputs; ++c) r[c] = r[c] / sum - y[c];
 }
 
-std::vector<double> moved(std::vector<double> f, double time, const std::vector<double>& v) {
+std::vector<double> add_scaled(std::vector<double> f, double time, const std::vector<double>& v) {
     for (size_t k = 0; k < f.size(); ++k) f[k] += time * v[k];
     return f;
 }
 
-/// The Jacobian's row of a sample of all parts together.
+/// Identifies a sample among the samples of all parts.
 struct Sample {
     const Linearised* part;
     int64_t index;
@@ -98,7 +98,7 @@ KernelFlow::KernelFlow(std::vector<Linearised> parts, bool classes)
 }
 
 std::vector<double> KernelFlow::residual(const std::vector<double>& f) const {
-    if (!classes_) return moved(f, -1, targets_);
+    if (!classes_) return add_scaled(f, -1, targets_);
     std::vector<double> r(f.size());
     for (int64_t k = 0; k < samples_ * outputs_; k += outputs_) {
         softmax_residual(f.data() + k, targets_.data() + k, outputs_, r.data() + k);
@@ -122,9 +122,9 @@ std::vector<double> KernelFlow::velocity(const std::vector<double>& f) const {
 
 std::vector<double> KernelFlow::after(const std::vector<double>& f, double time) const {
     const auto k1 = velocity(f);
-    const auto k2 = velocity(moved(f, time / 2, k1));
-    const auto k3 = velocity(moved(f, time / 2, k2));
-    const auto k4 = velocity(moved(f, time, k3));
+    const auto k2 = velocity(add_scaled(f, time / 2, k1));
+    const auto k3 = velocity(add_scaled(f, time / 2, k2));
+    const auto k4 = velocity(add_scaled(f, time, k3));
     std::vector<double> next = f;
     for (size_t k = 0; k < next.size(); ++k) {
         next[k] += time / 6 * (k1[k] + 2 * k2[k] + 2 * k3[k] + k4[k]);

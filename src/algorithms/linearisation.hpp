@@ -1,5 +1,5 @@
 #pragma once
-// What an algorithm may ask of the model around parameters that need not be its replica's own.
+// Types for algorithms that use a linearised model, at parameters that may belong to any replica.
 
 #include <cstdint>
 #include <functional>
@@ -8,16 +8,17 @@
 
 namespace dbench::algorithms {
 
-/// What each replica's minibatch is to such an algorithm.
+/// Describes the minibatch of each replica.
 struct Minibatch {
     int64_t samples = 0;  ///< m
     int64_t outputs = 0;  ///< C: classes, or 1 for real targets
-    bool classes = true;  ///< loss: cross-entropy of softmax f, or half the squared difference
+    /// Loss: cross-entropy of softmax f; if false, half the squared difference.
+    bool classes = true;
 };
 
-/// A model around parameters w on m samples, in one piece of memory that it does not own: the
-/// Jacobian J [m, C, P] of the outputs, the outputs f [m, C], the targets Y [m, C], of classes
-/// one-hot. P counts true parameters, in the layout's order.
+/// A model linearised at parameters w on m samples, in one block of memory that this struct does
+/// not own: the Jacobian J [m, C, P] of the outputs, the outputs f [m, C] and the targets Y [m, C]
+/// (one-hot for classes). P counts true parameters without padding, in the layout's order.
 struct Linearised {
     char* data;
     arena::DType type;
@@ -40,13 +41,13 @@ struct Linearised {
     }
 };
 
-/// Both on the minibatch that the local replica i has in iteration t, as often as asked for;
-/// `weights`: the memory of a row of parameters, anyone's.
+/// Functions that evaluate a model on the minibatch of local replica i in iteration t. They may be
+/// called any number of times. `weights` points to a row of parameters of any replica.
 struct Linearisation {
-    /// Writes the model around the weights into `out`, when what is on the step's queue has been
-    /// computed.
-    std::function<void(const char* weights, int64_t i, int64_t t, const Linearised& out)> around;
-    /// Mean loss at the weights.
+    /// Writes the model linearised at `weights` to `out`. First waits for the launches on the
+    /// step's queue.
+    std::function<void(const char* weights, int64_t i, int64_t t, const Linearised& out)> linearise;
+    /// Returns the mean loss at `weights`.
     std::function<double(const char* weights, int64_t i, int64_t t)> loss;
 };
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "graphs/schedules/chosen.hpp"
+#include "graphs/schedules/selection.hpp"
 
 namespace dbench::algorithms {
 
@@ -10,7 +10,8 @@ std::unique_ptr<graphs::Schedule> after_local_steps(const base::Json& spec,
                                                     std::shared_ptr<const graphs::Schedule> graph,
                                                     const graphs::RunFacts&) {
     const int n = graph->size();
-    return graphs::every_so_often(std::move(graph), graphs::no_exchange(n), spec.at("period"));
+    return graphs::periodic_schedule(std::move(graph), graphs::no_exchange_schedule(n),
+                                     spec.at("period"));
 }
 
 }  // namespace dbench::algorithms

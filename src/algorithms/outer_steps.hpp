@@ -1,16 +1,18 @@
 #pragma once
-// The shape of algorithms with H local steps between exchanges and an outer optimizer at them.
+// Base class of algorithms with H local steps between exchanges and an outer optimizer at each
+// exchange.
 
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 
-/// x takes H local steps from the anchor (each replica's parameters after the last exchange), with
-/// any local optimizer, whose state goes on; then `outer` takes x to the next anchor.
-class OuterSteps : public Mixed {
+/// x takes H local steps from the anchor (each replica's parameters after the last exchange) with
+/// any local optimizer, whose state continues. Then `outer` computes the next anchor, which becomes
+/// x.
+class OuterSteps : public MixingAlgorithm {
 public:
     OuterSteps(const graphs::Schedule* schedule, int64_t period)
-        : Mixed(schedule), period_(period) {}
+        : MixingAlgorithm(schedule), period_(period) {}
 
     void declare(arena::StateTable& state) override { anchor_ = state.rows("algorithm/anchor"); }
     void before_forward(Step& step) override {
@@ -30,9 +32,10 @@ public:
     }
 
 protected:
-    /// From x after H local steps and the anchor before them to the next anchor; the averaging is
-    /// reported to the probe. Leaves anything in x.
+    /// Computes the next anchor (in anchor_) from x after H local steps and the anchor before them.
+    /// Reports the averaging to the probe. May overwrite x.
     virtual void outer(Step& step) = 0;
+    /// True at the first exchange of the run.
     bool first(const Step& step) const { return step.t + 1 == period_; }
 
     arena::Rows anchor_;
@@ -41,7 +44,7 @@ private:
     int64_t period_;
 };
 
-/// The graph after every H-th iteration, nothing between.
+/// Makes the schedule with `graph` after every H-th iteration and no exchange in between.
 std::unique_ptr<graphs::Schedule> after_local_steps(const base::Json& spec,
                                                     std::shared_ptr<const graphs::Schedule> graph,
                                                     const graphs::RunFacts& run);

@@ -18,13 +18,13 @@ void PushSumWeights::send(Step& step) {
     token_ = step.exchange.start_messages(step.round, weights_, sizeof(double));
 }
 
-std::vector<PushSumWeights::Shares> PushSumWeights::hear(Step& step) {
+std::vector<PushSumWeights::Shares> PushSumWeights::receive(Step& step) {
     const TimedScope scope(step.timers, Time::exchange);
     std::vector<Shares> shares;
-    for (const auto& heard : step.exchange.finish_messages(token_)) {
+    for (const auto& received : step.exchange.finish_messages(token_)) {
         const int64_t replica = weights_.first + static_cast<int64_t>(shares.size());
         Shares share{0, 0};
-        for (const comm::Heard& one : heard) {
+        for (const comm::UsedMessage& one : received) {
             double weight;
             std::memcpy(&weight, one.message, sizeof weight);
             (one.replica == replica ? share.own : share.others) += one.weight * weight;
@@ -35,7 +35,7 @@ std::vector<PushSumWeights::Shares> PushSumWeights::hear(Step& step) {
     return shares;
 }
 
-void PushSumWeights::take(const std::vector<Shares>& shares) {
+void PushSumWeights::apply(const std::vector<Shares>& shares) {
     for (size_t i = 0; i < shares.size(); ++i) {
         set(static_cast<int64_t>(i), shares[i].own + shares[i].others);
     }

@@ -1,10 +1,12 @@
+// The table of algorithms and the keys that they share.
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
 
 namespace dbench::algorithms {
 
-// In the order of documentation; each row, NAME_entry(), is in the file of its algorithm.
+// All algorithms in the order of the documentation. Each entry, NAME_entry(), is in its algorithm's
+// file.
 #define DBENCH_ALGORITHMS(ROW)  \
     ROW(centralized)            \
     ROW(dsgd)                   \
@@ -58,19 +60,20 @@ const std::vector<AlgorithmEntry>& algorithm_table() {
 }
 
 base::Parameter period_parameter(const char* standard) {
-    return base::Parameter::integer("period", standard,
-                                    "H: an exchange after every H iterations, (t + 1) mod H = 0")
+    return base::Parameter::integer(
+               "period", standard,
+               "H: replicas exchange after every H iterations, (t + 1) mod H = 0")
         .at_least(1);
 }
 
 base::Parameter consensus_step_parameter(const char* standard) {
     return base::Parameter::number("gamma", standard,
-                                   "consensus step: how far towards what neighbours sent")
+                                   "consensus step size: how far x moves towards the neighbours")
         .greater_than(0)
         .at_most(1);
 }
 
-// At 1, a moment that never changes would be divided by 0.
+// With 1 the moment would never change, and bias correction would divide by 0.
 base::Parameter moment_parameter(const char* name, const char* standard, const char* help) {
     return base::Parameter::number(name, standard, help).at_least(0).at_most(1 - 1e-12);
 }

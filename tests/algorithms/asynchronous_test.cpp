@@ -1,4 +1,4 @@
-// Replicas that do not wait for each other, without a model.
+// Tests of asynchronous algorithms in virtual time, with a quadratic loss instead of a model.
 
 #include <cmath>
 
@@ -14,9 +14,9 @@ using base::Json;
 using Catch::Matchers::WithinAbs;
 using tests::kReplicas;
 
-/// Eight replicas that start at normal numbers.
-struct Async : tests::Run {
-    Async(comm::World& world, const Json& algorithm, const char* graph)
+/// Eight replicas with normally distributed parameters.
+struct AsyncRun : tests::Run {
+    AsyncRun(comm::World& world, const Json& algorithm, const char* graph)
         : tests::Run(world,
                      *base::find_entry(algorithm_table(), algorithm.at("type").get<std::string>()),
                      resolve_algorithm(algorithm), resolve_optimizer("sgd", "/optimizer"),
@@ -63,61 +63,61 @@ struct Async : tests::Run {
         return out;
     }
 
-    double sum = 0;  ///< of lr times all gradients that were applied
+    double sum = 0;  ///< Sum of lr times all applied gradients.
 };
 
 }  // namespace
 
-TEST_CASE("The averagings of ad_psgd conserve the sum and bring replicas together on any graph") {
+TEST_CASE("The averagings of ad_psgd conserve the sum and reduce the distance on any graph") {
     comm::World world{comm::alone()};
     for (const char* graph : {"ring", "complete", "star", "random_matching"}) {
         INFO(graph);
-        Async run(world, {{"type", "ad_psgd"}, {"jitter", 0.9}}, graph);
+        AsyncRun run(world, {{"type", "ad_psgd"}, {"jitter", 0.9}}, graph);
         const double before = run.all();
         run.advance(60, 0);
-        CHECK_THAT(run.all() - before, WithinAbs(0, 0.2));  // of 262144 numbers in float32
+        CHECK_THAT(run.all() - before, WithinAbs(0, 0.2));  // Sum of 262144 numbers in float32.
         CHECK(run.distance() < 0.5);
     }
 }
 
-TEST_CASE("All that moves the sum with ad_psgd are the gradients") {
+TEST_CASE("With ad_psgd only the gradients change the sum over replicas") {
     comm::World world{comm::alone()};
-    Async run(world, {{"type", "ad_psgd"}, {"jitter", 0.9}}, "ring");
+    AsyncRun run(world, {{"type", "ad_psgd"}, {"jitter", 0.9}}, "ring");
     const double before = run.all();
     run.advance(20, 0.1);
     CHECK(std::abs(run.sum) > 10);
     CHECK_THAT(run.all() - (before - run.sum), WithinAbs(0, 0.2));
 }
 
-TEST_CASE("swift brings replicas together, though not at their mean") {
+TEST_CASE("swift reduces the distance between replicas but does not conserve their mean") {
     comm::World world{comm::alone()};
-    Async run(world, {{"type", "swift"}, {"jitter", 0.9}}, "ring");
+    AsyncRun run(world, {{"type", "swift"}, {"jitter", 0.9}}, "ring");
     const double before = run.all();
     run.advance(80, 0);
     CHECK(run.distance() < 0.5);
     CHECK(std::abs(run.all() - before) > 1);
 }
 
-TEST_CASE("A record for each iteration, its own time for each replica") {
+TEST_CASE("An asynchronous span has one record per iteration and a time for each replica") {
     comm::World world{comm::alone()};
-    Async run(world, {{"type", "ad_psgd"}, {"jitter", 0.5}, {"gradient_seconds", 0.25}}, "ring");
+    AsyncRun run(world, {{"type", "ad_psgd"}, {"jitter", 0.5}, {"gradient_seconds", 0.25}}, "ring");
     const auto records = run.advance(12, 0.1);
     REQUIRE(records.size() == 12);
     int64_t averagings = 0;
-    double told = 0;
+    double total_staleness = 0;
     for (size_t t = 0; t < records.size(); ++t) {
         CHECK(records[t].iteration == static_cast<int64_t>(t));
         averagings += records[t].messages / 2;
         for (size_t i = 0; i < kReplicas; ++i) {
-            told += records[t].staleness[i];
+            total_staleness += records[t].staleness[i];
             const double begun = t == 0 ? 0 : records[t - 1].replica_time[i];
             const double took = records[t].replica_time[i] - begun;
             CHECK((took >= 0.125 - 1e-12 && took < 0.375 + 1e-12));
         }
     }
-    // Both ends of an averaging count it, but not who has ended all its iterations.
-    CHECK(told <= 2.0 * static_cast<double>(averagings));
-    CHECK(told > 1.5 * static_cast<double>(averagings));
+    // Both replicas of an averaging count it, except replicas that have ended all their iterations.
+    CHECK(total_staleness <= 2.0 * static_cast<double>(averagings));
+    CHECK(total_staleness > 1.5 * static_cast<double>(averagings));
     CHECK(run.stepper->algorithm().asynchronous() != nullptr);
 }
 

@@ -1,3 +1,4 @@
+// Tests of the codecs: their definitions, the size of messages, and the keys of random numbers.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -29,13 +30,13 @@ std::vector<float> numbers(int64_t count, uint64_t seed = 1) {
     return out;
 }
 
-/// Q(v) of a layout's only tensor, and the bytes that it takes.
-struct Coded {
+/// Q(v) of a layout's only tensor, and the bytes of its message.
+struct CodedTensor {
     std::vector<float> q;
     int64_t bytes;
 };
-Coded coded(const Json& message, const arena::Layout& layout, const std::vector<float>& v,
-            const MessageKey& key = {1, 2, 3}) {
+CodedTensor coded(const Json& message, const arena::Layout& layout, const std::vector<float>& v,
+                  const MessageKey& key = {1, 2, 3}) {
     const auto coder = algorithms::make_codec(message)->coder(layout, kType);
     const arena::Buffer from(kType, key.replica, 1, layout.columns());
     const arena::Buffer to(kType, key.replica, 1, layout.columns());
@@ -80,19 +81,19 @@ const char* const kAll[] = {R"("float32")",
 
 }  // namespace
 
-TEST_CASE("Zeros become zeros, and every message keeps to its bytes") {
+TEST_CASE("Zeros are decoded as zeros, and no message exceeds its bytes") {
     for (const char* text : kAll) {
         INFO(text);
         for (const auto& shape : {std::vector<int64_t>{1}, {17}, {24, 31}, {4, 3, 5, 5}}) {
             const arena::Layout tensor = layout_of(shape);
             const std::vector<float> zeros(static_cast<size_t>(tensor.numel()));
             for (const float q : coded(Json::parse(text), tensor, zeros).q) CHECK(q == 0);
-            coded(Json::parse(text), tensor, numbers(tensor.numel()));  // guards are looked at
+            coded(Json::parse(text), tensor, numbers(tensor.numel()));  // Checks the guard bytes.
         }
     }
 }
 
-TEST_CASE("Messages depend on their key, and on nothing else") {
+TEST_CASE("Messages depend on their key and on nothing else") {
     const arena::Layout tensor = layout_of({24, 31});
     const auto v = numbers(tensor.numel());
     for (const char* text : kAll) {
@@ -110,7 +111,7 @@ TEST_CASE("Messages depend on their key, and on nothing else") {
     }
 }
 
-TEST_CASE("Bytes of messages") {
+TEST_CASE("Messages have the documented number of bytes") {
     const arena::Layout tensor = layout_of({30, 11});  // 330
     const auto v = numbers(330);
     const auto bytes = [&](const char* text) { return coded(Json::parse(text), tensor, v).bytes; };
@@ -127,7 +128,7 @@ TEST_CASE("Bytes of messages") {
     CHECK(top_k->coder(tensor, arena::DType::float64)->bytes() == 12 * 33);
 }
 
-TEST_CASE("top_k keeps the largest, ties at the lower index; a NaN goes first") {
+TEST_CASE("top_k keeps the largest elements, ties at the lower index, and NaN before all") {
     const arena::Layout tensor = layout_of({8});
     const auto q = [&](std::vector<float> v) {
         return coded({{"type", "top_k"}, {"ratio", 0.375}}, tensor, v).q;
@@ -138,12 +139,12 @@ TEST_CASE("top_k keeps the largest, ties at the lower index; a NaN goes first") 
     CHECK(std::isnan(q({1, 9, NAN, 8, 7, 6, 5, 4})[2]));
 }
 
-TEST_CASE("sign is the mean magnitude with signs, that of 0 is plus") {
+TEST_CASE("sign sends the mean magnitude with signs, and the sign of 0 is plus") {
     const auto q = coded("sign", layout_of({4}), {1, -2, 0, 5}).q;
     CHECK(q == std::vector<float>{2, -2, 2, 2});
 }
 
-TEST_CASE("low_rank gives back a matrix of that rank") {
+TEST_CASE("low_rank reproduces a matrix of that rank") {
     const arena::Layout tensor = layout_of({20, 15});
     const auto a = numbers(20 * 2, 2), b = numbers(15 * 2, 3);
     std::vector<float> v(300);
@@ -158,7 +159,7 @@ TEST_CASE("low_rank gives back a matrix of that rank") {
     CHECK(one < squares(v));
 }
 
-TEST_CASE("Contractions bring no more than they drop; unbiased codecs have the mean v") {
+TEST_CASE("Contractions have an error below the input, and unbiased codecs have the mean v") {
     const arena::Layout tensor = layout_of({24, 31});
     const auto v = numbers(tensor.numel());
     constexpr int kDraws = 400;
@@ -179,7 +180,7 @@ TEST_CASE("Contractions bring no more than they drop; unbiased codecs have the m
         }
         if (!unbiased) CHECK(drop < squares(v));
         if (!unbiased) continue;
-        double off = 0, expected = 0;  // squared distance of the mean, and what chance makes it
+        double off = 0, expected = 0;  // Squared distance of the mean from v, and its expectation.
         for (size_t c = 0; c < v.size(); ++c) {
             off += std::pow(mean[c] - double(v[c]), 2);
             expected += spread[c] / kDraws;
@@ -188,7 +189,7 @@ TEST_CASE("Contractions bring no more than they drop; unbiased codecs have the m
     }
 }
 
-TEST_CASE("Both 16-bit forms by chance give one of the two neighbours") {
+TEST_CASE("Both stochastic 16-bit codecs round to one of the two neighbouring values") {
     const arena::Layout tensor = layout_of({1});
     for (const char* type : {"bfloat16", "float16"}) {
         for (const float v : {1.001f, -1.001f, 3e-8f, -3e-8f, 60000.f}) {
@@ -215,7 +216,7 @@ constexpr uint64_t kSeed = 9;
 constexpr int64_t kIteration = 12;
 constexpr int kPart = 1;
 
-/// Tensors with ends inside a group of codes, and of a segment and more.
+/// Tensors that end inside a group of codes, and tensors of one segment and more.
 arena::Layout ragged() {
     arena::Layout layout;
     for (const int64_t numel : {1, 7, 8, 17, 300, 4096, 4099, 9001}) {
@@ -224,11 +225,11 @@ arena::Layout ragged() {
     return layout;
 }
 
-/// A normal number, but for a few.
-double some(base::Random& random, int64_t c) { return c % 13 == 5 ? 0 : random.normal(); }
+/// Returns a normal number, except for some zeros.
+double mostly_normal(base::Random& random, int64_t c) { return c % 13 == 5 ? 0 : random.normal(); }
 
-/// Holds out = start + sum of factor Q(v), for three rows that hear themselves and the next,
-/// against `expected`, which gives Q(v) of a tensor by its definition.
+/// Checks out = start + sum of factor Q(v), for three rows that receive their own message and that
+/// of the next row, against `expected`, which computes Q(v) of a tensor by its definition.
 template <class T, class Expected>
 void check_values(const Json& message, double tolerance, const Expected& expected) {
     INFO(message.dump() << ", " << sizeof(T) << " bytes");
@@ -246,7 +247,7 @@ void check_values(const Json& message, double tolerance, const Expected& expecte
         base::Random random(3, base::Purpose::regression, {static_cast<uint64_t>(i)});
         for (const arena::Tensor& tensor : layout.tensors()) {
             for (int64_t c = 0; c < tensor.numel; ++c) {
-                v.row<T>(i)[tensor.offset + c] = static_cast<T>(some(random, c));
+                v.row<T>(i)[tensor.offset + c] = static_cast<T>(mostly_normal(random, c));
                 out.row<T>(i)[tensor.offset + c] = kStart;
             }
         }
@@ -279,7 +280,7 @@ void check_values(const Json& message, double tolerance, const Expected& expecte
             }
         }
         CHECK(worst < tolerance);
-        // Nothing is written beside the tensor.
+        // Nothing is written outside the tensor.
         const int64_t after = tensor.offset + tensor.numel;
         if (after % arena::kColumnAlignment != 0) CHECK(out.row<T>(0)[after] == 0);
     }
@@ -291,7 +292,7 @@ void check_values(const Json& message, const Expected& expected) {
 }
 
 template <class T>
-double norm_of(const std::vector<T>& v) {
+double norm_of_codecs(const std::vector<T>& v) {
     double sum = 0;
     for (const T x : v) sum += static_cast<double>(x) * static_cast<double>(x);
     return std::sqrt(sum);
@@ -299,13 +300,13 @@ double norm_of(const std::vector<T>& v) {
 
 }  // namespace
 
-TEST_CASE("qsgd is its definition, element by element, in any number of bits") {
+TEST_CASE("qsgd matches its definition in every element and for any number of bits") {
     for (int bits = 1; bits <= 16; ++bits) {
         const double s = std::pow(2, bits) - 1;
         for (const bool unbiased : {false, true}) {
             const Json message{{"type", "qsgd"}, {"bits", bits}, {"unbiased", unbiased}};
             check_values(message, [&](const auto& v, base::Random random) {
-                const double norm = norm_of(v), m = static_cast<double>(v.size());
+                const double norm = norm_of_codecs(v), m = static_cast<double>(v.size());
                 const double shrink =
                     unbiased ? 1 : 1 / (1 + std::min(m / (s * s), std::sqrt(m) / s));
                 std::vector<double> q;
@@ -320,7 +321,7 @@ TEST_CASE("qsgd is its definition, element by element, in any number of bits") {
     }
 }
 
-TEST_CASE("sign is its definition, over tensors of any size") {
+TEST_CASE("sign matches its definition for tensors of any size") {
     check_values("sign", [](const auto& v, base::Random) {
         double sum = 0;
         for (const auto x : v) sum += std::abs(static_cast<double>(x));
@@ -330,13 +331,13 @@ TEST_CASE("sign is its definition, over tensors of any size") {
     });
 }
 
-TEST_CASE("float32 is the run's precision") {
+TEST_CASE("float32 sends values in the run's precision") {
     check_values("float32", [](const auto& v, base::Random) {
         return std::vector<double>(v.begin(), v.end());
     });
 }
 
-TEST_CASE("16-bit forms by chance go the way that the element's number says") {
+TEST_CASE("Stochastic 16-bit codecs round in the direction that the element's number selects") {
     for (const char* type : {"bfloat16", "float16"}) {
         const auto form = type[0] == 'b' ? arena::Codec::bfloat16 : arena::Codec::float16;
         const auto value = [&](uint16_t word) {
@@ -362,7 +363,7 @@ TEST_CASE("16-bit forms by chance go the way that the element's number says") {
     }
 }
 
-TEST_CASE("top_k is what sorting all elements finds") {
+TEST_CASE("top_k selects the elements that a sort of all elements finds") {
     for (const double ratio : {0.003, 0.1, 0.6, 1.0}) {
         check_values({{"type", "top_k"}, {"ratio", ratio}}, [&](const auto& v, base::Random) {
             std::vector<size_t> order(v.size());

@@ -1,4 +1,4 @@
-// Delays of replicas: who is held up, how often and how long.
+// Tests of replica delays: affected replicas, frequency and length.
 
 #include "algorithms/step/delays.hpp"
 
@@ -31,7 +31,7 @@ Delays delays(const char* text, int64_t replicas = 8, uint64_t seed = 1) {
     return {rules(text), replicas, seed};
 }
 
-std::string refusal(const char* text) {
+std::string refusal_delays(const char* text) {
     try {
         delays(text);
     } catch (const base::UserError& error) {
@@ -41,7 +41,8 @@ std::string refusal(const char* text) {
 }
 
 struct Draws {
-    double mean = 0, deviation = 0, least = 1e300, most = 0, share = 0;  ///< share: that are not 0
+    /// `share`: fraction that is not 0.
+    double mean = 0, deviation = 0, least = 1e300, most = 0, share = 0;
 };
 
 Draws drawn(const Delays& d, int64_t replica, int64_t iterations = 40000) {
@@ -61,7 +62,7 @@ Draws drawn(const Delays& d, int64_t replica, int64_t iterations = 40000) {
 
 }  // namespace
 
-TEST_CASE("No rules, no delays") {
+TEST_CASE("There are no delays without rules") {
     CHECK_FALSE(Delays().any());
     CHECK(Delays().seconds(3, 7) == 0);
     CHECK(Delays().seconds(0, 8, 7) == 0);
@@ -69,7 +70,7 @@ TEST_CASE("No rules, no delays") {
     CHECK_FALSE(delays("[]").any());
 }
 
-TEST_CASE("A constant delay holds up whom it names, in every iteration") {
+TEST_CASE("A constant delay applies to the named replicas in every iteration") {
     const Delays d = delays(R"([{"replicas": [5, 2], "seconds": 0.25}])");
     CHECK(d.any());
     for (int64_t t : {0, 1, 1000}) {
@@ -78,7 +79,7 @@ TEST_CASE("A constant delay holds up whom it names, in every iteration") {
     CHECK(delays(R"([{"seconds": 0.5}])").seconds(7, 3) == 0.5);
 }
 
-TEST_CASE("Rules add up, and so do replicas that compute one after another") {
+TEST_CASE("Delays of several rules, and of replicas that compute one after another, add up") {
     const Delays d =
         delays(R"([{"seconds": 0.5}, {"replicas": [1], "seconds": 2}, {"seconds": 0.25}])");
     CHECK(d.seconds(0, 9) == 0.75);
@@ -87,7 +88,7 @@ TEST_CASE("Rules add up, and so do replicas that compute one after another") {
     CHECK(d.expected(1) == 2.75);
 }
 
-TEST_CASE("Draws have the mean, the spread and the probability that the rule says") {
+TEST_CASE("Delays have the mean, the spread and the probability of their rule") {
     const Draws exponential =
         drawn(delays(R"([{"seconds": 2, "distribution": "exponential"}])"), 3);
     CHECK_THAT(exponential.mean, WithinAbs(2, 0.04));  // four standard deviations of the mean
@@ -106,20 +107,20 @@ TEST_CASE("Draws have the mean, the spread and the probability that the rule say
     CHECK(drawn(delays(R"([{"seconds": 3, "probability": 0}])"), 3).most == 0);
 }
 
-TEST_CASE("Draws are those of the stream of seed, rule, replica and iteration") {
+TEST_CASE("Delays are drawn from the stream of seed, rule, replica and iteration") {
     const Delays d = delays(
         R"([{"seconds": 9, "probability": 0}, {"seconds": 1, "distribution": "uniform"}])", 8, 42);
     base::Random random(42, base::Purpose::delay, {1, 6, 11});
-    random.uniform();  // whether there is one
+    random.uniform();  // Decides if there is a delay.
     CHECK(d.seconds(6, 11) == 2 * random.uniform());
 }
 
-TEST_CASE("Replicas, iterations, rules and seeds draw for themselves") {
+TEST_CASE("Draws are independent between replicas, iterations, rules and seeds") {
     const char* rule = R"([{"seconds": 1, "distribution": "uniform"}])";
     const Delays d = delays(rule), other = delays(rule, 8, 2);
     const Delays twice = delays(R"([{"seconds": 1, "distribution": "uniform"},
                                     {"seconds": 1, "distribution": "uniform"}])");
-    double between = 0;  // the mean product of independent draws
+    double between = 0;  // Mean product of independent draws.
     for (int64_t t = 0; t < 20000; ++t) between += d.seconds(0, t) * d.seconds(1, t) / 20000;
     CHECK_THAT(between, WithinAbs(1, 0.03));
     CHECK(d.seconds(0, 1) != d.seconds(0, 2));
@@ -127,25 +128,26 @@ TEST_CASE("Replicas, iterations, rules and seeds draw for themselves") {
     CHECK(twice.seconds(0, 1) != 2 * d.seconds(0, 1));
 }
 
-TEST_CASE("What cannot be is refused with its key") {
-    CHECK_THAT(refusal(R"([{"seconds": 1}, {"replicas": [0, 8], "seconds": 1}])"),
+TEST_CASE("Invalid delays are refused, and the message names the key") {
+    CHECK_THAT(refusal_delays(R"([{"seconds": 1}, {"replicas": [0, 8], "seconds": 1}])"),
                ContainsSubstring("/delays/1/replicas: there is no replica 8 (of 8"));
-    CHECK_THAT(refusal(R"([{"replicas": [-1], "seconds": 1}])"),
+    CHECK_THAT(refusal_delays(R"([{"replicas": [-1], "seconds": 1}])"),
                ContainsSubstring("/delays/0/replicas/0: -1 is out of range"));
     for (const char* bad :
          {R"([{"replicas": [], "seconds": 1}])", R"([{"replicas": 3, "seconds": 1}])",
           R"([{"replicas": "some", "seconds": 1}])"}) {
-        CHECK_THAT(refusal(bad),
+        CHECK_THAT(refusal_delays(bad),
                    ContainsSubstring("/delays/0/replicas: must be \"all\" or a list"));
     }
-    CHECK_THAT(refusal(R"([{"replicas": [0.5], "seconds": 1}])"),
+    CHECK_THAT(refusal_delays(R"([{"replicas": [0.5], "seconds": 1}])"),
                ContainsSubstring("/delays/0/replicas/0: must be a whole number"));
-    CHECK_THAT(refusal("[{}]"), ContainsSubstring("/delays/0/seconds: is missing"));
-    CHECK_THAT(refusal(R"([{"seconds": -0.1}])"), ContainsSubstring("/delays/0/seconds: -0.1"));
-    CHECK_THAT(refusal(R"([{"seconds": 1e9}])"), ContainsSubstring("at most 3600"));
-    CHECK_THAT(refusal(R"([{"seconds": 1, "probability": 1.5}])"),
+    CHECK_THAT(refusal_delays("[{}]"), ContainsSubstring("/delays/0/seconds: is missing"));
+    CHECK_THAT(refusal_delays(R"([{"seconds": -0.1}])"),
+               ContainsSubstring("/delays/0/seconds: -0.1"));
+    CHECK_THAT(refusal_delays(R"([{"seconds": 1e9}])"), ContainsSubstring("at most 3600"));
+    CHECK_THAT(refusal_delays(R"([{"seconds": 1, "probability": 1.5}])"),
                ContainsSubstring("/delays/0/probability: 1.5"));
-    CHECK_THAT(refusal(R"([{"seconds": 1, "distribution": "normal"}])"),
+    CHECK_THAT(refusal_delays(R"([{"seconds": 1, "distribution": "normal"}])"),
                ContainsSubstring("/delays/0/distribution: unknown value 'normal'"));
 }
 

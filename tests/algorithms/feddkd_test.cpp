@@ -1,4 +1,4 @@
-// What feddkd asks the trainer for.
+// Test of the minibatches on which feddkd distils.
 
 #include "algorithms/stepper_run.hpp"
 #include "catch.hpp"
@@ -17,14 +17,14 @@ TEST_CASE("feddkd distils on the minibatches of its local steps, the last one fi
             resolve_optimizer("sgd", "/optimizer"));
     run.stepper->attach(run.table, run.g.rows());
     std::vector<int64_t> asked;
-    run.stepper->distil_by(
+    run.stepper->set_distillation(
         [&](arena::Rows student, arena::Rows teacher, int64_t of, double temperature) {
             CHECK(student.data == run.table.parameters().data);
             CHECK(teacher.data != student.data);
             CHECK(temperature == 2.5);
             asked.push_back(of);
         });
-    Silent silent;
+    SilentObserver silent;
     for (int64_t t = 0; t < 6; ++t) {
         IterationRecord record;
         run.stepper->step(

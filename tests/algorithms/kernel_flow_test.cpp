@@ -1,3 +1,4 @@
+// Tests of KernelFlow against finite differences and closed forms.
 #include "algorithms/kernel_flow.hpp"
 
 #include <cmath>
@@ -12,9 +13,9 @@ using Catch::Approx;
 
 namespace {
 
-constexpr int64_t kOutputs = 3, kParameters = 2100;
+constexpr int64_t kOutputs = 3, kModelParameters = 2100;
 
-/// Parts of so many samples each, of models that are linear in their parameters at random.
+/// Linearised models with random entries, one part per element of `samples`.
 struct Parts {
     std::deque<std::vector<double>> memory;
     std::vector<Linearised> all;
@@ -22,12 +23,12 @@ struct Parts {
     explicit Parts(const std::vector<int64_t>& samples, int64_t outputs = kOutputs) {
         base::Random random(1, base::Purpose::regression, {77});
         for (const int64_t m : samples) {
-            Linearised part{nullptr, arena::DType::float64, m, outputs, kParameters};
+            Linearised part{nullptr, arena::DType::float64, m, outputs, kModelParameters};
             auto& values = memory.emplace_back(static_cast<size_t>(part.elements()));
             part.data = reinterpret_cast<char*>(values.data());
             for (double& value : values) value = random.normal();
-            for (int64_t k = 0; k < m * outputs * kParameters; ++k) {
-                part.jacobian<double>(0, 0)[k] /= std::sqrt(double(kParameters));
+            for (int64_t k = 0; k < m * outputs * kModelParameters; ++k) {
+                part.jacobian<double>(0, 0)[k] /= std::sqrt(double(kModelParameters));
             }
             for (int64_t s = 0; s < m; ++s) {
                 for (int64_t c = 0; c < outputs; ++c) {
@@ -39,7 +40,7 @@ struct Parts {
     }
 };
 
-/// Mean cross-entropy of all parts' outputs, moved by `change` of the parameters.
+/// Mean cross-entropy of all parts' outputs after the parameters moved by `change`.
 double loss(const Parts& parts, const std::vector<double>& change) {
     double sum = 0;
     int64_t samples = 0;
@@ -49,7 +50,7 @@ double loss(const Parts& parts, const std::vector<double>& change) {
             double total = 0;
             for (int64_t c = 0; c < part.outputs; ++c) {
                 double f = part.f<double>()[s * part.outputs + c];
-                for (int64_t p = 0; p < kParameters; ++p) {
+                for (int64_t p = 0; p < kModelParameters; ++p) {
                     f += part.jacobian<double>(s, c)[p] * change[p];
                 }
                 total += std::exp(f);
@@ -63,7 +64,7 @@ double loss(const Parts& parts, const std::vector<double>& change) {
 
 }  // namespace
 
-TEST_CASE("the direction at first is the gradient of the mean loss on the gathered samples") {
+TEST_CASE("the initial direction is the gradient of the mean loss on the gathered samples") {
     const Parts parts({3, 2});
     const KernelFlow flow(parts.all, true);
     REQUIRE(flow.samples() == 5);
@@ -72,7 +73,7 @@ TEST_CASE("the direction at first is the gradient of the mean loss on the gather
     std::vector<double> ahead, back;
     base::Random random(1, base::Purpose::regression, {78});
     double slope = 0;
-    for (int64_t p = 0; p < kParameters; ++p) {
+    for (int64_t p = 0; p < kModelParameters; ++p) {
         const double d = random.normal();
         ahead.push_back(h * d);
         back.push_back(-h * d);
@@ -81,12 +82,12 @@ TEST_CASE("the direction at first is the gradient of the mean loss on the gather
     CHECK((loss(parts, ahead) - loss(parts, back)) / (2 * h) == Approx(slope).epsilon(1e-7));
 }
 
-TEST_CASE("the kernel is the mean over outputs of products of Jacobians' rows") {
+TEST_CASE("the kernel is the mean over outputs of the products of Jacobian rows") {
     const Parts parts({2, 1});
     const KernelFlow flow(parts.all, true);
-    double product = 0;  // of the second sample and the third
+    double product = 0;  // For the second and the third sample.
     for (int64_t c = 0; c < kOutputs; ++c) {
-        for (int64_t p = 0; p < kParameters; ++p) {
+        for (int64_t p = 0; p < kModelParameters; ++p) {
             product += parts.all[0].jacobian<double>(1, c)[p] *
                        parts.all[1].jacobian<double>(0, c)[p] / kOutputs;
         }
@@ -95,8 +96,8 @@ TEST_CASE("the kernel is the mean over outputs of products of Jacobians' rows") 
     CHECK(flow.kernel()[2 * 3 + 1] == flow.kernel()[1 * 3 + 2]);
 }
 
-TEST_CASE("with squared differences the flow is the closed form's") {
-    // Two samples: what lies along an eigenvector of H decays at its eigenvalue's rate.
+TEST_CASE("with squared differences the flow matches the closed form") {
+    // Two samples: the component along an eigenvector of H decays at the eigenvalue's rate.
     const Parts parts({1, 1}, 1);
     const KernelFlow flow(parts.all, false);
     const double a = flow.kernel()[0], b = flow.kernel()[1], d = flow.kernel()[3];
@@ -114,7 +115,7 @@ TEST_CASE("with squared differences the flow is the closed form's") {
     }
 }
 
-TEST_CASE("the flow leads to the targets") {
+TEST_CASE("the flow converges to the targets") {
     const Parts parts({3, 4});
     const KernelFlow flow(parts.all, true);
     const auto wrong = [&](const std::vector<double>& f) {

@@ -1,4 +1,4 @@
-// What ntk_dfl asks the trainer for, and which candidate it takes.
+// Test of the linearisations that ntk_dfl requests, and of its choice of a candidate.
 
 #include <algorithm>
 #include <set>
@@ -12,21 +12,21 @@ using namespace dbench::algorithms;
 using namespace dbench::algorithms::tests;
 using base::Json;
 
-TEST_CASE("ntk_dfl takes the candidate of least loss over its own and its neighbours' samples") {
+TEST_CASE("ntk_dfl uses the candidate of least loss over its own and its neighbours' samples") {
     comm::World world{comm::alone()};
     const Json spec = resolve_algorithm({{"type", "ntk_dfl"}, {"steps", 12}, {"candidates", 4}});
     Run run(world, *base::find_entry(algorithm_table(), "ntk_dfl"), spec,
             resolve_optimizer("sgd", "/optimizer"), nullptr, {1, 1, false});
     run.stepper->attach(run.table, run.g.rows());
-    for (int64_t i = 0; i < kReplicas; ++i) {  // neighbours differ
+    for (int64_t i = 0; i < kReplicas; ++i) {  // Neighbours differ.
         run.x.row<float>(i)[0] = static_cast<float>(100 * i);
     }
-    // f = w_0 without a slope to speak of, so that w_u = wb + lr u in the first parameter; the
-    // losses of all replicas but one point at the third candidate.
+    // f = w_0 with a negligible slope, so that w_u = wb + lr u in the first parameter. The losses
+    // of all replicas but one are least at the third candidate.
     std::set<std::pair<float, int64_t>> asked;
     const auto of = [](const char* weights) { return *reinterpret_cast<const float*>(weights); };
     std::vector<float> wb(kReplicas);
-    run.stepper->linearise_by(
+    run.stepper->set_linearisation(
         {[&](const char* weights, int64_t i, int64_t t, const Linearised& out) {
              CHECK(t == 7);
              asked.insert({of(weights), i});
@@ -43,7 +43,7 @@ TEST_CASE("ntk_dfl takes the candidate of least loss over its own and its neighb
              const double moved = of(weights) - base;  // 0.3, 0.6, 0.9, 1.2
              return i == 0 ? 0.1 * moved : std::abs(moved - 0.9);
          }});
-    Silent silent;
+    SilentObserver silent;
     IterationRecord record;
     run.stepper->step(
         7, 0.1, [&](const auto& ready) { ready(run.layout.all()); }, record, silent);

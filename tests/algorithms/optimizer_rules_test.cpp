@@ -1,4 +1,5 @@
-// Optimizers through their table: the rules in closed form, state per replica, decay per kind.
+// Tests of the optimizers through their table: rules in closed form, state per replica, decay by
+// kind of tensor.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -15,7 +16,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-/// Three replicas, numbered from 5, of a weight, a bias and a norm; all x = 2, all g = 0.5.
+/// Three replicas, numbered from 5, with a weight, a bias and a norm. All x = 2, all g = 0.5.
 struct Bench {
     arena::Layout layout;
     arena::StateTable state;
@@ -56,7 +57,7 @@ struct Bench {
     }
 };
 
-std::string refusal(const std::string& spec) {
+std::string refusal_optimizer_rules(const std::string& spec) {
     try {
         resolve_optimizer(base::Json::parse(spec), "/optimizer");
     } catch (const base::UserError& error) {
@@ -92,7 +93,7 @@ TEST_CASE("Nesterov: x -= lr (g + mu v)") {
     CHECK(bench.at(0, 1) == Approx(2 - 0.1 * (0.5 + 0.9 * 0.5)));
 }
 
-TEST_CASE("decay acts on all tensors, or on weights only") {
+TEST_CASE("decay applies to all tensors, or to weights only") {
     Bench all(R"({"type": "sgd", "weight_decay": 0.01})");
     all.step(0.1, 1);
     for (const int tensor : {0, 1, 2}) CHECK(all.at(0, tensor) == Approx(2 - 0.1 * (0.5 + 0.02)));
@@ -104,17 +105,18 @@ TEST_CASE("decay acts on all tensors, or on weights only") {
     CHECK(weights.at(0, 2) == Approx(2 - 0.1 * 0.5));
 }
 
-TEST_CASE("Adam's first step is lr times the sign, its decay part of the gradient") {
+TEST_CASE("Adam's first step is lr times the sign, and its decay is part of the gradient") {
     Bench bench(R"({"type": "adam", "weight_decay": 0.25})");
     bench.step(0.1, 1);
-    CHECK(bench.at(0, 0) == Approx(2 - 0.1));  // g + 0.25 x = 1, whatever its size
+    // g + 0.25 x = 1; the step does not depend on its size.
+    CHECK(bench.at(0, 0) == Approx(2 - 0.1));
     CHECK(bench.state.elements_per_replica() == 2 * bench.layout.columns());
     REQUIRE(bench.state.entries().size() == 2);
     CHECK(bench.state.entries()[0].name == "optimizer/first_moment");
     CHECK(bench.state.entries()[1].name == "optimizer/second_moment");
 }
 
-TEST_CASE("AdamW shrinks by lr times decay beside the step") {
+TEST_CASE("AdamW shrinks by lr times decay in addition to the step") {
     Bench bench(R"({"type": "adamw", "weight_decay": 0.25, "decay": "weights"})");
     bench.step(0.1, 1);
     CHECK(bench.at(0, 0) == Approx(2 - 0.1 * 0.25 * 2 - 0.1));
@@ -142,10 +144,11 @@ TEST_CASE("AccumAdam's moments change at the end of a window") {
     CHECK(state(2) == 0);
 }
 
-TEST_CASE("AccumAdam's decay is part of the gradient, AccumAdamW's beside the step") {
+TEST_CASE("AccumAdam adds decay to the gradient, AccumAdamW to the update") {
     Bench coupled(R"({"type": "accum_adam", "weight_decay": 0.25, "decay": "weights"})");
     coupled.step(0.1, 1);
-    CHECK(coupled.at(0, 0) == Approx(2 - 0.1));  // g + 0.25 x = 1, whatever its size
+    // g + 0.25 x = 1; the step does not depend on its size.
+    CHECK(coupled.at(0, 0) == Approx(2 - 0.1));
     const auto accumulated = coupled.state.entries()[2].buffer.rows().row<double>(0);
     CHECK(accumulated[0] == Approx((0.5 + 0.25 * 2) / 4));
     CHECK(accumulated[coupled.layout.tensors()[1].offset] == Approx(0.5 / 4));
@@ -156,11 +159,11 @@ TEST_CASE("AccumAdam's decay is part of the gradient, AccumAdamW's beside the st
     CHECK(decoupled.at(0, 1) == Approx(2 - 0.1));
 }
 
-TEST_CASE("a replica stepped alone uses its own state") {
+TEST_CASE("a replica that is updated separately uses its own state") {
     const char* spec = GENERATE(R"({"type": "sgd", "momentum": 0.9})", R"("adam")", R"("adamw")",
                                 R"({"type": "accum_adam", "window": 2})");
     Bench together(spec), alone(spec);
-    // Replica 6 has seen another gradient, so that a mix-up of states would show.
+    // Replica 6 has received another gradient, so that a confusion of states would show.
     for (Bench* bench : {&together, &alone}) {
         double* g = bench->g.rows().row<double>(1);
         for (int64_t c = 0; c < bench->layout.columns(); ++c) g[c] *= -3;
@@ -191,29 +194,32 @@ TEST_CASE("the direction is taken at one point and applied to another") {
     CHECK(squared[8] == Approx(5 * 0.15 * 0.15));
 }
 
-TEST_CASE("defaults are torch's; sets of options that cannot be are refused") {
+TEST_CASE("defaults are torch's, and invalid combinations of options are refused") {
     CHECK(resolve_optimizer("adam", "/optimizer").at("lr") == 1e-3);
     CHECK(resolve_optimizer("adam", "/optimizer").at("weight_decay") == 0);
     CHECK(resolve_optimizer("adamw", "/optimizer").at("weight_decay") == 0.01);
     CHECK(resolve_optimizer("adamw", "/optimizer").at("eps") == 1e-8);
     CHECK(resolve_optimizer("accum_adam", "/optimizer").at("window") == 4);
     CHECK(resolve_optimizer("accum_adamw", "/optimizer").at("weight_decay") == 0.01);
-    CHECK_THAT(refusal(R"({"type": "accum_adam", "window": 0})"),
+    CHECK_THAT(refusal_optimizer_rules(R"({"type": "accum_adam", "window": 0})"),
                ContainsSubstring("/optimizer/window"));
-    CHECK_THAT(refusal(R"({"type": "accum_adam", "window": 2.5})"),
+    CHECK_THAT(refusal_optimizer_rules(R"({"type": "accum_adam", "window": 2.5})"),
                ContainsSubstring("/optimizer/window"));
-    CHECK_THAT(refusal(R"({"type": "adam", "window": 2})"), ContainsSubstring("unknown key"));
-    CHECK_THAT(refusal(R"({"type": "sgd", "nesterov": true})"),
+    CHECK_THAT(refusal_optimizer_rules(R"({"type": "adam", "window": 2})"),
+               ContainsSubstring("unknown key"));
+    CHECK_THAT(refusal_optimizer_rules(R"({"type": "sgd", "nesterov": true})"),
                ContainsSubstring("/optimizer/nesterov"));
-    CHECK_THAT(refusal(R"({"type": "adam", "betas": [0.9]})"), ContainsSubstring("two numbers"));
-    CHECK_THAT(refusal(R"({"type": "adam", "betas": [0.9, 1]})"),
+    CHECK_THAT(refusal_optimizer_rules(R"({"type": "adam", "betas": [0.9]})"),
+               ContainsSubstring("two numbers"));
+    CHECK_THAT(refusal_optimizer_rules(R"({"type": "adam", "betas": [0.9, 1]})"),
                ContainsSubstring("/optimizer/betas/1"));
-    CHECK_THAT(refusal(R"({"type": "sgd", "lr": -1})"), ContainsSubstring("/optimizer/lr"));
-    CHECK_THAT(refusal(R"({"type": "sgd", "betas": [0.9, 0.99]})"),
+    CHECK_THAT(refusal_optimizer_rules(R"({"type": "sgd", "lr": -1})"),
+               ContainsSubstring("/optimizer/lr"));
+    CHECK_THAT(refusal_optimizer_rules(R"({"type": "sgd", "betas": [0.9, 0.99]})"),
                ContainsSubstring("unknown key"));
 }
 
-TEST_CASE("every optimizer takes a norm to clip at, or null") {
+TEST_CASE("every optimizer accepts a clipping norm, or null") {
     for (const auto& row : optimizer_table()) {
         const std::string start = R"({"type": ")" + row.name + R"(", "clip_norm": )";
         CHECK(resolve_optimizer(row.name, "/optimizer").at("clip_norm").is_null());
@@ -223,7 +229,8 @@ TEST_CASE("every optimizer takes a norm to clip at, or null") {
         CHECK(resolve_optimizer(base::Json::parse(start + "0.5}"), "/optimizer").at("clip_norm") ==
               0.5);
         for (const std::string wrong : {"0", "-1", R"("1")", "true"}) {
-            CHECK_THAT(refusal(start + wrong + "}"), ContainsSubstring("/optimizer/clip_norm"));
+            CHECK_THAT(refusal_optimizer_rules(start + wrong + "}"),
+                       ContainsSubstring("/optimizer/clip_norm"));
         }
     }
 }

@@ -1,4 +1,5 @@
-// How often a step passes over rows: no clock disturbs that (docs/measuring.md).
+// Counts how often a step reads and writes rows. Counts do not depend on clocks
+// (docs/measuring.md).
 
 #include <optional>
 
@@ -16,8 +17,8 @@ using base::Json;
 
 namespace {
 
-/// W = I.
-class Alone final : public graphs::Schedule {
+/// A schedule with W = I.
+class IdentitySchedule final : public graphs::Schedule {
 public:
     int size() const override { return static_cast<int>(kReplicas); }
     graphs::Round at(int64_t) const override { return {0, true}; }
@@ -36,17 +37,17 @@ std::ostream& operator<<(std::ostream& out, const Passes& passes) {
     return out << passes.read << " read, " << passes.written << " written";
 }
 
-/// Rows that the kernels of a rank have read and written, per replica, in the third iteration; or
-/// those of one kind.
+/// Returns the rows that the kernels of a rank read and write per replica in the third iteration:
+/// all of them, or those of one kind of kernel.
 Passes passes(comm::World& world, const Json& algorithm, const Json& optimizer, bool exchanges,
               arena::Codec message = arena::Codec::identity,
               std::optional<arena::Kernel> kind = {}) {
     const Json resolved = resolve_algorithm(algorithm);
     const auto& row = *base::find_entry(algorithm_table(), resolved.at("type").get<std::string>());
     Run run(world, row, resolved, resolve_optimizer(optimizer, "/optimizer"),
-            exchanges ? nullptr : std::make_shared<Alone>(), {}, message);
+            exchanges ? nullptr : std::make_shared<IdentitySchedule>(), {}, message);
     run.stepper->attach(run.table, run.g.rows());
-    Silent silent;
+    SilentObserver silent;
     for (int64_t t = 0;; ++t) {
         arena::traffic = {};
         IterationRecord record;
@@ -68,10 +69,10 @@ const Json kCentralized = "centralized", kAtc = "dsgd",
 
 }  // namespace
 
-TEST_CASE("A step of one process passes over each row as often as is known") {
+TEST_CASE("A step of one process passes over each row the documented number of times") {
     comm::World world{comm::alone()};
-    const Passes update{3, 2};    // x, g, v; x, v
-    const Passes averaged{4, 3};  // and x; W x
+    const Passes update{3, 2};    // reads x, g, v; writes x, v
+    const Passes averaged{4, 3};  // also reads x; also writes W x
     for (const Json& order : {kAtc, kAwc, kCta}) {
         INFO(order.dump());
         CHECK(passes(world, order, kSgd, false) == update);
@@ -79,11 +80,11 @@ TEST_CASE("A step of one process passes over each row as often as is known") {
     }
     CHECK(passes(world, kAwc, "adam", true) == Passes{4, 3});
     CHECK(passes(world, kAwc, "accum_adam", true) == Passes{6, 3});  // two passes
-    // Decay needs no further row where the gradient was taken at x; Adam has a moment more.
+    // Decay needs no further row if the gradient was taken at x. Adam has one more moment.
     CHECK(passes(world, kAtc, {{"type", "sgd"}, {"lr", 0.1}, {"weight_decay", 1e-4}}, false) ==
           Passes{2, 1});
     CHECK(passes(world, kAtc, "adam", true) == Passes{5, 4});
-    // The mean of g is made once and copied, from a cache, to the other seven.
+    // The mean of g is computed once and copied, from a cache, to the other seven.
     CHECK(passes(world, kCentralized, kSgd, true) == Passes{4 + 1.0 / 8, 3});
 }
 
@@ -99,7 +100,7 @@ TEST_CASE("On a queue an update and its averaging are one pass") {
         CHECK(passes(world, order, "accum_adam", true) == Passes{6, 3});  // two passes
     }
     CHECK(passes(world, kCta, kSgd, true) == Passes{4, 3});
-    // Rows in 16 bits are the host's to average.
+    // The host averages rows in 16 bits.
     CHECK(passes(world, kAtc, kSgd, true, arena::Codec::bfloat16, arena::Kernel::update) ==
           Passes{3, 2});
     CHECK(device.conflicts().empty());
@@ -107,7 +108,7 @@ TEST_CASE("On a queue an update and its averaging are one pass") {
 
 namespace {
 
-/// What three iterations record and leave when all norms are recorded.
+/// The record and the parameters after three iterations that record all norms.
 struct Norms {
     std::vector<double> gradients, updates, parameters;
     std::string x;
@@ -128,7 +129,7 @@ Norms norms(comm::World& world, const Json& order, arena::Traffic& mixed) {
         }
     };
     fill(run.x, 0);
-    Silent silent;
+    SilentObserver silent;
     Norms out;
     arena::traffic = {};
     for (int64_t t = 0; t < 3; ++t) {
@@ -157,7 +158,7 @@ Norms norms(comm::World& world, const Json& order, arena::Traffic& mixed) {
 
 }  // namespace
 
-TEST_CASE("The norms that come out of that pass are the host's") {
+TEST_CASE("The one-pass update on a queue computes the same norms as the host") {
     comm::World host{comm::alone()};
     arena::EmulatedDevice device(2);
     comm::Membership member = comm::alone();
@@ -169,13 +170,13 @@ TEST_CASE("The norms that come out of that pass are the host's") {
         const Norms expected = norms(host, order, apart), found = norms(queued, order, mixed);
         CHECK(expected.parameters.size() == 3 * kReplicas);
         CHECK(found == expected);
-        CHECK((apart.written > 0) == (order == kAtc));  // by itself, too
+        CHECK((apart.written > 0) == (order == kAtc));  // This kernel also runs separately.
         CHECK(mixed.written == 0);
     }
     CHECK(device.conflicts().empty());
 }
 
-TEST_CASE("A rank reads the rows of its neighbours once, where they lie or where they have come") {
+TEST_CASE("A rank reads each neighbour's row once, in place or from the received message") {
     using arena::Kernel;
     const std::vector<Json> apart = {kAtc, kCta}, all = {kAtc, kCta, kAwc}, at_once = {kAwc};
     const auto check = [](const std::vector<Json>& orders, arena::Codec codec,
@@ -196,13 +197,14 @@ TEST_CASE("A rank reads the rows of its neighbours once, where they lie or where
         const comm::tests::Environment setting("DBENCH_READ_IN_PLACE", in_place);
         const auto whole = arena::Codec::identity, words = arena::Codec::bfloat16;
         check(apart, whole, {}, {6, 3});
-        check(apart, whole, Kernel::mixing, {3, 1});  // its row and two neighbours'; W x
-        check(all, whole, Kernel::update, {3, 2});    // x, g, v; x, v
+        // reads its row and two neighbours'; writes W x
+        check(apart, whole, Kernel::mixing, {3, 1});
+        check(all, whole, Kernel::update, {3, 2});  // reads x, g, v; writes x, v
         check(at_once, whole, {}, {5, 2});
-        check(at_once, whole, Kernel::mixing, {2, 0});  // the neighbours' rows alone
+        check(at_once, whole, Kernel::mixing, {2, 0});  // only the neighbours' rows
         check(all, words, {}, {6, 3.5});
-        check(all, words, Kernel::codec, {1, 0.5});  // its row; its words
-        check(all, words, Kernel::mixing, {2, 1});   // the words of two neighbours
+        check(all, words, Kernel::codec, {1, 0.5});  // reads its row; writes its words
+        check(all, words, Kernel::mixing, {2, 1});   // reads the words of two neighbours
         check(all, words, Kernel::update, {3, 2});
     }
 }

@@ -1,4 +1,4 @@
-// Learning rates against the formulas of docs/numerics.md, and durations.
+// Tests of learning rates against the formulas of docs/numerics.md, and of durations.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -25,7 +25,7 @@ int64_t iterations(const std::string& duration) {
     return to_iterations(base::Json::parse(duration), kRun);
 }
 
-std::string refusal(const std::string& spec) {
+std::string refusal_schedule_rates(const std::string& spec) {
     try {
         resolve_schedule(base::Json::parse(spec), "/schedule");
     } catch (const base::UserError& error) {
@@ -36,13 +36,13 @@ std::string refusal(const std::string& spec) {
 
 }  // namespace
 
-TEST_CASE("constant") {
+TEST_CASE("the constant schedule never changes the rate") {
     const auto lr = rate(R"("constant")");
     CHECK(lr.at(0) == 0.4);
     CHECK(lr.at(99) == 0.4);
 }
 
-TEST_CASE("multistep changes with the first iteration of a milestone epoch") {
+TEST_CASE("multistep changes the rate in the first iteration of a milestone epoch") {
     const auto lr = rate(R"({"type": "multistep", "milestones": [3, 5], "gamma": 0.5})");
     CHECK(lr.at(29) == 0.4);
     CHECK(lr.at(30) == Approx(0.2));
@@ -52,7 +52,7 @@ TEST_CASE("multistep changes with the first iteration of a milestone epoch") {
     CHECK(rate(R"({"type": "multistep", "milestones": [1]})").at(10) == Approx(0.04));
 }
 
-TEST_CASE("cosine from the rate to lr_min") {
+TEST_CASE("cosine falls from the rate to lr_min") {
     const auto lr = rate(R"({"type": "cosine", "lr_min": 0.1})");
     CHECK(lr.at(0) == Approx(0.4));
     CHECK(lr.at(50) == Approx(0.25));
@@ -84,7 +84,7 @@ TEST_CASE("warm-up grows to the rate in U iterations, then the schedule runs") {
     CHECK(longer.at(99) == Approx(0.1));
 }
 
-TEST_CASE("a warm-up from a part of the rate goes on to the rate") {
+TEST_CASE("a warm-up can start at a part of the rate") {
     const auto lr = rate(R"({"type": "constant", "warmup": {"epochs": 2}, "warmup_from": 0.25})");
     CHECK(lr.at(0) == Approx(0.1 + 0.3 / 20));
     CHECK(lr.at(9) == Approx(0.1 + 0.3 / 2));
@@ -126,7 +126,7 @@ TEST_CASE("durations are rounded up to whole iterations") {
     CHECK(iterations(R"({"epochs": 1e300})") > int64_t{1} << 40);
 }
 
-TEST_CASE("the largest rate and the first that is 0 are those of a walk over the run") {
+TEST_CASE("the largest rate and the first zero match a search over the whole run") {
     for (const char* spec : {
              R"("constant")",
              R"({"type": "constant", "warmup": {"iterations": 400}})",
@@ -165,15 +165,15 @@ TEST_CASE("the largest rate and the first that is 0 are those of a walk over the
     CHECK(rates.at(zero - 1) > 0);
 }
 
-TEST_CASE("schedules that cannot be are refused") {
-    CHECK_THAT(refusal(R"("multistep")"), ContainsSubstring("/schedule/milestones"));
-    CHECK_THAT(refusal(R"({"type": "multistep", "milestones": [1, 2.5]})"),
+TEST_CASE("invalid schedules are refused") {
+    CHECK_THAT(refusal_schedule_rates(R"("multistep")"), ContainsSubstring("/schedule/milestones"));
+    CHECK_THAT(refusal_schedule_rates(R"({"type": "multistep", "milestones": [1, 2.5]})"),
                ContainsSubstring("/schedule/milestones/1"));
-    CHECK_THAT(refusal(R"({"type": "constant", "scale": {"rule": "square"}})"),
+    CHECK_THAT(refusal_schedule_rates(R"({"type": "constant", "scale": {"rule": "square"}})"),
                ContainsSubstring("/schedule/scale/rule"));
-    CHECK_THAT(refusal(R"({"type": "constant", "warmup": {"epoch": 1}})"),
+    CHECK_THAT(refusal_schedule_rates(R"({"type": "constant", "warmup": {"epoch": 1}})"),
                ContainsSubstring("epochs"));
-    CHECK_THAT(refusal(R"({"type": "constant", "warmup_from": 1.5})"),
+    CHECK_THAT(refusal_schedule_rates(R"({"type": "constant", "warmup_from": 1.5})"),
                ContainsSubstring("/schedule/warmup_from"));
-    CHECK_THAT(refusal(R"("cosin")"), ContainsSubstring("cosine"));
+    CHECK_THAT(refusal_schedule_rates(R"("cosin")"), ContainsSubstring("cosine"));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Replicas whose steps are taken without a model.
+// Helper: replicas whose steps run without a model.
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ namespace dbench::algorithms::tests {
 
 constexpr int64_t kReplicas = 8, kParameters = 1 << 15;
 
-class Silent final : public Observer {
+class SilentObserver final : public Observer {
 public:
     void iteration(const IterationRecord&) override {}
     void evaluation(const EvaluationRecord&) override {}
@@ -25,7 +25,7 @@ inline arena::Layout one_tensor() {
     return layout;
 }
 
-/// Eight replicas over the world's ranks, on a graph that suits the algorithm or on one's own.
+/// Eight replicas over the world's ranks, on a graph that suits the algorithm or on a given one.
 struct Run {
     comm::Placement placement;
     arena::Layout layout = one_tensor();

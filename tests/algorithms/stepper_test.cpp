@@ -17,12 +17,12 @@ using base::Json;
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kCounted = false;  // sanitizers have a malloc of their own
+constexpr bool kCounted = false;  // Sanitizers replace malloc.
 #else
 constexpr bool kCounted = true;
 #endif
 
-/// Bytes that the process has from malloc.
+/// Returns the bytes that the process has allocated with malloc.
 double allocated() {
     const auto info = mallinfo2();
     return static_cast<double>(info.uordblks + info.hblkhd);
@@ -35,14 +35,14 @@ std::vector<Json> forms_of(const AlgorithmEntry& row) {
     if (row.name == "gradient_tracking") {
         forms.push_back({{"type", "gradient_tracking"}, {"form", "diging"}});
     }
-    // The rows of eight candidates would be so large that whole pages are left out.
+    // Rows of eight candidates would be so large that malloc skips whole pages.
     if (row.name == "ntk_dfl") forms = {{{"type", "ntk_dfl"}, {"candidates", 2}}};
     return forms;
 }
 
 }  // namespace
 
-TEST_CASE("what a step's state will take is known before it is there") {
+TEST_CASE("the size of a step's state is known before it is allocated") {
     comm::World world{comm::alone()};
     for (const AlgorithmEntry& row : algorithm_table()) {
         for (const Json& form : forms_of(row)) {
@@ -51,22 +51,23 @@ TEST_CASE("what a step's state will take is known before it is there") {
             INFO(form.dump());
             const double before = allocated();
             const int64_t foretold = run.stepper->state_elements();
-            CHECK(allocated() - before < 1e5);  // nothing was allocated for that
+            CHECK(allocated() - before < 1e5);  // The computation allocates almost nothing.
             run.stepper->attach(run.table, run.g.rows());
             const double bytes = 4.0 * static_cast<double>(kReplicas * foretold);
-            // Room between buffers; none is so large that whole pages are left out.
+            // Allows for space between buffers. No buffer is so large that malloc skips whole
+            // pages.
             if (kCounted) CHECK(allocated() - before == Approx(bytes).epsilon(0.35).margin(1e5));
             CHECK(run.table.elements_per_replica() == foretold + 2 * run.layout.columns());
         }
     }
 }
 
-TEST_CASE("a step tells what it sent, and where its time went") {
+TEST_CASE("a step records what it sent and how its time divides") {
     const auto& row = *base::find_entry(algorithm_table(), "dsgd");
     comm::World world{comm::alone()};
     Run run(world, row, resolve_algorithm("dsgd"), resolve_optimizer("sgd", "/optimizer"));
     run.stepper->attach(run.table, run.g.rows());
-    Silent silent;
+    SilentObserver silent;
     IterationRecord record;
     run.stepper->step(
         3, 0.25, [&](const auto& ready) { ready(run.layout.all()); }, record, silent);
@@ -87,7 +88,7 @@ TEST_CASE("a step tells what it sent, and where its time went") {
     CHECK(record.times[Time::exchange] > 0);
 }
 
-TEST_CASE("What AWC sends in an iteration leaves while the one before updates") {
+TEST_CASE("combine_while_adapt sends the rows of an iteration during the previous update") {
     const comm::tests::Environment messages("DBENCH_READ_IN_PLACE", "0");
     const auto& row = *base::find_entry(algorithm_table(), "dsgd");
     constexpr int64_t kEnd = 4;
@@ -99,9 +100,9 @@ TEST_CASE("What AWC sends in an iteration leaves while the one before updates") 
                     resolve_algorithm({{"type", "dsgd"}, {"order", "combine_while_adapt"}}),
                     resolve_optimizer("sgd", "/optimizer"));
             run.stepper->attach(run.table, run.g.rows());
-            if (goes_on) run.stepper->will_go_on_to(kEnd);
-            Silent silent;
-            int64_t each = 0;  // in one iteration
+            if (goes_on) run.stepper->set_uninterrupted_until(kEnd);
+            SilentObserver silent;
+            int64_t each = 0;  // In one iteration.
             for (int64_t t = 0; t < kEnd; ++t) {
                 int64_t sent = 0;
                 const auto gradients = [&](const auto& ready) {

@@ -1,4 +1,4 @@
-// Virtual time: who ends when.
+// Tests of virtual time: the order in which turns end.
 
 #include "algorithms/step/timeline.hpp"
 
@@ -32,7 +32,7 @@ std::vector<Ended> all_of(Timeline timeline) {
 
 }  // namespace
 
-TEST_CASE("Equally quick replicas end together, in the order of their numbers") {
+TEST_CASE("Equally fast replicas end together, in the order of their numbers") {
     Timeline timeline(ComputeTimes({0.1, 0}), 4, 7, 10);
     double before = 0;
     for (int64_t t = 7; t < 10; ++t) {
@@ -44,7 +44,7 @@ TEST_CASE("Equally quick replicas end together, in the order of their numbers") 
     CHECK(timeline.next().empty());
 }
 
-TEST_CASE("Who is three times as slow ends a turn while the others end three") {
+TEST_CASE("A replica that is three times slower ends one turn while the others end three") {
     const ComputeTimes times({1, 0}, 1, Delays({slow(1, 2)}, 3, 1));
     Timeline timeline(times, 3, 0, 6);
     CHECK(timeline.next() == std::vector<Turn>{{0, 0}, {2, 0}});
@@ -53,7 +53,7 @@ TEST_CASE("Who is three times as slow ends a turn while the others end three") {
     CHECK(timeline.now() == 3);
 }
 
-TEST_CASE("Every replica has every iteration once, each as long as its time says") {
+TEST_CASE("Every replica runs every iteration once, each for its drawn time") {
     const ComputeTimes times({0.5, 0.8}, 3, Delays({slow(2, 0.7)}, 5, 1));
     std::map<int64_t, Ended> last;
     double now = 0;

@@ -29,7 +29,8 @@ double sum_of_phases(const Times& times) {
     return sum;
 }
 
-/// An iteration that launches work in one phase, and in another inside it, and waits for neither.
+/// Runs an iteration that launches work in one phase and in another phase inside it; waits for
+/// neither.
 void launch_iteration(Timers& timers, arena::Queue& queue) {
     timers.start();
     {
@@ -53,14 +54,14 @@ void check_iteration(const Times& times) {
     CHECK(times[Time::step] == Approx(sum_of_phases(times)).epsilon(1e-12));
 }
 
-TEST_CASE("Times of a device are of what it ran, not of who launched it") {
+TEST_CASE("Times of a device count the time that it runs, not the time of the launches") {
     EmulatedDevice device(1);
     arena::Queue& queue = *device.add_queue();
     Timers timers(&queue);
     launch_iteration(timers, queue);
     Times times = timers.all();
     for (const TimeColumn& column : kTimeColumns) CHECK(times[column.time] == 0);
-    CHECK_THROWS(Times(times).settle());  // nothing has run
+    CHECK_THROWS(Times(times).settle());  // The device has run nothing yet.
     arena::finish(&queue, "the test");
     times.settle();
     check_iteration(times);
@@ -69,20 +70,20 @@ TEST_CASE("Times of a device are of what it ran, not of who launched it") {
     CHECK(times[Time::step] == step);
 }
 
-TEST_CASE("A device's queues over streams take the time of their streams") {
+TEST_CASE("A device's queues over streams measure the time of their streams") {
     EmulatedDevice device(1);
     arena::EmulatedStreams streams(device);
     arena::StreamDevice over(streams);
     const auto queue = over.queue_on(streams.add_stream());
     Timers timers(queue.get());
     launch_iteration(timers, *queue);
-    arena::finish(queue.get(), "the test");  // also for the time that was asked for last
+    arena::finish(queue.get(), "the test");  // Also waits for the timestamp that was recorded last.
     Times times = timers.all();
     times.settle();
     check_iteration(times);
 }
 
-TEST_CASE("A phase's time on a device has what the device waits for in it") {
+TEST_CASE("A phase's time on a device includes the device's waiting") {
     EmulatedDevice device(1);
     arena::Queue& compute = *device.add_queue();
     arena::Queue& other = *device.add_queue();
@@ -90,7 +91,7 @@ TEST_CASE("A phase's time on a device has what the device waits for in it") {
     timers.start();
     {
         const TimedScope exchange(timers, Time::exchange);
-        arena::finish(&compute, "the test");  // the phase has begun
+        arena::finish(&compute, "the test");  // The phase has begun.
         launch_sleep(other, 25);
         arena::order(&other, &compute, "the exchange");
     }
@@ -99,7 +100,7 @@ TEST_CASE("A phase's time on a device has what the device waits for in it") {
     CHECK(timers.seconds(Time::update) == 0);
 }
 
-TEST_CASE("Shares of what a device measures add up") {
+TEST_CASE("Shares of device times add up") {
     EmulatedDevice device(1);
     arena::Queue& queue = *device.add_queue();
     Timers timers(&queue);
@@ -116,7 +117,7 @@ TEST_CASE("Shares of what a device measures add up") {
     CHECK(quarter[Time::gradient] == Approx(one[Time::gradient] / 4).epsilon(1e-12));
 }
 
-TEST_CASE("Times of the host are there at once") {
+TEST_CASE("Times of the host are available at once") {
     Timers timers;
     timers.start();
     {

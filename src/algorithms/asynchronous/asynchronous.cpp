@@ -8,12 +8,11 @@ using base::Parameter;
 
 std::vector<Parameter> pace_parameters() {
     return {Parameter::number("gradient_seconds", "1",
-                              "virtual seconds that a gradient takes on the mean; /delays come on "
-                              "top")
+                              "mean virtual seconds of a gradient; /delays are added to it")
                 .greater_than(0),
             Parameter::number("jitter", "0.1",
-                              "a gradient takes between 1 - jitter and 1 + jitter of that, drawn "
-                              "for each replica and iteration")
+                              "a gradient takes between 1 - jitter and 1 + jitter times the mean, "
+                              "drawn for each replica and iteration")
                 .at_least(0)
                 .at_most(1)};
 }

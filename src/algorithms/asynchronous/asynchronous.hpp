@@ -1,8 +1,9 @@
 #pragma once
-// Algorithms whose replicas do not wait for each other. A replica takes a snapshot of its
-// parameters, computes the gradient there, averages with whom the algorithm says, applies the
-// gradient, and begins again; meanwhile others may change its parameters. What is written here
-// holds whether time is virtual (LocalPeers, Timeline) or a rank's own.
+// Algorithms whose replicas do not wait for each other. In one turn a replica takes a snapshot of
+// its parameters, computes the gradient at the snapshot, averages with the replicas that the
+// algorithm names, and applies the gradient. Other replicas may change its parameters meanwhile.
+// These classes serve both virtual time (LocalPeers, Timeline: all replicas in one process) and
+// real time (RankPeers: one replica per rank).
 
 #include <algorithm>
 #include <cstdint>
@@ -13,54 +14,57 @@
 
 namespace dbench::algorithms {
 
-/// The iteration of a replica, by its own count.
+/// An iteration of one replica, by the replica's own count.
 struct Turn {
     int64_t replica, iteration;
     bool operator==(const Turn&) const = default;
 };
 
-/// What a replica has of the others at the end of a gradient.
+/// A replica's access to the other replicas, at the end of a gradient.
 class Peers {
 public:
     virtual ~Peers() = default;
-    /// x_i, x_j <- (x_i + x_j) / 2 of what both are now, atomically.
+    /// Computes x_i, x_j <- (x_i + x_j) / 2 from the current values of both, atomically.
     virtual void average(int64_t i, int64_t j) = 0;
-    /// Averagings in which x_i has taken part since its snapshot.
+    /// Returns the number of averagings in which x_i took part since its snapshot.
     virtual int64_t averagings(int64_t i) const = 0;
-    /// x_i <- sum over the links of their weight times the last snapshot that has come from there;
-    /// x_i itself for its own, and for whom nothing has come from.
+    /// Computes x_i <- sum over the links of weight times row. The row is the last snapshot that
+    /// has arrived from the link's peer; it is x_i for i itself and for peers from which nothing
+    /// has arrived.
     virtual void mix(int64_t i, const std::vector<graphs::Link>& links) = 0;
-    /// Iteration whose snapshot was the oldest one in the last `mix` of x_i; its own counts, too.
+    /// Returns the iteration of the oldest snapshot in the last `mix` of x_i, including i's own.
     virtual int64_t oldest(int64_t i) const = 0;
 };
 
-/// How long a gradient takes in virtual time, see ComputeTimes.
+/// Duration of a gradient in virtual time, see ComputeTimes.
 struct Pace {
-    double seconds = 1;  ///< on the mean
-    double jitter = 0;   ///< largest part of it by which a gradient is quicker or slower
+    double seconds = 1;  ///< Mean duration.
+    double jitter = 0;   ///< Largest relative deviation from the mean.
 };
 
+/// Base class of asynchronous algorithms. Stepper::advance calls it turn by turn.
 class Asynchronous : public Algorithm {
 public:
     Asynchronous(const base::Json& spec, const AlgorithmContext& context);
 
-    /// The averaging at the end of a turn: between the gradient, which is taken at the snapshot,
-    /// and x_i <- x_i - lr d.
+    /// Averages at the end of a turn: after the gradient, which was computed at the snapshot, and
+    /// before x_i <- x_i - lr d.
     virtual void average(const Turn& turn, Peers& peers) const = 0;
-    /// How much has happened that the gradient does not know of, when it is applied.
+    /// Returns the staleness of the gradient when it is applied: how many changes it does not know
+    /// of.
     virtual int64_t staleness(const Turn& turn, const Peers& peers) const = 0;
-    /// Whom a replica averages with on its own account at the end of the turn; -1: nobody. Where
-    /// `sends_snapshots` it is always -1.
-    virtual int64_t asks(const Turn& turn) const = 0;
-    /// Whether every snapshot goes to all who use it, when it is taken.
+    /// Returns the replica with which the turn's replica requests an averaging at the end of the
+    /// turn; -1: none. Always -1 if `sends_snapshots`.
+    virtual int64_t requested_partner(const Turn& turn) const = 0;
+    /// True if every snapshot is sent, when it is taken, to all replicas that use it.
     virtual bool sends_snapshots() const = 0;
 
     void declare(arena::StateTable& state) override;
     Asynchronous* asynchronous() override { return this; }
 
-    /// The parameters where each local replica takes its gradient.
+    /// The parameters at which each local replica computes its gradient.
     arena::Rows snapshots() const { return snapshots_.rows(); }
-    /// Seconds from the run's start to the last barrier, at which all replicas waited.
+    /// Seconds from the run's start to the last barrier at which all replicas waited.
     double& clock() { return clock_; }
     const Pace& pace() const { return pace_; }
 
@@ -76,7 +80,7 @@ private:
     arena::Buffer snapshots_;
 };
 
-/// The keys of every such algorithm: those of its pace.
+/// The keys of every asynchronous algorithm: they describe its pace.
 std::vector<base::Parameter> pace_parameters();
 
 }  // namespace dbench::algorithms

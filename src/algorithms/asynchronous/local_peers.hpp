@@ -1,5 +1,5 @@
 #pragma once
-// Replicas of one process, whose averagings happen one after another.
+// Peers in one process: averagings happen one after another.
 
 #include <vector>
 
@@ -7,9 +7,11 @@
 
 namespace dbench::algorithms {
 
+/// Serves all replicas of this process, for Stepper::advance in virtual time.
 class LocalPeers final : public Peers {
 public:
-    /// x are the parameters of replicas 0, 1, ..., `snapshots` where they take their gradients.
+    /// `x` are the parameters of replicas 0, 1, ...; `snapshots` the rows at which they compute
+    /// gradients.
     LocalPeers(arena::Rows x, arena::Rows snapshots, arena::Columns columns, arena::Queue* queue)
         : x_(x),
           snapshots_(snapshots),
@@ -19,7 +21,7 @@ public:
           iteration_(averagings_.size()),
           oldest_(averagings_.size()) {}
 
-    /// The replica begins its turn: takes its snapshot, which at once is what others have of it.
+    /// Begins the replica's turn: takes its snapshot, which the other replicas see at once.
     void begin(const Turn& turn);
 
     void average(int64_t i, int64_t j) override;
@@ -33,7 +35,7 @@ private:
     arena::Rows x_, snapshots_;
     arena::Columns columns_;
     arena::Queue* queue_;
-    std::vector<int64_t> averagings_, iteration_, oldest_;  ///< [n]; iteration of the snapshot
+    std::vector<int64_t> averagings_, iteration_, oldest_;  ///< [n]; iteration_: of the snapshot
 };
 
 }  // namespace dbench::algorithms

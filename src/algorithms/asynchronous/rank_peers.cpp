@@ -20,7 +20,7 @@ std::vector<int> others(const Links& links, int self) {
     return ranks;
 }
 
-/// Who may ever be a neighbour of `self`, the graph being symmetric.
+/// Returns the ranks that can become neighbours of `self`. The graph is symmetric.
 std::vector<int> neighbours(const graphs::Schedule& schedule, int self) {
     if (schedule.period() == 1) return others(schedule.in(schedule.at(0), self), self);
     Links all;
@@ -28,9 +28,10 @@ std::vector<int> neighbours(const graphs::Schedule& schedule, int self) {
     return others(all, self);
 }
 
-arena::Columns whole(arena::Rows x) { return {0, x.stride}; }
+arena::Columns all_columns(arena::Rows x) { return {0, x.stride}; }
 
-/// The averaging is asked for when the turn begins, and moves while the gradient is computed.
+/// Averages pairs of replicas (AD-PSGD). The averaging is requested when the turn begins and moves
+/// while the gradient is computed.
 class PairPeers final : public RankPeers {
 public:
     PairPeers(comm::World& world, const Asynchronous& algorithm, const graphs::Schedule& schedule,
@@ -41,17 +42,20 @@ public:
     void open(int64_t) override {}
 
     void begin(const Turn& turn) override {
-        pairs_->alone([this] {
-            arena::copy(x_, algorithm_.snapshots(), whole(x_));
-            before_ = pairs_->averagings();
+        pairs_->run_exclusively([this] {
+            arena::copy(x_, algorithm_.snapshots(), all_columns(x_));
+            averagings_before_ = pairs_->averagings();
         });
-        if (const int64_t j = algorithm_.asks(turn); j >= 0) pairs_->ask(static_cast<int>(j));
+        if (const int64_t j = algorithm_.requested_partner(turn); j >= 0)
+            pairs_->request(static_cast<int>(j));
     }
 
-    void alone(const std::function<void()>& work) override { pairs_->alone(work); }
+    void run_exclusively(const std::function<void()>& work) override {
+        pairs_->run_exclusively(work);
+    }
 
     void average(int64_t, int64_t) override { pairs_->finish(); }
-    int64_t averagings(int64_t) const override { return pairs_->averagings() - before_; }
+    int64_t averagings(int64_t) const override { return pairs_->averagings() - averagings_before_; }
     std::vector<double> take_sent(int64_t, int64_t) override { return {}; }
 
     void mix(int64_t, const Links&) override { DBENCH_EXPECT(false); }
@@ -60,15 +64,15 @@ public:
 private:
     const Asynchronous& algorithm_;
     const arena::Rows x_;
-    comm::InService<comm::PairAveraging> pairs_;
-    int64_t before_ = 0;  ///< averagings before the snapshot
+    comm::RunningService<comm::PairAveraging> pairs_;
+    int64_t averagings_before_ = 0;  ///< Averagings before the snapshot.
 };
 
-/// Snapshots are published when they are taken.
-class MailPeers final : public RankPeers {
+/// Publishes snapshots when they are taken (SWIFT).
+class MailboxPeers final : public RankPeers {
 public:
-    MailPeers(comm::World& world, const Asynchronous& algorithm, const graphs::Schedule& schedule,
-              arena::Rows x)
+    MailboxPeers(comm::World& world, const Asynchronous& algorithm,
+                 const graphs::Schedule& schedule, arena::Rows x)
         : world_(world),
           algorithm_(algorithm),
           x_(x),
@@ -78,23 +82,24 @@ public:
 
     comm::Service& service() override { return *mailbox_; }
 
-    /// As where nobody is quicker than anybody, all have the others' first snapshots at once.
+    /// Publishes the first snapshot and waits for those of all neighbours. Replicas of equal speed
+    /// then see the same rows as in a synchronous run.
     void open(int64_t t) override {
         publish(t);
         mailbox_->wait_for(t);
     }
 
     void begin(const Turn& turn) override {
-        arena::copy(x_, algorithm_.snapshots(), whole(x_));
+        arena::copy(x_, algorithm_.snapshots(), all_columns(x_));
         iteration_ = turn.iteration;
         if (published_ != turn.iteration) publish(turn.iteration);
     }
 
-    void alone(const std::function<void()>& work) override { work(); }
+    void run_exclusively(const std::function<void()>& work) override { work(); }
 
     void mix(int64_t i, const Links& links) override {
         std::vector<std::vector<arena::Term>> terms(1);
-        std::vector<comm::Mailbox::Mail> mail;
+        std::vector<comm::Mailbox::StampedRow> mail;
         oldest_ = iteration_;
         for (size_t k = 0; k < from_.size(); ++k) {
             mail.push_back(mailbox_->last(k));
@@ -108,7 +113,7 @@ public:
                 terms[0].push_back({mail[next++].row.get(), link.weight});
             }
         }
-        arena::weighted_means(terms, x_, whole(x_));
+        arena::weighted_means(terms, x_, all_columns(x_));
     }
     int64_t oldest(int64_t) const override { return oldest_; }
     std::vector<double> take_sent(int64_t first, int64_t count) override {
@@ -131,7 +136,7 @@ private:
     const Asynchronous& algorithm_;
     const arena::Rows x_;
     const std::vector<int> from_;
-    comm::InService<comm::Mailbox> mailbox_;
+    comm::RunningService<comm::Mailbox> mailbox_;
     int64_t iteration_ = 0, oldest_ = 0;
     int64_t published_ = -1;
 };
@@ -141,7 +146,7 @@ private:
 std::unique_ptr<RankPeers> make_rank_peers(comm::World& world, const Asynchronous& algorithm,
                                            const graphs::Schedule& schedule, arena::Rows x) {
     if (algorithm.sends_snapshots()) {
-        return std::make_unique<MailPeers>(world, algorithm, schedule, x);
+        return std::make_unique<MailboxPeers>(world, algorithm, schedule, x);
     }
     return std::make_unique<PairPeers>(world, algorithm, schedule, x);
 }

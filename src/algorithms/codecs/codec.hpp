@@ -1,7 +1,8 @@
 #pragma once
-// Compressed messages: between rows and bytes, tensor by tensor. What the bytes hold is Q(v), and
-// they are what a message occupies on the wire. Noise is keyed, so that no bit depends on where a
-// replica is placed. Values travel in the precision of the run.
+// Codecs of compressed messages: they encode rows as bytes, tensor by tensor. The decoded value is
+// written Q(v). The bytes are exactly what a message occupies on the wire. Random numbers are
+// keyed, so that no bit depends on the rank of a replica. Uncompressed values have the precision of
+// the run.
 
 #include <cstdint>
 #include <memory>
@@ -18,13 +19,14 @@
 
 namespace dbench::algorithms {
 
-/// Names a message of a run, and with it the stream of its random numbers.
+/// Identifies a message of a run, and with it the stream of its random numbers.
 struct MessageKey {
     uint64_t seed;
-    int64_t replica;    ///< who sends it
-    int64_t iteration;  ///< when
-    int part = 0;       ///< which of the iteration's messages
+    int64_t replica;    ///< Sender.
+    int64_t iteration;  ///< Iteration of the message.
+    int part = 0;       ///< Number among the iteration's messages.
 
+    /// Returns the random numbers of one tensor of the message.
     base::Random random(int tensor) const {
         return {seed,
                 base::Purpose::message,
@@ -33,7 +35,7 @@ struct MessageKey {
     }
 };
 
-/// Messages of one time, of any replica.
+/// Identifies the messages of all replicas at one point of the run.
 struct MessageSet {
     uint64_t seed;
     int64_t iteration;
@@ -42,50 +44,53 @@ struct MessageSet {
     bool operator==(const MessageSet&) const = default;
 };
 
-/// A replica's message, and what Q(v) counts for.
+/// A replica's encoded message, and the factor of Q(v) in a sum.
 struct Incoming {
     int64_t replica;
     double factor;
     const char* message;
 };
 
-/// The same without senders, row by row.
-inline std::vector<std::vector<arena::WeighedMessage>> weighed(
+/// Returns the messages row by row without their senders.
+inline std::vector<std::vector<arena::WeightedMessage>> without_senders(
     std::span<const std::vector<Incoming>> messages) {
-    std::vector<std::vector<arena::WeighedMessage>> all(messages.size());
+    std::vector<std::vector<arena::WeightedMessage>> all(messages.size());
     for (size_t i = 0; i < messages.size(); ++i) {
         for (const Incoming& one : messages[i]) all[i].push_back({one.message, one.factor});
     }
     return all;
 }
 
-/// A codec for the rows of one layout.
+/// A codec applied to rows of one layout. One object belongs to one algorithm object and one
+/// thread.
 class Coder {
 public:
     virtual ~Coder() = default;
-    /// Of a message, whatever its values.
+    /// Returns the bytes of a message; they do not depend on the values.
     virtual int64_t bytes() const = 0;
-    /// Row i's message to the beginning of row i of `messages`; a tensor of zeros becomes one of
-    /// zeros.
+    /// Encodes row i of `v` into the first bytes of row i of `messages`. A tensor of zeros must
+    /// decode to zeros.
     virtual void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
                         arena::Queue* queue) = 0;
-    /// out_i += sum of factor Q(v), in the order of row i's messages; factors are not 0.
+    /// Computes out_i += sum of factor Q(v), in the order of row i's messages. Factors must not be
+    /// 0.
     virtual void add(arena::Rows out, std::span<const std::vector<Incoming>> messages,
                      const MessageSet& set, arena::Queue* queue) = 0;
 };
 
+/// A resolved codec of the spec.
 class Codec {
 public:
     virtual ~Codec() = default;
-    /// For rows of `layout`, which has to outlive it.
+    /// Makes a coder for rows of `layout`, which must outlive the coder.
     virtual std::unique_ptr<Coder> coder(const arena::Layout& layout, arena::DType type) const = 0;
 };
 
-/// That of a form, which a coder of the given kind is made from.
+/// A codec that is defined by a parameter value `Form` and a coder class made from it.
 template <class CoderOfForm, class Form>
-class CodecOf final : public Codec {
+class CodecFromForm final : public Codec {
 public:
-    explicit CodecOf(Form form) : form_(std::move(form)) {}
+    explicit CodecFromForm(Form form) : form_(std::move(form)) {}
     std::unique_ptr<Coder> coder(const arena::Layout& layout, arena::DType type) const override {
         return std::make_unique<CoderOfForm>(form_, layout, type);
     }
@@ -94,14 +99,15 @@ private:
     Form form_;
 };
 
+/// One codec in the table.
 struct CodecEntry : base::Entry {
     std::unique_ptr<Codec> (*make)(const base::Json& spec);
-    bool keyed = false;  ///< draws random numbers, whatever its parameters
+    bool keyed = false;  ///< Draws random numbers, whatever its keys.
 };
-/// All codecs, in the order of documentation.
+/// Returns all codecs, in the order of the documentation.
 const std::vector<CodecEntry>& codec_table();
 
-/// A resolved /message of the spec, as a codec.
+/// Makes the codec of a resolved /message of the spec.
 std::unique_ptr<Codec> make_codec(const base::Json& message);
 
 }  // namespace dbench::algorithms

@@ -1,12 +1,12 @@
-// No compression: values as they are, in the precision of the run.
+// The codec float32: no compression. Values are sent in the precision of the run.
 
-#include "algorithms/codecs/in_parts.hpp"
+#include "algorithms/codecs/fixed_width.hpp"
 
 namespace dbench::algorithms {
 
 CodecEntry float32_codec() {
-    return {{"float32", "parameters and gradients travel as they are", {}},
-            [](const base::Json&) { return codec_in_parts(arena::Whole()); }};
+    return {{"float32", "parameters and gradients are sent uncompressed", {}},
+            [](const base::Json&) { return make_fixed_width_codec(arena::Whole()); }};
 }
 
 }  // namespace dbench::algorithms

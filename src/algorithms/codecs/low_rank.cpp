@@ -1,7 +1,8 @@
-// A matrix of rank r near each tensor, taken as one with a row for each index of its first
-// dimension: P Q' with P = orth(M Z), Q = M' P, Z keyed normal numbers (one step of the power
-// iteration of PowerSGD: Vogels et al. 2019, arXiv 1905.13727). r (rows + columns) values; tensors
-// of one dimension, and those that would not become smaller, travel as they are.
+// The codec low_rank: approximates each tensor by a matrix of rank r. The tensor is read as a
+// matrix M with one row per index of its first dimension. The message is P Q' with P = orth(M Z), Q
+// = M' P, and Z keyed normal random numbers (one step of the power iteration of PowerSGD: Vogels et
+// al. 2019, arXiv 1905.13727). It has r (rows + columns) values per tensor. Tensors with one
+// dimension, and tensors that would not become smaller, are sent uncompressed.
 
 #include <nlohmann/json.hpp>
 
@@ -20,34 +21,35 @@ public:
     int64_t bytes() const override { return parts_.bytes(); }
     void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
                 arena::Queue* queue) override {
-        parts_.encode(v, drawn(v, set, queue), messages, queue);
+        parts_.encode(v, draw_rows(v, set, queue), messages, queue);
     }
     void add(arena::Rows out, std::span<const std::vector<Incoming>> messages, const MessageSet&,
              arena::Queue* queue) override {
-        parts_.add(out, weighed(messages), queue);
+        parts_.add(out, without_senders(messages), queue);
     }
 
 private:
-    /// Z for each row, drawn where the host writes it, and brought to where it is read.
-    arena::Rows drawn(const arena::Rows& v, const MessageSet& set, arena::Queue* queue) {
+    /// Draws Z for each row in memory that the host writes, and copies it to the memory that
+    /// kernels read.
+    arena::Rows draw_rows(const arena::Rows& v, const MessageSet& set, arena::Queue* queue) {
         const auto stride = std::max<int64_t>(parts_.numbers(), 1);
-        if (queue || drawn_.rows().count != v.count) {
-            // What launches still copy is not drawn over.
-            arena::keep(queue, std::make_shared<arena::Buffer>(std::move(drawn_)));
-            drawn_ = arena::Buffer(arena::DType::float64, v.first, v.count, stride,
-                                   arena::reached_memory());
+        if (queue || host_numbers_.rows().count != v.count) {
+            // Queued launches may still copy the old numbers, so they must not be overwritten.
+            arena::keep(queue, std::make_shared<arena::Buffer>(std::move(host_numbers_)));
+            host_numbers_ = arena::Buffer(arena::DType::float64, v.first, v.count, stride,
+                                          arena::host_visible_memory());
         }
         for (int64_t i = 0; i < v.count; ++i)
-            draw(set.of(v.first + i), drawn_.rows().row<double>(i));
-        if (!queue) return drawn_.rows();
-        if (read_.rows().count != v.count) {
-            arena::keep(queue, std::make_shared<arena::Buffer>(std::move(read_)));
-            read_ = arena::Buffer(arena::DType::float64, v.first, v.count, stride);
+            draw(set.of(v.first + i), host_numbers_.rows().row<double>(i));
+        if (!queue) return host_numbers_.rows();
+        if (device_numbers_.rows().count != v.count) {
+            arena::keep(queue, std::make_shared<arena::Buffer>(std::move(device_numbers_)));
+            device_numbers_ = arena::Buffer(arena::DType::float64, v.first, v.count, stride);
         }
-        arena::copy(drawn_.rows(), read_.rows(), {0, stride}, queue);
-        return read_.rows();
+        arena::copy(host_numbers_.rows(), device_numbers_.rows(), {0, stride}, queue);
+        return device_numbers_.rows();
     }
-    /// A tensor's numbers column after column, the vectors' k-th one after another.
+    /// Draws a tensor's numbers vector by vector; the elements of a vector are consecutive.
     void draw(const MessageKey& key, double* z) const {
         int tensor = 0;
         for (const arena::LowRankPart& part : parts_.parts()) {
@@ -61,17 +63,17 @@ private:
     }
 
     arena::LowRankParts parts_;
-    arena::Buffer drawn_, read_;
+    arena::Buffer host_numbers_, device_numbers_;
 };
 
 }  // namespace
 
 CodecEntry low_rank_codec() {
     return {{"low_rank",
-             "a matrix of low rank near each tensor",
+             "a matrix of low rank that approximates each tensor",
              {base::Parameter::integer("rank", "1", "rank of the matrix").at_least(1)}},
             [](const base::Json& spec) -> std::unique_ptr<Codec> {
-                return std::make_unique<CodecOf<LowRank, int64_t>>(spec.at("rank"));
+                return std::make_unique<CodecFromForm<LowRank, int64_t>>(spec.at("rank"));
             },
             true};
 }

@@ -17,15 +17,15 @@ CompressedMessages::CompressedMessages(const AlgorithmContext& context, int part
 void CompressedMessages::send(Step& step, arena::Rows v) {
     const TimedScope scope(step.timers, Time::exchange);
     coder_->encode(v, set(step), messages_.rows(), step.queue);
-    token_ =
-        step.exchange.start_messages(step.round, messages_.rows(), bytes(), comm::Made::on_queue);
+    token_ = step.exchange.start_messages(step.round, messages_.rows(), bytes(),
+                                          comm::MessageWriter::queue);
 }
 
-void CompressedMessages::hear(Step& step, std::initializer_list<Heeding> into) {
+void CompressedMessages::receive(Step& step, std::initializer_list<MessageSum> into) {
     const TimedScope scope(step.timers, Time::exchange);
-    const auto heard = step.exchange.finish_messages(token_);
+    const auto received = step.exchange.finish_messages(token_);
     const arena::Rows messages = messages_.rows();
-    for (const Heeding& to : into) {
+    for (const MessageSum& to : into) {
         std::vector<std::vector<Incoming>> incoming(static_cast<size_t>(to.rows.count));
         for (int64_t i = 0; i < to.rows.count; ++i) {
             const auto add = [&](int64_t replica, double factor, const char* message) {
@@ -33,7 +33,7 @@ void CompressedMessages::hear(Step& step, std::initializer_list<Heeding> into) {
                 incoming[static_cast<size_t>(i)].push_back({replica, factor, message});
             };
             add(to.rows.first + i, to.own, messages.at(i, 0));
-            for (const comm::Heard& one : heard[static_cast<size_t>(i)]) {
+            for (const comm::UsedMessage& one : received[static_cast<size_t>(i)]) {
                 add(one.replica, to.mixed * one.weight, one.message);
             }
         }

@@ -1,5 +1,5 @@
 #pragma once
-// Rows that travel compressed: each local replica's, tensor by tensor, to its neighbours.
+// Sends compressed rows: each local replica's row is encoded once and sent to all its neighbours.
 
 #include <initializer_list>
 #include <memory>
@@ -10,25 +10,27 @@
 
 namespace dbench::algorithms {
 
-/// rows_i += own Q(v_i) + mixed sum_j w_ij Q(v_j), in all columns.
-struct Heeding {
+/// A sum of messages: rows_i += own Q(v_i) + mixed sum_j w_ij Q(v_j), in all columns.
+struct MessageSum {
     arena::Rows rows;
     double own, mixed;
 };
 
-/// One message per replica, iteration and `part`; sent and heard in the same iteration.
+/// Sends and receives one message per replica, iteration and `part`, within one iteration.
 class CompressedMessages {
 public:
     CompressedMessages(const AlgorithmContext& context, int part = 0);
 
+    /// Allocates the messages' memory.
     void declare(arena::StateTable& state) { messages_ = state.scratch(stride_); }
-    /// Bytes of one replica's message.
+    /// Returns the bytes of one replica's message.
     int64_t bytes() const { return coder_->bytes(); }
 
-    /// Q(v) goes to all who use it by the round's matrix; v may be written at once.
+    /// Encodes v and starts to send Q(v) to all replicas that use it by the round's matrix. The
+    /// caller may overwrite v at once.
     void send(Step& step, arena::Rows v);
-    /// Waits for the neighbours', and adds them.
-    void hear(Step& step, std::initializer_list<Heeding> into);
+    /// Waits for the neighbours' messages and adds them to each target.
+    void receive(Step& step, std::initializer_list<MessageSum> into);
 
 private:
     MessageSet set(const Step& step) const { return {seed_, step.t, part_}; }
@@ -41,18 +43,19 @@ private:
     comm::Token token_;
 };
 
-/// Algorithms that send compressed messages over the links of the round's matrix.
-class Compressing : public Algorithm {
+/// Base of algorithms that send compressed messages over the links of the round's matrix.
+class CompressingAlgorithm : public Algorithm {
 public:
-    explicit Compressing(const AlgorithmContext& context)
+    explicit CompressingAlgorithm(const AlgorithmContext& context)
         : cost_(context.schedule, comm::link_cost), messages_(context) {}
 
     void declare(arena::StateTable& state) override { messages_.declare(state); }
     Sent sent(int64_t, graphs::Round round) const override { return messages_sent(round, 1); }
 
 protected:
+    /// Returns the cost of `count` messages over each link.
     Sent messages_sent(graphs::Round round, int count) const {
-        const comm::RoundCost& cost = cost_.of(round);
+        const comm::RoundCost& cost = cost_.at(round);
         const auto messages = static_cast<double>(count * cost.messages);
         return {cost.averages,
                 cost.averages ? 1 : 0,
@@ -62,8 +65,8 @@ protected:
                 0,
                 messages * static_cast<double>(messages_.bytes())};
     }
-    /// Whether the round's matrix is not the identity.
-    bool averages(graphs::Round round) const { return cost_.of(round).averages; }
+    /// True if the round's matrix is not the identity.
+    bool averages(graphs::Round round) const { return cost_.at(round).averages; }
     CompressedMessages& messages() { return messages_; }
 
 private:

@@ -1,5 +1,5 @@
-// k elements of each tensor, drawn by a key that the receiver knows: only values are sent, 4 k
-// bytes in float32. Where unbiased, they count numel / k times.
+// The codec random_k: sends k elements of each tensor, drawn with a key that the receiver knows.
+// Only the values are sent: 4 k bytes in float32. If unbiased, they are multiplied by numel / k.
 
 #include <algorithm>
 #include <bit>
@@ -15,11 +15,12 @@
 namespace dbench::algorithms {
 namespace {
 
-/// What has moved in a list that begins as 0, 1, 2, ...: a table with open addresses.
-class Moved {
+/// A list that starts as 0, 1, 2, ... and stores only the entries that changed: a hash table with
+/// open addressing.
+class Permutation {
 public:
-    /// Of at most `count` elements.
-    explicit Moved(int64_t count)
+    /// At most `count` entries may change.
+    explicit Permutation(int64_t count)
         : shift_(64 - std::bit_width(static_cast<uint64_t>(2 * count))),
           entries_(size_t{1} << (64 - shift_)) {}
 
@@ -33,7 +34,7 @@ private:
     struct Entry {
         int64_t index = -1, value = 0;
     };
-    /// Where `index` is, or would come.
+    /// Returns the slot of `index`, or the free slot into which it would be inserted.
     size_t slot(int64_t index) const {
         size_t at = (static_cast<uint64_t>(index) * 0x9E3779B97F4A7C15u) >> shift_;  // 2^64 / phi
         while (entries_[at].index >= 0 && entries_[at].index != index) {
@@ -46,10 +47,10 @@ private:
     std::vector<Entry> entries_;
 };
 
-/// The same where many move: the list itself.
-class List {
+/// A plain list with the same interface, for the case that many entries change.
+class FullPermutation {
 public:
-    explicit List(int64_t numel) : values_(static_cast<size_t>(numel)) {
+    explicit FullPermutation(int64_t numel) : values_(static_cast<size_t>(numel)) {
         std::iota(values_.begin(), values_.end(), 0u);
     }
     int64_t at(int64_t index) const { return values_[static_cast<size_t>(index)]; }
@@ -61,15 +62,17 @@ private:
     std::vector<uint32_t> values_;
 };
 
-/// k different indices below numel, in order: the first k of a Fisher-Yates shuffle.
-template <class Moved>
-void draw(int64_t k, int64_t numel, base::Random random, Moved moved, uint32_t* indices) {
-    std::vector<uint64_t> chosen(static_cast<size_t>((numel + 63) / 64));  // a bit each
+/// Draws k different indices below numel, in ascending order: the first k of a Fisher-Yates
+/// shuffle.
+template <class Permutation>
+void draw(int64_t k, int64_t numel, base::Random random, Permutation permutation,
+          uint32_t* indices) {
+    std::vector<uint64_t> chosen(static_cast<size_t>((numel + 63) / 64));  // One bit per element.
     for (int64_t c = 0; c < k; ++c) {
         const auto other = c + static_cast<int64_t>(random.below(static_cast<uint64_t>(numel - c)));
-        const int64_t index = moved.at(other);
+        const int64_t index = permutation.at(other);
         chosen[static_cast<size_t>(index / 64)] |= uint64_t{1} << index % 64;
-        moved.move(other, moved.at(c));
+        permutation.move(other, permutation.at(c));
     }
     for (size_t word = 0; word < chosen.size(); ++word) {
         for (uint64_t left = chosen[word]; left != 0; left &= left - 1) {
@@ -80,82 +83,86 @@ void draw(int64_t k, int64_t numel, base::Random random, Moved moved, uint32_t* 
 }
 
 void draw(int64_t k, int64_t numel, const base::Random& random, uint32_t* indices) {
-    constexpr int64_t kFew = 64;  // of so many one: a table of those is smaller than the list
-    if (k * kFew < numel) {
-        draw(k, numel, random, Moved(k), indices);
+    // If fewer than one in 64 are drawn, the table is smaller than the list.
+    constexpr int64_t kSparseFactor = 64;
+    if (k * kSparseFactor < numel) {
+        draw(k, numel, random, Permutation(k), indices);
     } else {
-        draw(k, numel, random, List(numel), indices);
+        draw(k, numel, random, FullPermutation(numel), indices);
     }
 }
 
-/// The indices of messages of one time: drawn once, and brought to where they are read.
+/// The indices of one MessageSet: drawn once per replica, and copied to memory that kernels read.
 class DrawnIndices {
 public:
     explicit DrawnIndices(const arena::ChosenParts& parts) : parts_(parts) {}
 
-    /// Of each of the replicas.
+    /// Returns the indices of each replica in `replicas`.
     std::vector<const uint32_t*> of(const std::vector<int64_t>& replicas, const MessageSet& set,
                                     arena::Queue* queue) {
-        if (set != set_) forget(queue);
+        if (set != set_) reset(queue);
         set_ = set;
         std::vector<int64_t> missing = replicas;
-        std::erase_if(missing, [&](int64_t replica) { return places_.contains(replica); });
+        std::erase_if(missing, [&](int64_t replica) { return row_of_replica_.contains(replica); });
         std::sort(missing.begin(), missing.end());
         missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-        if (std::ssize(places_) + std::ssize(missing) > drawn_.rows().count) {
-            make_room(std::ssize(places_) + std::ssize(missing), queue);
+        if (std::ssize(row_of_replica_) + std::ssize(missing) > host_indices_.rows().count) {
+            enlarge(std::ssize(row_of_replica_) + std::ssize(missing), queue);
             return of(replicas, set, queue);
         }
         for (const int64_t replica : missing) draw_for(replica, queue);
         std::vector<const uint32_t*> indices;
         for (const int64_t replica : replicas) {
-            indices.push_back(read_rows(queue).row<uint32_t>(places_.at(replica)));
+            indices.push_back(read_rows(queue).row<uint32_t>(row_of_replica_.at(replica)));
         }
         return indices;
     }
 
 private:
-    /// Where launches find them: not where the host draws them, for each of their threads looks for
-    /// its own part.
+    /// Returns the rows that kernels read. On a device these are not the rows that the host writes,
+    /// because every GPU thread searches its own part of the indices.
     arena::Rows read_rows(arena::Queue* queue) const {
-        return queue ? read_.rows() : drawn_.rows();
+        return queue ? device_indices_.rows() : host_indices_.rows();
     }
 
-    /// What launches still copy is not drawn over.
-    void forget(arena::Queue* queue) {
-        places_.clear();
-        if (queue && drawn_.bytes() > 0) make_drawn(drawn_.rows().count, queue);
+    // Queued launches may still copy the old indices, so they must not be overwritten.
+    void reset(arena::Queue* queue) {
+        row_of_replica_.clear();
+        if (queue && host_indices_.bytes() > 0)
+            make_host_indices(host_indices_.rows().count, queue);
     }
-    void make_room(int64_t count, arena::Queue* queue) {
-        places_.clear();
-        make_drawn(count, queue);
+    void enlarge(int64_t count, arena::Queue* queue) {
+        row_of_replica_.clear();
+        make_host_indices(count, queue);
         if (!queue) return;
-        arena::keep(queue, std::make_shared<arena::Buffer>(std::move(read_)));
-        read_ = arena::Buffer(kIndexType, 0, count, parts_.chosen());
+        arena::keep(queue, std::make_shared<arena::Buffer>(std::move(device_indices_)));
+        device_indices_ = arena::Buffer(kIndexType, 0, count, parts_.chosen());
     }
-    void make_drawn(int64_t count, arena::Queue* queue) {
-        arena::keep(queue, std::make_shared<arena::Buffer>(std::move(drawn_)));
-        drawn_ = arena::Buffer(kIndexType, 0, count, parts_.chosen(), arena::reached_memory());
+    void make_host_indices(int64_t count, arena::Queue* queue) {
+        arena::keep(queue, std::make_shared<arena::Buffer>(std::move(host_indices_)));
+        host_indices_ =
+            arena::Buffer(kIndexType, 0, count, parts_.chosen(), arena::host_visible_memory());
     }
     void draw_for(int64_t replica, arena::Queue* queue) {
-        const int64_t place = std::ssize(places_);
-        places_.emplace(replica, place);
-        auto* indices = drawn_.rows().row<uint32_t>(place);
+        const int64_t place = std::ssize(row_of_replica_);
+        row_of_replica_.emplace(replica, place);
+        auto* indices = host_indices_.rows().row<uint32_t>(place);
         int tensor = 0;
         for (const arena::ChosenPart& part : parts_.parts()) {
             draw(part.kept, part.numel, set_.of(replica).random(tensor++), indices + part.before);
         }
         if (!queue) return;
-        arena::copy(drawn_.rows().only(place), read_.rows().only(place), {0, parts_.chosen()},
-                    queue);
+        arena::copy(host_indices_.rows().only(place), device_indices_.rows().only(place),
+                    {0, parts_.chosen()}, queue);
     }
 
-    static constexpr arena::DType kIndexType = arena::DType::float32;  // of its size
+    // Stands for uint32_t: it has the same size.
+    static constexpr arena::DType kIndexType = arena::DType::float32;
 
     const arena::ChosenParts& parts_;
     MessageSet set_{};
-    std::unordered_map<int64_t, int64_t> places_;  // of each replica's, among the rows
-    arena::Buffer drawn_, read_;
+    std::unordered_map<int64_t, int64_t> row_of_replica_;  // Row of each replica.
+    arena::Buffer host_indices_, device_indices_;
 };
 
 struct RandomK {
@@ -201,12 +208,12 @@ private:
 
 CodecEntry random_k_codec() {
     return {{"random_k",
-             "random elements of each tensor; both sides know which, no indices are sent",
+             "random elements of each tensor; both sides know which, so no indices are sent",
              {ratio_parameter(),
               base::Parameter::flag("unbiased", "false",
                                     "scaled by numel / k: the mean over draws is v")}},
             [](const base::Json& spec) -> std::unique_ptr<Codec> {
-                return std::make_unique<CodecOf<RandomKCoder, RandomK>>(
+                return std::make_unique<CodecFromForm<RandomKCoder, RandomK>>(
                     RandomK{spec.at("ratio"), spec.at("unbiased")});
             },
             true};

@@ -1,13 +1,13 @@
-// The sign of each element, and the tensor's mean magnitude: Q(v) = ||v||_1 / numel sign(v), with
-// sign(0) = +1. A bit an element, and one value.
+// The codec sign: sends the sign of each element and the tensor's mean magnitude, Q(v) = ||v||_1 /
+// numel sign(v), with sign(0) = +1. A message has one bit per element and one value per tensor.
 
-#include "algorithms/codecs/in_parts.hpp"
+#include "algorithms/codecs/fixed_width.hpp"
 
 namespace dbench::algorithms {
 
 CodecEntry sign_codec() {
-    return {{"sign", "a bit for each element, and each tensor's mean magnitude", {}},
-            [](const base::Json&) { return codec_in_parts(arena::Signs()); }};
+    return {{"sign", "one bit per element, and each tensor's mean magnitude", {}},
+            [](const base::Json&) { return make_fixed_width_codec(arena::Signs()); }};
 }
 
 }  // namespace dbench::algorithms

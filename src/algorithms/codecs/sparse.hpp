@@ -1,5 +1,5 @@
 #pragma once
-// What codecs share that send a part of the elements.
+// Helpers of codecs that send only some of the elements.
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace dbench::algorithms {
 
-/// k of each tensor: at least one.
+/// Returns k for each tensor: at least 1.
 inline std::vector<int64_t> kept(double ratio, const arena::Layout& layout) {
     std::vector<int64_t> all;
     for (const arena::Tensor& tensor : layout.tensors()) {
@@ -21,6 +21,7 @@ inline std::vector<int64_t> kept(double ratio, const arena::Layout& layout) {
     return all;
 }
 
+/// The key `ratio`.
 inline base::Parameter ratio_parameter() {
     return base::Parameter::number("ratio", "0.01", "share of each tensor's elements that is sent")
         .greater_than(0)

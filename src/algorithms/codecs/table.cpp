@@ -1,10 +1,11 @@
+// The table of codecs.
 #include <nlohmann/json.hpp>
 
 #include "algorithms/codecs/codec.hpp"
 
 namespace dbench::algorithms {
 
-// In the order of documentation; each row, NAME_codec(), is in the file of its codec.
+// All codecs in the order of the documentation. Each entry, NAME_codec(), is in its codec's file.
 #define DBENCH_CODECS(ROW) \
     ROW(float32)           \
     ROW(bfloat16)          \

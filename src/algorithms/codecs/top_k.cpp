@@ -1,5 +1,6 @@
-// The k elements of each tensor with the largest magnitude, ties to the lower index; the others
-// count as 0. k indices of 32 bits, k values: 8 k bytes in float32. A NaN counts as the largest.
+// The codec top_k: sends the k elements of each tensor with the largest magnitude; ties go to the
+// lower index, and a NaN counts as the largest. All other elements are decoded as 0. A message has
+// k indices of 32 bits and k values per tensor: 8 k bytes in float32.
 
 #include <nlohmann/json.hpp>
 
@@ -37,9 +38,9 @@ private:
 
 CodecEntry top_k_codec() {
     return {
-        {"top_k", "the largest elements of each tensor, and where they are", {ratio_parameter()}},
+        {"top_k", "the largest elements of each tensor, with their indices", {ratio_parameter()}},
         [](const base::Json& spec) -> std::unique_ptr<Codec> {
-            return std::make_unique<CodecOf<TopK, double>>(spec.at("ratio"));
+            return std::make_unique<CodecFromForm<TopK, double>>(spec.at("ratio"));
         }};
 }
 

@@ -1,3 +1,4 @@
+// The optimizers accum_adam and accum_adamw.
 #include "arena/updates/accum_adam.hpp"
 
 #include <nlohmann/json.hpp>
@@ -7,9 +8,10 @@
 namespace dbench::algorithms {
 namespace {
 
-/// AccumAdam and AccumAdamW ("From Promise to Practice", ICLR 2025, appendix C, as its library
-/// Decent-DP computes it): Adam whose moments change once per window of updates, by the window's
-/// mean gradient, so that they see the noise of a larger batch. Decay as with Adam and AdamW.
+/// AccumAdam and AccumAdamW ("From Promise to Practice", ICLR 2025, appendix C, in the form of its
+/// library Decent-DP): Adam whose moments change once per window of updates, by the window's mean
+/// gradient. The moments then have the noise of a larger batch. Weight decay is applied as in Adam
+/// and AdamW. Keeps both moments and the accumulated gradient.
 class AccumAdam : public Optimizer {
 public:
     AccumAdam(const base::Json& spec, const arena::Layout& layout, bool decoupled)
@@ -30,16 +32,17 @@ public:
     void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
               arena::Columns columns, const StepNumbers& numbers, double* squared_update,
               arena::Queue* queue) override {
-        const arena::AdamNumbers adam{numbers.lr,   beta1_,     beta2_, eps_,
-                                      numbers.step, decoupled_, decay_};
-        arena::accum_adam_update(layout_, out, base, at, gradient, matching(first_, out),
-                                 matching(second_, out), matching(accumulated_, out), columns,
-                                 {adam, window_}, squared_update, queue);
+        const arena::AdamHyperparameters adam{numbers.lr,   beta1_,     beta2_, eps_,
+                                              numbers.step, decoupled_, decay_};
+        arena::accum_adam_update(layout_, out, base, at, gradient, rows_of_replicas(first_, out),
+                                 rows_of_replicas(second_, out),
+                                 rows_of_replicas(accumulated_, out), columns, {adam, window_},
+                                 squared_update, queue);
     }
 
 private:
     arena::Layout layout_;
-    arena::Placed<double> decay_;
+    arena::ReadOnlyArray<double> decay_;
     double beta1_, beta2_, eps_;
     int64_t window_;
     bool decoupled_;

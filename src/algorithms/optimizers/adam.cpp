@@ -1,3 +1,4 @@
+// The optimizers adam and adamw.
 #include <nlohmann/json.hpp>
 
 #include "algorithms/optimizers/common.hpp"
@@ -5,9 +6,10 @@
 namespace dbench::algorithms {
 namespace {
 
-/// torch.optim.Adam (decay coupled: g += wd x) and AdamW (decoupled: part of d is wd x, taken at
-/// the point of the gradient). Kingma and Ba 2015, algorithm 1; Loshchilov and Hutter 2019,
-/// algorithm 2; amsgrad: Reddi, Kale and Kumar 2018, algorithm 2.
+/// torch.optim.Adam (coupled decay: g += wd x) and AdamW (decoupled decay: d contains wd x, with x
+/// at the point of the gradient). Kingma and Ba 2015, algorithm 1; Loshchilov and Hutter 2019,
+/// algorithm 2; amsgrad: Reddi, Kale and Kumar 2018, algorithm 2. Keeps both moments, and with
+/// amsgrad the largest second moment.
 class Adam : public Optimizer {
 public:
     Adam(const base::Json& spec, const arena::Layout& layout, bool decoupled)
@@ -29,38 +31,38 @@ public:
     void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
               arena::Columns columns, const StepNumbers& numbers, double* squared_update,
               arena::Queue* queue) override {
-        arena::adam_update(layout_, out, base, at, gradient, matching(first_, out),
-                           matching(second_, out), largest_of(out), columns, numbers_of(numbers),
-                           squared_update, queue);
+        arena::adam_update(layout_, out, base, at, gradient, rows_of_replicas(first_, out),
+                           rows_of_replicas(second_, out), largest_of(out), columns,
+                           numbers_of(numbers), squared_update, queue);
     }
     bool step_and_mix(const arena::Mixing& mixing, arena::Rows out, arena::Rows x,
                       arena::Rows gradient, arena::Columns columns, const StepNumbers& numbers,
                       double* squared_update, arena::Queue* queue) override {
-        arena::adam_update_and_mix(layout_, out, x, gradient, matching(first_, out),
-                                   matching(second_, out), largest_of(out), columns,
+        arena::adam_update_and_mix(layout_, out, x, gradient, rows_of_replicas(first_, out),
+                                   rows_of_replicas(second_, out), largest_of(out), columns,
                                    numbers_of(numbers), squared_update, mixing, queue);
         return true;
     }
     bool step_of_means(arena::Rows out, std::span<const std::vector<arena::Term>> base,
                        arena::Rows at, arena::Rows gradient, arena::Columns columns,
                        const StepNumbers& numbers, double* squared_update) override {
-        arena::adam_update_of_means(layout_, out, base, at, gradient, matching(first_, out),
-                                    matching(second_, out), largest_of(out), columns,
+        arena::adam_update_of_means(layout_, out, base, at, gradient, rows_of_replicas(first_, out),
+                                    rows_of_replicas(second_, out), largest_of(out), columns,
                                     numbers_of(numbers), squared_update);
         return true;
     }
 
 private:
     arena::Rows largest_of(arena::Rows rows) const {
-        return amsgrad_ ? matching(largest_, rows) : largest_;
+        return amsgrad_ ? rows_of_replicas(largest_, rows) : largest_;
     }
-    arena::AdamNumbers numbers_of(const StepNumbers& numbers) const {
+    arena::AdamHyperparameters numbers_of(const StepNumbers& numbers) const {
         return {numbers.lr,   beta1_,     beta2_, eps_,
                 numbers.step, decoupled_, decay_, bias_correction_};
     }
 
     arena::Layout layout_;
-    arena::Placed<double> decay_;
+    arena::ReadOnlyArray<double> decay_;
     double beta1_, beta2_, eps_;
     bool decoupled_, amsgrad_, bias_correction_;
     arena::Rows first_, second_, largest_;

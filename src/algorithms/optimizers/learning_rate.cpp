@@ -1,3 +1,4 @@
+// The learning rate over a run: the spec's /schedule.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -13,7 +14,7 @@ namespace {
 
 using base::Parameter;
 
-/// Growth of the rate with the global batch.
+/// The rule by which the rate grows with the global batch.
 struct RateScale {
     enum class Rule : uint8_t { none, linear, sqrt } rule;
     int64_t reference_batch;
@@ -24,7 +25,7 @@ struct RateScale {
                  "rule", {{"none", Rule::none}, {"linear", Rule::linear}, {"sqrt", Rule::sqrt}},
                  Rule::none, "growth of the rate with the global batch"),
              &RateScale::rule},
-            {Parameter::integer("reference_batch", "256", "global batch that lr is meant for")
+            {Parameter::integer("reference_batch", "256", "global batch for which lr is specified")
                  .at_least(1),
              &RateScale::reference_batch},
         };
@@ -32,7 +33,7 @@ struct RateScale {
     }
 };
 
-/// What every schedule takes beside its own keys.
+/// The keys that all schedules accept.
 struct ScheduleSpec {
     base::Duration warmup;
     double warmup_from;
@@ -43,7 +44,8 @@ struct ScheduleSpec {
             {Parameter::duration("warmup", R"({"epochs": 0})",
                                  "the rate grows linearly over this time"),
              &ScheduleSpec::warmup},
-            {Parameter::number("warmup_from", "0", "where it grows from, over the rate it grows to")
+            {Parameter::number("warmup_from", "0",
+                               "rate at the start of warm-up, relative to its end")
                  .at_least(0)
                  .at_most(1),
              &ScheduleSpec::warmup_from},
@@ -72,16 +74,16 @@ double scaled(double lr, const RateScale& scale, int64_t global_batch) {
 const std::vector<base::Entry>& schedule_table() {
     static const std::vector<base::Entry> table = {
         {"constant", "the same rate throughout", with_common({})},
-        {"multistep", "times gamma from the first iteration of each milestone epoch",
+        {"multistep", "multiplied by gamma at the start of each milestone epoch",
          with_common({Parameter::numbers("milestones", "", "epochs, counted from 0").at_least(0),
                       Parameter::number("gamma", "0.1", "factor at a milestone").at_least(0)})},
         {"cosine", "half a cosine from lr to lr_min between warm-up and the end of the run",
          with_common(
              {Parameter::number("lr_min", "0", "rate at the end; not scaled").at_least(0)})},
-        {"exponential", "exp(-decay) times that of the iteration before, after the warm-up",
-         with_common({Parameter::number("decay", "0.07", "of an iteration").at_least(0)})},
+        {"exponential", "multiplied by exp(-decay) in every iteration after the warm-up",
+         with_common({Parameter::number("decay", "0.07", "decay per iteration").at_least(0)})},
         {"inverse_sqrt",
-         "falls with the root of the iterations after the warm-up (Vaswani et al. "
+         "falls with the square root of the iterations after the warm-up (Vaswani et al. "
          "2017, eq. 3)",
          with_common({})},
     };
@@ -149,7 +151,7 @@ double LearningRate::at(int64_t t) const {
     return lr;
 }
 
-std::vector<int64_t> LearningRate::stretches() const {
+std::vector<int64_t> LearningRate::monotone_intervals() const {
     std::vector<int64_t> starts{0, warmup_};
     for (const double epoch : milestones_) {
         const double t = epoch * static_cast<double>(per_epoch_);
@@ -163,7 +165,7 @@ std::vector<int64_t> LearningRate::stretches() const {
 }
 
 double LearningRate::largest() const {
-    const auto starts = stretches();
+    const auto starts = monotone_intervals();
     double most = 0;
     for (size_t k = 0; k + 1 < starts.size(); ++k) {
         most = std::max({most, at(starts[k]), at(starts[k + 1] - 1)});
@@ -172,7 +174,7 @@ double LearningRate::largest() const {
 }
 
 int64_t LearningRate::first_zero() const {
-    const auto starts = stretches();
+    const auto starts = monotone_intervals();
     for (size_t k = 0; k + 1 < starts.size(); ++k) {
         int64_t positive = starts[k], zero = starts[k + 1] - 1;
         if (at(positive) <= 0) return positive;

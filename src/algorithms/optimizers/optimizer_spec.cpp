@@ -12,13 +12,14 @@ const base::Section<OptimizerSpec>& OptimizerSpec::section() {
     static const base::Section<OptimizerSpec> keys{
         {Parameter::number("lr", "0.1", "learning rate, before scaling").at_least(0),
          &OptimizerSpec::lr},
-        {Parameter::number("weight_decay", "0", "L2 penalty's coefficient").at_least(0),
+        {Parameter::number("weight_decay", "0", "coefficient of the L2 penalty").at_least(0),
          &OptimizerSpec::weight_decay},
         {base::Words<bool>("decay", {{"all", false}, {"weights", true}}, false,
-                           "tensors that decay: all, or neither biases nor norms"),
+                           "tensors with weight decay: all, or weights only (no biases, no norms)"),
          &OptimizerSpec::weights_only},
         {Parameter::number("clip_norm", "null",
-                           "c: g *= min(1, c / ||g||), each replica's global norm; null: never")
+                           "c: g *= min(1, c / ||g||), with the norm of each replica's whole "
+                           "gradient; null: no clipping")
              .greater_than(0)
              .or_null(),
          &OptimizerSpec::clip_norm},
@@ -32,7 +33,7 @@ Parameter optimizer_key(const std::string& name, const std::string& standard) {
         std::find_if(all.begin(), all.end(), [&](const Parameter& p) { return p.name == name; });
     DBENCH_EXPECT(found != all.end());
     Parameter key = *found;
-    if (!standard.empty()) key.standard = standard;
+    if (!standard.empty()) key.default_json = standard;
     return key;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The keys of /optimizer that every optimizer takes beside its own.
+// The keys of /optimizer that all optimizers accept.
 
 #include <optional>
 
@@ -7,17 +7,18 @@
 
 namespace dbench::algorithms {
 
+/// Values of these keys.
 struct OptimizerSpec {
-    double lr;            ///< before scaling
-    double weight_decay;  ///< L2 penalty's coefficient
-    bool weights_only;    ///< neither biases nor norms decay
-    std::optional<double> clip_norm;
+    double lr;                        ///< Before scaling.
+    double weight_decay;              ///< Coefficient of the L2 penalty.
+    bool weights_only;                ///< No decay of biases and norms.
+    std::optional<double> clip_norm;  ///< Maximum gradient norm; empty: no clipping.
 
     static const base::Section<OptimizerSpec>& section();
 };
 
-/// How one of these keys is declared in an optimizer's row, with the optimizer's own default
-/// (JSON text) where `standard` is not empty.
+/// Declares one of these keys for an optimizer's table entry. `standard` (JSON text), if not empty,
+/// is the optimizer's own default.
 base::Parameter optimizer_key(const std::string& name, const std::string& standard = "");
 
 }  // namespace dbench::algorithms

@@ -1,3 +1,4 @@
+// The optimizer sgd.
 #include <nlohmann/json.hpp>
 
 #include "algorithms/optimizers/common.hpp"
@@ -5,7 +6,8 @@
 namespace dbench::algorithms {
 namespace {
 
-/// torch.optim.SGD: g += wd x; v = mu v + g; x -= lr v, with Nesterov x -= lr (g + mu v).
+/// torch.optim.SGD: g += wd x; v = mu v + g; x -= lr v, with Nesterov momentum x -= lr (g + mu v).
+/// Keeps v if mu is not 0.
 class Sgd : public Optimizer {
 public:
     Sgd(const base::Json& spec, const arena::Layout& layout)
@@ -56,14 +58,14 @@ public:
 
 private:
     arena::Rows velocity_of(arena::Rows rows) const {
-        return momentum_ != 0 ? matching(velocity_, rows) : arena::Rows{};
+        return momentum_ != 0 ? rows_of_replicas(velocity_, rows) : arena::Rows{};
     }
-    arena::SgdNumbers numbers_of(const StepNumbers& numbers) const {
+    arena::SgdHyperparameters numbers_of(const StepNumbers& numbers) const {
         return {numbers.lr, momentum_, nesterov_, decay_};
     }
 
     arena::Layout layout_;
-    arena::Placed<double> decay_;
+    arena::ReadOnlyArray<double> decay_;
     double momentum_;
     bool nesterov_;
     arena::Rows velocity_;

@@ -1,5 +1,5 @@
-// A span of an asynchronous algorithm's iterations, each replica on a rank of its own and at its
-// own pace.
+// Stepper::advance for one replica per rank: runs iterations of an asynchronous algorithm, each
+// replica at its own pace.
 
 #include "algorithms/asynchronous/rank_peers.hpp"
 #include "algorithms/step/stepper.hpp"
@@ -25,7 +25,7 @@ RankSpanEnd Stepper::advance(const RankSpan& span, RankPeers& peers) {
         peers.service().begin(span.begin, span.end);
         peers.open(span.begin);
     });
-    for (int64_t t = span.begin; peers.service().may_begin(t, span.wish()); ++t) {
+    for (int64_t t = span.begin; peers.service().may_begin(t, span.stop_requested()); ++t) {
         IterationRecord& record = records[static_cast<size_t>(t - span.begin)];
         const Turn turn{x.first, t};
         const bool measured = t == span.begin;
@@ -38,18 +38,18 @@ RankSpanEnd Stepper::advance(const RankSpan& span, RankPeers& peers) {
             if (measured) probe_.gradient(g_, layout_.all());
             const TimedScope scope(timers_, Time::exchange);
             algorithm.average(turn, peers);
-            peers.alone([&] {
+            peers.run_exclusively([&] {
                 record.staleness[0] = static_cast<double>(algorithm.staleness(turn, peers));
                 apply(turn, record.lr, measured);
             });
         });
         record.replica_time[0] = span.clock();
     }
-    comm::Service::Reached reached{};
+    comm::Service::SegmentEnd reached{};
     IterationRecord end;
     timed(end, [&] {
         const TimedScope scope(timers_, Time::exchange);
-        reached = peers.service().rest();
+        reached = peers.service().finish_segment();
     });
     probe_.finish();
     records.resize(static_cast<size_t>(reached.iteration - span.begin));
@@ -61,7 +61,7 @@ RankSpanEnd Stepper::advance(const RankSpan& span, RankPeers& peers) {
         sent.degree = rows[k] / static_cast<double>(placement_.replicas);
         sent.messages = static_cast<int64_t>(rows[k]);
         sent.rows = rows[k];
-        tell(sent, 1, records[k]);
+        fill_record(sent, 1, records[k]);
     }
     algorithm.clock() = span.clock();
     return {std::move(records), reached.stop};

@@ -1,5 +1,6 @@
 #pragma once
 // Gradient clipping by the norm of a replica's whole gradient (Pascanu et al. 2013, algorithm 1).
+// Stepper calls it between backward and the local update.
 
 #include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
@@ -8,13 +9,14 @@
 
 namespace dbench::algorithms {
 
+/// Clips the gradients of all rows to one maximum norm.
 class Clipping {
 public:
-    explicit Clipping(double norm) : factors_(arena::FactorRule::at_most, norm) {}  ///< > 0
+    /// `norm` is the maximum norm, greater than 0.
+    explicit Clipping(double norm) : factors_(arena::FactorRule::at_most, norm) {}
 
-    /// g_i *= min(1, norm / ||g_i||) for every row of `g`, whole rows laid out by `layout`; ||g_i||
-    /// is the L2 norm over all tensors, summed in a fixed order. A row whose norm is not finite is
-    /// left as it is.
+    /// Applies g_i *= min(1, norm / ||g_i||) to every row of `g`. ||g_i|| is the L2 norm over all
+    /// tensors of `layout`, summed in a fixed order. Does not modify rows whose norm is not finite.
     void clip(const arena::Layout& layout, arena::Rows g, arena::Queue* queue = nullptr) {
         arena::scale_each(g, layout.all(), factors_.of(layout, g, queue), queue);
     }

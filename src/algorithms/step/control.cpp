@@ -36,8 +36,9 @@ double measure(const arena::Dispersion& d, Measure which) {
     }
 }
 
-// A plan with more changes than this, such as two graphs in turn, is not reported one by one.
-constexpr size_t kReported = 100;
+// Plans with more changes than this, for example two graphs that alternate, do not report each
+// change.
+constexpr size_t kMaxReportedStages = 100;
 
 bool needs_variance(Measure which) {
     return which == Measure::variance || which == Measure::consensus_distance;
@@ -45,15 +46,16 @@ bool needs_variance(Measure which) {
 
 }  // namespace
 
-std::vector<size_t> wished_tensors(const graphs::Wish& wish, const arena::Layout& layout) {
+std::vector<size_t> requested_tensors(const graphs::MeasureRequest& request,
+                                      const arena::Layout& layout) {
     std::vector<size_t> chosen;
     const auto& tensors = layout.tensors();
-    std::vector<bool> used(wish.tensors.size(), false);
+    std::vector<bool> used(request.tensors.size(), false);
     for (size_t k = 0; k < tensors.size(); ++k) {
-        bool wanted = wish.tensors.empty() &&
-                      (!wish.weights_only || tensors[k].kind == arena::TensorKind::weight);
-        for (size_t p = 0; p < wish.tensors.size(); ++p) {
-            if (fnmatch(wish.tensors[p].c_str(), tensors[k].name.c_str(), 0) != 0) continue;
+        bool wanted = request.tensors.empty() &&
+                      (!request.weights_only || tensors[k].kind == arena::TensorKind::weight);
+        for (size_t p = 0; p < request.tensors.size(); ++p) {
+            if (fnmatch(request.tensors[p].c_str(), tensors[k].name.c_str(), 0) != 0) continue;
             wanted = used[p] = true;
         }
         if (wanted) chosen.push_back(k);
@@ -62,14 +64,15 @@ std::vector<size_t> wished_tensors(const graphs::Wish& wish, const arena::Layout
         if (used[p]) continue;
         std::vector<std::string> names;
         for (const auto& tensor : tensors) names.push_back(tensor.name);
-        throw base::UserError("/graph/tensors: the model has no tensor '" + wish.tensors[p] + "'" +
-                              base::nearest(wish.tensors[p], names));
+        throw base::UserError("/graph/tensors: the model has no tensor '" + request.tensors[p] +
+                              "'" + base::suggest_name(request.tensors[p], names));
     }
     return chosen;
 }
 
-Control::Control(graphs::Staged* staged, comm::World& world, const comm::Placement& placement,
-                 const arena::Layout& layout, comm::Exchange& exchange, Timers& timers)
+Control::Control(graphs::StagedSchedule* staged, comm::World& world,
+                 const comm::Placement& placement, const arena::Layout& layout,
+                 comm::Exchange& exchange, Timers& timers)
     : staged_(staged),
       world_(world),
       placement_(placement),
@@ -77,7 +80,7 @@ Control::Control(graphs::Staged* staged, comm::World& world, const comm::Placeme
       exchange_(exchange),
       timers_(timers) {}
 
-void Control::go_on_at(int64_t t) {
+void Control::resume_at(int64_t t) {
     if (!staged_) return;
     for (const auto& stage : staged_->stages()) reported_ += stage.first < t;
 }
@@ -89,67 +92,68 @@ Needs Control::begin(int64_t t, Observer& observer) {
         const auto& stage = stages[reported_];
         if (stage.first <= t) {
             ++reported_;
-            if (world_.rank() == 0 && (staged_->wish() || stages.size() <= kReported)) {
+            if (world_.rank() == 0 &&
+                (staged_->measure_request() || stages.size() <= kMaxReportedStages)) {
                 observer.event(t, "graph", staged_->name(stage.graph) + ": " + stage.reason);
             }
         }
     }
-    wish_ = staged_->due(t) ? staged_->wish() : std::nullopt;
-    if (!wish_) return {};
-    if (needs_variance(wish_->measure)) return {.variance = true};
-    return {.norms = wish_->measure != Measure::step_time};
+    request_ = staged_->is_measured(t) ? staged_->measure_request() : std::nullopt;
+    if (!request_) return {};
+    if (needs_variance(request_->measure)) return {.variance = true};
+    return {.norms = request_->measure != Measure::step_time};
 }
 
 void Control::end(int64_t t, const Probe& probe) {
-    if (!wish_) return;
+    if (!request_) return;
     const TimedScope scope(timers_, Time::control);
     const auto n = static_cast<double>(placement_.replicas);
     std::vector<double> values;
-    if (wish_->measure == Measure::step_time) {
+    if (request_->measure == Measure::step_time) {
         values = step_times();
         bytes_ += n * (n - 1) * 8;
-    } else if (wish_->measure == Measure::consensus_distance) {
+    } else if (request_->measure == Measure::consensus_distance) {
         values = {probe.distance()};
         bytes_ += 2 * (n - 1) * 8 * static_cast<double>(layout_.numel());
     } else {
-        if (tensors_.empty()) tensors_ = wished_tensors(*wish_, layout_);
-        values = of_tensors(probe);
-        bytes_ += wish_->measure == Measure::variance
+        if (tensors_.empty()) tensors_ = requested_tensors(*request_, layout_);
+        values = measure_tensors(probe);
+        bytes_ += request_->measure == Measure::variance
                       ? 2 * (n - 1) * 8 * static_cast<double>(layout_.numel())
                       : n * (n - 1) * 8 * static_cast<double>(tensors_.size());
     }
-    staged_->decide(t, from_first_rank(std::move(values)));
+    staged_->decide(t, broadcast_from_rank_0(std::move(values)));
 }
 
 bool Control::mix_again(int64_t t, int rounds, double before, arena::Rows rows) {
     const TimedScope scope(timers_, Time::control);
     const auto n = static_cast<double>(placement_.replicas);
-    const comm::Spread spread = exchange_.moments(rows, nullptr);
+    const comm::SecondMoments spread = exchange_.moments(rows, nullptr);
     bytes_ += 2 * (n - 1) * 8 * static_cast<double>(layout_.numel());
     double total = 0;
     for (const double m2 : spread.m2) total += m2;
-    const auto both = from_first_rank({before, std::sqrt(total / n)});
+    const auto both = broadcast_from_rank_0({before, std::sqrt(total / n)});
     return staged_->mix_again(t, rounds, both[0], both[1]);
 }
 
-std::vector<double> Control::of_tensors(const Probe& probe) const {
+std::vector<double> Control::measure_tensors(const Probe& probe) const {
     std::vector<double> values;
-    if (wish_->measure == Measure::variance) {
+    if (request_->measure == Measure::variance) {
         for (const size_t k : tensors_) values.push_back(probe.variance()[k]);
         return values;
     }
     const size_t count = layout_.tensors().size();
-    const std::vector<double> norms = of_all_replicas(probe.norms());
+    const std::vector<double> norms = gather_replicas(probe.norms());
     std::vector<double> of_tensor;
     for (const size_t k : tensors_) {
         of_tensor.clear();
         for (size_t at = k; at < norms.size(); at += count) of_tensor.push_back(norms[at]);
-        values.push_back(measure(arena::dispersion(of_tensor), wish_->measure));
+        values.push_back(measure(arena::dispersion(of_tensor), request_->measure));
     }
     return values;
 }
 
-std::vector<double> Control::of_all_replicas(const std::vector<double>& local) const {
+std::vector<double> Control::gather_replicas(const std::vector<double>& local) const {
     std::vector<double> all;
     for (const std::string& part : world_.all_gather(bytes_of(local))) {
         const auto values = numbers_of(part);
@@ -162,10 +166,10 @@ std::vector<double> Control::step_times() const {
     const double local = timers_.seconds(Time::data) + timers_.seconds(Time::gradient) +
                          timers_.seconds(Time::update);
     const auto count = static_cast<size_t>(placement_.count(world_.rank()));
-    return of_all_replicas(std::vector<double>(count, local / static_cast<double>(count)));
+    return gather_replicas(std::vector<double>(count, local / static_cast<double>(count)));
 }
 
-std::vector<double> Control::from_first_rank(std::vector<double> values) const {
+std::vector<double> Control::broadcast_from_rank_0(std::vector<double> values) const {
     std::string bytes = bytes_of(values);
     world_.broadcast(bytes);
     return numbers_of(bytes);

@@ -1,5 +1,6 @@
 #pragma once
-// Measurements for schedules that decide from them (graphs::Staged), and what was decided.
+// Connects a graph controller (graphs::StagedSchedule) with the step: measures what the controller
+// requests, passes the values to it, and reports changes of the graph.
 
 #include <cstdint>
 #include <optional>
@@ -14,45 +15,58 @@
 
 namespace dbench::algorithms {
 
+/// Runs the controller of one run. Belongs to Stepper; only the main thread calls it.
 class Control {
 public:
-    /// `staged` may be null: then nothing is measured.
-    Control(graphs::Staged* staged, comm::World& world, const comm::Placement& placement,
+    /// `staged` may be null: then nothing is measured. Keeps references to all other arguments.
+    Control(graphs::StagedSchedule* staged, comm::World& world, const comm::Placement& placement,
             const arena::Layout& layout, comm::Exchange& exchange, Timers& timers);
 
-    /// The run goes on at iteration t: graphs that began before it were reported.
-    void go_on_at(int64_t t);
-    /// Begins iteration t: reports a graph that begins here. Returns what the probe is to measure.
+    /// Resumes the run at iteration t: graphs that began before t are not reported again.
+    void resume_at(int64_t t);
+    /// Begins iteration t and reports a graph that begins in it. Returns what the probe must
+    /// measure.
     Needs begin(int64_t t, Observer& observer);
-    /// Ends it: tells the controller what it asked for. Collective where something was measured.
+    /// Ends iteration t: passes the requested measurements to the controller. Collective if
+    /// anything was measured.
     void end(int64_t t, const Probe& probe);
 
+    /// True if the controller may repeat the averaging of iteration t.
     bool may_repeat(int64_t t) const { return staged_ && staged_->may_repeat(t); }
-    /// After `rounds` averagings into `rows`: whether to average once more. Collective.
+    /// Returns true if iteration t must average once more, after `rounds` averagings into `rows`.
+    /// `before` is the consensus distance before the first one. Collective.
     bool mix_again(int64_t t, int rounds, double before, arena::Rows rows);
 
-    /// Bytes that measuring took in this iteration, as one replica per rank would send them.
+    /// Returns the bytes that measuring sent in this iteration, as if each replica had a rank of
+    /// its own.
     double bytes() const { return bytes_; }
 
 private:
-    std::vector<double> of_tensors(const Probe& probe) const;
-    std::vector<double> of_all_replicas(const std::vector<double>& local) const;
+    // One value per requested tensor.
+    std::vector<double> measure_tensors(const Probe& probe) const;
+    // The values of all ranks in the order of ranks. Collective.
+    std::vector<double> gather_replicas(const std::vector<double>& local) const;
+    // Seconds per replica: data, gradient and update. Collective.
     std::vector<double> step_times() const;
-    std::vector<double> from_first_rank(std::vector<double> values) const;
+    // Rank 0's values on all ranks, so that all ranks decide alike. Collective.
+    std::vector<double> broadcast_from_rank_0(std::vector<double> values) const;
 
-    graphs::Staged* staged_;
+    graphs::StagedSchedule* staged_;
     comm::World& world_;
     const comm::Placement& placement_;
     const arena::Layout& layout_;
     comm::Exchange& exchange_;
     Timers& timers_;
-    std::optional<graphs::Wish> wish_;
-    std::vector<size_t> tensors_;  // that the wish names
-    size_t reported_ = 0;          // stages
+    std::optional<graphs::MeasureRequest>
+        request_;                  ///< This iteration's request; empty if nothing is measured.
+    std::vector<size_t> tensors_;  // Indices of the requested tensors.
+    size_t reported_ = 0;          // Number of stages reported so far.
     double bytes_ = 0;
 };
 
-/// Tensors that a wish names, by index. Throws UserError where a name fits none.
-std::vector<size_t> wished_tensors(const graphs::Wish& wish, const arena::Layout& layout);
+/// Returns the indices of the tensors that a request names. Throws UserError if a name matches no
+/// tensor.
+std::vector<size_t> requested_tensors(const graphs::MeasureRequest& request,
+                                      const arena::Layout& layout);
 
 }  // namespace dbench::algorithms

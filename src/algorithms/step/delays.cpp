@@ -14,7 +14,7 @@ namespace {
 using base::Json;
 using base::Parameter;
 
-constexpr double kMostSeconds = 3600;
+constexpr double kMaxSeconds = 3600;
 
 Json resolve_replicas(const Json& given, const std::string& pointer) {
     if (given == "all") return given;
@@ -34,12 +34,13 @@ void set_replicas(DelayRule& rule, const Json& value) {
     if (value.is_array()) rule.replicas = value.get<std::vector<int64_t>>();
 }
 
-bool concerns(const DelayRule& rule, int64_t replica) {
-    const auto& some = rule.replicas;
-    return some.empty() || std::binary_search(some.begin(), some.end(), replica);
+bool applies_to(const DelayRule& rule, int64_t replica) {
+    const auto& delayed_replicas = rule.replicas;
+    return delayed_replicas.empty() ||
+           std::binary_search(delayed_replicas.begin(), delayed_replicas.end(), replica);
 }
 
-/// Of the mean `seconds`, from u uniform in [0, 1).
+/// Returns the length of a delay with mean `seconds`, from u uniform in [0, 1).
 double size(DelaySize distribution, double seconds, double u) {
     switch (distribution) {
         case DelaySize::constant:
@@ -56,24 +57,25 @@ double size(DelaySize distribution, double seconds, double u) {
 
 const base::Section<DelayRule>& DelayRule::section() {
     static const base::Section<DelayRule> keys{
-        {Parameter::any("replicas", "\"all\"", "whom it holds up: a list of replicas, or \"all\"",
+        {Parameter::any("replicas", "\"all\"", "delayed replicas: a list, or \"all\"",
                         resolve_replicas)
              .shaped(R"({"anyOf": [{"const": "all"}, {"type": "array", "minItems": 1,
                                    "items": {"type": "integer", "minimum": 0}}]})"),
          set_replicas},
-        {Parameter::number("seconds", "", "how long a delay is on the mean")
+        {Parameter::number("seconds", "", "mean length of a delay")
              .at_least(0)
-             .at_most(kMostSeconds, "the other ranks do not wait for hours"),
+             .at_most(kMaxSeconds, "the other ranks do not wait for hours"),
          &DelayRule::seconds},
-        {base::Words<DelaySize>("distribution",
-                                {{"constant", DelaySize::constant},
-                                 {"exponential", DelaySize::exponential},
-                                 {"uniform", DelaySize::uniform}},
-                                DelaySize::constant,
-                                "of the lengths; uniform: between 0 and twice the mean"),
+        {base::Words<DelaySize>(
+             "distribution",
+             {{"constant", DelaySize::constant},
+              {"exponential", DelaySize::exponential},
+              {"uniform", DelaySize::uniform}},
+             DelaySize::constant,
+             "distribution of the length; uniform: between 0 and twice the mean"),
          &DelayRule::distribution},
         {Parameter::number("probability", "1",
-                           "that there is a delay, of each replica and iteration for itself")
+                           "probability of a delay, independent for each replica and iteration")
              .at_least(0)
              .at_most(1),
          &DelayRule::probability},
@@ -84,11 +86,12 @@ const base::Section<DelayRule>& DelayRule::section() {
 Delays::Delays(std::vector<DelayRule> rules, int64_t replicas, uint64_t seed)
     : rules_(std::move(rules)), seed_(seed) {
     for (size_t k = 0; k < rules_.size(); ++k) {
-        auto& some = rules_[k].replicas;
-        std::sort(some.begin(), some.end());
-        if (some.empty() || some.back() < replicas) continue;
+        auto& delayed_replicas = rules_[k].replicas;
+        std::sort(delayed_replicas.begin(), delayed_replicas.end());
+        if (delayed_replicas.empty() || delayed_replicas.back() < replicas) continue;
         throw base::UserError("/delays/" + std::to_string(k) + "/replicas: there is no replica " +
-                              std::to_string(some.back()) + " (of " + std::to_string(replicas) +
+                              std::to_string(delayed_replicas.back()) + " (of " +
+                              std::to_string(replicas) +
                               ", counted from 0): name others, or \"all\"");
     }
 }
@@ -97,7 +100,7 @@ double Delays::seconds(int64_t replica, int64_t iteration) const {
     double sum = 0;
     for (size_t k = 0; k < rules_.size(); ++k) {
         const DelayRule& rule = rules_[k];
-        if (!concerns(rule, replica)) continue;
+        if (!applies_to(rule, replica)) continue;
         base::Random random(seed_, base::Purpose::delay,
                             {k, static_cast<uint64_t>(replica), static_cast<uint64_t>(iteration)});
         if (random.uniform() >= rule.probability) continue;
@@ -115,7 +118,7 @@ double Delays::seconds(int64_t first, int64_t count, int64_t iteration) const {
 double Delays::expected(int64_t replica) const {
     double sum = 0;
     for (const DelayRule& rule : rules_) {
-        if (concerns(rule, replica)) sum += rule.probability * rule.seconds;
+        if (applies_to(rule, replica)) sum += rule.probability * rule.seconds;
     }
     return sum;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Stragglers on purpose: by how many seconds the spec's /delays hold up a replica's computation.
+// Artificial stragglers: computes by how many seconds the spec's /delays prolong a replica's
+// computation in an iteration. The training loop sleeps for that time.
 
 #include <cstdint>
 #include <vector>
@@ -8,35 +9,38 @@
 
 namespace dbench::algorithms {
 
+/// Distribution of a delay's length; see `distribution` in the spec.
 enum class DelaySize : uint8_t { constant, exponential, uniform };
 
-/// An entry of the spec's /delays: whom it holds up, how often and for how long.
+/// One entry of the spec's /delays: the replicas that it delays, how often and for how long.
 struct DelayRule {
-    std::vector<int64_t> replicas;  ///< empty: all
-    double seconds;                 ///< mean of a delay
+    std::vector<int64_t> replicas;  ///< Empty: all replicas.
+    double seconds;                 ///< Mean length of a delay.
     DelaySize distribution;
-    double probability;  ///< that there is one, of each replica and iteration for itself
+    /// Probability of a delay, drawn independently for each replica and iteration.
+    double probability;
 
     static const base::Section<DelayRule>& section();
 };
 
-/// Delays of replicas in iterations: functions of the seed, so the same on any ranks.
+/// The delays of replicas in iterations. They are functions of the seed and thus the same for any
+/// number of ranks.
 class Delays {
 public:
-    Delays() = default;  ///< none
-    /// Throws UserError where a rule names a replica that is not among the n.
+    Delays() = default;  ///< No delays.
+    /// Throws UserError if a rule names a replica that is not among the `replicas` replicas.
     Delays(std::vector<DelayRule> rules, int64_t replicas, uint64_t seed);
 
     bool any() const { return !rules_.empty(); }
-    /// Seconds by which a replica is late in an iteration: the sum over the rules.
+    /// Returns the seconds by which `replica` is delayed in `iteration`: the sum over the rules.
     double seconds(int64_t replica, int64_t iteration) const;
-    /// Of replicas first .. first + count - 1 that compute one after another.
+    /// Returns the sum for replicas first .. first + count - 1, which compute one after another.
     double seconds(int64_t first, int64_t count, int64_t iteration) const;
-    /// Mean of `seconds` over iterations.
+    /// Returns the mean of `seconds` over iterations.
     double expected(int64_t replica) const;
 
 private:
-    std::vector<DelayRule> rules_;  // replicas sorted
+    std::vector<DelayRule> rules_;  // The replicas of each rule are sorted.
     uint64_t seed_ = 0;
 };
 

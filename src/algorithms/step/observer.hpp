@@ -1,6 +1,7 @@
 #pragma once
-// What training tells whoever watches. Told, never asked: nothing here changes a run. Plain types
-// only: this is all that the rooms after `train` see of it.
+// The records that training passes to observers (for example the recorder of the result file).
+// Observers only receive: nothing here changes a run. The types are plain, because this header is
+// all that the modules after `train` see of training.
 
 #include <cstdint>
 #include <functional>
@@ -13,87 +14,91 @@
 
 namespace dbench::algorithms {
 
-/// One iteration as seen by one rank. Rates and costs are global and equal on every rank.
+/// One iteration as measured by one rank. Rates and costs are global and equal on every rank.
 struct IterationRecord {
     int64_t iteration = 0;
-    double epoch = 0;  ///< samples consumed by all replicas at the end of the iteration, over N
+    double epoch = 0;  ///< Samples consumed by all replicas at the end of the iteration, over N.
     double lr = 0;
-    bool averaged = false;         ///< parameters were averaged with the matrix of `round`
-    graphs::Round round{0, true};  ///< where averaged
-    int64_t rounds = 0;            ///< averagings of parameters
-    double degree = 0;             ///< mean out-degree without self
+    bool averaged = false;         ///< Parameters were averaged with the matrix of `round`.
+    graphs::Round round{0, true};  ///< Valid if `averaged`.
+    int64_t rounds = 0;            ///< Averagings of parameters.
+    double degree = 0;             ///< Mean out-degree without the replica itself.
     int64_t messages = 0;
-    double bytes_sent = 0;  ///< all replicas, as if each had a rank
+    double bytes_sent = 0;  ///< Bytes that all replicas send, as if each had a rank.
 
-    std::vector<double> loss, accuracy;  ///< [R] minibatch, where the gradient was taken
+    std::vector<double> loss, accuracy;  ///< [R] of the minibatch, at the gradient's point.
 
-    // Where replicas do not wait for each other (else empty): each has its own iteration of this
-    // number.
+    // Filled in for asynchronous algorithms only. Each replica then has its own iteration of
+    // this number.
     bool asynchronous = false;
     std::vector<double> staleness;     ///< [R] Asynchronous::staleness
-    std::vector<double> replica_time;  ///< [R] when it ended, in seconds from the run's start
+    std::vector<double> replica_time;  ///< [R] End of the iteration, seconds from the run's start.
 
-    Times times;  ///< of this rank; settled when an observer is told
+    Times times;  ///< Times of this rank; settled before an observer receives them.
+    /// Bytes that all replicas send for the profile, as if each had a rank.
     double profile_bytes = 0;
-    double control_bytes = 0;  ///< for a controller, all replicas, as if each had a rank
+    double control_bytes = 0;  ///< Bytes sent for a controller, counted the same way.
 
-    // Where the iteration is profiled (else empty). R local replicas, T tensors.
+    // Filled in if the iteration is profiled, else empty. R local replicas, T tensors.
     bool profiled = false;
-    std::vector<double> norm;                        ///< [R, T] just before averaging
+    std::vector<double> norm;                        ///< [R, T] Just before averaging.
     std::vector<double> update_norm, gradient_norm;  ///< [R]
-    // Where exact variance is due (else empty); equal on every rank.
+    // Filled in if exact variance is due, else empty. Equal on every rank.
     bool has_variance = false;
     std::vector<double> variance;  ///< [T]
     double consensus_distance = 0;
-    std::vector<double> variance_after;  ///< [T], with profile.after
+    std::vector<double> variance_after;  ///< [T] With profile.after.
     double consensus_distance_after = 0;
 
-    /// What a device has yet to measure for the fields above; done when an observer is told.
-    std::vector<std::function<void(IterationRecord&)>> late;
-    /// Once the device has come so far.
+    /// Functions that fill in fields above once the device has computed them; see `settle`.
+    std::vector<std::function<void(IterationRecord&)>> deferred;
+    /// Completes the record. To be called once the device has finished the iteration's launches,
+    /// before an observer receives the record.
     void settle() {
         times.settle();
-        for (const auto& write : std::exchange(late, {})) write(*this);
+        for (const auto& write : std::exchange(deferred, {})) write(*this);
     }
 };
 
-/// What evaluations tell beside loss and accuracy: the columns local_NAME and mean_NAME.
+/// A metric in addition to loss and accuracy: it fills the columns local_NAME and mean_NAME.
 struct MetricName {
     std::string name, unit, description;
 };
 
-/// A further metric of one set of samples.
+/// The scores of one further metric on one set of samples.
 struct MetricScores {
     std::string name;
-    std::vector<double> local;  ///< [m]
-    double mean;                ///< of the averaged parameters
+    std::vector<double> local;  ///< [m] Scores of the evaluated replicas.
+    double mean;                ///< Score of the averaged parameters.
 };
 
-/// Scores of one set of samples, complete on rank 0.
+/// Scores on one set of samples. Complete on rank 0 only.
 struct Scores {
-    std::vector<double> local_accuracy, local_loss;  ///< [m]
-    double mean_accuracy = 0, mean_loss = 0;         ///< of the averaged parameters
-    std::vector<MetricScores> metrics;               ///< in the order of the run's MetricNames
+    std::vector<double> local_accuracy, local_loss;  ///< [m] Scores of the evaluated replicas.
+    double mean_accuracy = 0, mean_loss = 0;         ///< Scores of the averaged parameters.
+    std::vector<MetricScores> metrics;  ///< Further metrics, in the order of the table of metrics.
 };
 
+/// One evaluation between two iterations.
 struct EvaluationRecord {
-    int64_t iteration = 0;  ///< iterations completed
+    int64_t iteration = 0;  ///< Number of completed iterations.
     double epoch = 0;
-    double elapsed = 0;  ///< seconds since the first start, pauses left out
-    double seconds = 0;  ///< that it took
+    double elapsed = 0;  ///< Seconds since the first start, without pauses between segments.
+    double seconds = 0;  ///< Duration of the evaluation.
     Scores test;
-    Scores validation;  ///< empty vectors where there is no such set
+    Scores validation;  ///< Empty vectors if there is no validation set.
 };
 
-/// All ranks call in the same order; `evaluation` and `event` carry their contents on rank 0.
+/// Receives the records of a run. All ranks call in the same order; the arguments of `evaluation`
+/// and `event` have their contents on rank 0 only.
 class Observer {
 public:
     virtual ~Observer() = default;
     virtual void iteration(const IterationRecord& record) = 0;
     virtual void evaluation(const EvaluationRecord& record) = 0;
-    /// All that was told so far is to be on the disk: a checkpoint is about to be written.
+    /// Writes everything received so far to the disk. Called before a checkpoint is written.
     virtual void settle() {}
-    /// Graph changes, faults, warnings. Rank 0 only; `kind` at most 15 characters.
+    /// Receives graph changes, faults and warnings. Rank 0 only; `kind` has at most 15 characters.
     virtual void event(int64_t iteration, const std::string& kind, const std::string& text) = 0;
 };
 

@@ -5,8 +5,8 @@
 namespace dbench::algorithms {
 namespace {
 
-// Norms are kept in the run's precision, and so are the dispersion measures' inputs: what is
-// computed from them can be computed again from the file.
+// Rounds a norm to the run's precision, in which it is stored. Dispersion measures use the rounded
+// norms, so that they can be recomputed from the file.
 double as_stored(double value, arena::DType type) {
     return type == arena::DType::float32 ? static_cast<float>(value) : value;
 }
@@ -25,17 +25,17 @@ Probe::Probe(const ProfilePlan& plan, const arena::Layout& layout, int64_t repli
 
 std::shared_ptr<Probe::Squares> Probe::free_squares() {
     for (const auto& squares : all_squares_) {
-        if (squares.use_count() == 1) return squares;  // no record waits for them
+        if (squares.use_count() == 1) return squares;  // No unfinished record uses them.
     }
     const size_t cells = static_cast<size_t>(local_) * layout_.segments().size();
-    const size_t of_rows = plan_.rows.ever() ? cells : 0;
+    const size_t of_rows = plan_.rows.any_due() ? cells : 0;
     return all_squares_.emplace_back(std::make_shared<Squares>(
-        Squares{arena::Values<double>(of_rows), arena::Values<double>(of_rows),
-                arena::Values<double>(cells)}));
+        Squares{arena::HostVisibleArray<double>(of_rows), arena::HostVisibleArray<double>(of_rows),
+                arena::HostVisibleArray<double>(cells)}));
 }
 
-void Probe::tell(std::function<void(IterationRecord&)> write) {
-    queue_ ? record_->late.push_back(std::move(write)) : write(*record_);
+void Probe::complete_record(std::function<void(IterationRecord&)> write) {
+    queue_ ? record_->deferred.push_back(std::move(write)) : write(*record_);
 }
 
 void Probe::begin(int64_t t, IterationRecord& record, Needs needs) {
@@ -54,9 +54,9 @@ void Probe::finish() {
     if (!profiled_) return;
     const TimedScope scope(timers_, Time::profile);
     arena::keep(queue_, squares_);
-    tell([this, squares = squares_](IterationRecord& record) {
+    complete_record([this, squares = squares_](IterationRecord& record) {
         const size_t segments = layout_.segments().size();
-        const auto row_norms = [&](const arena::Values<double>& of) {
+        const auto row_norms = [&](const arena::HostVisibleArray<double>& of) {
             std::vector<double> norms;
             for (int64_t i = 0; i < local_; ++i) {
                 double sum = 0;
@@ -77,9 +77,9 @@ void Probe::gradient(arena::Rows g, arena::Columns columns, int64_t first) {
 }
 
 void Probe::about_to_average(arena::Rows x) {
-    if (measures_before()) {
+    if (measures_before_averaging()) {
         const TimedScope scope(timers_, Time::exchange);
-        exchange_.settle_for_step();
+        exchange_.drain_for_step();
     }
     if (profiled_ || needs_.norms) {
         const TimedScope scope(timers_, profiled_ ? Time::profile : Time::control);
@@ -87,19 +87,19 @@ void Probe::about_to_average(arena::Rows x) {
             arena::squares(layout_, x, layout_.all(), squares_->averaged.data(), queue_);
         }
         if (needs_.norms) {
-            arena::finish(queue_, "norms that a controller asks for");
+            arena::finish(queue_, "norms that a graph controller requests");
             norms_ = norms(*squares_, x.type);
         }
         if (profiled_) {
-            tell([this, squares = squares_, type = x.type](IterationRecord& record) {
+            complete_record([this, squares = squares_, type = x.type](IterationRecord& record) {
                 record.norm = norms(*squares, type);
             });
         }
     }
     if (needs_.variance) {
         const TimedScope scope(timers_, variance_due_ ? Time::profile : Time::control);
-        const comm::LateSpread late = exchange_.late_moments(x);
-        arena::finish(queue_, "variance that a controller asks for");
+        const comm::DeferredMoments late = exchange_.deferred_moments(x);
+        arena::finish(queue_, "variance that a graph controller requests");
         distance_ = spread(*late.m2, variance_);
         if (variance_due_) {
             record_->profile_bytes += static_cast<double>(late.bytes);
@@ -107,21 +107,21 @@ void Probe::about_to_average(arena::Rows x) {
             record_->consensus_distance = distance_;
         }
     } else if (variance_due_) {
-        tell_spread(x, &IterationRecord::variance, &IterationRecord::consensus_distance);
+        record_spread(x, &IterationRecord::variance, &IterationRecord::consensus_distance);
     }
 }
 
 void Probe::averaged(arena::Rows x) {
-    if (!wants_after()) return;
-    tell_spread(x, &IterationRecord::variance_after, &IterationRecord::consensus_distance_after);
+    if (!measures_after_averaging()) return;
+    record_spread(x, &IterationRecord::variance_after, &IterationRecord::consensus_distance_after);
 }
 
-void Probe::tell_spread(arena::Rows x, std::vector<double> IterationRecord::*variance,
-                        double IterationRecord::*distance) {
+void Probe::record_spread(arena::Rows x, std::vector<double> IterationRecord::*variance,
+                          double IterationRecord::*distance) {
     const TimedScope scope(timers_, Time::profile);
-    const comm::LateSpread late = exchange_.late_moments(x);
+    const comm::DeferredMoments late = exchange_.deferred_moments(x);
     record_->profile_bytes += static_cast<double>(late.bytes);
-    tell([this, m2 = late.m2, variance, distance](IterationRecord& record) {
+    complete_record([this, m2 = late.m2, variance, distance](IterationRecord& record) {
         record.*distance = spread(*m2, record.*variance);
     });
 }
@@ -136,7 +136,8 @@ std::vector<double> Probe::norms(const Squares& squares, arena::DType type) cons
     return norms;
 }
 
-double Probe::spread(const arena::Values<double>& m2, std::vector<double>& variance) const {
+double Probe::spread(const arena::HostVisibleArray<double>& m2,
+                     std::vector<double>& variance) const {
     variance.resize(layout_.tensors().size());
     layout_.sum_segments(m2.data(), variance.data());
     const auto n = static_cast<double>(replicas_);

@@ -1,8 +1,9 @@
 #pragma once
 // Measures parameters for the profile: norms just before averaging, exact variance over replicas,
-// gradient and update norms. Asked by algorithms at the points that docs/numerics.md names ("one
-// iteration, in order"); does nothing in iterations that are not profiled. What a device measures
-// for the record alone is read when that is told (IterationRecord::late): the host does not wait.
+// gradient and update norms. Algorithms call it at the points that docs/numerics.md names ("one
+// iteration, in order"); it does nothing in iterations that are not profiled. Measurements that
+// only the record needs are read from the device later (IterationRecord::deferred): the host does
+// not wait for them.
 
 #include <cstdint>
 #include <functional>
@@ -19,80 +20,90 @@
 
 namespace dbench::algorithms {
 
-/// What is measured when; by default nothing.
+/// The iterations in which something is measured; by default none.
 struct ProfilePlan {
-    base::Cadence rows;  ///< of /parameters: norms, gradients, updates
-    base::Cadence variance;
-    bool after = false;  ///< variance after averaging too
+    base::Cadence rows;      ///< Iterations of /parameters: norms, gradients, updates.
+    base::Cadence variance;  ///< Iterations with exact variance.
+    bool after = false;      ///< Measure the variance after averaging, too.
 };
 
-/// What is to be measured in an iteration whether or not it is profiled.
+/// Measurements that a controller requires in an iteration, profiled or not.
 struct Needs {
     bool norms = false, variance = false;
 };
 
+/// Measures one rank's rows. Belongs to Stepper, which begins and finishes every iteration; only
+/// the main thread calls it.
 class Probe {
 public:
     Probe(const ProfilePlan& plan, const arena::Layout& layout, int64_t replicas,
           int64_t local_replicas, comm::Exchange& exchange, Timers& timers);
 
-    /// Begins iteration t; what is due goes to `record`.
+    /// Begins iteration t. Results are written to `record`, which must remain valid until its
+    /// `settle`.
     void begin(int64_t t, IterationRecord& record, Needs needs = {});
+    /// Ends the iteration: adds gradient and update norms to the record.
     void finish();
 
-    /// Gradients of `columns`, complete and not yet reduced, from local row `first` on.
+    /// Measures the gradients of `columns`: complete, not yet reduced. `first` is the local index
+    /// of the first row of g.
     void gradient(arena::Rows g, arena::Columns columns, int64_t first = 0);
-    /// Where optimizers leave ||lr d||^2 per row and segment, from local row `first` on; null where
-    /// not asked for.
+    /// Returns the array into which optimizers write ||lr d||^2 per row and segment, from local row
+    /// `first` on; null if it is not measured.
     double* squared_update(int64_t first = 0) {
         return profiled_ ? squares_->update.data() + cell(first) : nullptr;
     }
-    /// Where a pass that averages leaves the squares of what it averages, per row and segment; null
-    /// where not asked for. Who does so for all columns says that it has: about_to_average finds
-    /// them there.
-    double* squared_before() {
+    /// Returns the array into which a pass that averages writes the squares of its input, per row
+    /// and segment; null if they are not measured. A pass that has covered all columns calls
+    /// set_squares_before_averaging, so that about_to_average does not compute them again.
+    double* squares_before_averaging() {
         return profiled_ || needs_.norms ? squares_->averaged.data() : nullptr;
     }
-    void has_squared_before() { squared_ = true; }
-    /// The whole of x as it is just before averaging, or after the update where there is none.
-    /// Collective where variance is due.
+    void set_squares_before_averaging() { squared_ = true; }
+    /// Measures x just before averaging (or after the update if the iteration does not average), in
+    /// all columns. Collective if variance is due.
     void about_to_average(arena::Rows x);
-    /// The whole result of the averaging alone.
+    /// Measures the result of the averaging alone, in all columns.
     void averaged(arena::Rows x);
 
-    /// Just before averaging in this iteration, where needed.
-    const std::vector<double>& norms() const { return norms_; }        ///< [R, T], as stored
+    // The following were measured just before this iteration's averaging, if a controller
+    /// required them.
+    const std::vector<double>& norms() const { return norms_; }  ///< [R, T], rounded as in the file
     const std::vector<double>& variance() const { return variance_; }  ///< [T]
-    double distance() const { return distance_; }                      ///< consensus distance
+    double distance() const { return distance_; }                      ///< Consensus distance.
 
-    /// Whether about_to_average measures: what is on its way has then moved before it does, so that
-    /// measuring, which no time of the step contains, hides nothing of an exchange.
-    bool measures_before() const {
+    /// True if about_to_average measures anything. Exchanges in flight are then completed before
+    /// the measurement, which no time of the step contains: the measurement must not hide
+    /// communication.
+    bool measures_before_averaging() const {
         return profiled_ || variance_due_ || needs_.norms || needs_.variance;
     }
-    /// Whether that takes more than norms, and so the rows themselves.
+    /// True if the measurement needs the rows themselves and not only their norms.
     bool measures_rows() const { return variance_due_ || needs_.variance; }
-    /// Whether the plan has it measure in iteration t.
+    /// True if the plan measures anything in iteration t.
     bool due(int64_t t) const { return plan_.rows.due(t) || plan_.variance.due(t); }
-    bool wants_after() const { return variance_due_ && plan_.after; }
+    /// True if `averaged` measures.
+    bool measures_after_averaging() const { return variance_due_ && plan_.after; }
 
 private:
     int64_t cell(int64_t local) const {
         return local * static_cast<int64_t>(layout_.segments().size());
     }
-    /// What kernels leave of an iteration, per row and segment [R * S].
+    /// Squares that kernels write in one iteration, per row and segment [R * S].
     struct Squares {
-        arena::Values<double> gradient, update, averaged;
+        arena::HostVisibleArray<double> gradient, update, averaged;
     };
+    /// Returns an object that no unfinished record uses.
     std::shared_ptr<Squares> free_squares();
     std::vector<double> norms(const Squares& squares, arena::DType type) const;
-    /// Consensus distance; variances of tensors in `variance`.
-    double spread(const arena::Values<double>& m2, std::vector<double>& variance) const;
-    /// Completes the record: at once, or when the device has come so far.
-    void tell(std::function<void(IterationRecord&)> write);
-    /// Variance and distance of the record. Collective.
-    void tell_spread(arena::Rows x, std::vector<double> IterationRecord::*variance,
-                     double IterationRecord::*distance);
+    /// Returns the consensus distance; writes the variance per tensor to `variance`.
+    double spread(const arena::HostVisibleArray<double>& m2, std::vector<double>& variance) const;
+    /// Runs `write` on the record: at once on the host, or later when the device has computed its
+    /// inputs.
+    void complete_record(std::function<void(IterationRecord&)> write);
+    /// Computes variance and consensus distance of x for the record. Collective.
+    void record_spread(arena::Rows x, std::vector<double> IterationRecord::*variance,
+                       double IterationRecord::*distance);
 
     ProfilePlan plan_;
     const arena::Layout& layout_;
@@ -103,8 +114,9 @@ private:
     IterationRecord* record_ = nullptr;
     Needs needs_;
     bool profiled_ = false, variance_due_ = false;
-    bool squared_ = false;  // there are squares of what is averaged
-    // Of this iteration, and of those whose records wait for the device.
+    bool squared_ = false;  // squares_->averaged is already computed.
+    // Squares of this iteration, and all that exist, including those of records that wait for the
+    // device.
     std::shared_ptr<Squares> squares_;
     std::vector<std::shared_ptr<Squares>> all_squares_;
     std::vector<double> norms_, variance_;

@@ -10,9 +10,9 @@
 namespace dbench::algorithms {
 namespace {
 
-// What a controller asks for must be there.
-void check_controller(const graphs::Staged& staged, const arena::Layout& layout) {
-    if (const auto wish = staged.wish()) wished_tensors(*wish, layout);
+// Throws UserError if a tensor that the controller measures does not exist.
+void check_controller(const graphs::StagedSchedule& staged, const arena::Layout& layout) {
+    if (const auto request = staged.measure_request()) requested_tensors(*request, layout);
 }
 
 std::optional<Clipping> clipping_of(const base::Json& optimizer) {
@@ -29,9 +29,9 @@ RunSchedule::RunSchedule(std::shared_ptr<graphs::Schedule> graph_in, const Algor
     if (graph && row.schedule) schedule = row.schedule(algorithm, graph, run);
 }
 
-graphs::Staged* RunSchedule::staged() const {
+graphs::StagedSchedule* RunSchedule::staged() const {
     if (!schedule) return nullptr;
-    graphs::Staged* own = schedule->staged();
+    graphs::StagedSchedule* own = schedule->staged();
     return own ? own : graph->staged();
 }
 
@@ -55,7 +55,8 @@ Stepper::Stepper(comm::World& world, const comm::Placement& placement, const are
       no_decay_(std::vector<double>(layout.tensors().size())) {
     if (staged_) check_controller(*staged_, layout);
     auto table = arena::StateTable::dry(spec.type, layout.columns(), exchange_->readable());
-    make(spec).declare(table);  // others than those of the run, which declare once
+    // A second pair of objects, because the run's own parts may declare their state only once.
+    make(spec).declare(table);
     state_elements_ = table.elements_per_replica();
 }
 
@@ -112,24 +113,24 @@ void Stepper::step(int64_t t, double lr, const Gradients& gradients, IterationRe
               .no_decay = no_decay_,
               .queue = queue_,
               .next_round = next_round(t)};
-    around(gradients, step);
+    run_algorithm(gradients, step);
     probe_.finish();
     control_.end(t, probe_);
 
     const Sent sent = parts_.algorithm->sent(t, record.round);
-    tell(sent, 1 + step.more_rounds, record);
+    fill_record(sent, 1 + step.extra_rounds, record);
     record.control_bytes = control_.bytes();
     timers_.stop();
     record.times = timers_.all();
 }
 
-// A controller decides after the iteration.
+// Returns nothing if a controller may change the graph after iteration t.
 std::optional<graphs::Round> Stepper::next_round(int64_t t) const {
     if (t + 1 >= end_ || staged_ || probe_.due(t + 1)) return std::nullopt;
     return round(t + 1);
 }
 
-void Stepper::tell(const Sent& sent, int64_t times, IterationRecord& record) const {
+void Stepper::fill_record(const Sent& sent, int64_t times, IterationRecord& record) const {
     record.averaged = sent.averaged;
     record.rounds = sent.rounds * times;
     record.degree = sent.degree;
@@ -145,10 +146,10 @@ double Stepper::bytes_of(const Sent& sent) const {
            sent.bytes;
 }
 
-// With a clipping norm the algorithm sees gradients only after the whole of backward.
-void Stepper::around(const Gradients& gradients, Step& step) {
+// With gradient clipping the algorithm receives gradients only after the whole backward pass.
+void Stepper::run_algorithm(const Gradients& gradients, Step& step) {
     Algorithm& algorithm = *parts_.algorithm;
-    std::vector<arena::Columns> complete;  // that wait for clipping
+    std::vector<arena::Columns> complete;  // Tiles that wait for clipping.
     algorithm.before_forward(step);
     gradients([&](arena::Columns columns) {
         probe_.gradient(g_, columns);

@@ -1,6 +1,7 @@
 #pragma once
-// The one owner of a step: algorithm, optimizer, exchange, and what measures and decides around
-// them, put together from a resolved spec and a schedule.
+// Stepper runs the iterations of a training run. It owns the algorithm, the optimizer, the
+// exchange, and the objects that measure and decide around them, and makes them from a resolved
+// spec and a schedule. The training loop (train/run) calls it.
 
 #include <functional>
 #include <memory>
@@ -18,116 +19,129 @@
 
 namespace dbench::algorithms {
 
-/// The graph of a run, and what the algorithm makes of it (local steps, a global average now and
-/// then). Both null for algorithms that take no graph.
+/// The graph of a run, and the schedule that the algorithm derives from it (for example local
+/// steps, or an occasional global average). Both are null for algorithms that take no graph.
 struct RunSchedule {
     std::shared_ptr<graphs::Schedule> graph;
-    std::shared_ptr<graphs::Schedule> schedule;  ///< that the exchange follows
+    std::shared_ptr<graphs::Schedule> schedule;  ///< The schedule of the exchanges.
 
+    /// Derives `schedule` from `graph` with the algorithm's rule, if it has one.
     RunSchedule() = default;
     RunSchedule(std::shared_ptr<graphs::Schedule> graph, const AlgorithmEntry& row,
                 const base::Json& algorithm, const graphs::RunFacts& run);
 
-    /// What in it goes from graph to graph, or null.
-    graphs::Staged* staged() const;
+    /// Returns the part of the schedule that changes the graph during the run, or null.
+    graphs::StagedSchedule* staged() const;
 };
 
+/// The parameters from which a Stepper is made.
 struct StepSpec {
-    const AlgorithmEntry& row;    ///< of the algorithm
-    const base::Json& algorithm;  ///< resolved
-    const base::Json& optimizer;  ///< resolved
+    const AlgorithmEntry& row;    ///< The algorithm's table entry.
+    const base::Json& algorithm;  ///< Resolved.
+    const base::Json& optimizer;  ///< Resolved.
     graphs::RunFacts run = {};
-    double lr_max = 0;  ///< largest learning rate of the run
+    double lr_max = 0;  ///< Largest learning rate of the run.
     arena::DType type = arena::DType::float32;
     comm::Reduction reduction = comm::Reduction::reproducible;
-    arena::Codec message = arena::Codec::identity;  ///< how rows travel
+    arena::Codec message = arena::Codec::identity;  ///< Encoding of rows in messages.
     ProfilePlan profile = {};
-    Compression compression = {};                   ///< for algorithms that compress their messages
-    const OptimizerEntry* optimizer_row = nullptr;  ///< null: that of the table
-    Minibatch minibatch = {};                       ///< for algorithms that linearise
-    uint64_t seed = 1;                              ///< of neighbours that the algorithm draws
+    Compression compression = {};  ///< For algorithms that compress their messages.
+    const OptimizerEntry* optimizer_row = nullptr;  ///< Null: the table entry of `optimizer`.
+    Minibatch minibatch = {};                       ///< For algorithms that linearise.
+    uint64_t seed = 1;  ///< Seed for neighbours that the algorithm draws.
 };
 
-/// Calls its argument for each range of columns, once, when what is launched on the step's queue
-/// from then on finds the gradients complete there. What computes them reads x and writes g: behind
-/// what is on the queue, or on the host, when that has been waited for.
+/// Computes the gradients of one iteration: reads x, writes g. Calls `ready` exactly once for each
+/// range of columns, as soon as every launch that follows on the step's queue will find the
+/// gradients of these columns complete. The computation is ordered after the launches on the queue;
+/// on the host it first waits for them.
 using Gradients = std::function<void(const std::function<void(arena::Columns)>& ready)>;
 
-/// Iterations [begin, end) of an asynchronous algorithm in virtual time: all replicas wait for each
+/// Iterations [begin, end) of an asynchronous algorithm in virtual time. All replicas wait for each
 /// other at both ends.
 struct Span {
     int64_t begin, end;
     const ComputeTimes& times;
+    /// Returns the learning rate of iteration t.
     std::function<double(int64_t t)> lr;
-    /// Writes the gradient of a turn at the snapshots' row into that of g, as Gradients do, and its
-    /// loss and accuracy into the record of its iteration, [R] each.
+    /// Computes the gradient of a turn at the replica's row of `snapshots`, as Gradients does, and
+    /// writes it to the replica's row of g. Writes loss and accuracy [R] to the record of the
+    /// turn's iteration.
     std::function<void(const Turn&, arena::Rows snapshots, IterationRecord&)> gradient;
 };
 
-/// Iterations [begin, end) of an asynchronous algorithm, each replica on a rank of its own and in
-/// real time.
+/// Iterations [begin, end) of an asynchronous algorithm in real time. Each replica has its own
+/// rank.
 struct RankSpan {
     int64_t begin = 0, end = 0;
+    /// Returns the learning rate of iteration t.
     std::function<double(int64_t t)> lr;
-    /// As for Span, of this rank's replica.
+    /// Computes the gradient of this rank's replica, as in Span.
     std::function<void(const Turn&, arena::Rows snapshots, IterationRecord&)> gradient;
-    std::function<bool()> wish;     ///< whether this rank wishes to stop
-    std::function<double()> clock;  ///< seconds since the run's start
+    std::function<bool()> stop_requested;  ///< True if this rank requests a stop.
+    std::function<double()> clock;         ///< Seconds since the run's start.
 };
 
-/// What has become of one: all ranks have ended as many iterations as there are records, which may
-/// be fewer than were meant where one has wished to stop.
+/// The result of a RankSpan. All ranks have ended as many iterations as there are records: fewer
+/// than planned if a rank requested a stop.
 struct RankSpanEnd {
     std::vector<IterationRecord> records;
-    bool stop;
+    bool stop;  ///< A rank requested a stop.
 };
 
 class RankPeers;
 
+/// Runs iterations: `step` for synchronous algorithms, `advance` for asynchronous ones. One object
+/// per rank; only the main thread calls it.
 class Stepper {
 public:
-    /// Collective (the exchange is made); keeps references to world, placement and layout. Throws
-    /// UserError where the controller asks for what is not there.
+    /// Makes all parts; collective. Keeps references to world, placement and layout. Throws
+    /// UserError if the graph's controller measures tensors that do not exist.
     Stepper(comm::World& world, const comm::Placement& placement, const arena::Layout& layout,
             const StepSpec& spec, RunSchedule schedule);
 
     const Algorithm& algorithm() const { return *parts_.algorithm; }
     const graphs::Schedule* schedule() const { return schedule_.schedule.get(); }
-    graphs::Staged* staged() const { return staged_; }
+    graphs::StagedSchedule* staged() const { return staged_; }
     comm::Exchange& exchange() const { return *exchange_; }
     Timers& timers() { return timers_; }
-    /// The round of iteration t.
+    /// Returns the round of iteration t.
     graphs::Round round(int64_t t) const;
-    /// What iteration t sends.
+    /// Returns what iteration t sends.
     Sent sent(int64_t t) const { return parts_.algorithm->sent(t, round(t)); }
-    /// Bytes of true parameters that this is.
+    /// Returns the bytes of `sent`: true parameters without padding, plus its extra bytes.
     double bytes_of(const Sent& sent) const;
-    /// Elements that a replica's optimizer and algorithm keep, beside parameters and gradients.
+    /// Returns the elements per replica that optimizer and algorithm keep, in addition to
+    /// parameters and gradients.
     int64_t state_elements() const { return state_elements_; }
 
-    /// Declares the state of optimizer and algorithm in the table of the local replicas, which has
-    /// their parameters (a step may move them to other rows); g are their gradients. Called once,
-    /// before the first step.
+    /// Declares the state of optimizer and algorithm in `table`, which holds the local replicas'
+    /// parameters (a step may move these to other rows). `g` are the rows of the gradients. Called
+    /// once, before the first step.
     void attach(arena::StateTable& table, arena::Rows g);
-    /// What algorithms that distil take the gradients of their second loss from.
-    void distil_by(Distillation distillation) { distillation_ = std::move(distillation); }
-    /// What algorithms that linearise take their models from.
-    void linearise_by(Linearisation linearisation) { linearisation_ = std::move(linearisation); }
-    /// The run goes on at iteration t: graphs that began before it were reported.
-    void go_on_at(int64_t t) { control_.go_on_at(t); }
-    /// Iterations up to `end` will follow each other in steps whose x nobody writes in between, so
-    /// that one may send ahead what the next one exchanges. The same on all ranks.
-    void will_go_on_to(int64_t end) { end_ = end; }
+    /// Sets the function that computes gradients of the second loss, for algorithms that distil.
+    void set_distillation(Distillation distillation) { distillation_ = std::move(distillation); }
+    /// Sets the functions that linearise models, for algorithms that linearise.
+    void set_linearisation(Linearisation linearisation) {
+        linearisation_ = std::move(linearisation);
+    }
+    /// Resumes the run at iteration t: graphs that began before t are not reported again.
+    void resume_at(int64_t t) { control_.resume_at(t); }
+    /// Promises that iterations up to `end` follow each other without anyone writing x in between.
+    /// A step may then already send what the next one exchanges. All ranks must pass the same
+    /// `end`.
+    void set_uninterrupted_until(int64_t end) { end_ = end; }
 
-    /// Iteration t at the learning rate lr, around `gradients`, which writes the gradients at x
-    /// into g. Tells `record` all but epoch, loss and accuracy, and `observer` of a graph that
-    /// begins here. Collective.
+    /// Runs iteration t at the learning rate lr: calls the algorithm around `gradients`, which
+    /// writes the gradients at x to g. Fills in `record` except epoch, loss and accuracy, and
+    /// reports to `observer` a graph that begins in t. Collective.
     void step(int64_t t, double lr, const Gradients& gradients, IterationRecord& record,
               Observer& observer);
-    /// The same for an asynchronous algorithm, whose replicas are all local: a record for each
-    /// iteration of the span. What is due in iteration `begin` is measured as it stands there.
+    /// Runs a span of an asynchronous algorithm whose replicas are all on this rank. Returns one
+    /// record per iteration. Profile measurements that are due in iteration `begin` are taken at
+    /// the span's start.
     std::vector<IterationRecord> advance(const Span& span);
-    /// The same where each replica has a rank to itself. Collective.
+    /// Does the same if each replica has its own rank. Collective.
     RankSpanEnd advance(const RankSpan& span, RankPeers& peers);
 
 private:
@@ -138,19 +152,20 @@ private:
     };
     Parts make(const StepSpec& spec) const;
     std::optional<graphs::Round> next_round(int64_t t) const;
-    void around(const Gradients& gradients, Step& step);
+    void run_algorithm(const Gradients& gradients, Step& step);
     std::vector<IterationRecord> begin_records(int64_t begin, int64_t end,
                                                const std::function<double(int64_t)>& lr) const;
     void apply(const Turn& turn, double lr, bool measured);
-    void tell(const Sent& sent, int64_t times, IterationRecord& record) const;
+    void fill_record(const Sent& sent, int64_t times, IterationRecord& record) const;
 
     const comm::Placement& placement_;
     const arena::Layout& layout_;
     arena::DType type_;
     arena::Codec message_;
     RunSchedule schedule_;
-    graphs::Staged* staged_;
-    int64_t end_ = 0;  // up to which one iteration follows another, or 0
+    graphs::StagedSchedule* staged_;
+    // Promised end of uninterrupted iterations (see the setter); 0 without a promise.
+    int64_t end_ = 0;
     Parts parts_;
     int64_t state_elements_ = 0;
     std::optional<Clipping> clipping_;
@@ -159,7 +174,7 @@ private:
     Probe probe_;
     Control control_;
     arena::Queue* queue_;
-    const arena::Placed<double> no_decay_;
+    const arena::ReadOnlyArray<double> no_decay_;
     arena::StateTable* table_ = nullptr;
     arena::Rows g_;
     Distillation distillation_;

@@ -1,5 +1,5 @@
 #pragma once
-// Virtual time: in which order replicas finish that compute at their own pace.
+// Virtual time: the order in which replicas finish that compute at different speeds.
 
 #include <cstdint>
 #include <functional>
@@ -12,11 +12,12 @@
 
 namespace dbench::algorithms {
 
-/// How long gradients take, as functions of the seed: seconds (1 + jitter u), u uniform in [-1, 1),
-/// and what the spec's /delays add.
+/// The durations of gradients, as functions of the seed: seconds (1 + jitter u) with u uniform in
+/// [-1, 1), plus the spec's /delays.
 class ComputeTimes {
 public:
     explicit ComputeTimes(Pace pace = {}, uint64_t seed = 1, Delays delays = {});
+    /// Returns the seconds that the gradient of `turn` takes.
     double seconds(const Turn& turn) const;
 
 private:
@@ -25,16 +26,16 @@ private:
     Delays delays_;
 };
 
-/// Iterations [begin, end) of replicas 0 .. n - 1, who all begin at time 0; none waits for another
-/// before it has done with all of them.
+/// Simulates iterations [begin, end) of replicas 0 .. n - 1. All begin at time 0; each replica
+/// begins its next iteration as soon as it has finished the one before, without waiting for others.
 class Timeline {
 public:
     Timeline(const ComputeTimes& times, int64_t replicas, int64_t begin, int64_t end);
 
-    /// The turns that end next, all at one time, by replica; empty when all have ended. Valid until
-    /// the following call.
+    /// Returns the turns that end next, all at the same time, ordered by replica; empty after the
+    /// last one. Valid until the following call.
     const std::vector<Turn>& next();
-    /// When these ended, in seconds.
+    /// Returns the time at which these turns ended, in seconds.
     double now() const { return now_; }
 
 private:

@@ -14,19 +14,19 @@ constexpr std::array kPartsOfStep{Time::data,     Time::gradient, Time::update,
 void Times::add(const Times& other, double share) {
     for (size_t k = 0; k < seconds_.size(); ++k) seconds_[k] += share * other.seconds_[k];
     for (const Pending& each : other.pending_) {
-        pending_.push_back({each.passage, share * each.share});
+        pending_.push_back({each.phases, share * each.share});
     }
 }
 
-void Times::add(std::shared_ptr<const Passage> passage) {
-    pending_.push_back({std::move(passage), 1});
+void Times::add(std::shared_ptr<const DevicePhases> phases) {
+    pending_.push_back({std::move(phases), 1});
 }
 
 void Times::settle() {
-    for (const auto& [passage, share] : std::exchange(pending_, {})) {
+    for (const auto& [phases, share] : std::exchange(pending_, {})) {
         Times measured;
-        const arena::Moment* since = passage->begin.get();
-        for (const Passage::Part& part : passage->parts) {
+        const arena::Timestamp* since = phases->begin.get();
+        for (const DevicePhases::Part& part : phases->parts) {
             measured[part.phase] += part.end->since(*since);
             since = part.end.get();
         }
@@ -40,13 +40,14 @@ void Timers::start() {
     current_ = Time::rest;
     base::note_phase(phase_name(current_));
     since_ = base::now();
-    if (queue_) passage_ = std::make_shared<Passage>(Passage{queue_->moment(), {}});
+    if (queue_)
+        device_phases_ = std::make_shared<DevicePhases>(DevicePhases{queue_->timestamp(), {}});
 }
 
 Time Timers::enter(Time phase) {
     const Time before = std::exchange(current_, phase);
     if (queue_) {
-        passage_->parts.push_back({before, queue_->moment()});
+        device_phases_->parts.push_back({before, queue_->timestamp()});
     } else {
         const double at = base::now();
         spent_[before] += at - since_;
@@ -66,7 +67,7 @@ void Timers::leave(Time phase) noexcept {
 
 double Timers::seconds(Time phase) const {
     if (!queue_) return spent_[phase];
-    arena::finish(queue_, "times that a controller asks for");
+    arena::finish(queue_, "times that a graph controller requests");
     Times times = all();
     times.settle();
     return times[phase];
@@ -75,7 +76,7 @@ double Timers::seconds(Time phase) const {
 Times Timers::all() const {
     Times out = spent_;
     if (queue_) {
-        out.add(std::make_shared<const Passage>(*passage_));
+        out.add(std::make_shared<const DevicePhases>(*device_phases_));
         return out;
     }
     for (const Time part : kPartsOfStep) out[Time::step] += spent_[part];

@@ -1,28 +1,32 @@
-// Decentralized momentum SGD with averaged momentum (DmSGD):
+// DmSGD, decentralized momentum SGD with averaged momentum:
 //
-//     m <- W (beta m + g(x));   x <- W (x - lr m)      with the m from before
+//     x <- W (x - lr m);   m <- W (beta m + g(x))       x with the m from before
 //
-// The form is that of Ying et al. 2021 (arXiv 2110.13363) as remembered, not compared with the
-// paper's text. Its code (Bluefog-Lib/NeurIPS2021-Exponential-Graph) has local momentum instead:
-// here that is dsgd with the momentum of sgd. Two rows per neighbour and iteration; keeps m.
+// The form is that of Ying et al. 2021 (arXiv 2110.13363) from memory; it was not compared with the
+// paper's text. The paper's code (Bluefog-Lib/NeurIPS2021-Exponential-Graph) uses local momentum
+// instead, which is dsgd with sgd momentum here.
+//
+// * State: m.
+// * Sends: two rows (x and m) per neighbour and iteration, bucket by bucket during backward.
+// * Requires: plain SGD.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-class AveragedMomentum final : public Mixed {
+class AveragedMomentum final : public MixingAlgorithm {
 public:
     AveragedMomentum(const graphs::Schedule* schedule, double beta)
-        : Mixed(schedule), beta_(beta) {}
+        : MixingAlgorithm(schedule), beta_(beta) {}
 
     void declare(arena::StateTable& state) override { m_ = state.rows("algorithm/momentum"); }
     void ready(Step& step, arena::Columns columns) override {
         step.decay(columns);
-        step.descend(step.x, step.x, m_, columns);
+        step.apply_direction(step.x, step.x, m_, columns);
         step.combine(m_, {{beta_, m_}, {1, step.g}}, columns);
         if (!averages(step.round)) return;
         parameters_.push_back(step.start_mix(step.x, columns));
@@ -44,7 +48,8 @@ private:
     std::vector<comm::Token> parameters_, momenta_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_averaged_momentum(const base::Json& spec,
+                                                  const AlgorithmContext& context) {
     return std::make_unique<AveragedMomentum>(context.schedule, spec.at("beta"));
 }
 
@@ -54,7 +59,7 @@ AlgorithmEntry averaged_momentum_entry() {
     return {{"averaged_momentum",
              "momentum SGD that averages momenta and parameters (DmSGD)",
              {base::Parameter::number("beta", "0.9", "momentum").at_least(0).at_most(1)}},
-            make,
+            make_averaged_momentum,
             {.optimizer = OptimizerNeed::plain_sgd},
             {.mean = MeanRule::momentum_before, .plain_alone = false}};
 }

@@ -1,12 +1,14 @@
-// Centralized data-parallel SGD: the mean of all gradients, the same update everywhere.
+// Centralized data-parallel SGD: all replicas apply the same update with the mean gradient.
 //
 //     x_i <- x_i - lr d((1/n) sum_j g_j)
 //
-// Buckets of the gradient are all-reduced as soon as backward has completed them. One row sent as
-// 2 (n - 1) messages of 1/n row per replica: 2 (n - 1) / n rows. Needs no graph.
+// * State: none.
+// * Sends: an all-reduce of each bucket of the gradient as soon as backward has completed it. It
+//   costs 2 (n - 1) messages of 1/n row per replica: 2 (n - 1) / n rows.
+// * Requires: no graph.
 
 #include "algorithms/entries.hpp"
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
@@ -15,13 +17,13 @@ class Centralized final : public Algorithm {
 public:
     explicit Centralized(int64_t replicas) : cost_(comm::all_reduce_cost(replicas)) {}
 
-    void before_forward(Step& step) override { lent_.reclaim_all(step); }
+    void before_forward(Step& step) override { in_place_buckets_.reclaim_all(step); }
     void ready(Step& step, arena::Columns columns) override {
         const TimedScope scope(step.timers, Time::exchange);
         pending_.push_back(
-            {step.exchange.start_all_reduce(step.g, columns, comm::Stay::until_reclaimed),
+            {step.exchange.start_all_reduce(step.g, columns, comm::RowLifetime::until_reclaimed),
              columns});
-        lent_.add(pending_.back());
+        in_place_buckets_.add(pending_.back());
     }
 
     void after_backward(Step& step) override {
@@ -33,9 +35,9 @@ public:
             step.update(step.x, step.x, step.x, columns);
         }
         pending_.clear();
-        lent_.turn();
+        in_place_buckets_.end_iteration();
         step.probe.about_to_average(step.x);
-        step.probe.averaged(step.x);  // no averaging of parameters: the same
+        step.probe.averaged(step.x);  // Parameters are not averaged: the same x.
     }
 
     Sent sent(int64_t, graphs::Round) const override {
@@ -45,7 +47,7 @@ public:
 private:
     comm::RoundCost cost_;
     std::vector<Bucket> pending_;
-    Lent lent_;  // gradients that others may still read
+    InPlaceBuckets in_place_buckets_;  // Gradients that other ranks may still read.
 };
 
 }  // namespace
@@ -54,10 +56,11 @@ AlgorithmEntry centralized_entry() {
     const auto make = [](const base::Json&, const AlgorithmContext& context) {
         return std::unique_ptr<Algorithm>(std::make_unique<Centralized>(context.replicas));
     };
-    return {{"centralized", "gradient all-reduce, the same update everywhere (takes no graph)", {}},
-            make,
-            {.graph = GraphNeed::none},
-            {.bias = Bias::vanishes}};
+    return {
+        {"centralized", "gradient all-reduce with the same update on all replicas; no graph", {}},
+        make,
+        {.graph = GraphNeed::none},
+        {.bias = Bias::vanishes}};
 }
 
 }  // namespace dbench::algorithms

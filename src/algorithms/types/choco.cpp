@@ -1,42 +1,49 @@
 // CHOCO-SGD (Koloskova et al. 2019, arXiv 1902.00340 and 1907.09356; code: epfml/ChocoSGD,
 // epfml/powergossip): every replica keeps a public copy x^ of its parameters, which all neighbours
-// know, and sends what it lacks, compressed; they go towards the neighbours' copies by gamma.
+// know. It sends the compressed difference between x and x^. The parameters move towards the
+// neighbours' public copies with step size gamma:
 //
 //     paper      h = x - lr d(g(x));  q = Q(h - x^);  x^ <- x^ + q,  s <- s + sum_j w_ij q_j
 //                x <- h + gamma (s - x^)
 //     parallel   x <- x - lr d(g(x)) + gamma (s - x^);  then q = Q(x - x^),  x^ and s as above,
 //                while the next gradient is computed
 //
-// With local steps, h moves on between exchanges (period; with Adam this is CD-Adam and LoDAdaC).
-// s = sum_j w_ij x^_j. The mean moves as without compression, whatever Q is. One message per
-// neighbour and iteration; keeps x^ and s.
+// s = sum_j w_ij x^_j. With local steps (period), h moves several times between exchanges; with
+// Adam this is CD-Adam and LoDAdaC. The mean moves as without compression for every Q.
 //
-// AdaGossip (Aketi, Hashemi and Roy 2024, arXiv 2404.05919; code: aparna-aketi/AdaG_SGD) has a
-// gamma for each element, smaller where neighbours' copies have been far away: with r = s - x^,
+// AdaGossip (Aketi, Hashemi and Roy 2024, arXiv 2404.05919; code: aparna-aketi/AdaG_SGD) uses a
+// gamma for each element, which is smaller if neighbours' copies have been far away. With r = s -
+// x^,
 //
 //     v <- beta v + (1 - beta) r^2;   x <- h + min(gamma / (sqrt(v / (1 - beta^t)) + 1e-8), 1) r
 //
-// so that no element moves much further than gamma; the mean is not conserved. Keeps v, too.
+// so that no element moves much further than gamma. The mean is not conserved.
+//
+// * State: x^ and s; AdaGossip also v.
+// * Sends: one compressed message per neighbour and exchange: after the update (paper), or during
+//   forward and backward (parallel; nothing in iteration 0).
+// * Requires: a graph that does not change.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/codecs/messages.hpp"
 #include "algorithms/entries.hpp"
 #include "arena/updates/adaptive.hpp"
-#include "graphs/schedules/chosen.hpp"
+#include "graphs/schedules/selection.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-class Choco : public Compressing {
+class Choco : public CompressingAlgorithm {
 public:
-    Choco(const AlgorithmContext& context, double gamma) : Compressing(context), gamma_(gamma) {}
+    Choco(const AlgorithmContext& context, double gamma)
+        : CompressingAlgorithm(context), gamma_(gamma) {}
 
     void declare(arena::StateTable& state) override {
-        Compressing::declare(state);
+        CompressingAlgorithm::declare(state);
         known_ = state.rows("algorithm/public");
         mixed_ = state.rows("algorithm/mixed_public");
-        lack_ = state.scratch();
+        difference_ = state.scratch();
     }
     void ready(Step& step, arena::Columns columns) override {
         step.update(step.x, step.x, step.x, columns);
@@ -44,10 +51,10 @@ public:
 
 protected:
     void send(Step& step) {
-        step.combine(lack_.rows(), {{1, step.x}, {-1, known_}}, step.layout.all());
-        messages().send(step, lack_.rows());
+        step.combine(difference_.rows(), {{1, step.x}, {-1, known_}}, step.layout.all());
+        messages().send(step, difference_.rows());
     }
-    void hear(Step& step) { messages().hear(step, {{known_, 1, 0}, {mixed_, 0, 1}}); }
+    void receive(Step& step) { messages().receive(step, {{known_, 1, 0}, {mixed_, 0, 1}}); }
     virtual void approach(Step& step) {
         step.combine(step.x, {{1, step.x}, {gamma_, mixed_}, {-gamma_, known_}}, step.layout.all());
     }
@@ -56,30 +63,30 @@ protected:
     arena::Rows known_, mixed_;
 
 private:
-    arena::Buffer lack_;
+    arena::Buffer difference_;
 };
 
-class AsInThePaper : public Choco {
+class SequentialChoco : public Choco {
 public:
     using Choco::Choco;
     void after_backward(Step& step) override {
         step.probe.about_to_average(step.x);
         if (averages(step.round)) {
             send(step);
-            hear(step);
+            receive(step);
             approach(step);
         }
         step.probe.averaged(step.x);
     }
 };
 
-class AdaGossip final : public AsInThePaper {
+class AdaGossip final : public SequentialChoco {
 public:
     AdaGossip(const AlgorithmContext& context, double gamma, double beta)
-        : AsInThePaper(context, gamma), beta_(beta) {}
+        : SequentialChoco(context, gamma), beta_(beta) {}
 
     void declare(arena::StateTable& state) override {
-        AsInThePaper::declare(state);
+        SequentialChoco::declare(state);
         squared_ = state.rows("algorithm/squared_distance");
     }
 
@@ -95,15 +102,15 @@ private:
     arena::Rows squared_;
 };
 
-class Parallel final : public Choco {
+class ParallelChoco final : public Choco {
 public:
     using Choco::Choco;
-    void before_forward(Step& step) override {  // what the update before has made of x
+    void before_forward(Step& step) override {  // x from the last update
         sends_ = step.t > 0 && averages(step.round);
         if (sends_) send(step);
     }
     void after_backward(Step& step) override {
-        if (sends_) hear(step);
+        if (sends_) receive(step);
         step.probe.about_to_average(step.x);
         if (averages(step.round)) approach(step);
         step.probe.averaged(step.x);
@@ -116,21 +123,22 @@ private:
     bool sends_ = false;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_choco(const base::Json& spec, const AlgorithmContext& context) {
     const double gamma = spec.at("gamma");
-    if (spec.at("order") == "paper") return std::make_unique<AsInThePaper>(context, gamma);
-    return std::make_unique<Parallel>(context, gamma);
+    if (spec.at("order") == "paper") return std::make_unique<SequentialChoco>(context, gamma);
+    return std::make_unique<ParallelChoco>(context, gamma);
 }
 
 std::unique_ptr<Algorithm> make_adagossip(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<AdaGossip>(context, spec.at("gamma"), spec.at("beta"));
 }
 
-std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
-                                           std::shared_ptr<const graphs::Schedule> graph,
-                                           const graphs::RunFacts&) {
+std::unique_ptr<graphs::Schedule> schedule_choco(const base::Json& spec,
+                                                 std::shared_ptr<const graphs::Schedule> graph,
+                                                 const graphs::RunFacts&) {
     const int n = graph->size();
-    return graphs::every_so_often(std::move(graph), graphs::no_exchange(n), spec.at("period"), 0);
+    return graphs::periodic_schedule(std::move(graph), graphs::no_exchange_schedule(n),
+                                     spec.at("period"), 0);
 }
 
 }  // namespace
@@ -139,12 +147,12 @@ AlgorithmEntry choco_entry() {
     return {{"choco",
              "compressed differences from public copies (CHOCO-SGD)",
              {base::Parameter::choice("order", "\"paper\"", {"paper", "parallel"},
-                                      "messages after the update, or beside the next gradient"),
+                                      "messages after the update, or during the next gradient"),
               consensus_step_parameter("0.5"), period_parameter("1")}},
-            make,
+            make_choco,
             {.sequences = false, .compresses = true},
             {},
-            schedule};
+            schedule_choco};
 }
 
 AlgorithmEntry adagossip_entry() {

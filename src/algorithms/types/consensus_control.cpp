@@ -1,10 +1,14 @@
-// Consensus control (Kong et al. 2021, arXiv 2102.04828): dsgd (adapt_then_combine) in which
-// averaging is repeated until the consensus distance is under a target, fixed or a fraction of its
-// running maximum, at most max_rounds times:
+// Consensus control (Kong et al. 2021, arXiv 2102.04828): dsgd (adapt_then_combine) that repeats
+// the averaging until the consensus distance Xi is below a target, at most max_rounds times. The
+// target is fixed, or a fraction of the running maximum of Xi.
 //
 //     x <- x - lr d(g(x));   repeat x <- W x  until  Xi(x) <= target
 //
-// The same as dsgd over the graph controller of that name. One row per neighbour and averaging.
+// This equals dsgd over the graph controller consensus_control.
+//
+// * State: none.
+// * Sends: one row per neighbour and averaging; each measurement of Xi sends moments.
+// * Requires: a graph that does not change.
 
 #include <nlohmann/json.hpp>
 
@@ -14,25 +18,27 @@
 namespace dbench::algorithms {
 namespace {
 
-std::unique_ptr<Algorithm> make(const base::Json&, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_consensus_control(const base::Json&,
+                                                  const AlgorithmContext& context) {
     return adapt_then_combine(context.schedule, true);
 }
 
-std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
-                                           std::shared_ptr<const graphs::Schedule> graph,
-                                           const graphs::RunFacts& run) {
+std::unique_ptr<graphs::Schedule> schedule_consensus_control(
+    const base::Json& spec, std::shared_ptr<const graphs::Schedule> graph,
+    const graphs::RunFacts& run) {
     return graphs::control_consensus(spec, std::move(graph), run);
 }
 
 }  // namespace
 
 AlgorithmEntry consensus_control_entry() {
-    return {{"consensus_control", "decentralized SGD that averages again until replicas are close",
-             graphs::consensus_control_parameters()},
-            make,
-            {.sequences = false},
-            {},
-            schedule};
+    return {
+        {"consensus_control", "decentralized SGD that repeats averaging until replicas are close",
+         graphs::consensus_control_parameters()},
+        make_consensus_control,
+        {.sequences = false},
+        {},
+        schedule_consensus_control};
 }
 
 }  // namespace dbench::algorithms

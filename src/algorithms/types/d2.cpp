@@ -1,22 +1,26 @@
-// D2 (Tang et al. 2018, arXiv 1803.07068, algorithm 1): a correction that removes the bias of
-// heterogeneous data,
+// D2 (Tang et al. 2018, arXiv 1803.07068, algorithm 1): a correction removes the bias of
+// heterogeneous data.
 //
 //     x_1 = W (x_0 - lr g_0);   x_{t+1} = W (2 x_t - x_{t-1} - lr_t g_t + lr_{t-1} g_{t-1})
 //
-// held as x_{t+1} = W (h_t + c_t) with h_t = x_t - lr_t g_t, c_0 = 0 and a correction in one of two
-// forms, equal but for rounding:
+// The code computes x_{t+1} = W (h_t + c_t) with h_t = x_t - lr_t g_t, c_0 = 0 and a correction c
+// in one of two forms, which are equal except for rounding:
 //
 //     standard   c_{t+1} = c_t + (W - I) (h_t + c_t)
 //     relay      c_{t+1} = x_{t+1} - h_t                     (Vogels et al. 2021, arXiv 2110.04175)
 //
-// The relay form rounds c to the size of x in every iteration: in float32 its mean over replicas
-// walks away from 0 at random, and acts like a gradient of that size / lr. The standard form does
-// not. One row per neighbour and iteration; keeps c, and h_t. Needs lambda_n(W) > -1/3.
+// The relay form rounds c relative to the size of x in every iteration: in float32 the mean of c
+// over replicas drifts randomly away from 0 and acts like a gradient of size mean(c) / lr. The
+// standard form does not drift.
+//
+// * State: c; scratch for h_t.
+// * Sends: one row per neighbour and iteration, bucket by bucket during backward.
+// * Requires: symmetric W with lambda_n(W) > -1/3, plain SGD.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
@@ -34,7 +38,7 @@ public:
 protected:
     void adapt(Step& step, arena::Columns columns) override {
         step.decay(columns);
-        step.descend(h_.rows(), step.x, step.g, columns);
+        step.apply_direction(h_.rows(), step.x, step.g, columns);
         step.combine(step.x, {{1, h_.rows()}, {1, correction_}}, columns);
     }
     void combined(Step& step) override {
@@ -46,9 +50,9 @@ private:
     arena::Buffer h_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_d2(const base::Json& spec, const AlgorithmContext& context) {
     if (spec.at("form") == "relay") return std::make_unique<Relay>(context.schedule);
-    return std::make_unique<Corrected>(context.schedule, 1.0);
+    return std::make_unique<CorrectedAdaptThenCombine>(context.schedule, 1.0);
 }
 
 }  // namespace
@@ -58,8 +62,8 @@ AlgorithmEntry d2_entry() {
              "D2: no bias under heterogeneous data (symmetric W, lambda_n > -1/3)",
              {base::Parameter::choice(
                  "form", "\"standard\"", {"standard", "relay"},
-                 "how the correction is kept: by the changes of averaging, or by a difference")}},
-            make,
+                 "form of the correction: sum of the changes by averaging, or a difference")}},
+            make_d2,
             {.graph = GraphNeed::symmetric,
              .optimizer = OptimizerNeed::plain_sgd,
              .lambda_min = -1.0 / 3 + 1e-9},

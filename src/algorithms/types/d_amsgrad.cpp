@@ -1,28 +1,31 @@
 // Decentralized AMSGrad with a tracked second moment (Chen, Karimi, Zhao and Li 2021, arXiv
-// 2109.03194, from memory of the paper: its text was not compared; the tracking as
-// HavenCook/LoDAdaC-release has it): all replicas divide by about the same u, which follows the
-// mean of their largest second moments,
+// 2109.03194, from memory of the paper, whose text was not compared; the tracking follows the code
+// of HavenCook/LoDAdaC-release). All replicas divide by nearly the same u, which tracks the mean of
+// their largest second moments l:
 //
 //     m <- b1 m + (1 - b1) g;   v <- b2 v + (1 - b2) g^2;   l+ = max(l, v)
 //     x+ = W x - lr m / sqrt(max(u, eps));   u+ = W u - l + l+;   u_0 = l_0 = eps
 //
-// so that the bias under heterogeneous data is O(lr), which is not so where each divides by its
-// own. Rows hold l - eps and u - eps, which begin at 0. Two rows per neighbour and iteration,
-// during forward and backward; keeps m, v, l and u, and W x.
+// The bias under heterogeneous data is therefore O(lr); it is not if each replica divides by its
+// own l.
+//
+// * State: m, v, l and u; the rows hold l - eps and u - eps, which start at 0. Scratch for W x.
+// * Sends: two rows (x and u) per neighbour and iteration, during forward and backward.
+// * Requires: plain SGD.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 #include "arena/updates/adaptive.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-class DAmsgrad final : public Mixed {
+class DAmsgrad final : public MixingAlgorithm {
 public:
     DAmsgrad(const graphs::Schedule* schedule, const base::Json& spec)
-        : Mixed(schedule),
+        : MixingAlgorithm(schedule),
           beta1_(spec.at("beta1")),
           beta2_(spec.at("beta2")),
           eps_(spec.at("eps")) {}
@@ -57,7 +60,7 @@ public:
                                    step.probe.squared_update(), step.queue);
         }
         trackers_.finish(step, tracker_);
-        step.combine(tracker_, {{1, tracker_}, {1, step.g}}, step.layout.all());  // g: l+ - l
+        step.combine(tracker_, {{1, tracker_}, {1, step.g}}, step.layout.all());  // g holds l+ - l.
     }
     Sent sent(int64_t, graphs::Round round) const override { return rows_sent(round, 2); }
     bool keeps_received_rows() const override { return true; }
@@ -69,7 +72,7 @@ private:
     TiledMix parameters_, trackers_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_d_amsgrad(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<DAmsgrad>(context.schedule, spec);
 }
 
@@ -80,9 +83,9 @@ AlgorithmEntry d_amsgrad_entry() {
              "AMSGrad whose second moment follows the mean over replicas",
              {moment_parameter("beta1", "0.9", "decay of the first moment"),
               moment_parameter("beta2", "0.999", "decay of the second moment"),
-              base::Parameter::number("eps", "1e-6", "smallest second moment, and the first")
+              base::Parameter::number("eps", "1e-6", "smallest and initial second moment")
                   .greater_than(0)}},
-            make,
+            make_d_amsgrad,
             {.optimizer = OptimizerNeed::plain_sgd},
             {.mean = MeanRule::none,
              .plain_alone = false,

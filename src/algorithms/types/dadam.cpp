@@ -1,27 +1,31 @@
 // DADAM (Nazari, Tarzanagh and Michailidis 2019, arXiv 1901.09109; code: Tarzanagh/DADAM): Adam
-// beside averaging, whose second moment is never far below the largest so far,
+// combined with averaging, whose second moment u is never far below its largest value so far.
 //
 //     m <- b1 m + (1 - b1) g;   v <- b2 v + (1 - b2) g^2;   m^, v^ corrected for their start at 0
 //     u <- b3 u + (1 - b3) max(u, v^);   x+ = W x - lr m^ / (sqrt(u) + eps)
 //
-// b3 = 0 is AMSGrad with corrected moments; b3 = 1 leaves u at 0. The code computes u and divides
-// by sqrt(v^) in one of its two forms; this is the other one, and the paper's. Each replica divides
-// by its own u: under heterogeneous data the error does not vanish with the learning rate. One row
-// per neighbour and iteration, during forward and backward; keeps m, v and u, and W x.
+// b3 = 0 is AMSGrad with corrected moments; b3 = 1 leaves u at 0. The authors' code has two forms.
+// One computes u but divides by sqrt(v^); the other one, which is the paper's, is implemented here.
+// Each replica divides by its own u: under heterogeneous data the error does not vanish with the
+// learning rate.
+//
+// * State: m, v and u. Scratch for W x.
+// * Sends: one row per neighbour and iteration, during forward and backward.
+// * Requires: plain SGD.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 #include "arena/updates/adaptive.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-class Dadam final : public Mixed {
+class Dadam final : public MixingAlgorithm {
 public:
     Dadam(const graphs::Schedule* schedule, const base::Json& spec)
-        : Mixed(schedule),
+        : MixingAlgorithm(schedule),
           beta1_(spec.at("beta1")),
           beta2_(spec.at("beta2")),
           beta3_(spec.at("beta3")),
@@ -56,7 +60,7 @@ private:
     TiledMix exchange_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_dadam(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<Dadam>(context.schedule, spec);
 }
 
@@ -66,12 +70,12 @@ AlgorithmEntry dadam_entry() {
     using P = base::Parameter;
     return {
         {"dadam",
-         "Adam with a long-term second moment, beside averaging (DADAM)",
+         "Adam with a long-term second moment, during averaging (DADAM)",
          {moment_parameter("beta1", "0.9", "decay of the first moment"),
           moment_parameter("beta2", "0.999", "decay of the second moment"),
           P::number("beta3", "0.9", "decay of the long-term second moment").at_least(0).at_most(1),
           P::number("eps", "1e-4", "added to the root of the long-term moment").greater_than(0)}},
-        make,
+        make_dadam,
         {.optimizer = OptimizerNeed::plain_sgd},
         {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false}};
 }

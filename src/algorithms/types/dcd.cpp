@@ -1,10 +1,14 @@
-// Difference compression (DCD-PSGD: Tang et al. 2018, arXiv 1803.06443; code: epfml/ChocoSGD): all
-// parameters are known to all neighbours, since they change by what was sent alone,
+// DCD-PSGD (difference compression; Tang et al. 2018, arXiv 1803.06443; code: epfml/ChocoSGD):
+// every replica knows the parameters of its neighbours, because these change only by the compressed
+// messages:
 //
 //     q = Q(s - lr d(g(x)) - x);   x <- x + q;   s <- s + sum_j w_ij q_j
 //
-// s = sum_j w_ij x_j. The error of Q enters the mean. One message per neighbour and iteration;
-// keeps s.
+// s = sum_j w_ij x_j. The error of Q enters the mean.
+//
+// * State: s.
+// * Sends: one compressed message per neighbour and iteration, after backward.
+// * Requires: a graph that does not change; all replicas start with equal parameters.
 
 #include <nlohmann/json.hpp>
 
@@ -14,24 +18,25 @@
 namespace dbench::algorithms {
 namespace {
 
-class Dcd final : public Compressing {
+class Dcd final : public CompressingAlgorithm {
 public:
-    using Compressing::Compressing;
+    using CompressingAlgorithm::CompressingAlgorithm;
 
     void declare(arena::StateTable& state) override {
-        Compressing::declare(state);
+        CompressingAlgorithm::declare(state);
         mixed_ = state.rows("algorithm/mixed");
         change_ = state.scratch();
     }
     void ready(Step& step, arena::Columns columns) override {
-        if (step.t == 0) step.copy(step.x, mixed_, columns);  // replicas start alike
+        // s = x: all replicas start with equal parameters.
+        if (step.t == 0) step.copy(step.x, mixed_, columns);
         step.update(change_.rows(), mixed_, step.x, columns);
     }
     void after_backward(Step& step) override {
         step.probe.about_to_average(step.x);
         step.combine(change_.rows(), {{1, change_.rows()}, {-1, step.x}}, step.layout.all());
         messages().send(step, change_.rows());
-        messages().hear(step, {{step.x, 1, 0}, {mixed_, 0, 1}});
+        messages().receive(step, {{step.x, 1, 0}, {mixed_, 0, 1}});
         step.probe.averaged(step.x);
     }
 
@@ -40,15 +45,15 @@ private:
     arena::Buffer change_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json&, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_dcd(const base::Json&, const AlgorithmContext& context) {
     return std::make_unique<Dcd>(context);
 }
 
 }  // namespace
 
 AlgorithmEntry dcd_entry() {
-    return {{"dcd", "parameters change by what was sent, compressed (DCD-PSGD)", {}},
-            make,
+    return {{"dcd", "parameters change only by the compressed messages (DCD-PSGD)", {}},
+            make_dcd,
             {.sequences = false, .one_start = true, .compresses = true},
             {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false}};
 }

@@ -1,14 +1,16 @@
-// DecentLaM (Yuan et al. 2021, arXiv 2104.11981): momentum over the direction that averaging and
-// gradient give together, which removes the momentum's part of the bias under heterogeneous data:
+// DecentLaM (Yuan et al. 2021, arXiv 2104.11981): momentum over the combined direction of averaging
+// and gradient. This removes the momentum's part of the bias under heterogeneous data:
 //
 //     g~ = (x - W (x - lr g(x))) / lr;   m <- beta m + g~;   x <- x - lr m
 //
-// One row per neighbour and iteration; keeps m, and the message.
+// * State: m. Scratch for the message.
+// * Sends: one row per neighbour and iteration, bucket by bucket during backward.
+// * Requires: plain SGD; the learning rate must never be 0.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
@@ -26,7 +28,7 @@ public:
 protected:
     void adapt(Step& step, arena::Columns columns) override {
         step.decay(columns);
-        step.descend(message_.rows(), step.x, step.g, columns);
+        step.apply_direction(message_.rows(), step.x, step.g, columns);
     }
     arena::Rows message(Step&) override { return message_.rows(); }
     void combined(Step& step) override {
@@ -42,7 +44,7 @@ private:
     arena::Buffer message_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_decentlam(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<DecentLaM>(context.schedule, spec.at("beta"));
 }
 
@@ -50,9 +52,9 @@ std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& 
 
 AlgorithmEntry decentlam_entry() {
     return {{"decentlam",
-             "momentum over averaging and gradient together (DecentLaM)",
+             "momentum over the combined direction of averaging and gradient (DecentLaM)",
              {base::Parameter::number("beta", "0.9", "momentum").at_least(0).at_most(1)}},
-            make,
+            make_decentlam,
             {.optimizer = OptimizerNeed::plain_sgd, .divides_by_lr = true},
             {.mean = MeanRule::momentum, .plain_alone = false}};
 }

@@ -1,12 +1,15 @@
 // DeepSqueeze (Tang et al. 2019, arXiv 1907.07346; code: epfml/ChocoSGD, epfml/powergossip):
-// compressed parameters, with what compression dropped added to the next message,
+// compressed parameters; the part e that compression drops is added to the next message.
 //
 //     h = x - lr d(g(x));   v = h + e;   c = Q(v);   e <- v - c
 //     x <- h + gamma sum_j w_ij (c_j - c_i)
 //
-// The mean moves as without compression, whatever Q is; but what Q drops is a share of x itself,
-// and does not vanish with the learning rate. One message per neighbour and iteration;
-// keeps e.
+// The mean moves as without compression for every Q. The part that Q drops is a share of x itself,
+// and does not vanish with the learning rate.
+//
+// * State: e.
+// * Sends: one compressed message per neighbour and iteration, after backward.
+// * Requires: nothing beyond a doubly stochastic W.
 
 #include <nlohmann/json.hpp>
 
@@ -16,13 +19,13 @@
 namespace dbench::algorithms {
 namespace {
 
-class DeepSqueeze final : public Compressing {
+class DeepSqueeze final : public CompressingAlgorithm {
 public:
     DeepSqueeze(const AlgorithmContext& context, double gamma)
-        : Compressing(context), gamma_(gamma) {}
+        : CompressingAlgorithm(context), gamma_(gamma) {}
 
     void declare(arena::StateTable& state) override {
-        Compressing::declare(state);
+        CompressingAlgorithm::declare(state);
         error_ = state.rows("algorithm/error");
     }
     void ready(Step& step, arena::Columns columns) override {
@@ -33,7 +36,7 @@ public:
         if (averages(step.round)) {
             step.combine(error_, {{1, step.x}, {1, error_}}, step.layout.all());
             messages().send(step, error_);
-            messages().hear(step, {{error_, -1, 0}, {step.x, -gamma_, gamma_}});
+            messages().receive(step, {{error_, -1, 0}, {step.x, -gamma_, gamma_}});
         }
         step.probe.averaged(step.x);
     }
@@ -43,7 +46,8 @@ private:
     arena::Rows error_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_deepsqueeze(const base::Json& spec,
+                                            const AlgorithmContext& context) {
     return std::make_unique<DeepSqueeze>(context, spec.at("gamma"));
 }
 
@@ -51,9 +55,9 @@ std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& 
 
 AlgorithmEntry deepsqueeze_entry() {
     return {{"deepsqueeze",
-             "compressed parameters, what is dropped goes with the next message (DeepSqueeze)",
+             "compressed parameters; the dropped part is added to the next message (DeepSqueeze)",
              {consensus_step_parameter("0.5")}},
-            make,
+            make_deepsqueeze,
             {.compresses = true},
             {.bias = Bias::none}};
 }

@@ -1,39 +1,43 @@
 // DiLoCo (Douillard et al. 2023, arXiv 2311.08105, algorithm 1): H local steps from theta, then
-// Nesterov momentum on the mean change (as torch.optim.SGD has it):
+// Nesterov momentum on the mean change (as in torch.optim.SGD):
 //
 //     D = theta - mean_j x_j;   v <- mu v + D;   theta <- theta - eta (D + mu v);   x <- theta
 //
 // Streaming DiLoCo (Douillard et al. 2025, arXiv 2501.18512, from memory of the paper; code:
 // meta-pytorch/torchft, local_sgd.py): F fragments of consecutive tensors take turns, one every H/F
-// iterations; with a delay of tau iterations, x_j is that of tau iterations ago, and its averaging
-// is hidden behind the local steps since; alpha keeps a share of them:
+// iterations. With a delay of tau iterations, x_j is the value tau iterations ago, and its
+// averaging overlaps with the local steps since then. alpha keeps a share of these local steps:
 //
 //     x <- (1 - alpha) theta + alpha x
 //
-// On a graph that is not complete, each replica has its own theta_i and v_i and W stands in the
-// mean's place, D_i = theta_i - sum_j w_ij x_j (our reading; with mu = 0, eta = 1 local_sgd). A
-// fragment's columns per neighbour and exchange; keeps theta and v, and with a delay what was sent.
+// On a graph that is not complete, each replica has its own theta_i and v_i, and W replaces the
+// mean: D_i = theta_i - sum_j w_ij x_j (our reading; with mu = 0, eta = 1 it is local_sgd).
 //
-// With G = gpus_per_node > 1 the replicas of a node, G in a row, average their parameters in all
-// other iterations, so that DiLoCo is between nodes and an all-reduce inside them.
+// With G = gpus_per_node > 1, the replicas of a node (G consecutive ones) average their parameters
+// in all other iterations: DiLoCo runs between nodes, and an all-reduce inside each node.
+//
+// * State: theta and v; with a delay, also the sent rows.
+// * Sends: the columns of one fragment per neighbour and exchange.
+// * Requires: H divisible by F; tau < H/F; with G > 1 neither fragments nor a delay.
 
 #include <nlohmann/json.hpp>
 
+#include "algorithms/delayed_mix.hpp"
 #include "algorithms/entries.hpp"
-#include "algorithms/late_mix.hpp"
-#include "graphs/schedules/chosen.hpp"
+#include "graphs/schedules/selection.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-/// Consecutive tensors, about the same number of elements in each part. Throws UserError if there
-/// are fewer tensors than parts.
+/// Divides the tensors, in their order, into parts with about the same number of elements. Throws
+/// UserError if there are fewer tensors than parts.
 std::vector<arena::Columns> fragments_of(const arena::Layout& layout, int64_t parts) {
     const auto& tensors = layout.tensors();
     const auto count = static_cast<int64_t>(tensors.size());
     if (parts > count) {
         throw base::UserError("/algorithm/fragments: the model has only " + std::to_string(count) +
-                              " tensors, and a fragment is made of whole ones");
+                              " tensors, and a fragment consists of whole tensors: choose fewer "
+                              "fragments");
     }
     std::vector<arena::Columns> fragments;
     int64_t next = 0, elements = 0;
@@ -48,10 +52,10 @@ std::vector<arena::Columns> fragments_of(const arena::Layout& layout, int64_t pa
     return fragments;
 }
 
-class DiLoCo final : public Mixed {
+class DiLoCo final : public MixingAlgorithm {
 public:
     DiLoCo(const base::Json& spec, const AlgorithmContext& context)
-        : Mixed(context.schedule),
+        : MixingAlgorithm(context.schedule),
           layout_(*context.layout),
           fragments_(fragments_of(layout_, spec.at("fragments"))),
           every_(spec.at("period").get<int64_t>() / spec.at("fragments").get<int64_t>()),
@@ -60,7 +64,7 @@ public:
           mu_(spec.at("outer_momentum")),
           alpha_(spec.at("alpha")),
           nodes_(spec.at("gpus_per_node").get<int64_t>() > 1),
-          late_(context.schedule, delay_) {}
+          delayed_mix_(context.schedule, delay_) {}
 
     void declare(arena::StateTable& state) override {
         theta_ = state.rows("algorithm/anchor");
@@ -74,19 +78,19 @@ public:
         step.update(step.x, step.x, step.x, columns);
     }
     void after_backward(Step& step) override {
-        const arena::Rows mixed = step.g;  // the gradient has been used
+        const arena::Rows mixed = step.g;  // The gradient is no longer needed.
         step.probe.about_to_average(step.x);
         if (nodes_ && !sends(step.t)) return average_nodes(step, mixed);
         if (delay_ > 0 && sends(step.t)) {
             step.copy(step.x, sent_, fragment(step.t));
-            late_.start(step, sent_, fragment(step.t));
+            delayed_mix_.start(step, sent_, fragment(step.t));
         }
-        const int64_t then = step.t - delay_;  // when that was sent which is used now
+        const int64_t then = step.t - delay_;  // Iteration that sent the rows to be used now.
         if (then < 0 || !sends(then)) return step.probe.averaged(step.x);
         const arena::Columns columns = fragment(then);
         const bool at_once = delay_ == 0 && fragments_.size() == 1;
-        if (delay_ == 0) late_.start(step, step.x, columns);
-        late_.finish(step, delay_ == 0 ? step.x : sent_, mixed, columns);
+        if (delay_ == 0) delayed_mix_.start(step, step.x, columns);
+        delayed_mix_.finish(step, delay_ == 0 ? step.x : sent_, mixed, columns);
         if (at_once) step.probe.averaged(mixed);
         outer(step, mixed, columns);
         if (!at_once) step.probe.averaged(step.x);
@@ -103,7 +107,7 @@ public:
 
 private:
     bool sends(int64_t t) const { return (t + 1 + delay_) % every_ == 0; }
-    /// Whose turn it is in an iteration that sends.
+    /// Returns the fragment that is sent in iteration t; t must be an iteration that sends.
     arena::Columns fragment(int64_t t) const {
         const int64_t turn = (t + 1 + delay_) / every_ - 1;
         return fragments_[static_cast<size_t>(turn) % fragments_.size()];
@@ -126,43 +130,45 @@ private:
     int64_t every_, delay_;
     double eta_, mu_, alpha_;
     bool nodes_;
-    LateMix late_;
+    DelayedMix delayed_mix_;
     arena::Rows theta_, v_, sent_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_diloco(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<DiLoCo>(spec, context);
 }
 
-std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
-                                           std::shared_ptr<const graphs::Schedule> graph,
-                                           const graphs::RunFacts&) {
+std::unique_ptr<graphs::Schedule> schedule_diloco(const base::Json& spec,
+                                                  std::shared_ptr<const graphs::Schedule> graph,
+                                                  const graphs::RunFacts&) {
     const int n = graph->size();
     const int64_t every = spec.at("period").get<int64_t>() / spec.at("fragments").get<int64_t>();
     const int64_t node = spec.at("gpus_per_node");
-    return graphs::every_so_often(std::move(graph),
-                                  node > 1 ? graphs::node_average(n, node) : graphs::no_exchange(n),
-                                  every, 0, spec.at("delay"));
+    return graphs::periodic_schedule(
+        std::move(graph),
+        node > 1 ? graphs::node_average(n, node) : graphs::no_exchange_schedule(n), every, 0,
+        spec.at("delay"));
 }
 
 void check_turns(base::Json& spec, const std::string& pointer) {
     const int64_t period = spec.at("period"), parts = spec.at("fragments");
     if (spec.at("gpus_per_node") > 1 && (parts > 1 || spec.at("delay") > 0)) {
         throw base::UserError(pointer +
-                              "/gpus_per_node: nodes average all parameters, and no averaging "
-                              "may be under way then: leave out fragments and delay");
+                              "/gpus_per_node: nodes average all parameters in every iteration "
+                              "(no other averaging may be in flight): leave out fragments and "
+                              "delay");
     }
     if (period % parts != 0) {
         throw base::UserError(pointer +
-                              "/fragments: they take turns every period / fragments "
-                              "iterations, and " +
+                              "/fragments: must divide period (one fragment is exchanged every "
+                              "period / fragments iterations; found " +
                               std::to_string(period) + " / " + std::to_string(parts) +
-                              " is no whole number");
+                              "): choose a divisor of period");
     }
     if (spec.at("delay").get<int64_t>() < period / parts) return;
     throw base::UserError(
         pointer + "/delay: must be below period / fragments = " + std::to_string(period / parts) +
-        ": an averaging ends before the next one begins");
+        " (an averaging ends before the next one begins): lower it");
 }
 
 }  // namespace
@@ -175,18 +181,18 @@ AlgorithmEntry diloco_entry() {
          {period_parameter("50"),
           P::number("outer_lr", "0.7", "learning rate of the outer step").at_least(0),
           P::number("outer_momentum", "0.9", "momentum of the outer step").at_least(0).at_most(1),
-          P::integer("fragments", "1", "of the parameters, which take turns").at_least(1),
-          P::integer("delay", "0", "iterations that an averaging may take").at_least(0),
+          P::integer("fragments", "1", "number of parts that are exchanged in turn").at_least(1),
+          P::integer("delay", "0", "iterations from sending to using an average").at_least(0),
           P::number("alpha", "0", "share of the local parameters that an outer step keeps")
               .at_least(0)
               .at_most(1),
           P::integer("gpus_per_node", "1",
-                     "replicas of a node, consecutive, which average in every other iteration")
+                     "consecutive replicas per node, which average in every other iteration")
               .at_least(1)}},
-        make,
+        make_diloco,
         {},
         {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
-        schedule,
+        schedule_diloco,
         check_turns};
 }
 

@@ -1,41 +1,44 @@
-// Decentralized SGD (D-PSGD: Lian et al. 2017, arXiv 1705.09056; diffusion: Chen and Sayed 2012) in
-// its three orders, with any local optimizer d:
+// DSGD, decentralized SGD (D-PSGD: Lian et al. 2017, arXiv 1705.09056; diffusion: Chen and Sayed
+// 2012), in three orders, with any local optimizer d:
 //
-//     adapt_then_combine (ATC)   x <- W (x - lr d(g(x)))    exchange by bucket, during backward
-//     combine_while_adapt (AWC)  x <- W x - lr d(g(x))      exchange during forward and backward,
-//                                                           and from the update before them on
-//     combine_then_adapt (CTA)   p = W x;  x <- p - lr d(g(p))
+//     adapt_then_combine (ATC)   x <- W (x - lr d(g(x)))       exchange by bucket, during backward
+//     combine_while_adapt (AWC)  x <- W x - lr d(g(x))         exchange from the last update on,
+//                                                              during forward and backward
+//     combine_then_adapt (CTA)   p = W x;  x <- p - lr d(g(p)) exchange before forward
 //
-// One row per neighbour and iteration; AWC keeps W x, which become the parameters as what they were
-// becomes room for the next W x, and the received rows; where other ranks read rows in place, ATC
-// keeps the message, and CTA W x as AWC does.
+// * State: none.
+// * Sends: one row per neighbour and iteration.
+// * Memory: AWC double-buffers x and W x (swapped in each step) and keeps the received rows. If
+//   other ranks read rows in place, ATC keeps the message, and CTA double-buffers x as AWC does.
+// * Requires: nothing beyond a doubly stochastic W.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-class Atc final : public AdaptAside {
+class DsgdAtc final : public BufferedAdaptThenCombine {
 public:
-    Atc(const graphs::Schedule* schedule, bool again) : AdaptAside(schedule), again_(again) {}
-    bool mixes_again() const override { return again_; }
-    void declare(arena::StateTable& state) override { aside_ = state.message(); }
+    DsgdAtc(const graphs::Schedule* schedule, bool may_repeat)
+        : BufferedAdaptThenCombine(schedule), may_repeat_(may_repeat) {}
+    bool mixes_again() const override { return may_repeat_; }
+    void declare(arena::StateTable& state) override { message_buffer_ = state.message(); }
 
 private:
-    bool again_;
+    bool may_repeat_;
 };
 
-class CombineWhileAdapt final : public Mixed {
+class CombineWhileAdapt final : public MixingAlgorithm {
 public:
-    using Mixed::Mixed;
+    using MixingAlgorithm::MixingAlgorithm;
 
-    void declare(arena::StateTable& state) override { mixed_ = state.readable_scratch(); }
+    void declare(arena::StateTable& state) override { mixed_ = state.peer_readable_scratch(); }
     void before_forward(Step& step) override {
         step.probe.about_to_average(step.x);
-        if (averages(step.round)) exchange_.start(step, step.x, kStay);
+        if (averages(step.round)) exchange_.start(step, step.x, kLifetime);
     }
     void after_backward(Step& step) override {
         if (!averages(step.round)) {
@@ -44,13 +47,13 @@ public:
             return;
         }
         const arena::Rows mixed = mixed_.rows();
-        if (step.may_mix_again() || step.probe.wants_after()) {
+        if (step.may_mix_again() || step.probe.measures_after_averaging()) {
             exchange_.finish(step, mixed);
             step.mix_again(mixed);
             step.probe.averaged(mixed);
             step.update(mixed, mixed, step.x, step.layout.all());
         } else if (step.next_round && averages(*step.next_round)) {
-            exchange_.finish_update_and_send(step, mixed, kStay);
+            exchange_.finish_update_and_send(step, mixed, kLifetime);
         } else {
             exchange_.finish_and_update(step, mixed);
         }
@@ -60,14 +63,14 @@ public:
     bool keeps_received_rows() const override { return true; }
 
 private:
-    static constexpr comm::Stay kStay = comm::Stay::until_reclaimed;
+    static constexpr comm::RowLifetime kLifetime = comm::RowLifetime::until_reclaimed;
     arena::Buffer mixed_;
     TiledMix exchange_;
 };
 
-class CombineThenAdapt final : public Mixed {
+class CombineThenAdapt final : public MixingAlgorithm {
 public:
-    using Mixed::Mixed;
+    using MixingAlgorithm::MixingAlgorithm;
 
     void declare(arena::StateTable& state) override { mixed_ = state.message(); }
     void before_forward(Step& step) override {
@@ -86,7 +89,7 @@ public:
 private:
     void combine(Step& step) {
         if (mixed_.bytes() == 0) return step.mix(step.x, step.x);
-        exchange_.start(step, step.x, comm::Stay::until_reclaimed);
+        exchange_.start(step, step.x, comm::RowLifetime::until_reclaimed);
         exchange_.finish(step, mixed_.rows());
         step.replace_parameters(mixed_);
     }
@@ -95,7 +98,7 @@ private:
     TiledMix exchange_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_dsgd(const base::Json& spec, const AlgorithmContext& context) {
     const std::string order = spec.at("order");
     if (order == "combine_while_adapt") {
         return std::make_unique<CombineWhileAdapt>(context.schedule);
@@ -106,8 +109,8 @@ std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& 
 
 }  // namespace
 
-std::unique_ptr<Algorithm> adapt_then_combine(const graphs::Schedule* schedule, bool again) {
-    return std::make_unique<Atc>(schedule, again);
+std::unique_ptr<Algorithm> adapt_then_combine(const graphs::Schedule* schedule, bool may_repeat) {
+    return std::make_unique<DsgdAtc>(schedule, may_repeat);
 }
 
 std::unique_ptr<Algorithm> make_over_schedule(const base::Json&, const AlgorithmContext& context) {
@@ -120,8 +123,8 @@ AlgorithmEntry dsgd_entry() {
              {base::Parameter::choice(
                  "order", "\"adapt_then_combine\"",
                  {"adapt_then_combine", "combine_while_adapt", "combine_then_adapt"},
-                 "when the exchange happens: after, during or before the update")}},
-            make};
+                 "time of the exchange: after, during or before the update")}},
+            make_dsgd};
 }
 
 }  // namespace dbench::algorithms

@@ -1,27 +1,30 @@
-// Decentralized SGD with an adaptive consensus factor (DSGD-AC: arXiv 2602.02899, and the code of
+// DSGD-AC, decentralized SGD with an adaptive consensus factor a (arXiv 2602.02899, and the code of
 // Decent-DP), in the order combine_while_adapt:
 //
 //     x <- (1 - a_t) x + a_t W x - lr d(g(x))
 //     a_t = 1 before start_epoch;  a_min + (a_max - a_min) (lr_t / lr_max)^p  from then on
 //
 // lr_max is the largest learning rate of the run (in the authors' later code, the rate at
-// start_epoch). One row per neighbour and iteration; keeps W x,
-// and the received rows.
+// start_epoch).
+//
+// * State: none. Scratch for W x.
+// * Sends: one row per neighbour and iteration, during forward and backward.
+// * Memory: keeps the received rows during the gradient.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 #include "base/error.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-class DsgdAc final : public Mixed {
+class DsgdAc final : public MixingAlgorithm {
 public:
     DsgdAc(const base::Json& spec, const AlgorithmContext& context)
-        : Mixed(context.schedule),
+        : MixingAlgorithm(context.schedule),
           start_(spec.at("start_epoch").get<int64_t>() * context.run.per_epoch),
           a_min_(spec.at("a_min")),
           a_max_(spec.at("a_max")),
@@ -55,13 +58,13 @@ private:
     TiledMix exchange_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_dsgd_ac(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<DsgdAc>(spec, context);
 }
 
-void check(base::Json& spec, const std::string& pointer) {
+void check_dsgd_ac(base::Json& spec, const std::string& pointer) {
     if (spec.at("a_min").get<double>() <= spec.at("a_max").get<double>()) return;
-    throw base::UserError(pointer + "/a_min: is above a_max (" +
+    throw base::UserError(pointer + "/a_min: must be at most a_max (" +
                           base::short_text(spec.at("a_max")) + "): lower it");
 }
 
@@ -76,11 +79,11 @@ AlgorithmEntry dsgd_ac_entry() {
           P::number("a_min", "0", "share of averaging at learning rate 0").at_least(0).at_most(1),
           P::number("a_max", "1", "share of averaging at the largest rate").at_least(0).at_most(1),
           P::number("p", "3", "power of lr / lr_max").at_least(0)}},
-        make,
+        make_dsgd_ac,
         {},
         {},
         nullptr,
-        check};
+        check_dsgd_ac};
 }
 
 }  // namespace dbench::algorithms

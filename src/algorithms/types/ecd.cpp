@@ -1,12 +1,15 @@
-// Extrapolation compression (ECD-PSGD: Tang et al. 2018, arXiv 1803.06443; code: epfml/ChocoSGD),
-// t from 1:
+// ECD-PSGD (extrapolation compression; Tang et al. 2018, arXiv 1803.06443; code: epfml/ChocoSGD),
+// with t counted from 1:
 //
-//     x+ = s - lr d(g(x));   y = Q((1 - t/2) x + (t/2) x+);   s <- (1 - 2/t) s + (2/t) sum_j w_ij
-//     y_j
+//     x+ = s - lr d(g(x));   y = Q((1 - t/2) x + (t/2) x+)
+//     s <- (1 - 2/t) s + (2/t) sum_j w_ij y_j;   s_0 = x_0
 //
-// What neighbours think of x errs by ever less, while the message grows with t. s_0 = x_0. One
-// message per neighbour and iteration; keeps s. Without compression it is dsgd in the order
-// combine_while_adapt.
+// The error of the neighbours' estimates of x shrinks with t, while the values in the message grow
+// with t. Without compression this is dsgd in the order combine_while_adapt.
+//
+// * State: s.
+// * Sends: one compressed message per neighbour and iteration, after backward.
+// * Requires: a graph that does not change; all replicas start with equal parameters.
 
 #include <nlohmann/json.hpp>
 
@@ -16,17 +19,18 @@
 namespace dbench::algorithms {
 namespace {
 
-class Ecd final : public Compressing {
+class Ecd final : public CompressingAlgorithm {
 public:
-    using Compressing::Compressing;
+    using CompressingAlgorithm::CompressingAlgorithm;
 
     void declare(arena::StateTable& state) override {
-        Compressing::declare(state);
+        CompressingAlgorithm::declare(state);
         mixed_ = state.rows("algorithm/mixed");
         next_ = state.scratch();
     }
     void ready(Step& step, arena::Columns columns) override {
-        if (step.t == 0) step.copy(step.x, mixed_, columns);  // replicas start alike
+        // s = x: all replicas start with equal parameters.
+        if (step.t == 0) step.copy(step.x, mixed_, columns);
         step.update(next_.rows(), mixed_, step.x, columns);
     }
     void after_backward(Step& step) override {
@@ -37,7 +41,7 @@ public:
         messages().send(step, step.x);
         step.copy(next_.rows(), step.x, all);
         step.combine(mixed_, {{1 - 1 / half, mixed_}}, all);
-        messages().hear(step, {{mixed_, 0, 1 / half}});
+        messages().receive(step, {{mixed_, 0, 1 / half}});
         step.probe.averaged(step.x);
     }
 
@@ -46,15 +50,15 @@ private:
     arena::Buffer next_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json&, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_ecd(const base::Json&, const AlgorithmContext& context) {
     return std::make_unique<Ecd>(context);
 }
 
 }  // namespace
 
 AlgorithmEntry ecd_entry() {
-    return {{"ecd", "compressed extrapolations, whose error shrinks with time (ECD-PSGD)", {}},
-            make,
+    return {{"ecd", "compressed extrapolations, whose error decreases with time (ECD-PSGD)", {}},
+            make_ecd,
             {.sequences = false, .one_start = true, .compresses = true},
             {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false}};
 }

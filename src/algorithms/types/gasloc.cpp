@@ -3,8 +3,12 @@
 //
 //     u_i = theta_i + eta (x_i - theta_i);   theta_i <- (W u)_i + gamma (u_i - u_before_i)
 //
-// u_before is u in the first exchange. H = 1, eta = 1, gamma = 0 with SGD is dsgd
-// (adapt_then_combine). One row per neighbour and exchange; keeps theta and u_before, and W u.
+// At the first exchange u_before is u. With H = 1, eta = 1, gamma = 0 and SGD it is dsgd
+// (adapt_then_combine).
+//
+// * State: theta and u_before.
+// * Sends: one row per neighbour and exchange.
+// * Requires: nothing beyond a doubly stochastic W.
 
 #include <nlohmann/json.hpp>
 
@@ -43,7 +47,7 @@ private:
     arena::Rows u_before_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_gasloc(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<GasLoC>(context.schedule, spec);
 }
 
@@ -55,7 +59,7 @@ AlgorithmEntry gasloc_entry() {
              "local steps, then an accelerated gossip step",
              {period_parameter("8"), P::number("eta", "1", "step along the local change"),
               P::number("gamma", "0", "weight of the acceleration")}},
-            make,
+            make_gasloc,
             {},
             {},
             after_local_steps};

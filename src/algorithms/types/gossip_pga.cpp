@@ -1,23 +1,26 @@
-// Gossip with periodic global averaging (Gossip-PGA: Chen et al. 2021, arXiv 2105.09080,
-// algorithm 1): dsgd (adapt_then_combine) with
+// Gossip-PGA, gossip with periodic global averaging (Chen et al. 2021, arXiv 2105.09080, algorithm
+// 1): dsgd (adapt_then_combine) with
 //
-//     W_t = J/n where (t + 1) mod H = 0,   the graph's W else
+//     W_t = J/n if (t + 1) mod H = 0, else the graph's W
 //
-// where a graph that changes from round to round goes on with the round that was due.
-// One row per neighbour and iteration, an all-reduce where the global average is due.
+// A graph that changes from round to round continues afterwards with the round that was due.
+//
+// * State: none.
+// * Sends: one row per neighbour and iteration; an all-reduce if the global average is due.
+// * Requires: nothing beyond a doubly stochastic W.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "graphs/schedules/chosen.hpp"
+#include "graphs/schedules/selection.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
-                                           std::shared_ptr<const graphs::Schedule> graph,
-                                           const graphs::RunFacts&) {
-    return graphs::averaged_globally(std::move(graph), {.instead = spec.at("period")});
+std::unique_ptr<graphs::Schedule> schedule_gossip_pga(const base::Json& spec,
+                                                      std::shared_ptr<const graphs::Schedule> graph,
+                                                      const graphs::RunFacts&) {
+    return graphs::with_global_averages(std::move(graph), {.instead = spec.at("period")});
 }
 
 }  // namespace
@@ -29,7 +32,7 @@ AlgorithmEntry gossip_pga_entry() {
             make_over_schedule,
             {},
             {},
-            schedule};
+            schedule_gossip_pga};
 }
 
 }  // namespace dbench::algorithms

@@ -1,5 +1,5 @@
-// Gradient tracking: y follows the mean gradient of all replicas (y_0 = g_0), and the parameters
-// go along y. One W_t for parameters and trackers of iteration t.
+// Gradient tracking: the tracker y follows the mean gradient of all replicas (y_0 = g_0), and the
+// parameters move along y. Parameters and trackers of iteration t use the same W_t.
 //
 //     atc      y_t = W_t (y_{t-1} + g_t - g_{t-1});   x_{t+1} = W_t (x_t - lr y_t)
 //                                          (Di Lorenzo and Scutari 2016, arXiv 1602.00591; NEXT)
@@ -7,20 +7,24 @@
 //                                          (Nedic, Olshevsky and Shi 2017, arXiv 1607.03218;
 //                                          DIGing)
 //
-// Two rows per neighbour and iteration (atc: the tracker from iteration 1 on); keeps y and g_{t-1},
-// DIGing W x and the received rows too, since its parameters move during forward and backward.
+// * State: y and g_{t-1}.
+// * Sends: two rows (x and y) per neighbour and iteration; atc sends the tracker from iteration 1
+//   on.
+// * Memory: diging also keeps W x and the received rows, because its parameters are exchanged
+//   during forward and backward.
+// * Requires: plain SGD.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-class Tracking : public Mixed {
+class Tracking : public MixingAlgorithm {
 public:
-    using Mixed::Mixed;
+    using MixingAlgorithm::MixingAlgorithm;
 
     void declare(arena::StateTable& state) override {
         y_ = state.rows("algorithm/tracker");
@@ -29,7 +33,7 @@ public:
     bool keeps_means() const override { return true; }  // mean(y) = mean(g_before)
 
 protected:
-    /// y <- y + g_t - g_{t-1}, in iteration 0 g_0.
+    /// Computes y <- y + g_t - g_{t-1}; in iteration 0, y <- g_0.
     void track(Step& step, arena::Columns columns) {
         step.decay(columns);
         if (step.t == 0) {
@@ -44,7 +48,7 @@ protected:
     std::vector<Bucket> trackers_;
 };
 
-class Atc final : public Tracking {
+class GradientTrackingAtc final : public Tracking {
 public:
     using Tracking::Tracking;
 
@@ -57,7 +61,7 @@ public:
         std::vector<comm::Token> parameters;
         for (const auto& [token, columns] : trackers_) {
             if (token) step.finish_mix(token, y_);
-            step.descend(step.x, step.x, y_, columns);
+            step.apply_direction(step.x, step.x, y_, columns);
             if (averages(step.round)) parameters.push_back(step.start_mix(step.x, columns));
         }
         trackers_.clear();
@@ -88,7 +92,7 @@ public:
     }
     void after_backward(Step& step) override {
         parameters_.finish(step, mixed_.rows(), [&](arena::Columns columns) {
-            step.descend(step.x, mixed_.rows(), y_, columns);  // y as it was sent
+            step.apply_direction(step.x, mixed_.rows(), y_, columns);  // y as it was sent
         });
         step.probe.averaged(mixed_.rows());
         for (const auto& [token, columns] : trackers_) step.finish_mix(token, y_);
@@ -102,19 +106,20 @@ private:
     TiledMix parameters_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_gradient_tracking(const base::Json& spec,
+                                                  const AlgorithmContext& context) {
     if (spec.at("form") == "diging") return std::make_unique<Diging>(context.schedule);
-    return std::make_unique<Atc>(context.schedule);
+    return std::make_unique<GradientTrackingAtc>(context.schedule);
 }
 
 }  // namespace
 
 AlgorithmEntry gradient_tracking_entry() {
     return {{"gradient_tracking",
-             "parameters go along a tracker of the mean gradient: no bias",
+             "parameters move along a tracker of the mean gradient: no bias",
              {base::Parameter::choice("form", "\"atc\"", {"atc", "diging"},
-                                      "averaging after or beside the update")}},
-            make,
+                                      "averaging after or during the update")}},
+            make_gradient_tracking,
             {.optimizer = OptimizerNeed::plain_sgd},
             {.bias = Bias::vanishes, .tracker = "algorithm/tracker"}};
 }

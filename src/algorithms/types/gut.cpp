@@ -1,31 +1,36 @@
-// Global Update Tracking (GUT: Aketi, Hashemi and Roy 2023, arXiv 2305.04792) and its form with
-// momentum, QG-GUTm, as the authors' training code has it (github.com/aparna-aketi/
-// global_update_tracking): tracks the mean update without sending more than D-PSGD does. With g at
-// p = W x:
+// GUT, Global Update Tracking (Aketi, Hashemi and Roy 2023, arXiv 2305.04792), and its form with
+// momentum, QG-GUTm, as in the authors' training code
+// (github.com/aparna-aketi/global_update_tracking): tracks the mean update without sending more
+// than D-PSGD. With g at p = W x:
 //
 //     delta = g - (p - x) / lr
 //     y     = delta - mu ((p - x_before + (b - 1) (p_before - x_before)) / lr + delta_before)
 //     m    <- beta m + y;   x <- x - lr m
 //
-// y is delta in iteration 0; the Nesterov form takes y + beta m in the place of m. b = 1 + beta, of
-// the Nesterov form 1 + beta + beta^2. beta = 0 is GUT, mu = 0 besides is dsgd in the order
-// combine_then_adapt; mean(y) = mean(g) for beta = 0 and a constant lr, and beta > 0 is stable for
-// mu < 1 - beta only. One row per neighbour and iteration; keeps b x_before - (b - 1) p_before,
-// delta_before and m if beta is not 0; x and y within an iteration.
+// In iteration 0, y is delta. The Nesterov form uses y + beta m instead of m. b is 1 + beta, in the
+// Nesterov form 1 + beta + beta^2. beta = 0 is GUT; with mu = 0 as well it is dsgd in the order
+// combine_then_adapt. mean(y) = mean(g) for beta = 0 and a constant lr. With beta > 0 the algorithm
+// is stable only for mu < 1 - beta.
+//
+// * State: b x_before - (b - 1) p_before, delta_before, and m if beta is not 0. Scratch for x and
+//   y.
+// * Sends: one row per neighbour and iteration, before forward.
+// * Requires: plain SGD; the learning rate must never be 0. QG-GUTm: a graph that does not
+//   change.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 #include "base/error.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-class Gut final : public Mixed {
+class Gut final : public MixingAlgorithm {
 public:
     Gut(const graphs::Schedule* schedule, double mu, double beta, bool nesterov)
-        : Mixed(schedule),
+        : MixingAlgorithm(schedule),
           mu_(mu),
           beta_(beta),
           b_(nesterov ? 1 + beta + beta * beta : 1 + beta),
@@ -63,11 +68,11 @@ public:
         } else {
             step.combine(before_, {{b_, x}, {1 - b_, p}}, columns);
         }
-        step.descend(step.x, x, with_momentum(step, y, columns), columns);
+        step.apply_direction(step.x, x, with_momentum(step, y, columns), columns);
     }
 
 private:
-    /// The direction of the step: y, m, or y + beta m (which is left in y).
+    /// Returns the direction of the step: y, m, or y + beta m (which is stored in y).
     arena::Rows with_momentum(Step& step, arena::Rows y, arena::Columns columns) {
         if (beta_ == 0) return y;
         step.combine(m_, {{beta_, m_}, {1, y}}, columns);
@@ -79,7 +84,7 @@ private:
     double mu_, beta_, b_;
     bool nesterov_;
     arena::Rows before_, delta_before_, m_;
-    arena::Buffer own_, y_;  // x before averaging
+    arena::Buffer own_, y_;  // own_ holds x before averaging.
 };
 
 std::unique_ptr<Algorithm> make_gut(const base::Json& spec, const AlgorithmContext& context) {
@@ -96,8 +101,8 @@ void check_stable(base::Json& spec, const std::string& pointer) {
     if (mu < 1 - beta || mu == 0) return;
     throw base::UserError(
         pointer + "/mu: must be below 1 - beta = " + base::short_text(base::Json(1 - beta)) +
-        " (the mean of the replicas runs away else): choose a smaller one, such "
-        "as the authors' 0.06 with beta 0.9");
+        " (otherwise the mean of the replicas diverges): choose a smaller one, for "
+        "example the authors' 0.06 with beta 0.9");
 }
 
 base::Parameter mu_parameter(const char* standard) {

@@ -1,24 +1,27 @@
 // Hierarchical local SGD (Lin et al. 2018, arXiv 1808.07217, section 5): dsgd (adapt_then_combine)
-// with, every `period` iterations, the mean over the replicas of a node, and every `outer_period`
-// iterations the graph over all replicas instead:
+// that averages the replicas of each node every `period` iterations, and uses the graph over all
+// replicas instead every `outer_period` iterations:
 //
-//     W_t = W                     where (t + 1) mod outer_period = 0
-//           blocks of J/G         else, where (t + 1) mod period = 0
+//     W_t = W                     if (t + 1) mod outer_period = 0
+//           blocks of J/G         else, if (t + 1) mod period = 0
 //           I                     else
 //
-// Nodes are consecutive blocks of G replicas (the last one may be smaller). Inside a node an
-// all-reduce, between nodes one row per neighbour.
+// Nodes are consecutive blocks of G replicas; the last one may be smaller.
+//
+// * State: none.
+// * Sends: an all-reduce inside nodes; one row per neighbour between nodes.
+// * Requires: outer_period must be a multiple of period.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
 #include "base/error.hpp"
-#include "graphs/schedules/chosen.hpp"
+#include "graphs/schedules/selection.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-void check(base::Json& spec, const std::string& pointer) {
+void check_hierarchical_averaging(base::Json& spec, const std::string& pointer) {
     const auto inner = spec.at("period").get<int64_t>();
     const auto outer = spec.at("outer_period").get<int64_t>();
     if (outer % inner == 0) return;
@@ -27,15 +30,15 @@ void check(base::Json& spec, const std::string& pointer) {
                           "): choose " + std::to_string((outer / inner + 1) * inner));
 }
 
-std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
-                                           std::shared_ptr<const graphs::Schedule> graph,
-                                           const graphs::RunFacts&) {
+std::unique_ptr<graphs::Schedule> schedule_hierarchical_averaging(
+    const base::Json& spec, std::shared_ptr<const graphs::Schedule> graph,
+    const graphs::RunFacts&) {
     const int n = graph->size();
     std::shared_ptr<const graphs::Schedule> nodes =
         graphs::node_average(n, spec.at("gpus_per_node"));
-    std::shared_ptr<const graphs::Schedule> inside =
-        graphs::every_so_often(std::move(nodes), graphs::no_exchange(n), spec.at("period"));
-    return graphs::every_so_often(std::move(graph), std::move(inside), spec.at("outer_period"));
+    std::shared_ptr<const graphs::Schedule> inside = graphs::periodic_schedule(
+        std::move(nodes), graphs::no_exchange_schedule(n), spec.at("period"));
+    return graphs::periodic_schedule(std::move(graph), std::move(inside), spec.at("outer_period"));
 }
 
 }  // namespace
@@ -43,8 +46,8 @@ std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
 AlgorithmEntry hierarchical_averaging_entry() {
     using P = base::Parameter;
     return {{"hierarchical_averaging",
-             "averages inside a node often, between nodes seldom",
-             {P::integer("gpus_per_node", "4", "replicas of a node, consecutive").at_least(1),
+             "averages often inside nodes, and less often over the graph",
+             {P::integer("gpus_per_node", "4", "consecutive replicas per node").at_least(1),
               P::integer("period", "1", "iterations from one average inside nodes to the next")
                   .at_least(1),
               P::integer("outer_period", "8", "iterations from one use of the graph to the next")
@@ -52,8 +55,8 @@ AlgorithmEntry hierarchical_averaging_entry() {
             make_over_schedule,
             {},
             {},
-            schedule,
-            check};
+            schedule_hierarchical_averaging,
+            check_hierarchical_averaging};
 }
 
 }  // namespace dbench::algorithms

@@ -1,19 +1,23 @@
-// Moniqua (Lu and De Sa 2020, arXiv 2002.11787; code: epfml/powergossip): neighbours' parameters
-// are within theta of each other, so it is enough to send them modulo B, on a grid of 2^bits
-// levels: delta = 1 / (2^bits - 1), B = 2 theta / (1 - 2 delta), y mod B in [-B/2, B/2),
+// Moniqua (Lu and De Sa 2020, arXiv 2002.11787; code: epfml/powergossip): if neighbours' parameters
+// are within theta of each other, it suffices to send them modulo B on a grid of 2^bits levels.
+// With delta = 1 / (2^bits - 1), B = 2 theta / (1 - 2 delta), y mod B in [-B/2, B/2):
 //
 //     h = x - lr d(g(x));   q = floor(((h/B mod 1) + 1/2) / delta + u) delta - 1/2
 //     e = q B - (h mod B)
 //     x_i <- h_i + gamma sum_j w_ij (((q_j B - h_i) mod B) - e_i)
 //
-// u in [0, 1) is drawn by a key that all replicas share, so that equal parameters are rounded alike
-// and do not drive each other apart (the authors' code draws a seed for that and does not use it).
-// The mean moves as without compression while all |h_i - h_j| < theta. bits bits an element in one
-// message per neighbour and iteration; keeps no rows.
+// u in [0, 1) is drawn with a key that all replicas share, so that equal parameters are rounded
+// equally and do not drive each other apart (the authors' code draws a seed for that and does not
+// use it). The mean moves as without compression while all |h_i - h_j| < theta.
 //
-// A difference of theta or more is taken for another. Knowing u, who hears q_j knows h_j to within
-// delta B, modulo B: where none of that is within theta of h_i, the difference was too large. That
-// is counted; of those a little above theta it finds some, of those at B/2 all, and none at B.
+// A difference of theta or more is decoded as a different value. Knowing u, the receiver of q_j
+// knows h_j to within delta B, modulo B. If no such value is within theta of h_i, the difference
+// was too large; this is counted. The count finds some of the differences a little above theta, all
+// at B/2, and none at B.
+//
+// * State: the counts; no rows.
+// * Sends: one message per neighbour and iteration with `bits` bits per element, after backward.
+// * Requires: nothing beyond a doubly stochastic W; no codec applies.
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -57,14 +61,14 @@ public:
     }
     void after_backward(Step& step) override {
         step.probe.about_to_average(step.x);
-        if (cost_.of(step.round).averages) {
+        if (cost_.at(step.round).averages) {
             const TimedScope scope(step.timers, Time::exchange);
             exchange(step);
         }
         step.probe.averaged(step.x);
     }
     Sent sent(int64_t, graphs::Round round) const override {
-        const comm::RoundCost& cost = cost_.of(round);
+        const comm::RoundCost& cost = cost_.at(round);
         const double bytes =
             static_cast<double>(cost.messages) * static_cast<double>(parts_.bytes());
         return {cost.averages, cost.averages ? 1 : 0, cost.degree, cost.messages, 0, 0, bytes};
@@ -74,11 +78,10 @@ public:
         for (int64_t i = 0; i < too_far_.count; ++i) count[0] += *too_far_.row<double>(i);
         world.sum(count);
         if (count[0] == 0) return "";
-        return "moniqua: parameters of neighbours were seen to be theta = " +
-               base::short_text(theta_) + " or more apart " +
-               std::to_string(static_cast<int64_t>(count[0])) +
-               " times (and may have been more often): they were taken for others, and the mean "
-               "over replicas moved with them: raise /algorithm/theta, or lower the learning rate";
+        return "moniqua: parameters of neighbours differed by theta = " + base::short_text(theta_) +
+               " or more at least " + std::to_string(static_cast<int64_t>(count[0])) +
+               " times (they were decoded as other values, which moved the mean over "
+               "replicas): raise /algorithm/theta, or lower the learning rate";
     }
 
 private:
@@ -91,13 +94,13 @@ private:
                                  .shared = true};
         parts_.encode(x, draws, messages, step.queue);
         auto token = step.exchange.start_messages(step.round, messages, parts_.bytes(),
-                                                  comm::Made::on_queue);
-        std::vector<std::vector<arena::WeighedMessage>> of_rows;
-        for (const auto& heard : step.exchange.finish_messages(token)) {
+                                                  comm::MessageWriter::queue);
+        std::vector<std::vector<arena::WeightedMessage>> of_rows;
+        for (const auto& received : step.exchange.finish_messages(token)) {
             const auto i = static_cast<int64_t>(of_rows.size());
             auto& some = of_rows.emplace_back();
             some.push_back({messages.at(i, 0), 0});
-            for (const comm::Heard& one : heard) {
+            for (const comm::UsedMessage& one : received) {
                 if (one.replica != x.first + i) some.push_back({one.message, one.weight});
             }
         }
@@ -112,11 +115,11 @@ private:
     uint64_t root_;
     double theta_, gamma_;
     int64_t stride_;
-    arena::Rows too_far_;  // elements, of all neighbours and iterations
+    arena::Rows too_far_;  // Counts elements, over all neighbours and iterations.
     arena::Buffer messages_, counts_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_moniqua(const base::Json& spec, const AlgorithmContext& context) {
     const Bound bound{spec.at("bits"), spec.at("theta")};
     return std::make_unique<Moniqua>(context, bound, spec.at("gamma"));
 }
@@ -125,15 +128,15 @@ std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& 
 
 AlgorithmEntry moniqua_entry() {
     return {{"moniqua",
-             "parameters modulo a bound on what neighbours differ by, in few bits (Moniqua)",
+             "parameters modulo a bound on the differences of neighbours, in few bits (Moniqua)",
              {base::Parameter::number("theta", "0.25",
-                                      "what elements of neighbours' parameters differ by at most")
+                                      "bound on the differences of neighbours' parameters")
                   .greater_than(0),
-              base::Parameter::integer("bits", "4", "of an element in a message")
+              base::Parameter::integer("bits", "4", "bits per element of a message")
                   .at_least(2)
                   .at_most(16),
               consensus_step_parameter("0.5")}},
-            make,
+            make_moniqua,
             {.own_messages = true},
             {.bias = Bias::none}};
 }

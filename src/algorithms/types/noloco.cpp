@@ -1,12 +1,15 @@
 // NoLoCo (Kolehmainen et al. 2025, arXiv 2506.10911): H local steps from slow weights phi_i, then
-// momentum on the change, in which small groups take part; no all-reduce:
+// momentum on the change, averaged in small groups; no all-reduce.
 //
 //     D_i = x_i - phi_i
 //     d_i <- alpha d_i + beta (W D)_i - gamma (phi_i - (W phi)_i);   phi_i <- phi_i + d_i
 //
-// (the authors' code, github.com/jkolehm/noloco: alpha 0.5, beta = gamma = 0.7, H 50). W of random
-// pairs (graph random_matching) is the paper's mean over groups of two. Two rows, D and
-// phi, per neighbour and exchange; keeps phi and d, and what is averaged.
+// The authors' code (github.com/jkolehm/noloco) uses alpha 0.5, beta = gamma = 0.7, H 50. The graph
+// random_matching gives the paper's mean over groups of two.
+//
+// * State: phi and d. Scratch for W phi.
+// * Sends: two rows (D and phi) per neighbour and exchange.
+// * Requires: nothing beyond a doubly stochastic W.
 
 #include <nlohmann/json.hpp>
 
@@ -51,7 +54,7 @@ private:
     arena::Buffer mixed_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_noloco(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<NoLoCo>(context.schedule, spec);
 }
 
@@ -64,10 +67,10 @@ AlgorithmEntry noloco_entry() {
              {period_parameter("50"),
               P::number("alpha", "0.5", "outer momentum").at_least(0).at_most(1),
               P::number("beta", "0.7", "weight of the averaged change").at_least(0),
-              P::number("gamma", "null", "pull of slow weights to their average; null: beta")
+              P::number("gamma", "null", "pull of slow weights towards their average; null: beta")
                   .at_least(0)
                   .or_null()}},
-            make,
+            make_noloco,
             {},
             {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
             after_local_steps};

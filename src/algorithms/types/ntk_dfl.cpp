@@ -1,17 +1,24 @@
-// NTK-DFL (Thompson et al. 2024, arXiv 2410.01922; code: Gabe-Thomp/ntk-dfl). In each iteration,
-// with J_j, f_j, Y_j of replica j's own minibatch (linearisation.hpp), together of N samples:
+// NTK-DFL (Thompson et al. 2024, arXiv 2410.01922; code: Gabe-Thomp/ntk-dfl): gradient flow by the
+// neural tangent kernel. J_j, f_j, Y_j are the Jacobian, outputs and targets of replica j's own
+// minibatch (linearisation.hpp); the minibatches of N(i) and i together have N samples. Iteration:
 //
-//     wb_i = (W x)_i, the mean over N(i) and i on a regular graph, goes to the neighbours
-//     j in N(i) and i: J_j, f_j and Y_j at wb_i go back to i; their flow is f_u = f(u lr)
-//                      (kernel_flow.hpp)
-//     w_u = wb_i - lr (1 / N) sum_c J_c' sum_{v < u} r(f_v)_c
-//     x_i <- w_tau, of all candidates tau that with the least loss of the model itself on all N
+//     1. wb_i = (W x)_i (the mean over N(i) and i on a regular graph) is sent to the neighbours
+//     2. each j in N(i) and i computes J_j, f_j and Y_j at wb_i and returns them to i;
+//        their flow is f_u = f(u lr) (kernel_flow.hpp)
+//     3. w_u = wb_i - lr (1 / N) sum_c J_c' sum_{v < u} r(f_v)_c
+//     4. x_i <- w_tau, where tau is the candidate with the least loss of the model itself on
+//        all N samples
 //
-// The candidates w_u go to the neighbours, and their losses come back: the authors' code, which
-// simulates all clients in one place, looks at the samples. Weight decay adds its share of wb_i to
-// the sum's direction. Three rows, with one candidate two less, and a linearised model over each
-// link; keeps the linearised models of a replica's neighbours twice during an exchange (what it has
-// made and what it has received), and the candidates.
+// For step 4 the candidates w_u are sent to the neighbours, which return their losses. The authors'
+// code simulates all clients in one process and reads the samples directly. Weight decay adds its
+// share of wb_i to the direction of the sum.
+//
+// * State: none between iterations.
+// * Sends: per link and iteration two rows (x and wb), the linearised model, and with more than
+//   one candidate also all candidates and their losses.
+// * Memory: during an exchange the linearised models of all neighbours twice (those computed for
+//   the neighbours and those received), and the candidates.
+// * Requires: an undirected graph, plain SGD; no codec applies.
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +26,8 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "algorithms/forms.hpp"
 #include "algorithms/kernel_flow.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 #include "arena/device/host_rows.hpp"
 #include "arena/device/memory.hpp"
 #include "base/error.hpp"
@@ -28,17 +35,18 @@
 namespace dbench::algorithms {
 namespace {
 
-/// So many elements for each local replica, which need not stay: the degree changes with the round.
-void make_room(arena::Buffer& buffer, const arena::Rows& x, arena::DType type, int64_t elements) {
+/// Enlarges `buffer` to at least `elements` elements per local replica; the contents may be lost.
+/// The degree, and with it the size, changes with the round.
+void ensure_size(arena::Buffer& buffer, const arena::Rows& x, arena::DType type, int64_t elements) {
     if (buffer.rows().stride >= elements) return;
     buffer = {};
-    buffer = arena::Buffer(type, x.first, x.count, elements, arena::reached_memory());
+    buffer = arena::Buffer(type, x.first, x.count, elements, arena::host_visible_memory());
 }
 
-class NtkDfl final : public Mixed {
+class NtkDfl final : public MixingAlgorithm {
 public:
     NtkDfl(const base::Json& spec, const AlgorithmContext& context)
-        : Mixed(context.schedule),
+        : MixingAlgorithm(context.schedule),
           schedule_(*context.schedule),
           links_(context.schedule, comm::link_cost),
           layout_(*context.layout),
@@ -46,15 +54,16 @@ public:
           minibatch_(context.minibatch),
           steps_(spec.at("steps")),
           candidates_(spec.at("candidates")) {
-        constexpr int64_t kLookedAt = 64;
-        const int64_t rounds = std::clamp<int64_t>(schedule_.period(), 1, kLookedAt);
+        constexpr int64_t kMaxCheckedRounds = 64;
+        const int64_t rounds = std::clamp<int64_t>(schedule_.period(), 1, kMaxCheckedRounds);
         for (int64_t t = 0; t < rounds; ++t) {
             for (int i = 0; i < schedule_.size(); ++i) neighbours(schedule_.at(t), i);
         }
     }
 
     void declare(arena::StateTable& state) override {
-        if (candidates_ > 1) tried_ = state.reached_scratch(candidates_ * layout_.columns());
+        if (candidates_ > 1)
+            candidate_rows_ = state.host_visible_scratch(candidates_ * layout_.columns());
     }
     void before_forward(Step& step) override {
         step.probe.about_to_average(step.x);
@@ -62,30 +71,31 @@ public:
         step.probe.averaged(step.x);
     }
     void after_backward(Step& step) override {
-        const Answers around = linearise(step);
+        const LinkAnswers neighbour_models = linearise(step);
         std::vector<KernelFlow> flows;
-        std::vector<std::vector<Outputs>> sums;  // of residuals, for each candidate
+        std::vector<std::vector<Outputs>> sums;  // Sums of residuals, for each candidate.
         {
             const TimedScope scope(step.timers, Time::update);
             for (int64_t i = 0; i < step.x.count; ++i) {
                 std::vector<Linearised> parts{own_block(i)};
-                for (const comm::Heard& from : around.heard[i]) {
+                for (const comm::UsedMessage& from : neighbour_models.received[i]) {
                     parts.push_back(block(const_cast<char*>(from.message)));
                 }
                 flows.emplace_back(std::move(parts), minibatch_.classes);
                 sums.push_back(residual_sums(flows.back(), step.numbers.lr));
             }
         }
-        std::vector<int64_t> tau(flows.size(), 0);  // which candidate
+        std::vector<int64_t> tau(flows.size(), 0);  // Index of the chosen candidate per replica.
         if (candidates_ > 1) tau = least_loss(step, flows, sums);
-        for (size_t i = 0; i < flows.size(); ++i) point(step, i, flows[i], sums[i][tau[i]]);
+        for (size_t i = 0; i < flows.size(); ++i)
+            write_direction(step, i, flows[i], sums[i][tau[i]]);
         step.decay(step.layout.all());
-        step.descend(step.x, step.x, step.g, step.layout.all());
+        step.apply_direction(step.x, step.x, step.g, step.layout.all());
     }
 
     Sent sent(int64_t, graphs::Round round) const override {
         Sent all = rows_sent(round, 1);
-        const int64_t links = links_.of(round).messages, size = arena::size_of(type_);
+        const int64_t links = links_.at(round).messages, size = arena::size_of(type_);
         const int64_t row = size * layout_.numel();
         all.messages += 2 * links;
         all.bytes = static_cast<double>(links * (row + link_message_bytes()));
@@ -99,13 +109,13 @@ public:
 
 private:
     using Outputs = std::vector<double>;  ///< [N, C]
-    /// What came back over each link; what is pointed to stays as long as the token.
-    struct Answers {
+    /// The messages received over each link; the pointers are valid as long as the token exists.
+    struct LinkAnswers {
         comm::Token token;
-        std::vector<std::vector<comm::Heard>> heard;
+        std::vector<std::vector<comm::UsedMessage>> received;
     };
 
-    /// Those who use replica i, who must be those whom it uses.
+    /// Returns the neighbours of replica i. Throws UserError if the graph is directed at i.
     std::vector<int> neighbours(graphs::Round round, int i) const {
         const auto peers = [&](const std::vector<graphs::Link>& links) {
             std::vector<int> out;
@@ -118,10 +128,10 @@ private:
         if (users == peers(schedule_.in(round, i))) return users;
         throw base::UserError(
             "/graph: replica " + std::to_string(i) +
-            " hears others than those who hear it, but ntk_dfl asks those who hear it for "
-            "Jacobians: choose an undirected graph such as epidemic or ring");
+            " receives from other replicas than it sends to (ntk_dfl requests Jacobians from the "
+            "replicas it sends to): choose an undirected graph, for example epidemic or ring");
     }
-    /// Links of the local replica with most of them.
+    /// Returns the largest number of links of a local replica.
     int64_t degree(const Step& step) const {
         size_t most = 0;
         for (int64_t i = 0; i < step.x.count; ++i) {
@@ -136,51 +146,55 @@ private:
     }
     Linearised own_block(int64_t i) const { return block(own_.rows().at(i, 0)); }
 
-    /// Sends the first `bytes` bytes of each row to the neighbours, calls answer(message, i, link)
-    /// for what local replica i hears, and returns what has come back over its links: the first
-    /// `answer_bytes` bytes that the other end has written for it in `answers`.
+    /// Sends the first `bytes` bytes of each row to the neighbours and calls answer(message, i,
+    /// link) for every message that local replica i receives. `answer` writes its answer to row i
+    /// of `answers`. Returns the first `answer_bytes` bytes that the other end of each link has
+    /// written for this rank's replicas.
     template <class Answer>
-    Answers ask(Step& step, const arena::Rows& rows, int64_t bytes, const arena::Rows& answers,
-                int64_t answer_bytes, const Answer& answer) {
-        Answers back{nullptr, std::vector<std::vector<comm::Heard>>(step.x.count)};
-        if (links_.of(step.round).messages == 0) return back;
+    LinkAnswers exchange_answers(Step& step, const arena::Rows& rows, int64_t bytes,
+                                 const arena::Rows& answers, int64_t answer_bytes,
+                                 const Answer& answer) {
+        LinkAnswers back{nullptr, std::vector<std::vector<comm::UsedMessage>>(step.x.count)};
+        if (links_.at(step.round).messages == 0) return back;
         {
-            comm::Token asked;
-            std::vector<std::vector<comm::Heard>> heard;
+            comm::Token request;
+            std::vector<std::vector<comm::UsedMessage>> received;
             {
                 const TimedScope scope(step.timers, Time::exchange);
-                asked = step.exchange.start_messages(step.round, rows, bytes);
-                heard = step.exchange.finish_messages(asked);
+                request = step.exchange.start_messages(step.round, rows, bytes);
+                received = step.exchange.finish_messages(request);
             }
             for (int64_t i = 0; i < step.x.count; ++i) {
                 int64_t link = 0;
-                for (const comm::Heard& from : heard[i]) {
+                for (const comm::UsedMessage& from : received[i]) {
                     if (from.replica != step.x.first + i) answer(from.message, i, link++);
                 }
             }
         }
         const TimedScope scope(step.timers, Time::exchange);
         back.token = step.exchange.start_link_messages(step.round, answers, answer_bytes);
-        back.heard = step.exchange.finish_messages(back.token);
+        back.received = step.exchange.finish_messages(back.token);
         return back;
     }
 
-    /// The models of the neighbours around wb, and one's own.
-    Answers linearise(Step& step) {
+    /// Linearises the models of this rank at the wb of their neighbours and at their own; returns
+    /// the neighbours' models at the own wb.
+    LinkAnswers linearise(Step& step) {
         const int64_t elements = block(nullptr).elements(), bytes = link_message_bytes();
-        make_room(own_, step.x, type_, elements);
-        make_room(blocks_, step.x, type_, degree(step) * elements);
+        ensure_size(own_, step.x, type_, elements);
+        ensure_size(blocks_, step.x, type_, degree(step) * elements);
         const arena::HostRows x(step.x, step.queue, "parameters that a model is linearised at");
         for (int64_t i = 0; i < step.x.count; ++i) {
             step.linearise(x.rows().at(i, 0), i, own_block(i));
         }
-        return ask(step, x.rows(), layout_.columns() * arena::size_of(type_), blocks_.rows(), bytes,
-                   [&](const char* wb, int64_t i, int64_t link) {
-                       step.linearise(wb, i, block(blocks_.rows().at(i, 0) + link * bytes));
-                   });
+        return exchange_answers(
+            step, x.rows(), layout_.columns() * arena::size_of(type_), blocks_.rows(), bytes,
+            [&](const char* wb, int64_t i, int64_t link) {
+                step.linearise(wb, i, block(blocks_.rows().at(i, 0) + link * bytes));
+            });
     }
 
-    /// sum_{v < u} r(f_v) for each candidate u.
+    /// Returns sum_{v < u} r(f_v) for each candidate u.
     std::vector<Outputs> residual_sums(const KernelFlow& flow, double lr) const {
         std::vector<Outputs> sums;
         Outputs f = flow.start(), sum(f.size());
@@ -193,8 +207,8 @@ private:
         return sums;
     }
 
-    /// The direction from wb to a candidate, into g.
-    void point(Step& step, size_t i, const KernelFlow& flow, const Outputs& sum) const {
+    /// Writes the direction from wb to a candidate to g.
+    void write_direction(Step& step, size_t i, const KernelFlow& flow, const Outputs& sum) const {
         const TimedScope scope(step.timers, Time::update);
         const std::vector<double> direction = flow.gradient(sum);
         arena::HostRows g(step.g.only(static_cast<int64_t>(i)), step.queue,
@@ -208,17 +222,18 @@ private:
                 next += tensor.numel;
             }
         });
-        g.put_back();
+        g.write_back();
     }
 
-    /// For each local replica its candidate of least loss, on its own minibatch and on those of its
-    /// neighbours; the first one of several.
+    /// Returns for each local replica the first candidate with the least loss on its own minibatch
+    /// and on those of its neighbours.
     std::vector<int64_t> least_loss(Step& step, const std::vector<KernelFlow>& flows,
                                     const std::vector<std::vector<Outputs>>& sums) {
         const int64_t columns = layout_.columns(), size = arena::size_of(type_);
-        const arena::Rows tried = tried_.rows();
+        const arena::Rows tried = candidate_rows_.rows();
         for (int64_t k = 0; k < candidates_; ++k) {
-            for (size_t i = 0; i < flows.size(); ++i) point(step, i, flows[i], sums[i][k]);
+            for (size_t i = 0; i < flows.size(); ++i)
+                write_direction(step, i, flows[i], sums[i][k]);
             step.decay(step.layout.all());
             arena::Rows to = tried;
             to.data = tried.at(0, k * columns);
@@ -230,22 +245,22 @@ private:
                 out[k] = step.loss(rows + k * columns * size, i);
             }
         };
-        make_room(losses_, step.x, arena::DType::float64, degree(step) * candidates_);
-        const Answers back =
-            ask(step, tried, candidates_ * columns * size, losses_.rows(),
-                candidates_ * static_cast<int64_t>(sizeof(double)),
-                [&](const char* rows, int64_t i, int64_t link) {
-                    losses(rows, i, losses_.rows().row<double>(i) + link * candidates_);
-                });
+        ensure_size(losses_, step.x, arena::DType::float64, degree(step) * candidates_);
+        const LinkAnswers back = exchange_answers(
+            step, tried, candidates_ * columns * size, losses_.rows(),
+            candidates_ * static_cast<int64_t>(sizeof(double)),
+            [&](const char* rows, int64_t i, int64_t link) {
+                losses(rows, i, losses_.rows().row<double>(i) + link * candidates_);
+            });
         std::vector<int64_t> best;
         for (int64_t i = 0; i < step.x.count; ++i) {
             std::vector<double> sum(static_cast<size_t>(candidates_));
             losses(tried.at(i, 0), i, sum.data());
-            for (const comm::Heard& from : back.heard[i]) {
-                const auto* theirs = reinterpret_cast<const double*>(from.message);
-                for (int64_t k = 0; k < candidates_; ++k) sum[k] += theirs[k];
+            for (const comm::UsedMessage& from : back.received[i]) {
+                const auto* neighbour_losses = reinterpret_cast<const double*>(from.message);
+                for (int64_t k = 0; k < candidates_; ++k) sum[k] += neighbour_losses[k];
             }
-            // One that ran away is never the least.
+            // A candidate that diverged must never have the least loss.
             for (double& loss : sum) {
                 if (std::isnan(loss)) loss = std::numeric_limits<double>::infinity();
             }
@@ -260,22 +275,25 @@ private:
     arena::DType type_;
     Minibatch minibatch_;
     int64_t steps_, candidates_;
-    arena::Buffer tried_;
-    arena::Buffer own_, blocks_, losses_;  // a block; those and the losses for each neighbour
+    arena::Buffer candidate_rows_;
+    // One block; one block per neighbour; losses per neighbour.
+    arena::Buffer own_, blocks_, losses_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_ntk_dfl(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<NtkDfl>(spec, context);
 }
 
-void check(base::Json& spec, const std::string& pointer) {
+void check_ntk_dfl(base::Json& spec, const std::string& pointer) {
     const int64_t steps = spec.at("steps"), candidates = spec.at("candidates");
     if (steps % candidates == 0) return;
     int64_t below = std::min(steps, candidates);
     while (steps % below != 0) --below;
-    throw base::UserError(pointer + "/candidates: " + std::to_string(candidates) +
-                          " do not divide the " + std::to_string(steps) +
-                          " of /algorithm/steps evenly: choose " + std::to_string(below));
+    throw base::UserError(
+        pointer + "/candidates: " + std::to_string(candidates) + " does not divide " +
+        std::to_string(steps) +
+        ", the value of /algorithm/steps (candidates are evenly spaced): choose " +
+        std::to_string(below));
 }
 
 }  // namespace
@@ -284,19 +302,19 @@ AlgorithmEntry ntk_dfl_entry() {
     using P = base::Parameter;
     return {{"ntk_dfl",
              "gradient flow by the kernel of the neighbours' Jacobians (NTK-DFL)",
-             {P::integer("steps", "800", "the largest tau: steps of the flow, each of the rate")
+             {P::integer("steps", "800", "steps of the flow, each of size lr: the largest tau")
                   .at_least(1),
               P::integer("candidates", "8",
-                         "tau is the one of so many, evenly spaced up to steps, of least loss")
+                         "number of values of tau, evenly spaced up to steps, to choose from")
                   .at_least(1)}},
-            make,
+            make_ntk_dfl,
             {.graph = GraphNeed::symmetric,
              .optimizer = OptimizerNeed::plain_sgd,
              .own_messages = true,
              .linearises = true},
             {.mean = MeanRule::none},
             nullptr,
-            check};
+            check_ntk_dfl};
 }
 
 }  // namespace dbench::algorithms

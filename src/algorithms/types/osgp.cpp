@@ -1,12 +1,17 @@
-// Overlap stochastic gradient push (Assran et al. 2019, arXiv 1811.10792; code:
+// OSGP, overlap stochastic gradient push (Assran et al. 2019, arXiv 1811.10792; code:
 // facebookresearch/stochastic_gradient_push): push-sum (push_sum.hpp) whose messages are used tau
-// iterations late. D: the diagonal of A; O = A - D:
+// iterations late. With D the diagonal of A and O = A - D:
 //
-//     x+ = D x - lr d(g(z)) + [O x] of tau iterations ago;   w+ = D w + [O w] of then;   z+ = x+/w+
+//     x+ = D x - lr d(g(z)) + [O x] of tau iterations ago
+//     w+ = D w + [O w] of tau iterations ago;   z+ = x+ / w+
 //
-// Sums over replicas of x and w, with what is in flight, are kept. The authors' code has one
-// message in flight and takes none while it is; one in each iteration is our reading. One row and 8
-// bytes per neighbour and iteration, during forward and backward; keeps w and the sums in flight.
+// The sums over replicas of x and w, including the messages in flight, are invariant. The authors'
+// code has one message in flight and starts no other one meanwhile; one message in each iteration
+// is our reading.
+//
+// * State: w, and the sums O x and O w in flight. Scratch for the message and A x.
+// * Sends: one row and 8 bytes per neighbour and iteration, during forward and backward.
+// * Requires: a column-stochastic matrix.
 
 #include <nlohmann/json.hpp>
 
@@ -41,7 +46,7 @@ public:
         const arena::Columns all = step.layout.all();
         const arena::Rows message = message_.rows(), mixed = mixed_.rows();
         exchange_.finish(step, mixed);
-        const auto shares = w_.hear(step);
+        const auto shares = w_.receive(step);
         const auto arriving = static_cast<size_t>(tau_ > 0 ? step.t % tau_ : 0);
         std::vector<std::vector<arena::Term>> next, leaving;
         for (int64_t i = 0; i < message.count; ++i) {
@@ -60,7 +65,7 @@ public:
         }
         step.combine(message, next, all);
         if (tau_ > 0) step.copy(mixed, rows_[arriving], all);
-        if (step.probe.wants_after()) {
+        if (step.probe.measures_after_averaging()) {
             w_.unweigh(step, message, mixed, all);
             step.probe.averaged(mixed);
         }
@@ -68,7 +73,7 @@ public:
         w_.unweigh(step, message, step.x, all);
     }
     bool keeps_received_rows() const override { return true; }
-    bool keeps_means() const override { return true; }  // with what is in flight
+    bool keeps_means() const override { return true; }  // Including messages in flight.
 
 private:
     double own_share(graphs::Round round, int64_t replica) const {
@@ -80,13 +85,13 @@ private:
 
     const graphs::Schedule& schedule_;
     int64_t tau_;
-    std::vector<arena::Rows> rows_, weights_;  // of iterations t with t mod tau = k
+    std::vector<arena::Rows> rows_, weights_;  // [tau] Entry k: of iterations t with t mod tau = k.
     double none_ = 0;
     arena::Buffer message_, mixed_;
     TiledMix exchange_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_osgp(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<Osgp>(context, spec.at("tau"));
 }
 
@@ -94,9 +99,9 @@ std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& 
 
 AlgorithmEntry osgp_entry() {
     return {{"osgp",
-             "stochastic gradient push with messages that come late",
-             {base::Parameter::integer("tau", "1", "how many iterations late").at_least(0)}},
-            make,
+             "stochastic gradient push with delayed messages",
+             {base::Parameter::integer("tau", "1", "delay of messages in iterations").at_least(0)}},
+            make_osgp,
             kPushSum,
             {.mean = MeanRule::none, .weight = "algorithm/weight"}};
 }

@@ -1,26 +1,29 @@
 // Overlap Local-SGD (Wang, Liang and Joshi 2020, arXiv 2002.09539; code: JYWa/Overlap_Local_SGD):
-// local steps, pulled towards an anchor z that was averaged during them,
+// local steps that are pulled towards an anchor z, which is averaged during these steps.
 //
-//     x <- x - lr d(g(x));   after every H-th iteration, with z = W s of the exchange before:
+//     x <- x - lr d(g(x));   after every H-th iteration, with z = W s of the previous exchange:
 //     x <- (1 - alpha) x + alpha z;   b <- beta b + (z - x) / lr;   then s = z - lr b is sent
 //
-// z is the start at the first exchange, where nothing was sent before. On the complete graph this
-// is the paper's. One row per neighbour and exchange, during the local steps after it; keeps s and
-// b.
+// At the first exchange, when nothing was sent before, z is the initial x. On the complete graph
+// this is the paper's algorithm.
+//
+// * State: s and b. Scratch for z.
+// * Sends: one row per neighbour and exchange, during the H local steps that follow.
+// * Requires: the learning rate must never be 0.
 
 #include <nlohmann/json.hpp>
 
+#include "algorithms/delayed_mix.hpp"
 #include "algorithms/entries.hpp"
-#include "algorithms/late_mix.hpp"
 #include "algorithms/outer_steps.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-class OverlapLocalSgd final : public LateSteps {
+class OverlapLocalSgd final : public DelayedMixAlgorithm {
 public:
     OverlapLocalSgd(const graphs::Schedule* schedule, int64_t period, double alpha, double beta)
-        : LateSteps(schedule, period), alpha_(alpha), beta_(beta) {}
+        : DelayedMixAlgorithm(schedule, period), alpha_(alpha), beta_(beta) {}
 
     void declare(arena::StateTable& state) override {
         sent_ = state.rows("algorithm/anchor");
@@ -32,19 +35,19 @@ public:
     }
 
 protected:
-    void exchanged(Step& step, bool first) override {
+    void at_exchange(Step& step, bool first) override {
         const arena::Columns all = step.layout.all();
         const arena::Rows z = anchor_.rows();
         const double lr = step.numbers.lr;
         if (first) {
             step.copy(sent_, z, all);
         } else {
-            late_.finish(step, sent_, z);
+            delayed_mix_.finish(step, sent_, z);
         }
         step.combine(step.x, {{1 - alpha_, step.x}, {alpha_, z}}, all);
         step.combine(momentum_, {{beta_, momentum_}, {1 / lr, z}, {-1 / lr, step.x}}, all);
         step.combine(sent_, {{1, z}, {-lr, momentum_}}, all);
-        late_.start(step, sent_);
+        delayed_mix_.start(step, sent_);
     }
 
 private:
@@ -53,7 +56,8 @@ private:
     arena::Buffer anchor_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_overlap_local_sgd(const base::Json& spec,
+                                                  const AlgorithmContext& context) {
     return std::make_unique<OverlapLocalSgd>(context.schedule, spec.at("period"), spec.at("alpha"),
                                              spec.at("beta"));
 }
@@ -63,13 +67,13 @@ std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& 
 AlgorithmEntry overlap_local_sgd_entry() {
     return {
         {"overlap_local_sgd",
-         "local steps, pulled towards an anchor that is averaged meanwhile (Overlap Local-SGD)",
+         "local steps, pulled towards an anchor that is averaged during them (Overlap Local-SGD)",
          {period_parameter("2"),
-          base::Parameter::number("alpha", "0.6", "how far towards the anchor")
+          base::Parameter::number("alpha", "0.6", "strength of the pull towards the anchor")
               .at_least(0)
               .at_most(1),
           base::Parameter::number("beta", "0.7", "momentum of the anchor").at_least(0).at_most(1)}},
-        make,
+        make_overlap_local_sgd,
         {.divides_by_lr = true},
         {.mean = MeanRule::none, .plain_alone = false},
         after_local_steps};

@@ -1,17 +1,21 @@
 // PowerGossip (Vogels, Karimireddy and Jaggi 2020, arXiv 2008.01425; code: epfml/powergossip): both
-// ends i < j of a link know a matrix of rank 1, p q', near the difference of their parameters. In
-// turn p and q are computed from the other, which is the power iteration. For every tensor, as a
-// matrix with a row for each index of its first dimension, after h = x - lr d(g(x)):
+// ends i < j of a link know a rank-1 matrix p q' that approximates the difference of their
+// parameters. p and q are computed alternately from each other, which is a power iteration. Each
+// tensor is a matrix H with one row per index of its first dimension. After h = x - lr d(g(x)):
 //
 //     odd t    q <- q / ||q||;   p <- H_i q - H_j q
 //     even t   p <- p / ||p||;   q <- H_i' p - H_j' p
 //     X_i <- H_i - w_ij p q';   X_j <- H_j + w_ij p q'
 //
-// Iteration 0 exchanges nothing: replicas that start alike have only begun to differ. A vector of
-// zeros, as all are at first, is drawn anew, of uniform numbers by a key of link, iteration and
-// tensor. Tensors of one dimension go as they are: x_i <- h_i + w_ij (h_j - h_i). The mean moves as
-// without compression, W being symmetric. Each iteration sends H q or H' p and those tensors over
-// each link; keeps p and q of each link.
+// Iteration 0 exchanges nothing, because replicas with equal starts have only begun to differ. A
+// vector of zeros (the initial value) is replaced by uniform random numbers, keyed by link,
+// iteration and tensor. Tensors with one dimension are sent uncompressed: x_i <- h_i + w_ij (h_j -
+// h_i). The mean moves as without compression, because W is symmetric.
+//
+// * State: p and q of each link.
+// * Sends: H q (odd t) or H' p (even t) and the one-dimensional tensors over each link, after
+//   backward.
+// * Requires: an undirected graph that does not change, symmetric W; no codec applies.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -39,17 +43,17 @@ public:
             if (users == peers(schedule_.in(schedule_.at(0), i), i)) continue;
             throw base::UserError(
                 "/graph: replica " + std::to_string(i) +
-                " hears others than those who hear it, but powergossip computes with both ends of "
-                "each link: choose an undirected graph such as ring or torus");
+                " receives from other replicas than it sends to (powergossip computes with both "
+                "ends of each link): choose an undirected graph, for example ring or torus");
         }
     }
 
     void declare(arena::StateTable& state) override {
         const auto stride = [&](int64_t each) { return std::max<int64_t>(degree_ * each, 1); };
-        p_ = state.rows("algorithm/p", stride(matrices_.all(arena::Found::p)));
-        q_ = state.rows("algorithm/q", stride(matrices_.all(arena::Found::q)));
-        messages_ = state.scratch(stride(
-            std::max(matrices_.elements(arena::Found::p), matrices_.elements(arena::Found::q))));
+        p_ = state.rows("algorithm/p", stride(matrices_.all(arena::LinkFactor::p)));
+        q_ = state.rows("algorithm/q", stride(matrices_.all(arena::LinkFactor::q)));
+        messages_ = state.scratch(stride(std::max(matrices_.elements(arena::LinkFactor::p),
+                                                  matrices_.elements(arena::LinkFactor::q))));
     }
     bool keeps_messages() const override { return true; }
 
@@ -66,7 +70,7 @@ public:
     }
     Sent sent(int64_t t, graphs::Round round) const override {
         if (t == 0) return {};
-        const comm::RoundCost& cost = cost_.of(round);
+        const comm::RoundCost& cost = cost_.at(round);
         const double bytes = static_cast<double>(cost.messages * message_bytes(t));
         return {cost.averages, cost.averages ? 1 : 0, cost.degree, cost.messages, 0, 0, bytes};
     }
@@ -79,31 +83,33 @@ private:
         }
         return out;
     }
-    static arena::Found found(int64_t t) { return t % 2 == 1 ? arena::Found::p : arena::Found::q; }
-    int64_t message_bytes(int64_t t) const { return matrices_.elements(found(t)) * element_; }
+    static arena::LinkFactor computed_in(int64_t t) {
+        return t % 2 == 1 ? arena::LinkFactor::p : arena::LinkFactor::q;
+    }
+    int64_t message_bytes(int64_t t) const { return matrices_.elements(computed_in(t)) * element_; }
 
     void average(Step& step) {
-        const arena::Found finds = found(step.t);
-        const arena::Rows known = finds == arena::Found::p ? q_ : p_;
+        const arena::LinkFactor computed = computed_in(step.t);
+        const arena::Rows known = computed == arena::LinkFactor::p ? q_ : p_;
         constexpr auto kPurpose = base::Purpose::message;
         const arena::Draws draws{.root = base::Random(seed_, kPurpose).key(),
                                  .purpose = static_cast<uint32_t>(kPurpose),
                                  .iteration = step.t};
-        matrices_.send(step.x, known, finds, links(step), draws, messages_.rows(), step.queue);
+        matrices_.send(step.x, known, computed, links(step), draws, messages_.rows(), step.queue);
         comm::Token token = step.exchange.start_link_messages(
-            step.round, messages_.rows(), message_bytes(step.t), comm::Made::on_queue);
+            step.round, messages_.rows(), message_bytes(step.t), comm::MessageWriter::queue);
         const auto arrived = step.exchange.finish_messages(token);
-        std::vector<std::vector<arena::HeardOver>> heard(arrived.size());
+        std::vector<std::vector<arena::ReceivedOverLink>> received(arrived.size());
         for (size_t i = 0; i < arrived.size(); ++i) {
             const int64_t self = step.x.first + static_cast<int64_t>(i);
-            for (const comm::Heard& one : arrived[i]) {
-                heard[i].push_back({one.message, one.weight, self < one.replica});
+            for (const comm::UsedMessage& one : arrived[i]) {
+                received[i].push_back({one.message, one.weight, self < one.replica});
             }
         }
-        matrices_.take(step.x, p_, q_, finds, heard, messages_.rows(), step.queue);
+        matrices_.take(step.x, p_, q_, computed, received, messages_.rows(), step.queue);
         arena::keep(step.queue, std::exchange(token, nullptr));
     }
-    /// Of all local replicas, in the order of their messages.
+    /// Returns the links of all local replicas, in the order of their messages.
     std::vector<arena::MatrixLink> links(const Step& step) const {
         std::vector<arena::MatrixLink> all;
         for (int64_t i = 0; i < step.x.count; ++i) {
@@ -125,15 +131,17 @@ private:
     arena::Buffer messages_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json&, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_powergossip(const base::Json&, const AlgorithmContext& context) {
     return std::make_unique<PowerGossip>(context);
 }
 
 }  // namespace
 
 AlgorithmEntry powergossip_entry() {
-    return {{"powergossip", "differences over each link as matrices of rank 1 (PowerGossip)", {}},
-            make,
+    return {{"powergossip",
+             "rank-1 approximations of the differences over each link (PowerGossip)",
+             {}},
+            make_powergossip,
             {.graph = GraphNeed::symmetric, .sequences = false, .own_messages = true},
             {.bias = Bias::none}};
 }

@@ -1,18 +1,21 @@
-// QG-Adam: Adam whose moments follow the change of the averaged parameters, normalised (Lin et al.
-// 2021, arXiv 2102.04761, as the authors' code has it: github.com/epfml/quasi-global-momentum,
-// decentralized_qg_adam.py; the factor of g is 1 there, not 1 - beta1, on purpose: its issue 1):
+// QG-Adam, quasi-global Adam (Lin et al. 2021, arXiv 2102.04761, as in the authors' code:
+// github.com/epfml/quasi-global-momentum, decentralized_qg_adam.py). Its moments follow the
+// normalised change of the averaged parameters. The factor of g in m is 1 there, not 1 - beta1, on
+// purpose (the repository's issue 1):
 //
 //     m = beta1 m^ + g(x);   v = beta2 v^ + (1 - beta2) g^2                       (not kept)
 //     x+ = W (x - lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps)),   t = 1, 2, ...
 //     d = (x - x+) / (||x - x+|| + norm_eps)                 one norm over all of the replica's x
 //     m^ <- beta1 m^ + (1 - beta1) d;   v^ <- beta2 v^ + (1 - beta2) d^2
 //
-// One row per neighbour and iteration; keeps m^ and v^, and the message.
+// * State: m^ and v^. Scratch for the message.
+// * Sends: one row per neighbour and iteration, bucket by bucket during backward.
+// * Requires: plain SGD.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 #include "arena/sums/row_factors.hpp"
 #include "arena/updates/qg_adam.hpp"
 
@@ -54,7 +57,7 @@ protected:
     }
 
 private:
-    arena::QgAdamNumbers numbers(const Step& step) const {
+    arena::QgAdamHyperparameters numbers(const Step& step) const {
         return {step.numbers.lr, beta1_, beta2_, eps_, step.numbers.step};
     }
 
@@ -64,7 +67,7 @@ private:
     arena::Buffer message_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_qg_adam(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<QgAdam>(context.schedule, spec);
 }
 
@@ -78,7 +81,7 @@ AlgorithmEntry qg_adam_entry() {
               moment_parameter("beta2", "0.999", "decay of the second moment"),
               P::number("eps", "1e-8", "added to the root of the second moment").at_least(0),
               P::number("norm_eps", "1e-8", "added to the norm of the change").greater_than(0)}},
-            make,
+            make_qg_adam,
             {.optimizer = OptimizerNeed::plain_sgd},
             {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false}};
 }

@@ -1,15 +1,18 @@
-// Quasi-global momentum (QG-DSGDm: Lin et al. 2021, arXiv 2102.04761, algorithm 2): the momentum
-// follows the change of the averaged parameters, an estimate of the global direction:
+// QG-DSGDm, quasi-global momentum (Lin et al. 2021, arXiv 2102.04761, algorithm 2): the momentum
+// follows the change of the averaged parameters, which estimates the global direction.
 //
 //     m = beta m^ + g(x);   x+ = W (x - lr m);   m^ <- mu m^ + (1 - mu) (x - x+) / lr
 //
-// The Nesterov form takes g + beta m in the place of m. One row per neighbour and iteration; keeps
-// m^, and the message.
+// The Nesterov form uses g + beta m instead of m.
+//
+// * State: m^. Scratch for the message.
+// * Sends: one row per neighbour and iteration, bucket by bucket during backward.
+// * Requires: plain SGD; the learning rate must never be 0.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
@@ -32,7 +35,7 @@ protected:
         } else {
             step.combine(step.g, {{1, step.g}, {beta_, m_hat_}}, columns);
         }
-        step.descend(message_.rows(), step.x, step.g, columns);
+        step.apply_direction(message_.rows(), step.x, step.g, columns);
     }
     arena::Rows message(Step&) override { return message_.rows(); }
     void combined(Step& step) override {
@@ -50,7 +53,7 @@ private:
     arena::Buffer message_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_qg_dsgdm(const base::Json& spec, const AlgorithmContext& context) {
     const double beta = spec.at("beta");
     const double mu = spec.at("mu").is_null() ? beta : spec.at("mu").get<double>();
     return std::make_unique<QgDsgdm>(context.schedule, beta, mu, spec.at("nesterov"));
@@ -63,12 +66,12 @@ AlgorithmEntry qg_dsgdm_entry() {
     return {{"qg_dsgdm",
              "momentum that follows the averaged parameters (quasi-global)",
              {P::number("beta", "0.9", "momentum").at_least(0).at_most(1),
-              P::number("mu", "null", "share of the momentum that is kept; null: beta")
+              P::number("mu", "null", "share of the momentum m^ that is kept; null: beta")
                   .at_least(0)
                   .at_most(1)
                   .or_null(),
               P::flag("nesterov", "false", "applies g + beta m")}},
-            make,
+            make_qg_dsgdm,
             {.optimizer = OptimizerNeed::plain_sgd, .divides_by_lr = true},
             {.mean = MeanRule::quasi_global, .plain_alone = false}};
 }

@@ -1,12 +1,16 @@
-// Quantized push-sum (Taheri et al. 2020, arXiv 2002.09964; from memory of the paper, its text was
-// not to be had): push-sum (push_sum.hpp) with compressed differences from public copies,
+// Quantized push-sum (Taheri et al. 2020, arXiv 2002.09964; from memory of the paper, whose text
+// was not available): push-sum (push_sum.hpp) with compressed differences from public copies x^.
 //
 //     q = Q(x - x^);   x^ <- x^ + q,   s <- s + sum_j a_ij q_j;   v = x - x^ + s;   w+ = A w
 //     z+ = v / w+;   x+ = v - lr d(g(z+))
 //
-// s = sum_j a_ij x^_j; x^, s from 0. The sum over replicas of v is that of x, whatever Q is.
-// Weights go whole. One message and 8 bytes per neighbour and iteration, before forward; keeps w,
-// x^ and s.
+// s = sum_j a_ij x^_j; x^ and s start at 0. The sum of v over replicas equals that of x for every
+// Q.
+//
+// * State: w, x^ and s.
+// * Sends: one compressed message and 8 bytes (the exact weight) per neighbour and iteration,
+//   before forward.
+// * Requires: a column-stochastic matrix that does not change.
 
 #include <nlohmann/json.hpp>
 
@@ -17,12 +21,12 @@
 namespace dbench::algorithms {
 namespace {
 
-class QuantizedPushSum final : public Compressing {
+class QuantizedPushSum final : public CompressingAlgorithm {
 public:
-    using Compressing::Compressing;
+    using CompressingAlgorithm::CompressingAlgorithm;
 
     void declare(arena::StateTable& state) override {
-        Compressing::declare(state);
+        CompressingAlgorithm::declare(state);
         w_.declare(state);
         known_ = state.rows("algorithm/public");
         mixed_ = state.rows("algorithm/mixed_public");
@@ -38,8 +42,8 @@ public:
             step.combine(row, {{1, step.x}, {-1, known_}}, all);
             messages().send(step, row);
             w_.send(step);
-            messages().hear(step, {{known_, 1, 0}, {mixed_, 0, 1}});
-            w_.take(w_.hear(step));
+            messages().receive(step, {{known_, 1, 0}, {mixed_, 0, 1}});
+            w_.apply(w_.receive(step));
             step.combine(step.x, {{1, step.x}, {-1, known_}, {1, mixed_}}, all);
             w_.unweigh(step, step.x, step.x, all);
         }
@@ -63,7 +67,8 @@ private:
     arena::Buffer row_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json&, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_quantized_push_sum(const base::Json&,
+                                                   const AlgorithmContext& context) {
     return std::make_unique<QuantizedPushSum>(context);
 }
 
@@ -71,7 +76,7 @@ std::unique_ptr<Algorithm> make(const base::Json&, const AlgorithmContext& conte
 
 AlgorithmEntry quantized_push_sum_entry() {
     return {{"quantized_push_sum", "stochastic gradient push with compressed messages", {}},
-            make,
+            make_quantized_push_sum,
             {.graph = GraphNeed::column_stochastic, .sequences = false, .compresses = true},
             {.weight = "algorithm/weight"}};
 }

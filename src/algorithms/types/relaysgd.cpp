@@ -1,13 +1,16 @@
 // RelaySGD (Vogels et al. 2021, arXiv 2110.04175): on a tree, every update reaches every replica
-// with the same weight, relayed from neighbour to neighbour, a step later per edge. h_i is the
-// replica's parameters after its local update (model), or that update itself (grad):
+// with the same weight. Neighbours relay updates, which takes one iteration per edge. h_i are the
+// replica's parameters after its local update (form model), or that update itself (form grad):
 //
-//     M_{i->j} = h_i + sum over other neighbours k of M_{k->i} of the iteration before
-//     model   x_i <- (h_i (n - c_i) + sum_k M_{k->i}) / n,   c_i replicas being heard of so far
+//     M_{i->j} = h_i + sum over other neighbours k of M_{k->i} of the previous iteration
+//     model   x_i <- (h_i (n - c_i) + sum_k M_{k->i}) / n;   c_i replicas have reached i so far
 //     grad    x_i <- x_i + (h_i + sum_k M_{k->i}) / n
 //
-// Counts follow from the tree and t and are not sent. One row per edge and direction; keeps the
-// last message of every neighbour, and those that are sent; the grad form x too.
+// The counts c_i follow from the tree and t; they are not sent.
+//
+// * State: the last message of every neighbour. Scratch for the sent messages; form grad also x.
+// * Sends: one row per edge and direction, bucket by bucket during backward.
+// * Requires: a tree.
 
 #include <nlohmann/json.hpp>
 
@@ -48,7 +51,7 @@ public:
         step.probe.about_to_average(step.x);
         for (const auto& [token, k] : pending_) step.finish_mix(token, received_[k]);
         pending_.clear();
-        hear(step.t);
+        update_counts(step.t);
         step.combine(step.x, averages(step), step.layout.all());
         step.probe.averaged(step.x);
     }
@@ -65,14 +68,15 @@ private:
         int swap;
     };
 
-    /// h of local row i, times `factor`.
+    /// Adds `factor` times h of local row i to the terms.
     void add_own(std::vector<arena::Term>& terms, const Step& step, int64_t i,
                  double factor) const {
         terms.push_back({step.x.at(i, 0), factor});
         if (!model_) terms.push_back({before_.rows().at(i, 0), -factor});
     }
 
-    /// What is sent in swap k; nothing by those who have no partner in it.
+    /// Returns the terms of the messages of swap k (the exchange over the k-th set of disjoint
+    /// edges). A replica without a partner in it sends nothing.
     Terms messages(const Step& step, int k) const {
         Terms terms(step.x.count);
         for (int64_t i = 0; i < step.x.count; ++i) {
@@ -87,41 +91,42 @@ private:
         return terms;
     }
 
-    /// The next x.
+    /// Returns the terms of the next x.
     Terms averages(const Step& step) const {
         const double n = tree_.size();
         Terms terms(step.x.count);
         for (int64_t i = 0; i < step.x.count; ++i) {
             const auto replica = static_cast<int>(step.x.first + i);
-            double heard = 0;
+            double count = 0;
             for (int k = 0; k < tree_.swaps(); ++k) {
                 if (tree_.partner(k, replica) < 0) continue;
-                heard += heard_[k][replica];
+                count += counts_[k][replica];
                 terms[i].push_back({received_[k].at(i, 0), 1 / n});
             }
-            add_own(terms[i], step, i, model_ ? (n - heard) / n : 1 / n);
+            add_own(terms[i], step, i, model_ ? (n - count) / n : 1 / n);
             if (!model_) terms[i].push_back({before_.rows().at(i, 0), 1});
         }
         return terms;
     }
 
-    /// Replicas that the message over swap k to i tells of, after the exchange of iteration t.
-    void hear(int64_t t) {
-        if (heard_.empty()) {
-            heard_.assign(tree_.swaps(), std::vector<double>(tree_.size(), 0));
-            for (int64_t s = 0; s < std::min<int64_t>(t, tree_.size()); ++s) hear_once();
+    /// Updates the counts after the exchange of iteration t: counts_[k][i] is the number of
+    /// replicas that the message to i over swap k contains.
+    void update_counts(int64_t t) {
+        if (counts_.empty()) {
+            counts_.assign(tree_.swaps(), std::vector<double>(tree_.size(), 0));
+            for (int64_t s = 0; s < std::min<int64_t>(t, tree_.size()); ++s) update_counts_once();
         }
-        hear_once();
+        update_counts_once();
     }
-    void hear_once() {
-        const auto before = heard_;
+    void update_counts_once() {
+        const auto before = counts_;
         for (int k = 0; k < tree_.swaps(); ++k) {
             for (int i = 0; i < tree_.size(); ++i) {
                 const int from = tree_.partner(k, i);
                 if (from < 0) continue;
-                heard_[k][i] = 1;
+                counts_[k][i] = 1;
                 for (int other = 0; other < tree_.swaps(); ++other) {
-                    if (other != k) heard_[k][i] += before[other][from];
+                    if (other != k) counts_[k][i] += before[other][from];
                 }
             }
         }
@@ -129,21 +134,21 @@ private:
 
     const graphs::TreeExchanges& tree_;
     bool model_;
-    std::vector<arena::Rows> received_;       // by swap
-    std::vector<arena::Buffer> sent_;         // by swap
-    std::vector<std::vector<double>> heard_;  // by swap and replica
+    std::vector<arena::Rows> received_;        // Rows received in each swap.
+    std::vector<arena::Buffer> sent_;          // Rows sent in each swap.
+    std::vector<std::vector<double>> counts_;  // Counts by swap and replica.
     arena::Buffer before_;
     std::vector<Bucket> pending_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_relaysgd(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<RelaySgd>(dynamic_cast<const graphs::TreeExchanges&>(*context.schedule),
                                       spec.at("form") == "model");
 }
 
-std::unique_ptr<graphs::Schedule> schedule(const base::Json&,
-                                           std::shared_ptr<const graphs::Schedule> graph,
-                                           const graphs::RunFacts&) {
+std::unique_ptr<graphs::Schedule> schedule_relaysgd(const base::Json&,
+                                                    std::shared_ptr<const graphs::Schedule> graph,
+                                                    const graphs::RunFacts&) {
     return std::make_unique<graphs::TreeExchanges>(std::move(graph));
 }
 
@@ -153,11 +158,11 @@ AlgorithmEntry relaysgd_entry() {
     return {{"relaysgd",
              "on a tree: parameters or updates relayed from neighbour to neighbour",
              {base::Parameter::choice("form", "\"model\"", {"model", "grad"},
-                                      "what is relayed: parameters, or updates")}},
-            make,
+                                      "relayed values: parameters, or updates")}},
+            make_relaysgd,
             {.graph = GraphNeed::tree, .sequences = false},
             {.mean = MeanRule::none, .bias = Bias::vanishes},
-            schedule};
+            schedule_relaysgd};
 }
 
 }  // namespace dbench::algorithms

@@ -1,12 +1,14 @@
-// Stochastic gradient push (Assran et al. 2019, arXiv 1811.10792; code:
-// facebookresearch/stochastic_gradient_push): SGD by push-sum (push_sum.hpp), so that graphs may be
-// directed and unlike from replica to replica, A's columns summing to 1,
+// SGP, stochastic gradient push (Assran et al. 2019, arXiv 1811.10792; code:
+// facebookresearch/stochastic_gradient_push): SGD by push-sum (push_sum.hpp). Graphs may be
+// directed and irregular; the columns of A sum to 1.
 //
 //     atc   x+ = A (x - lr d(g(z)));   w+ = A w;   z+ = x+ / w+
 //     awc   x+ = A x - lr d(g(z));     w+ = A w;   z+ = x+ / w+
 //
-// One row and 8 bytes per neighbour and iteration: atc by bucket inside backward, awc during
-// forward and backward. Keeps w, and rows of scratch.
+// * State: w. Scratch for the message, awc also for A x.
+// * Sends: one row and 8 bytes per neighbour and iteration: atc bucket by bucket during backward,
+//   awc during forward and backward.
+// * Requires: a column-stochastic matrix.
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +18,7 @@
 namespace dbench::algorithms {
 namespace {
 
-class Atc final : public PushSum {
+class SgpAtc final : public PushSum {
 public:
     using PushSum::PushSum;
 
@@ -41,7 +43,7 @@ public:
         if (averages(step.round)) {
             for (const comm::Token& token : pending_) step.finish_mix(token, step.x);
             pending_.clear();
-            w_.take(w_.hear(step));
+            w_.apply(w_.receive(step));
             w_.unweigh(step, step.x, step.x, all);
         }
         step.probe.averaged(step.x);
@@ -75,8 +77,8 @@ public:
         if (averages(step.round)) {
             next = mixed_.rows();
             exchange_.finish(step, next);
-            w_.take(w_.hear(step));
-            if (step.probe.wants_after()) {
+            w_.apply(w_.receive(step));
+            if (step.probe.measures_after_averaging()) {
                 w_.unweigh(step, next, message_.rows(), all);
                 step.probe.averaged(message_.rows());
             }
@@ -93,19 +95,19 @@ private:
     TiledMix exchange_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_sgp(const base::Json& spec, const AlgorithmContext& context) {
     if (spec.at("order") == "awc") return std::make_unique<Awc>(context.schedule);
-    return std::make_unique<Atc>(context.schedule);
+    return std::make_unique<SgpAtc>(context.schedule);
 }
 
 }  // namespace
 
 AlgorithmEntry sgp_entry() {
     return {{"sgp",
-             "stochastic gradient push: directed graphs, whose columns alone sum to 1",
+             "stochastic gradient push: directed graphs, only the columns of A must sum to 1",
              {base::Parameter::choice("order", "\"atc\"", {"atc", "awc"},
-                                      "when the exchange happens: after, or during the update")}},
-            make,
+                                      "time of the exchange: after, or during the update")}},
+            make_sgp,
             kPushSum,
             {.weight = "algorithm/weight"}};
 }

@@ -1,18 +1,22 @@
 // SlowMo (Wang et al. 2019, arXiv 1910.00643, algorithm 1): every H iterations of a base algorithm
-// all replicas are averaged, and momentum acts on the change since the last time:
+// all replicas are averaged, and momentum acts on the change since the last global average.
 //
 //     x_a = mean_j x_j;   u <- beta u + (x_0 - x_a) / lr;   x_0 <- x_0 - alpha lr u;   x_i <- x_0
 //
-// lr is that of the last inner step; when due, the mean takes the place of the base algorithm's W.
-// x_0 is one for all replicas, which start alike. The base algorithm's state goes on. Its rows, and
-// an all-reduce when due; keeps x_0 and u.
+// lr is the learning rate of the last inner step. In these iterations the mean replaces the base
+// algorithm's W. x_0 is the same on all replicas. The base algorithm keeps its state.
+//
+// * State: x_0 and u, and the base algorithm's state.
+// * Sends: the base algorithm's rows, and an all-reduce every H iterations.
+// * Requires: all replicas start with equal parameters; the learning rate must never be 0; a base
+//   algorithm whose iterations end with an averaging of x.
 
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
 #include "base/duration.hpp"
 #include "base/error.hpp"
-#include "graphs/schedules/chosen.hpp"
+#include "graphs/schedules/selection.hpp"
 
 namespace dbench::algorithms {
 namespace {
@@ -58,12 +62,12 @@ const AlgorithmEntry& base_of(const base::Json& spec) {
     return *base::find_entry(algorithm_table(), spec.at("base").at("type").get<std::string>());
 }
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_slowmo(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<SlowMo>(spec, base_of(spec).make(spec.at("base"), context));
 }
 
-// The base algorithm's iterations end in an averaging of x that may be made global.
-void check(base::Json& spec, const std::string& pointer) {
+// Checks that every iteration of the base algorithm ends with an averaging of x that may be global.
+void check_slowmo(base::Json& spec, const std::string& pointer) {
     const std::string here = pointer + "/base";
     base::Json& base = spec["base"];
     if (base == "local_sgd") base = {{"type", "local_sgd"}};
@@ -75,24 +79,24 @@ void check(base::Json& spec, const std::string& pointer) {
     for (const char* good : {"dsgd", "averaged_momentum", "qg_dsgdm", "local_sgd"}) {
         if (base.at("type") == good && in_order) return;
     }
-    throw base::UserError(here + ": slowmo does not go over " + base.at("type").get<std::string>() +
+    throw base::UserError(here + ": slowmo cannot use " + base.at("type").get<std::string>() +
                           (in_order ? "" : " in this order") +
-                          " (its iterations must end in an averaging of the parameters, and it "
-                          "must not correct for them): choose local_sgd, dsgd in the order "
-                          "adapt_then_combine, averaged_momentum or qg_dsgdm");
+                          " (its iterations must end with an averaging of the parameters, and it "
+                          "must not correct for this averaging): choose local_sgd, dsgd in the "
+                          "order adapt_then_combine, averaged_momentum or qg_dsgdm");
 }
 
-// Of the base algorithms local_sgd alone has a schedule of its own.
-std::unique_ptr<graphs::Schedule> schedule(const base::Json& spec,
-                                           std::shared_ptr<const graphs::Schedule> graph,
-                                           const graphs::RunFacts& run) {
-    graphs::Uses uses{.instead = spec.at("period")};
+// Only one base algorithm, local_sgd, has its own schedule.
+std::unique_ptr<graphs::Schedule> schedule_slowmo(const base::Json& spec,
+                                                  std::shared_ptr<const graphs::Schedule> graph,
+                                                  const graphs::RunFacts& run) {
+    graphs::UsePattern uses{.instead = spec.at("period")};
     const base::Json& base = spec.at("base");
     if (base.at("type") == "local_sgd") {
         uses.period = base.at("period");
         uses.from = base::to_iterations(base.at("start"), run);
     }
-    return graphs::averaged_globally(std::move(graph), uses);
+    return graphs::with_global_averages(std::move(graph), uses);
 }
 
 }  // namespace
@@ -101,16 +105,16 @@ AlgorithmEntry slowmo_entry() {
     using P = base::Parameter;
     return {
         {"slowmo",
-         "slow momentum over a base algorithm, at a global average after every H iterations",
+         "slow momentum over a base algorithm, with a global average after every H iterations",
          {P::of("algorithms", "base", "\"local_sgd\"",
-                "the inner algorithm: local_sgd (its period: this one's), dsgd, ..."),
+                "the inner algorithm: local_sgd (default period: this one's), dsgd, ..."),
           period_parameter("12"), P::number("beta", "0.5", "slow momentum").at_least(0).at_most(1),
           P::number("alpha", "1", "slow learning rate").at_least(0)}},
-        make,
+        make_slowmo,
         {.divides_by_lr = true, .one_start = true},
         {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
-        schedule,
-        check};
+        schedule_slowmo,
+        check_slowmo};
 }
 
 }  // namespace dbench::algorithms

@@ -1,11 +1,15 @@
 // SWIFT (Bornstein et al. 2022, arXiv 2210.14026, algorithm 1, with an averaging in every
-// iteration). A replica never waits: it sends x_i to its neighbours, computes the gradient there,
-// and takes of each neighbour what has come of it last,
+// iteration): asynchronous; a replica never waits. It sends x_i to its neighbours, computes the
+// gradient at x_i, and averages with the last row that arrived from each neighbour:
 //
-//     x_i <- w_ii x_i + sum_j w_ij (last x_j that came) - lr d(g_i(x_i))
+//     x_i <- w_ii x_i + sum_j w_ij (last received x_j) - lr d(g_i(x_i))
 //
-// The mean over replicas is not conserved by a single event. Where all are equally quick it is dsgd
-// in the order combine_while_adapt.
+// A single event does not conserve the mean over replicas. If all replicas are equally fast, this
+// is dsgd in the order combine_while_adapt.
+//
+// * State: x and the snapshot of each replica.
+// * Sends: one row per neighbour and iteration, when the snapshot is taken.
+// * Requires: a graph that does not change.
 
 #include <nlohmann/json.hpp>
 
@@ -23,15 +27,16 @@ public:
         const graphs::Round round = schedule().at(turn.iteration);
         peers.mix(turn.replica, schedule().in(round, static_cast<int>(turn.replica)));
     }
-    /// How many iterations the oldest of the averaged snapshots is behind the replica's own.
+    /// Returns the age of the oldest averaged snapshot: iterations by which it precedes the
+    /// replica's own.
     int64_t staleness(const Turn& turn, const Peers& peers) const override {
         return turn.iteration - peers.oldest(turn.replica);
     }
-    int64_t asks(const Turn&) const override { return -1; }
+    int64_t requested_partner(const Turn&) const override { return -1; }
     bool sends_snapshots() const override { return true; }
 
     Sent sent(int64_t, graphs::Round round) const override {
-        const comm::RoundCost& cost = cost_.of(round);
+        const comm::RoundCost& cost = cost_.at(round);
         return {cost.averages, cost.averages, cost.degree, cost.messages, cost.rows};
     }
 
@@ -39,19 +44,18 @@ private:
     MixingCost cost_;
 };
 
-std::unique_ptr<Algorithm> make(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_swift(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<Swift>(spec, context);
 }
 
 }  // namespace
 
 AlgorithmEntry swift_entry() {
-    return {
-        {"swift", "asynchronous: each replica averages with what has come of its neighbours last",
-         pace_parameters()},
-        make,
-        {.sequences = false, .asynchronous = true, .staged = false, .codes_rows = false},
-        {.mean = MeanRule::none, .bias = Bias::none}};
+    return {{"swift", "asynchronous: each replica averages with the last rows of its neighbours",
+             pace_parameters()},
+            make_swift,
+            {.sequences = false, .asynchronous = true, .staged = false, .codes_rows = false},
+            {.mean = MeanRule::none, .bias = Bias::none}};
 }
 
 }  // namespace dbench::algorithms

@@ -1,4 +1,5 @@
-// A span of an asynchronous algorithm's iterations, event by event in virtual time.
+// Stepper::advance for all replicas in one process: runs iterations of an asynchronous algorithm,
+// event by event in virtual time.
 
 #include "algorithms/asynchronous/local_peers.hpp"
 #include "algorithms/step/stepper.hpp"
@@ -6,8 +7,8 @@
 
 namespace dbench::algorithms {
 
-// Turns that end at one time: their averagings in the order of replicas, then their updates, then
-// the snapshots of the turns that begin.
+// For turns that end at the same time, first all averagings happen in the order of replicas, then
+// all updates, then the snapshots of the next turns.
 std::vector<IterationRecord> Stepper::advance(const Span& span) {
     Asynchronous& algorithm = *parts_.algorithm->asynchronous();
     const arena::Rows x = table_->parameters(), snapshots = algorithm.snapshots();
@@ -58,7 +59,7 @@ std::vector<IterationRecord> Stepper::advance(const Span& span) {
     return records;
 }
 
-/// What is known of the iterations before they begin.
+/// Returns records with everything that is known before the iterations begin.
 std::vector<IterationRecord> Stepper::begin_records(
     int64_t begin, int64_t end, const std::function<double(int64_t)>& lr) const {
     std::vector<IterationRecord> records(static_cast<size_t>(end - begin));
@@ -68,7 +69,7 @@ std::vector<IterationRecord> Stepper::begin_records(
         record.lr = lr(t);
         record.round = round(t);
         record.asynchronous = true;
-        tell(sent(t), 1, record);
+        fill_record(sent(t), 1, record);
         for (auto* values :
              {&record.loss, &record.accuracy, &record.staleness, &record.replica_time}) {
             values->resize(static_cast<size_t>(g_.count));
@@ -77,7 +78,7 @@ std::vector<IterationRecord> Stepper::begin_records(
     return records;
 }
 
-// x_i <- x_i - lr d(g_i), the gradient taken at the snapshot.
+// Computes x_i <- x_i - lr d(g_i). The gradient was taken at the snapshot.
 void Stepper::apply(const Turn& turn, double lr, bool measured) {
     const TimedScope scope(timers_, Time::update);
     const int64_t i = turn.replica - g_.first;

@@ -1,6 +1,6 @@
 #pragma once
-// Codecs whose elements have codes of fixed width: kernels compute them, on a queue where there is
-// one (arena/messages/message_parts.hpp).
+// Codecs that encode every element with a fixed number of bits. Kernels compute them, on a queue if
+// there is one (arena/messages/message_parts.hpp).
 
 #include <memory>
 #include <vector>
@@ -10,10 +10,11 @@
 
 namespace dbench::algorithms {
 
+/// Encodes with the kernels of arena::MessageParts for one form (Whole, Halves, Signs, Levels).
 template <class Form>
-class PartsCoder final : public Coder {
+class FixedWidthCoder final : public Coder {
 public:
-    PartsCoder(Form form, const arena::Layout& layout, arena::DType type)
+    FixedWidthCoder(Form form, const arena::Layout& layout, arena::DType type)
         : parts_(form, layout, type) {}
     int64_t bytes() const override { return parts_.bytes(); }
     void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
@@ -25,16 +26,17 @@ public:
     }
     void add(arena::Rows out, std::span<const std::vector<Incoming>> messages, const MessageSet&,
              arena::Queue* queue) override {
-        parts_.add(out, weighed(messages), queue);
+        parts_.add(out, without_senders(messages), queue);
     }
 
 private:
     arena::MessageParts<Form> parts_;
 };
 
+/// Makes the codec of a form.
 template <class Form>
-std::unique_ptr<Codec> codec_in_parts(Form form) {
-    return std::make_unique<CodecOf<PartsCoder<Form>, Form>>(form);
+std::unique_ptr<Codec> make_fixed_width_codec(Form form) {
+    return std::make_unique<CodecFromForm<FixedWidthCoder<Form>, Form>>(form);
 }
 
 }  // namespace dbench::algorithms

@@ -1,29 +1,32 @@
 #pragma once
-// Averaging hidden behind local steps: what is sent at one exchange is used at the next.
+// Averaging that is hidden behind local steps: rows sent at one exchange are used at the next one.
 
 #include <optional>
 #include <vector>
 
-#include "algorithms/forms.hpp"
+#include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 
-/// W times rows that stay as they are until that is used, `late` iterations later. They are state,
-/// so that after a restart they are sent once more.
-class LateMix {
+/// Computes W times rows that are sent in one iteration and used `late` iterations later. The rows
+/// must not be modified in between. They are part of the algorithm's state: after a restart they
+/// are sent again.
+class DelayedMix {
 public:
-    LateMix(const graphs::Schedule* schedule, int64_t late) : schedule_(schedule), late_(late) {}
+    DelayedMix(const graphs::Schedule* schedule, int64_t delay)
+        : schedule_(schedule), delay_(delay) {}
 
+    /// Starts the exchange of the rows, in all columns or in `columns`.
     void start(Step& step, arena::Rows rows) { start(step, rows, step.layout.all()); }
     void start(Step& step, arena::Rows rows, arena::Columns columns) {
         start(step, step.round, rows, columns);
     }
-    /// out = W times the rows that were sent.
+    /// Finishes: out = W times the rows that were sent.
     void finish(Step& step, arena::Rows rows, arena::Rows out) {
         finish(step, rows, out, step.layout.all());
     }
     void finish(Step& step, arena::Rows rows, arena::Rows out, arena::Columns columns) {
-        if (pending_.empty()) start(step, schedule_->at(step.t - late_), rows, columns);
+        if (pending_.empty()) start(step, schedule_->at(step.t - delay_), rows, columns);
         for (const comm::Token& token : pending_) step.finish_mix(token, out);
         pending_.clear();
     }
@@ -37,29 +40,29 @@ private:
     }
 
     const graphs::Schedule* schedule_;
-    int64_t late_;
+    int64_t delay_;
     std::vector<comm::Token> pending_;
 };
 
-/// Local steps; `exchanged` after every H-th.
-class LateSteps : public Mixed {
+/// Base of algorithms that take local steps and exchange after every H-th.
+class DelayedMixAlgorithm : public MixingAlgorithm {
 public:
-    LateSteps(const graphs::Schedule* schedule, int64_t period)
-        : Mixed(schedule), late_(schedule, period), period_(period) {}
+    DelayedMixAlgorithm(const graphs::Schedule* schedule, int64_t period)
+        : MixingAlgorithm(schedule), delayed_mix_(schedule, period), period_(period) {}
 
     void ready(Step& step, arena::Columns columns) override {
         step.update(step.x, step.x, step.x, columns);
     }
     void after_backward(Step& step) override {
         step.probe.about_to_average(step.x);
-        if ((step.t + 1) % period_ == 0) exchanged(step, step.t + 1 == period_);
+        if ((step.t + 1) % period_ == 0) at_exchange(step, step.t + 1 == period_);
         step.probe.averaged(step.x);
     }
 
 protected:
-    /// At an exchange; at the first one nothing has been sent before.
-    virtual void exchanged(Step& step, bool first) = 0;
-    LateMix late_;
+    /// Called at an exchange. `first`: nothing was sent before.
+    virtual void at_exchange(Step& step, bool first) = 0;
+    DelayedMix delayed_mix_;
 
 private:
     int64_t period_;

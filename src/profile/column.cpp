@@ -13,8 +13,8 @@
 namespace dbench::profile {
 namespace {
 
-constexpr double kPatience = 4;  // seconds that a row may wait for its chunk
-constexpr double kSmallChunk = 2048, kLargeChunk = 1 << 20;  // bytes
+constexpr double kMaxWaitSeconds = 4;  // Seconds that a row may wait for its chunk.
+constexpr double kSmallChunk = 2048, kLargeChunk = 1 << 20;  // In bytes.
 constexpr unsigned kDeflate = 1;
 
 h5::Type type_of(const ColumnSpec& spec, arena::DType precision) {
@@ -34,7 +34,8 @@ h5::Type type_of(const ColumnSpec& spec, arena::DType precision) {
     h5::fail("make a type");
 }
 
-/// Present and greatest extents of a row: ranks may become more when a run is resumed.
+/// Computes the present and the maximum extents of a row: the number of ranks may grow when a run
+/// is resumed.
 void row_shape(const ColumnSpec& spec, const Axes& axes, std::vector<hsize_t>& now,
                std::vector<hsize_t>& most) {
     const std::string text = spec.axes;
@@ -61,7 +62,7 @@ void describe(hid_t dataset, const ColumnSpec& spec) {
     h5::write_attribute(dataset, "description", spec.description);
 }
 
-/// What a hole would read as: never mistaken for a measurement.
+/// Sets the value that unwritten elements read as, which is never mistaken for a measurement.
 void set_fill(hid_t properties, const ColumnSpec& spec) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const int64_t none = -1;
@@ -132,7 +133,7 @@ void Column::add_integers(std::span<const int64_t> values) {
 
 void Column::add(const std::string& text) {
     DBENCH_EXPECT(kind_ == Kind::text);
-    const std::string bytes = h5::fitted(text, element_);
+    const std::string bytes = h5::fit_text(text, element_);
     const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
     pending_.insert(pending_.end(), begin, begin + bytes.size());
 }
@@ -164,7 +165,7 @@ bool Column::commit(double now, Commit what, FileGuard& guard) {
     if (chunk_since_ < 0) chunk_since_ = now;
 
     const int64_t whole = have / chunk_rows_, rest = have % chunk_rows_;
-    const bool patient = compress_ && !all && !slow_ && now - waiting_since_ < kPatience;
+    const bool patient = compress_ && !all && !slow_ && now - waiting_since_ < kMaxWaitSeconds;
     const bool partial = rest > 0 && !patient;
     if (whole == 0 && !partial) return false;
     guard.reserve((whole + partial) * chunk_rows_ * static_cast<int64_t>(row_bytes_));
@@ -181,7 +182,7 @@ bool Column::commit(double now, Commit what, FileGuard& guard) {
         base_ += whole * chunk_rows_;
         written_ = 0;
         plain_ = false;
-        slow_ = whole == 1 && now - chunk_since_ >= kPatience;
+        slow_ = whole == 1 && now - chunk_since_ >= kMaxWaitSeconds;
         waiting_since_ = chunk_since_ = rest > 0 ? now : -1;
     }
     if (partial) {
@@ -211,10 +212,12 @@ void Column::write_whole(int64_t first, int64_t count) {
     h5::check(H5Dwrite(dataset_, type_, memory, file, H5P_DEFAULT, from), "write rows");
 }
 
-/// The unfinished chunk, at its full size and not compressed. Plain: again and again, in place.
-/// Else with its checksum, elsewhere (HDF5 itself cannot write a part of a chunk that is plain).
+/// Writes the unfinished chunk at its full size and not compressed. If `plain`, the chunk has no
+/// checksum and is rewritten in place. Otherwise it has a checksum and is written at another place,
+/// because HDF5 itself cannot write a part of a plain chunk.
 void Column::write_direct(bool plain) {
-    // Plain ones have a size that no other has: HDF5 notes other filters only with another size.
+    // Plain chunks have a size that no other chunk has: HDF5 records a change of filters only
+    // together with a change of size.
     const size_t rows = static_cast<size_t>(chunk_rows_) * row_bytes_;
     const size_t bytes = plain ? rows + rows / 500 + 64 : rows + sizeof(uint32_t);
     std::vector<std::byte> chunk(bytes);
@@ -228,7 +231,7 @@ void Column::write_direct(bool plain) {
     }
     std::vector<hsize_t> start(row_.size() + 1, 0);
     start[0] = static_cast<hsize_t>(base_);
-    // One bit for each filter, in order, the checksum last.
+    // One bit per filter, in order; the checksum is the last one.
     const uint32_t skipped = compress_ ? (plain ? 0b111 : 0b11) : (plain ? 0b1 : 0);
     h5::check(H5Dwrite_chunk(dataset_, H5P_DEFAULT, skipped, start.data(), bytes, chunk.data()),
               "write rows");
@@ -258,7 +261,7 @@ void write_texts(hid_t group, const ColumnSpec& spec, const std::vector<std::str
     size_t size = static_cast<size_t>(std::max<int64_t>(spec.bytes, 1));
     for (const std::string& text : texts) size = std::max(size, text.size());
     std::string bytes;
-    for (const std::string& text : texts) bytes += h5::fitted(text, size);
+    for (const std::string& text : texts) bytes += h5::fit_text(text, size);
     write_fixed(group, spec, h5::text_type(size), texts.size(), bytes.data());
 }
 
@@ -274,8 +277,9 @@ void write_text(hid_t group, const char* name, const std::string& text, const ch
     const h5::Dataset dataset(
         H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
         "make a data set");
-    h5::check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, h5::fitted(text, size).data()),
-              "write a text");
+    h5::check(
+        H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, h5::fit_text(text, size).data()),
+        "write a text");
     h5::write_attribute(dataset, "description", description);
     h5::write_attribute(dataset, kTextChecksum, text_checksum(text));
 }

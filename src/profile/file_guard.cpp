@@ -15,11 +15,13 @@ namespace dbench::profile {
 namespace {
 
 constexpr base::LockRange kGuardByte{.first = int64_t{1} << 62, .count = 1};
-constexpr int64_t kMargin = 256 << 10;  // what HDF5 may need beside the rows: indices, attributes
-constexpr int64_t kStep = 1 << 20;      // reserved at a time
+// Space that HDF5 may need in addition to the rows: indices, attributes.
+constexpr int64_t kMargin = 256 << 10;
+constexpr int64_t kStep = 1 << 20;  // Bytes reserved at a time.
 
-/// The limit is not looked at by the reservation, and a write beyond it is an error only since
-/// the recorder ignores the signal.
+/// True if a file of `size` bytes exceeds the process's file-size limit. A reservation does not
+/// check the limit, and a write beyond it is reported as an error only because the recorder ignores
+/// the signal.
 bool beyond_limit(int64_t size) {
     struct rlimit limit {};
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
@@ -28,14 +30,10 @@ bool beyond_limit(int64_t size) {
 
 int allocate(int descriptor, int64_t from, int64_t to) {
     if (beyond_limit(to)) return EFBIG;
-#ifdef FALLOC_FL_KEEP_SIZE
     while (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, from, to - from) != 0) {
         if (errno != EINTR) return errno;
     }
     return 0;
-#else
-    return ENOSYS;
-#endif
 }
 
 }  // namespace
@@ -43,8 +41,8 @@ int allocate(int descriptor, int64_t from, int64_t to) {
 FileGuard::FileGuard(const std::string& path)
     : descriptor_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
     if (descriptor_ < 0) throw h5::Error(std::string("cannot open it (") + strerror(errno) + ")");
-    // Without locks it can be written as well.
-    static_cast<void>(base::lock_bytes(descriptor_, base::Share::shared, kGuardByte));
+    // A file system without locks can be written as well.
+    static_cast<void>(base::try_lock_bytes(descriptor_, base::LockMode::shared, kGuardByte));
 }
 
 FileGuard::FileGuard(FileGuard&& other) noexcept { *this = std::move(other); }
@@ -75,10 +73,10 @@ void FileGuard::reserve(int64_t bytes) {
     if (error == 0) return;
     reserved_ = 0;
     if (error != ENOSPC && error != EDQUOT && error != EFBIG && error != EIO) {
-        can_reserve_ = false;  // not known on this file system
+        can_reserve_ = false;  // Reservation is not supported on this file system.
         return;
     }
-    throw NoRoom(std::string("cannot make it longer (") + strerror(error) + ")");
+    throw NoSpace(std::string("cannot make it longer (") + strerror(error) + ")");
 }
 
 void FileGuard::sync() noexcept {
@@ -96,11 +94,11 @@ void FileGuard::settle() noexcept {
 std::string FileGuard::name(const std::string& path) const {
     const std::string open = "/proc/self/fd/" + std::to_string(descriptor_);
     if (descriptor_ >= 0 && access(open.c_str(), F_OK) == 0) return open;
-    if (const std::string problem = astray(path); !problem.empty()) throw h5::Error(problem);
+    if (const std::string problem = path_problem(path); !problem.empty()) throw h5::Error(problem);
     return path;
 }
 
-std::string FileGuard::astray(const std::string& path) const {
+std::string FileGuard::path_problem(const std::string& path) const {
     struct stat mine {
     }, there{};
     if (descriptor_ < 0 || fstat(descriptor_, &mine) != 0) return "";
@@ -108,17 +106,17 @@ std::string FileGuard::astray(const std::string& path) const {
     if (exists && there.st_dev == mine.st_dev && there.st_ino == mine.st_ino) return "";
     const std::string number = std::to_string(descriptor_);
     if (mine.st_nlink == 0) {
-        return "was removed while it was being written: all that it holds is lost when the run "
+        return "was removed while it was being written: all its data are lost when the run "
                "ends (until then, cp /proc/" +
-               std::to_string(getpid()) + "/fd/" + number + " COPY.h5 saves it)";
+               std::to_string(getpid()) + "/fd/" + number + " COPY.h5 saves them)";
     }
     std::array<char, 4096> now{};
     const ssize_t length = readlink(("/proc/self/fd/" + number).c_str(), now.data(), now.size());
     const std::string where = length > 0 ? std::string(now.data(), static_cast<size_t>(length))
-                                         : "an unknown name in the same file system";
+                                         : "an unknown path in the same file system";
     return std::string("was moved") + (exists ? ", and another file put in its place," : "") +
-           " while it was being written: this run's rows go to " + where +
-           ", and no checkpoint is written any more";
+           " while it was being written: this run's rows are written to " + where +
+           ", and no more checkpoints are written";
 }
 
 int64_t FileGuard::size() const noexcept {
@@ -126,10 +124,10 @@ int64_t FileGuard::size() const noexcept {
     return descriptor_ >= 0 && fstat(descriptor_, &now) == 0 ? now.st_size : 0;
 }
 
-base::Locked guarded(const std::string& path) {
+base::LockState writer_lock(const std::string& path) {
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return base::Locked::unknown;
-    const base::Locked found = base::locked_bytes(descriptor, kGuardByte);
+    if (descriptor < 0) return base::LockState::unknown;
+    const base::LockState found = base::lock_state(descriptor, kGuardByte);
     close(descriptor);
     return found;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A writer's second descriptor of its file: shows others that it lives, and asks the file system
-// for space before HDF5 needs it.
+// A writer's second descriptor of its file. It shows other processes that the writer is alive, and
+// reserves disk space before HDF5 needs it.
 
 #include <cstdint>
 #include <string>
@@ -10,44 +10,45 @@
 
 namespace dbench::profile {
 
-/// The file system has no room left; nothing was written.
-class NoRoom : public h5::Error {
+/// The file system has no space left; nothing was written.
+class NoSpace : public h5::Error {
 public:
     using h5::Error::Error;
 };
 
-/// HDF5 does not survive a failed write well, so space is allocated (beyond the file's end, where
-/// the file system can) before it writes; "disk full" and "over quota" then show here.
-/// The lock is a shared one on a byte far behind any data: it ends with the process, whatever ends
-/// that, and hinders neither readers nor HDF5's own locks.
+/// HDF5 does not recover from a failed write, so space is allocated before it writes (beyond the
+/// file's end, if the file system can do that): "disk full" and "over quota" are noticed then.
+/// The lock is a shared one on a byte far beyond any data. It ends with the process, however that
+/// ends, and conflicts neither with readers nor with HDF5's own locks.
 class FileGuard {
 public:
     FileGuard() = default;
-    explicit FileGuard(const std::string& path);  ///< throws h5::Error
+    explicit FileGuard(const std::string& path);  ///< Throws h5::Error.
     FileGuard(FileGuard&& other) noexcept;
     FileGuard& operator=(FileGuard&& other) noexcept;
     ~FileGuard();
 
-    /// Makes sure that the file can grow by `bytes` and some more. Throws NoRoom.
+    /// Ensures that the file can grow by `bytes` and a margin. Throws NoSpace.
     void reserve(int64_t bytes);
-    /// Brings what was written to the disk.
+    /// Syncs the written data to the disk.
     void sync() noexcept;
-    /// Gives back what was reserved and not used, and brings the file to the disk.
+    /// Releases reserved space that was not used, and syncs the file to the disk.
     void settle() noexcept;
 
-    /// A name that leads to this very file, moved or removed though it may be, while this lives.
+    /// Returns a name that leads to this very file during the guard's lifetime, even if the file is
+    /// moved or removed.
     std::string name(const std::string& path) const;
-    /// Why `path` does not lead to this file any more, and where it is now; "" where it does.
-    std::string astray(const std::string& path) const;
-    int64_t size() const noexcept;  ///< bytes
+    /// Returns why `path` no longer leads to this file, and where the file is now; "" if it does.
+    std::string path_problem(const std::string& path) const;
+    int64_t size() const noexcept;  ///< Bytes.
 
 private:
     int descriptor_ = -1;
-    int64_t reserved_ = 0;  ///< file size that has been made sure of
+    int64_t reserved_ = 0;  ///< File size that is known to be available.
     bool can_reserve_ = true;
 };
 
-/// Whether a living process holds a FileGuard on `path`.
-base::Locked guarded(const std::string& path);
+/// Tests if a living process holds a FileGuard on `path`.
+base::LockState writer_lock(const std::string& path);
 
 }  // namespace dbench::profile

@@ -1,5 +1,5 @@
 #pragma once
-// The checksum that HDF5's filter fletcher32 puts behind a chunk (big-endian words of 16 bits; J.
+// The checksum that HDF5's filter fletcher32 appends to a chunk (big-endian words of 16 bits; J.
 // Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982).
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace dbench::profile {
 
 inline uint32_t fletcher32(std::span<const unsigned char> bytes) {
-    constexpr size_t kBlock = 360;  // words after which the sums might overflow
+    constexpr size_t kBlock = 360;  // Words after which the sums might overflow.
     uint32_t first = 0, second = 0;
     const auto fold = [](uint32_t sum) { return (sum & 0xffff) + (sum >> 16); };
     while (bytes.size() >= 2) {

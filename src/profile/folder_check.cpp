@@ -21,11 +21,11 @@ namespace dbench::profile {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr double kLittleSpace = 100e6;  // bytes
+constexpr double kLittleSpace = 100e6;  // Bytes.
 
 std::string system_error() { return std::strerror(errno); }
 
-/// Files of one check, removed at its end.
+/// The files of one check; removed by the destructor.
 class Scratch {
 public:
     explicit Scratch(const fs::path& folder)
@@ -39,7 +39,7 @@ private:
     std::string stem_;
 };
 
-/// Writes `text` to a new file and brings it to the disk; the reason where that fails.
+/// Writes `text` to a new file and syncs it to the disk. Returns the reason if that fails, else "".
 std::string write_file(const std::string& path, const std::string& text) {
     const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
     if (file < 0) return system_error();
@@ -55,12 +55,13 @@ std::string write_file(const std::string& path, const std::string& text) {
 std::string try_locks(const Scratch& scratch) {
     const std::string path = scratch.path(".a");
     const FileGuard guard(path);
-    switch (guarded(path)) {
-        case base::Locked::yes:
+    switch (writer_lock(path)) {
+        case base::LockState::yes:
             return "";
-        case base::Locked::no:
-            return "a lock is not seen by others: doctor cannot tell a dead writer";
-        case base::Locked::unknown:
+        case base::LockState::no:
+            return "other processes do not see a lock: doctor cannot tell a dead writer from a "
+                   "living one";
+        case base::LockState::unknown:
             break;
     }
     return system_error() + ": doctor cannot tell a dead writer from a living one";
@@ -79,7 +80,7 @@ std::string try_reading_while_writing(const Scratch& scratch) {
     const std::string path = scratch.path(".h5"), copy = scratch.path(".copy");
     const h5::File file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, h5::file_access()),
                         "create a file");
-    const ColumnSpec spec{"row", Kind::int64, "I", "1", "for a try"};
+    const ColumnSpec spec{"row", Kind::int64, "I", "1", "for a test"};
     Column column(file, spec, Axes{}, arena::DType::float64, Chunking{16, 16, true});
     h5::check(H5Fstart_swmr_write(file), "open the file for readers");
     for (int64_t row = 0; row < 20; ++row) column.add(row);
@@ -117,7 +118,7 @@ FolderCheck::Item free_space(const std::string& folder) {
 
 FolderCheck check_folder(const std::string& folder) {
     std::error_code error;
-    if (!fs::is_directory(folder, error)) throw base::UserError(folder + " is no folder");
+    if (!fs::is_directory(folder, error)) throw base::UserError(folder + " is not a folder");
     h5::prepare();
     const Scratch scratch(folder);
     FolderCheck check{folder, {}};

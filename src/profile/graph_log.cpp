@@ -30,7 +30,7 @@ GraphLog::GraphLog(const graphs::Schedule* schedule, const std::string& certific
 int64_t GraphLog::row(graphs::Round round, RunFile& file) {
     if (!schedule_) return -1;
     if (const auto found = rows_.find(round.matrix); found != rows_.end()) return found->second;
-    if (!round.repeats && passing_++ >= limit_) return -1;
+    if (!round.repeats && nonrepeating_++ >= limit_) return -1;
     const auto row = static_cast<int64_t>(rounds_.size());
     rows_.emplace(round.matrix, row);
     rounds_.push_back(round);

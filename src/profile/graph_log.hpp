@@ -1,5 +1,5 @@
 #pragma once
-// Which mixing matrices a run used: the rows of /graphs. Internal to this room.
+// Records which mixing matrices a run used: the rows of /graphs. Internal to this module.
 
 #include <cstdint>
 #include <string>
@@ -11,25 +11,27 @@
 
 namespace dbench::profile {
 
+/// Assigns a row of /graphs to each matrix when it is first used.
 class GraphLog {
 public:
-    /// `schedule` null: nothing to log. `certificate`: JSON; its `rho` is that of the matrix
-    /// `certified`. `limit`: matrices kept of those that do not come again.
+    /// `schedule` is null if there is nothing to log. `certificate` is JSON; its `rho` belongs to
+    /// the matrix `certified`. `limit` bounds the number of kept matrices among those that do not
+    /// repeat.
     GraphLog(const graphs::Schedule* schedule, const std::string& certificate, uint64_t certified,
              int64_t limit);
 
-    /// The matrix's row of /graphs, which is written on its first use; -1 where it is not kept.
+    /// Returns the matrix's row of /graphs, written at its first use; -1 if it is not kept.
     int64_t row(graphs::Round round, RunFile& file);
-    /// rho of every row, NaN where it cannot be resolved, or not within `seconds`.
+    /// Returns rho of every row; NaN if it cannot be computed, or not within `seconds`.
     std::vector<double> rho(double seconds) const;
 
 private:
     void write(graphs::Round round, RunFile& file);
 
     const graphs::Schedule* schedule_;
-    double certified_rho_;  ///< NaN where not known
+    double certified_rho_;  ///< NaN if not known.
     uint64_t certified_;
-    int64_t limit_, passing_ = 0, edges_ = 0;
+    int64_t limit_, nonrepeating_ = 0, edges_ = 0;
     std::unordered_map<uint64_t, int64_t> rows_;
     std::vector<graphs::Round> rounds_;
 };

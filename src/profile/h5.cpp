@@ -10,7 +10,7 @@ struct Reason {
     std::string innermost, system;
 };
 
-/// HDF5 puts the system's reason into the description of its file driver: "..., errno = 28, error
+/// Extracts the system's reason from the description of HDF5's file driver: "..., errno = 28, error
 /// message = 'No space left on device', ...".
 std::string system_reason(std::string_view description) {
     constexpr std::string_view kMark = "error message = '";
@@ -52,10 +52,11 @@ Properties file_access() {
     Properties access(H5Pcreate(H5P_FILE_ACCESS), "prepare file access");
     check(H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110), "set the file format");
     check(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG), "prepare file access");
-    // A reader beside a writer reads again what it finds half written, after 1, 2, 4, ... ns:
-    // HDF5's own hundred times would never end in a damaged file.
+    // A reader concurrent with a writer retries if it finds half-written metadata, after 1, 2, 4,
+    // ... ns. HDF5's default of one hundred retries would never end in a damaged file.
     check(H5Pset_metadata_read_attempts(access, 24), "prepare file access");
-    // No chunk cache: a whole chunk is compressed and written at once, and its failure shows then.
+    // Without a chunk cache a whole chunk is compressed and written at once, and a failure is
+    // reported by that write.
     check(H5Pset_cache(access, 0, 521, 0, 1), "prepare file access");
 #if (H5_VERS_MAJOR == 1 && H5_VERS_MINOR == 10 && H5_VERS_RELEASE >= 7) || H5_VERSION_GE(1, 12, 1)
     check(H5Pset_file_locking(access, false, true), "prepare file access");
@@ -71,7 +72,7 @@ Type text_type(size_t size) {
     return type;
 }
 
-std::string fitted(const std::string& text, size_t size) {
+std::string fit_text(const std::string& text, size_t size) {
     std::string bytes = text;
     if (bytes.size() > size) {
         size_t end = size;
@@ -88,7 +89,7 @@ void write_attribute(hid_t object, const char* name, const std::string& text, si
     const Space space(H5Screate(H5S_SCALAR), "make an attribute");
     const Attribute attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT),
                               "make an attribute");
-    check(H5Awrite(attribute, type, fitted(text, size).data()), "write an attribute");
+    check(H5Awrite(attribute, type, fit_text(text, size).data()), "write an attribute");
 }
 
 void write_attribute(hid_t object, const char* name, int64_t value) {
@@ -102,7 +103,8 @@ void write_attribute(hid_t object, const char* name, int64_t value) {
 void rewrite_attribute(hid_t object, const char* name, const std::string& text) {
     const Attribute attribute(H5Aopen(object, name, H5P_DEFAULT), "open an attribute");
     const Type type(H5Aget_type(attribute), "read an attribute's type");
-    check(H5Awrite(attribute, type, fitted(text, H5Tget_size(type)).data()), "write an attribute");
+    check(H5Awrite(attribute, type, fit_text(text, H5Tget_size(type)).data()),
+          "write an attribute");
 }
 
 std::string read_text_attribute(hid_t object, const char* name) {
@@ -151,7 +153,7 @@ std::string read_text(hid_t file, const char* name) {
     const Type type(H5Dget_type(dataset), "read a type");
     if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 ||
         !extents(dataset).empty()) {
-        throw Error(std::string("cannot read ") + name + " (it is no text of fixed length)");
+        throw Error(std::string("cannot read ") + name + " (it is not a text of fixed length)");
     }
     std::string text(H5Tget_size(type), '\0');
     check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), "read a text");

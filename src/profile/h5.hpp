@@ -1,5 +1,5 @@
 #pragma once
-// HDF5 handles and errors. Internal to this room: includes hdf5.h.
+// RAII handles and errors for HDF5. Internal to this module: includes hdf5.h.
 
 #include <hdf5.h>
 
@@ -10,14 +10,15 @@
 
 namespace dbench::profile::h5 {
 
-/// What HDF5 refused and the innermost reason that it gives; whoever knows the file adds its name.
+/// The operation that HDF5 refused, with its innermost reason. Callers that know the file add its
+/// name.
 class Error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// Before the first call into HDF5: no clean-up at exit (it never ends after a failed write) and no
-/// error stacks on standard error.
+/// Initialises HDF5; must precede every other call. Disables its clean-up at exit (it never ends
+/// after a failed write) and its error stacks on standard error.
 void prepare();
 
 /// Throws Error "cannot WHAT (REASON)" with the reason of the last failed call.
@@ -31,12 +32,12 @@ inline void check(herr_t status, const char* what) {
     if (status < 0) fail(what);
 }
 
-/// Owns an HDF5 identifier.
+/// Owns an HDF5 identifier and closes it with kClose.
 template <herr_t (*kClose)(hid_t)>
 class Handle {
 public:
     Handle() = default;
-    /// Takes a fresh identifier; a negative one throws Error "cannot WHAT".
+    /// Takes over a new identifier; a negative one throws Error "cannot WHAT".
     Handle(hid_t id, const char* what) : id_(checked(id, what)) {}
     Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
     Handle& operator=(Handle&& other) noexcept {
@@ -45,9 +46,9 @@ public:
     }
     ~Handle() { static_cast<void>(close()); }
 
-    /// Returns whether HDF5 could close it; it is given up in any case.
+    /// Returns true if HDF5 could close it; the handle is empty afterwards in any case.
     bool close() { return id_ < 0 || kClose(std::exchange(id_, -1)) >= 0; }
-    /// Forgets the identifier; HDF5 keeps what it has open.
+    /// Forgets the identifier without closing it.
     void abandon() { id_ = -1; }
     operator hid_t() const { return id_; }
     bool is_open() const { return id_ >= 0; }
@@ -64,35 +65,37 @@ using Type = Handle<H5Tclose>;
 using Attribute = Handle<H5Aclose>;
 using Properties = Handle<H5Pclose>;
 
-/// File access: the 1.10 format (which single-writer mode needs and every later HDF5 reads), every
-/// handle closed with the file, no chunk cache. HDF5's own file locks are left out: they fail on
-/// some file systems, and single-writer mode gives them up (FileGuard has a better one).
+/// Returns the properties for file access: the 1.10 format (which single-writer mode needs and
+/// every later HDF5 reads), every handle closed with the file, no chunk cache. HDF5's own file
+/// locks are disabled: they fail on some file systems, and single-writer mode does not hold them
+/// (FileGuard has a better one).
 Properties file_access();
 
-/// Fixed-length UTF-8, padded with zeros; `size` in bytes, at least 1.
+/// Returns the type of a fixed-length UTF-8 text, padded with zeros; `size` in bytes, at least 1.
 Type text_type(size_t size);
 
-/// A text attribute of `size` bytes (0: as long as the text).
+/// Writes a text attribute of `size` bytes (0: as long as the text).
 void write_attribute(hid_t object, const char* name, const std::string& text, size_t size = 0);
 void write_attribute(hid_t object, const char* name, int64_t value);
-/// Gives an existing text attribute a new value of the same size (cut where it is too long).
+/// Replaces the value of an existing text attribute; its size does not change, and longer texts are
+/// cut.
 void rewrite_attribute(hid_t object, const char* name, const std::string& text);
 
-/// "" and 0 where there is no such attribute.
+/// Return "" and 0 if there is no such attribute.
 std::string read_text_attribute(hid_t object, const char* name);
 int64_t read_integer_attribute(hid_t object, const char* name);
 
 Dataset open_dataset(hid_t file, const char* name);
 std::vector<hsize_t> extents(const Dataset& dataset);
-/// Rows [first, first + count) as `type`, into `to`.
+/// Reads rows [first, first + count) as `type` into `to`.
 void read_rows(const Dataset& dataset, hsize_t first, hsize_t count, hid_t type, void* to);
-/// A scalar text of fixed length, as it is stored but for zeros at its end.
+/// Reads a scalar text of fixed length, without the zeros at its end.
 std::string read_text(hid_t file, const char* name);
 
-/// First extent of the data set.
+/// Returns the first extent of the data set.
 hsize_t rows_of(hid_t file, const char* name);
 
-/// `text` in exactly `size` bytes: padded with zeros, or cut between two characters.
-std::string fitted(const std::string& text, size_t size);
+/// Returns `text` in exactly `size` bytes: padded with zeros, or cut between two characters.
+std::string fit_text(const std::string& text, size_t size);
 
 }  // namespace dbench::profile::h5

@@ -1,3 +1,5 @@
+// Formats an Inspection (result_file.hpp) for a terminal.
+
 #include <cstdio>
 
 #include "base/text.hpp"
@@ -21,14 +23,14 @@ std::string ago(double seconds) {
 }
 
 std::string state(const Inspection& file) {
-    const std::string last = "last written " + ago(file.silent_for);
+    const std::string last = "last written " + ago(file.seconds_since_write);
     switch (file.writer) {
         case Writer::alive:
             return "being written on " + file.host + ", " + last;
         case Writer::dead:
             return "its writer is dead, " + last;
         case Writer::unknown:
-            return "perhaps being written on " + file.host + " (its locks are not seen here), " +
+            return "possibly being written on " + file.host + " (its locks are not seen here), " +
                    last;
         case Writer::none:
             break;

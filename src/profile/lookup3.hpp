@@ -11,7 +11,7 @@ namespace dbench::profile {
 inline uint32_t lookup3(std::span<const unsigned char> bytes) {
     using std::rotl;
     uint32_t a = 0xdeadbeef + static_cast<uint32_t>(bytes.size()), b = a, c = a;
-    const auto word = [&](size_t at) {  // little endian, zeros behind the end
+    const auto word = [&](size_t at) {  // Little endian; zeros beyond the end.
         uint32_t value = 0;
         for (size_t k = 0; k < 4 && at + k < bytes.size(); ++k) {
             value |= static_cast<uint32_t>(bytes[at + k]) << (8 * k);

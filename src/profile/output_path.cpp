@@ -16,7 +16,8 @@ namespace dbench::profile {
 namespace fs = std::filesystem;
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why, const std::string& what) {
+[[noreturn]] void refuse_output_path(const std::string& path, const std::string& why,
+                                     const std::string& what) {
     throw base::UserError("the output " + path + " cannot be written (" + why + "): " + what);
 }
 
@@ -25,8 +26,8 @@ void make_folder(const std::string& path, const fs::path& folder) {
     if (fs::is_directory(folder, error)) return;
     fs::create_directories(folder, error);
     if (error) {
-        refuse(path, "folder " + folder.string() + ": " + error.message(),
-               "choose another /output or --output");
+        refuse_output_path(path, "folder " + folder.string() + ": " + error.message(),
+                           "choose another /output or --output");
     }
 }
 
@@ -36,22 +37,21 @@ void check_replaceable(const std::string& path) {
     try {
         old = inspect(path);
     } catch (const base::UserError&) {
-        refuse(path, "what stands there is no result file of dbench", keep);
+        refuse_output_path(path, "the existing file is not a result file of dbench", keep);
     }
-    if (old.writer == Writer::alive) refuse(path, "another run is writing it", keep);
+    if (old.writer == Writer::alive) refuse_output_path(path, "another run is writing it", keep);
     if (old.writer == Writer::unknown) {
-        refuse(path,
-               "a run on " + (old.host.empty() ? "another host" : old.host) + " may be writing it",
-               "wait, or remove it by hand");
+        refuse_output_path(
+            path,
+            "a run on " + (old.host.empty() ? "another host" : old.host) + " may be writing it",
+            "wait, or remove the file by hand");
     }
-    if (access(path.c_str(), W_OK) != 0) refuse(path, std::strerror(errno), keep);
+    if (access(path.c_str(), W_OK) != 0) refuse_output_path(path, std::strerror(errno), keep);
 }
 
 int rename_without_replacing(const char* from, const char* to) {
-#ifdef RENAME_NOREPLACE
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-    if (errno == EEXIST) return -1;
-#endif
+    if (errno == EEXIST) return -1;  // Other errors: the file system has no such rename.
     if (access(to, F_OK) == 0) {
         errno = EEXIST;
         return -1;
@@ -63,23 +63,26 @@ int rename_without_replacing(const char* from, const char* to) {
 
 OutputPath::OutputPath(const std::string& path, bool overwrite)
     : path_(path), overwrite_(overwrite) {
-    if (path.empty()) refuse("\"\"", "it has no name", "give /output or --output");
+    if (path.empty()) refuse_output_path("\"\"", "it has no name", "give /output or --output");
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     if (fs::exists(status)) {
-        if (fs::is_directory(status)) refuse(path, "it is a folder", "name a file in it");
+        if (fs::is_directory(status))
+            refuse_output_path(path, "it is a folder", "name a file in it");
         if (!fs::is_regular_file(status))
-            refuse(path, "it is no ordinary file", "name another one");
-        if (!overwrite) refuse(path, "it exists", "give --overwrite, --resume or another --output");
+            refuse_output_path(path, "it is not an ordinary file", "name another one");
+        if (!overwrite)
+            refuse_output_path(path, "it exists", "give --overwrite, --resume or another --output");
         check_replaceable(path);
-        path_ = fs::canonical(path, error).string();  // a link stays, its target is replaced
-        if (error) refuse(path, error.message(), "name another file");
+        // A symbolic link is kept; its target is replaced.
+        path_ = fs::canonical(path, error).string();
+        if (error) refuse_output_path(path, error.message(), "name another file");
     } else if (fs::is_symlink(fs::symlink_status(path, error))) {
-        refuse(path, "it is a link to nothing", "remove the link");
+        refuse_output_path(path, "it is a link without a target", "remove the link");
     }
     const fs::path place(path_);
     const fs::path folder = place.has_parent_path() ? place.parent_path() : fs::path(".");
-    if (!place.has_filename()) refuse(path, "it is a folder", "name a file in it");
+    if (!place.has_filename()) refuse_output_path(path, "it is a folder", "name a file in it");
     make_folder(path, folder);
     temporary_ =
         (folder / ("." + place.filename().string() + "." + std::to_string(getpid()))).string();
@@ -92,7 +95,8 @@ OutputPath::~OutputPath() {
 void OutputPath::publish() {
     const int status = overwrite_ ? std::rename(temporary_.c_str(), path_.c_str())
                                   : rename_without_replacing(temporary_.c_str(), path_.c_str());
-    if (status != 0) refuse(path_, std::strerror(errno), "choose another /output or --output");
+    if (status != 0)
+        refuse_output_path(path_, std::strerror(errno), "choose another /output or --output");
     published_ = true;
 }
 

@@ -9,20 +9,20 @@ void Pace::evaluated(double seconds) {
     evaluating_ += seconds;
 }
 
-void Pace::reached(int64_t completed, double elapsed) {
+void Pace::add_progress(int64_t completed, double elapsed) {
     last_ = {completed, elapsed - evaluating_};
     if (first_.completed < 0) first_ = last_;
 }
 
-double Pace::left() const {
-    constexpr double kEnough = 1;  // second
+double Pace::remaining() const {
+    constexpr double kEnough = 1;  // Second.
     const double seconds = last_.training - first_.training;
     if (last_.completed <= first_.completed || seconds < kEnough) {
         return std::numeric_limits<double>::quiet_NaN();
     }
     const double training = seconds / static_cast<double>(last_.completed - first_.completed) *
                             static_cast<double>(iterations_ - last_.completed);
-    int64_t evaluations = 1;  // of the final state
+    int64_t evaluations = 1;  // The final one.
     if (every_ > 0) evaluations += (iterations_ - 1) / every_ - last_.completed / every_;
     const double each = evaluations_ > 0 ? evaluating_ / static_cast<double>(evaluations_) : 0.0;
     return training + each * static_cast<double>(evaluations);

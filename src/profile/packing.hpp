@@ -1,6 +1,6 @@
 #pragma once
-// What each rank measures in an iteration, as bytes for rank 0. Numbers that are equal on every
-// rank do not travel.
+// Encodes each rank's measurements of an iteration as bytes for rank 0. Numbers that are equal on
+// every rank are not sent.
 
 #include <cstdint>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace dbench::profile {
 
-/// Of one iteration on one rank, with R local replicas and T tensors.
+/// Measurements of one iteration on one rank, with R local replicas and T tensors.
 struct RankRow {
     algorithms::Times times;
     double profile_bytes;
@@ -20,18 +20,18 @@ struct RankRow {
     std::span<const double> update_norm, gradient_norm;  ///< [R], empty if not profiled
 };
 
-/// Appends the row to `bytes`. Vectors of another size than theirs are replaced by NaN.
+/// Appends the row to `bytes`. Empty vectors are replaced by NaN.
 void pack(const algorithms::IterationRecord& record, int64_t replicas, int64_t tensors,
           std::string& bytes);
 
-/// Bytes of a packed row.
+/// Returns the number of bytes of a packed row.
 int64_t packed_size(int64_t replicas, int64_t tensors, bool profiled);
 
-/// Reads rows one after the other; the spans point into `bytes`.
+/// Reads rows one after the other. Returned spans point into `bytes`.
 class Unpacker {
 public:
     Unpacker(const std::string& bytes, int64_t replicas, int64_t tensors);
-    /// Throws RunError where the bytes end early.
+    /// Throws RunError if the bytes end too early.
     RankRow next(bool profiled, bool asynchronous = false);
     bool at_end() const { return left_.empty(); }
 

@@ -12,8 +12,8 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
-#include "comm/world/collection.hpp"
-#include "profile/earlier.hpp"
+#include "comm/world/background_collective.hpp"
+#include "profile/earlier_run.hpp"
 #include "profile/graph_log.hpp"
 #include "profile/pace.hpp"
 #include "profile/packing.hpp"
@@ -24,10 +24,11 @@ namespace dbench::profile {
 namespace {
 
 constexpr double kFlushSeconds = 1;
-constexpr int64_t kGrowth = 8, kMostIterations = 1 << 16;  // of the interval between flushes
-constexpr int64_t kMostBytes = 32 << 20;                   // of all ranks in a flush
-constexpr double kRhoSeconds = 20;                         // for eigenvalues at the end
-constexpr double kLastSeconds = 0.5;                       // for rows on their way at a failure
+// Limits of the interval between flushes: growth factor, iterations.
+constexpr int64_t kGrowth = 8, kMostIterations = 1 << 16;
+constexpr int64_t kRecorderMostBytes = 32 << 20;  // Limit for all ranks in one flush.
+constexpr double kRhoSeconds = 20;           // Time limit for eigenvalues at the end of the run.
+constexpr double kFailureWaitSeconds = 0.5;  // Time limit for rows in transit when the run fails.
 
 std::vector<int64_t> evaluated_replicas(int64_t n, int64_t m) {
     std::vector<int64_t> replicas;
@@ -35,7 +36,7 @@ std::vector<int64_t> evaluated_replicas(int64_t n, int64_t m) {
     return replicas;
 }
 
-/// File names need not be UTF-8.
+/// Serialises JSON. File names need not be UTF-8: invalid bytes are replaced.
 std::string as_text(const base::Json& json) {
     return json.dump(-1, ' ', false, base::Json::error_handler_t::replace);
 }
@@ -60,45 +61,46 @@ struct Recorder::Impl {
           options(std::move(options_in)),
           local(placement.count(world.rank())),
           tensors(static_cast<int64_t>(options.tensors.size())),
-          interval(options.apart),
+          interval(options.min_sync_interval),
           pace(options.iterations, options.evaluate_every) {}
 
     RunHead head() const;
     void create();
-    void log_graphs_again(const Earlier& earlier);
+    void replay_graphs(const EarlierRun& earlier);
     void flush();
-    void land();
+    void complete_flush();
     void drain();
     void write();
     void append(const std::vector<std::string>& packed);
-    void rescue();
+    void write_remaining();
     int64_t next_interval(double seconds_per_iteration) const;
-    double note_pace();
-    void note_scores(const std::vector<std::string>& packed);
-    void close(const Ending& ending);
+    double update_pace();
+    void update_scores(const std::vector<std::string>& packed);
+    void close(const RunOutcome& outcome);
 
     comm::World& world;
     const comm::Placement placement;
     const RecorderOptions options;
-    const int64_t local, tensors;  ///< R and T
+    const int64_t local, tensors;  ///< R and T.
     const base::Stopwatch clock;
 
-    std::string packed;   ///< rows since the last flush
-    int64_t waiting = 0;  ///< their number
-    int64_t interval;     ///< iterations between flushes, agreed
-    /// The last flush: its rows, on their way to rank 0, whose answer tells the next interval, or
-    /// why the file cannot be written.
-    std::unique_ptr<comm::Collection> flight;
+    std::string packed;   ///< Rows since the last flush.
+    int64_t waiting = 0;  ///< Number of rows in `packed`.
+    int64_t interval;     ///< Iterations between flushes; equal on all ranks.
+    /// The last flush: it sends its rows to rank 0, whose answer holds the next interval and, if
+    /// the file cannot be written, the reason.
+    std::unique_ptr<comm::BackgroundCollective> pending_flush;
 
-    // Rank 0.
+    // Only on rank 0.
     std::vector<RankInfo> ranks;
     std::unique_ptr<RunFile> file;
     std::unique_ptr<GraphLog> graphs;
-    std::vector<algorithms::IterationRecord> records;  ///< since the last flush
-    std::vector<algorithms::IterationRecord> flying;   ///< of the last flush, to be written
-    Progress progress;                                 ///< as of the last flush
+    std::vector<algorithms::IterationRecord> records;  ///< Since the last flush.
+    /// Records of the last flush, not yet written.
+    std::vector<algorithms::IterationRecord> flushed_records;
+    Progress progress;  ///< The progress at the last flush.
     Pace pace;
-    std::string problem;  ///< why the file cannot be written any more
+    std::string problem;  ///< The reason why the file can no longer be written; "" if it can.
     bool ended = false;
 };
 
@@ -137,13 +139,13 @@ void Recorder::Impl::create() {
             graphs = std::make_unique<GraphLog>(options.schedule, options.certificate,
                                                 options.certified, options.graphs);
             const auto earlier = options.first > 0
-                                     ? std::optional(read_earlier(options.path, options.first))
+                                     ? std::optional(read_earlier_run(options.path, options.first))
                                      : std::nullopt;
             RunHead begin = head();
             if (earlier) begin.earlier = &*earlier;
             begin.axes.ranks = std::max(begin.axes.ranks, earlier ? earlier->ranks : 0);
             file = std::make_unique<RunFile>(begin);
-            if (earlier) log_graphs_again(*earlier);
+            if (earlier) replay_graphs(*earlier);
         } catch (const base::UserError& error) {
             problem = error.what();
             user = true;
@@ -156,8 +158,8 @@ void Recorder::Impl::create() {
     progress.first = progress.completed = options.first;
 }
 
-// The rows of /graphs follow from the schedule and from when it was used.
-void Recorder::Impl::log_graphs_again(const Earlier& earlier) {
+// The rows of /graphs follow from the schedule and the iterations that used it.
+void Recorder::Impl::replay_graphs(const EarlierRun& earlier) {
     if (!options.schedule || earlier.replicas != placement.replicas) return;
     for (int64_t t = 0; t < earlier.first; ++t) {
         if (earlier.rounds[static_cast<size_t>(t)] > 0) graphs->row(options.schedule->at(t), *file);
@@ -168,76 +170,78 @@ int64_t Recorder::Impl::next_interval(double seconds) const {
     const double wanted = kFlushSeconds / std::max(seconds, 1e-9);
     const int64_t row = packed_size(placement.replicas, tensors, options.norms) +
                         packed_size(0, 0, false) * placement.ranks;
-    const int64_t most = std::min({interval * kGrowth, kMostIterations, kMostBytes / row});
+    const int64_t most = std::min({interval * kGrowth, kMostIterations, kRecorderMostBytes / row});
     const double next = std::min(wanted, static_cast<double>(most));
-    return std::max(options.apart, static_cast<int64_t>(next));
+    return std::max(options.min_sync_interval, static_cast<int64_t>(next));
 }
 
-// Nobody waits for a rank that is not a whole interval late: rows leave at one flush, and what
-// rank 0 answers is taken at the next.
+// A rank waits only for ranks that are late by a whole interval: one flush sends the rows, and the
+// next one reads rank 0's answer.
 void Recorder::Impl::flush() {
-    land();
+    complete_flush();
     base::Json answer = {interval, problem};
-    if (!records.empty()) answer[0] = next_interval(note_pace());
-    flying = std::exchange(records, {});
-    flight = std::make_unique<comm::Collection>(
+    if (!records.empty()) answer[0] = next_interval(update_pace());
+    flushed_records = std::exchange(records, {});
+    pending_flush = std::make_unique<comm::BackgroundCollective>(
         world, "the gathering of measurements", std::exchange(packed, {}),
         [text = as_text(answer)](const std::vector<std::string>&) { return text; });
     waiting = 0;
 }
 
-/// The end of the last flush, at the same iteration on all ranks.
-void Recorder::Impl::land() {
-    if (!flight) return;
+/// Completes the last flush, at the same iteration on all ranks.
+void Recorder::Impl::complete_flush() {
+    if (!pending_flush) return;
     write();
-    const base::Json answer = base::Json::parse(flight->answer());
-    flight.reset();
+    const base::Json answer = base::Json::parse(pending_flush->answer());
+    pending_flush.reset();
     interval = answer[0];
     if (const std::string reason = answer[1]; !reason.empty()) throw base::RunError(reason);
 }
 
-/// Waits until all rows are in the file, or all ranks know why not.
+/// Waits until all rows are in the file, or all ranks know why they are not.
 void Recorder::Impl::drain() {
     if (waiting > 0) flush();
-    land();
+    complete_flush();
     world.agree(problem, false);
 }
 
-/// On rank 0: the rows of the last flush go to the file.
+/// Writes the rows of the last flush to the file, on rank 0.
 void Recorder::Impl::write() {
-    if (flying.empty()) return;
-    const std::vector<std::string>& all = flight->texts();
+    if (flushed_records.empty()) return;
+    const std::vector<std::string>& all = pending_flush->texts();
     if (problem.empty()) {
         try {
             append(all);
         } catch (const std::exception& error) {
-            problem = error.what();  // the others hear of it in the answer to the next flush
+            problem = error.what();  // The answer to the next flush reports it to the other ranks.
         }
     }
-    flying.clear();
+    flushed_records.clear();
     if (problem.empty() && options.progress && !progress.done) options.progress(progress);
 }
 
 void Recorder::Impl::append(const std::vector<std::string>& all) {
-    append_rows(*file, *graphs, placement, tensors, flying, all);
+    append_rows(*file, *graphs, placement, tensors, flushed_records, all);
     file->commit();
-    note_scores(all);
+    update_scores(all);
 }
 
-/// Rank 0 after a failure: writes what the others have sent, and all that it has where it is alone.
-void Recorder::Impl::rescue() {
+/// Runs on rank 0 after a failure: writes the rows that the other ranks have sent, and all rows if
+/// there are no other ranks.
+void Recorder::Impl::write_remaining() {
     const base::Stopwatch watch;
-    while (flight && !flight->done() && watch.seconds() < kLastSeconds) {
+    while (pending_flush && !pending_flush->done() && watch.seconds() < kFailureWaitSeconds) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     if (!problem.empty()) return;
-    if (flight && flight->done() && !flying.empty()) append(flight->texts());
-    flying = std::move(records);
-    if (world.size() == 1 && !flying.empty()) append({packed});
+    if (pending_flush && pending_flush->done() && !flushed_records.empty())
+        append(pending_flush->texts());
+    flushed_records = std::move(records);
+    if (world.size() == 1 && !flushed_records.empty()) append({packed});
 }
 
-/// Returns rank 0's mean seconds per iteration since the last flush.
-double Recorder::Impl::note_pace() {
+/// Updates the progress. Returns rank 0's mean seconds per iteration since the last flush.
+double Recorder::Impl::update_pace() {
     double seconds = 0;
     for (const algorithms::IterationRecord& record : records) {
         seconds += record.times[algorithms::Time::step] + record.times[algorithms::Time::profile];
@@ -248,21 +252,21 @@ double Recorder::Impl::note_pace() {
     progress.completed = last.iteration + 1;
     progress.epoch = last.epoch;
     progress.elapsed = clock.seconds();
-    pace.reached(progress.completed, progress.elapsed);
-    progress.seconds_left = pace.left();
+    pace.add_progress(progress.completed, progress.elapsed);
+    progress.seconds_left = pace.remaining();
     progress.seconds_per_iteration = seconds;
     progress.samples_per_second = seconds > 0 ? options.samples_per_iteration / seconds : 0;
     progress.tokens_per_second = seconds > 0 ? options.tokens_per_iteration / seconds : 0;
     return seconds;
 }
 
-/// Of the last minibatch, which all ranks' rows tell.
-void Recorder::Impl::note_scores(const std::vector<std::string>& all) {
+/// Computes mean loss and accuracy of the last minibatch from all ranks' rows.
+void Recorder::Impl::update_scores(const std::vector<std::string>& all) {
     double loss = 0, accuracy = 0;
     for (int rank = 0; rank < placement.ranks; ++rank) {
         Unpacker unpacker(all[static_cast<size_t>(rank)], placement.count(rank), tensors);
         RankRow row{};
-        for (const algorithms::IterationRecord& record : flying)
+        for (const algorithms::IterationRecord& record : flushed_records)
             row = unpacker.next(record.profiled, record.asynchronous);
         for (const double value : row.loss) loss += value;
         for (const double value : row.accuracy) accuracy += value;
@@ -271,9 +275,9 @@ void Recorder::Impl::note_scores(const std::vector<std::string>& all) {
     progress.accuracy = accuracy / static_cast<double>(placement.replicas);
 }
 
-void Recorder::Impl::close(const Ending& ending) {
+void Recorder::Impl::close(const RunOutcome& outcome) {
     ended = true;
-    if (file) file->close(ending);
+    if (file) file->close(outcome);
 }
 
 Recorder::Recorder(comm::World& world, comm::Placement placement, RecorderOptions options)
@@ -282,7 +286,7 @@ Recorder::Recorder(comm::World& world, comm::Placement placement, RecorderOption
 }
 
 Recorder::~Recorder() {
-    if (impl_ && !impl_->ended) fail("the run ended without a word");
+    if (impl_ && !impl_->ended) fail("the run ended without reporting a result");
 }
 
 void Recorder::iteration(const algorithms::IterationRecord& record) {
@@ -290,7 +294,8 @@ void Recorder::iteration(const algorithms::IterationRecord& record) {
     pack(record, m.local, m.tensors, m.packed);
     if (m.world.rank() == 0) {
         m.records.push_back(record);
-        algorithms::IterationRecord& kept = m.records.back();  // without what is packed
+        // The copy omits what `packed` holds.
+        algorithms::IterationRecord& kept = m.records.back();
         kept.loss = kept.accuracy = kept.norm = kept.update_norm = kept.gradient_norm = {};
         kept.staleness = kept.replica_time = {};
     }
@@ -298,7 +303,7 @@ void Recorder::iteration(const algorithms::IterationRecord& record) {
     const bool last = record.iteration + 1 == m.options.iterations;
     if (last) return m.drain();
     if (m.waiting >= m.interval) m.flush();
-    if (m.flight && m.flight->done()) m.write();
+    if (m.pending_flush && m.pending_flush->done()) m.write();
 }
 
 void Recorder::evaluation(const algorithms::EvaluationRecord& record) {
@@ -312,7 +317,7 @@ void Recorder::evaluation(const algorithms::EvaluationRecord& record) {
     try {
         m.file->commit();
     } catch (const base::RunError& error) {
-        m.problem = error.what();  // the others hear of it at the next flush
+        m.problem = error.what();  // The next flush reports it to the other ranks.
     }
     if (m.progress.done && m.options.progress) m.options.progress(m.progress);
 }
@@ -362,7 +367,7 @@ void Recorder::fail(const std::string& error) noexcept {
     m.ended = true;
     if (m.world.rank() != 0 || !m.file) return;
     try {
-        m.rescue();
+        m.write_remaining();
     } catch (const std::exception& problem) {
         base::report_error(problem.what());
     }

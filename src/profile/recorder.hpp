@@ -1,7 +1,13 @@
 #pragma once
-// Records a run: every rank keeps its measurements in memory, about once a second they leave for
-// rank 0 together, and rank 0 appends them to the result file when they have come
-// (docs/output-format.md). No rank waits for that.
+// Records a run in a result file (docs/output-format.md).
+//
+// The path of a measurement: training calls Recorder (every rank) after each iteration -> packing
+// turns the rank's part of the record into bytes -> about once a second a flush gathers the bytes
+// on rank 0, without any rank waiting for it -> run_rows joins the ranks' parts into rows ->
+// run_file appends them to tables and columns as described by schema -> column writes chunks with
+// HDF5 (h5.hpp). file_guard reserves disk space before each write and shows other processes that
+// the writer is alive. result_file, verify and folder_check implement `dbench doctor`; earlier_run
+// reads the file of a run that is resumed.
 
 #include <cstdint>
 #include <functional>
@@ -19,92 +25,98 @@
 
 namespace dbench::profile {
 
-/// What is known after a flush, for people who watch. NaN where nothing was measured yet.
+/// The state of the run after a flush, for display. NaN: nothing was measured yet.
 struct Progress {
-    int64_t first = 0;       ///< iteration that this start began with
-    int64_t completed = 0;   ///< iterations recorded, those before it included
-    int64_t iterations = 0;  ///< of the whole run
+    int64_t first = 0;       ///< First iteration of this start of the run.
+    int64_t completed = 0;   ///< Iterations recorded, including those before `first`.
+    int64_t iterations = 0;  ///< Iterations of the whole run.
     double epoch = 0;
-    double elapsed = 0;                ///< seconds since the recorder was made
-    bool done = false;                 ///< with the final evaluation
-    double seconds_per_iteration = 0;  ///< of rank 0, profiling included, since the last flush
-    double samples_per_second = 0;     ///< all replicas
-    double tokens_per_second = 0;      ///< the same; 0 where the data are no text
+    double elapsed = 0;                ///< Seconds since the recorder was constructed.
+    bool done = false;                 ///< The final evaluation is recorded.
+    double seconds_per_iteration = 0;  ///< On rank 0 since the last flush, with profiling.
+    double samples_per_second = 0;     ///< Sum over all replicas.
+    double tokens_per_second = 0;      ///< Sum over all replicas; 0 if the data are no text.
     double seconds_left = std::numeric_limits<double>::quiet_NaN();  ///< Pace::left
-    double loss = std::numeric_limits<double>::quiet_NaN();  ///< last minibatch, mean over replicas
-    double accuracy = std::numeric_limits<double>::quiet_NaN();  ///< the same
+    /// Mean over replicas of their last minibatch.
+    double loss = std::numeric_limits<double>::quiet_NaN();
+    /// Mean over replicas of their last minibatch.
+    double accuracy = std::numeric_limits<double>::quiet_NaN();
     double consensus_distance = std::numeric_limits<double>::quiet_NaN();
     double test_accuracy =
-        std::numeric_limits<double>::quiet_NaN();  ///< mean model, last evaluation
+        std::numeric_limits<double>::quiet_NaN();  ///< The mean model's, in the last evaluation.
 };
 
-/// The same on every rank unless said otherwise; only rank 0 uses the texts.
+/// Equal on every rank unless noted otherwise; only rank 0 uses the texts.
 struct RecorderOptions {
     std::string path;
-    bool overwrite = false;  ///< replaces an existing file, if that is a result file
+    bool overwrite = false;  ///< Replaces an existing file, if that is a result file.
     std::string name;
-    std::string spec;         ///< resolved, JSON
-    std::string provenance;   ///< JSON
-    std::string certificate;  ///< JSON of the first graph; empty without one
-    std::string stability;    ///< JSON: the algorithm's growth on the graphs; empty without one
-    uint64_t certified = 0;   ///< the matrix that its rho is of
+    std::string spec;         ///< Resolved spec, JSON.
+    std::string provenance;   ///< JSON.
+    std::string certificate;  ///< Certificate of the first graph, JSON; empty without a graph.
+    std::string stability;  ///< Growth of the algorithm on the graphs, JSON; empty without a graph.
+    uint64_t certified = 0;  ///< The matrix to which the certificate's rho belongs.
 
-    std::vector<arena::Tensor> tensors;  ///< in the order of named_parameters()
+    std::vector<arena::Tensor> tensors;  ///< In the order of named_parameters().
     arena::DType precision = arena::DType::float32;
-    std::string device = "cpu";  ///< of this rank
-    int cpus = 1;                ///< that this rank may use
+    std::string device = "cpu";  ///< This rank's device.
+    int cpus = 1;                ///< CPU cores that this rank may use.
 
-    int64_t evaluated = 0;  ///< m: the evaluated replicas are floor(j n / m)
+    int64_t evaluated = 0;  ///< m; the evaluated replicas are floor(j n / m).
     bool validation = false;
-    std::vector<algorithms::MetricName> metrics;  ///< of evaluations
-    bool norms = true;                            ///< rows of /parameters
-    bool variance = true;                         ///< exact variance
-    bool after = false;                           ///< variance after averaging too
-    bool asynchronous = false;                    ///< replicas do not wait for each other
-    int64_t every = 1, variance_every = 1;  ///< iterations between rows, on the mean: sizes chunks
+    std::vector<algorithms::MetricName> metrics;  ///< Further metrics of evaluations.
+    bool norms = true;                            ///< Record norms in rows of /parameters.
+    bool variance = true;                         ///< Record the exact variance.
+    bool after = false;                           ///< Record the variance after averaging, too.
+    bool asynchronous = false;                    ///< Replicas do not wait for each other.
+    /// Mean number of iterations between rows; determines chunk sizes.
+    int64_t every = 1, variance_every = 1;
 
-    int64_t first = 0;      ///< not 0: the file's run goes on with this iteration
-    base::Stopwatch clock;  ///< of the run, over restarts: the time of events
+    int64_t first = 0;  ///< First iteration; if not 0, the run in the existing file is continued.
+    base::Stopwatch clock;  ///< Run time, summed over restarts: the time of events.
 
-    const graphs::Schedule* schedule = nullptr;  ///< null: centralized. Outlives the recorder
-    int64_t graphs = 256;  ///< matrices kept of a schedule that does not repeat
+    const graphs::Schedule* schedule = nullptr;  ///< Null: centralized. Must outlive the recorder.
+    int64_t graphs = 256;  ///< Maximum number of matrices kept of a schedule that does not repeat.
 
-    int64_t iterations = 1;                         ///< of the whole run
-    int64_t apart = 1;                              ///< iterations between flushes, at least
-    int64_t evaluate_every = 0;                     ///< iterations; for Progress
-    double samples_per_iteration = 0;               ///< all replicas, on the mean; for Progress
-    double tokens_per_iteration = 0;                ///< the same
-    double seconds_per_iteration = 0;               ///< estimate, sizes chunks; 0: not known
-    std::function<void(const Progress&)> progress;  ///< on rank 0: after flushes, at the end
+    int64_t iterations = 1;            ///< Iterations of the whole run.
+    int64_t min_sync_interval = 1;     ///< Minimum number of iterations between flushes.
+    int64_t evaluate_every = 0;        ///< In iterations; for Progress.
+    double samples_per_iteration = 0;  ///< Mean, over all replicas; for Progress.
+    double tokens_per_iteration = 0;   ///< Mean, over all replicas; for Progress.
+    double seconds_per_iteration = 0;  ///< Estimate that determines chunk sizes; 0: not known.
+    /// Called on rank 0 after flushes and at the end.
+    std::function<void(const Progress&)> progress;
 };
 
+/// Every rank has one. All calls come from the rank's main thread.
 class Recorder : public algorithms::Observer {
 public:
-    /// Creates the result file (and missing folders), readable from now on, status `running`.
-    /// Collective. Throws UserError on all ranks where the file cannot be created or one exists
-    /// that may not be replaced; that one is left as it was.
+    /// Creates the result file (and missing folders) with status `running`; others can read it from
+    /// now on. Throws UserError on all ranks if the file cannot be created, or if one exists that
+    /// may not be replaced; that file is not modified. Collective.
     Recorder(comm::World& world, comm::Placement placement, RecorderOptions options);
-    /// Without a `finish` or `fail`: as `fail`, never throws.
+    /// If neither `finish` nor `fail` was called, does what `fail` does. Never throws.
     ~Recorder() override;
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
 
-    /// Collective once in many calls, which wait only for a rank that has not come to the one
-    /// before; the last iteration's waits for all. Throws RunError on all ranks where the file
-    /// cannot be written (file and reason), and whatever a wait for peers throws.
+    /// Adds an iteration. Some calls are collective: those flush, and wait only for a rank that has
+    /// not yet reached the flush before; the call for the last iteration waits for all ranks.
+    /// Throws RunError on all ranks if the file cannot be written (with file and reason), and the
+    /// errors of waiting for peers.
     void iteration(const algorithms::IterationRecord& record) override;
     void evaluation(const algorithms::EvaluationRecord& record) override;
-    /// Collective. Throws RunError on all ranks also where a checkpoint may not be made: the output
-    /// is another file by now.
+    /// Writes all rows to the disk. Throws RunError on all ranks if that fails, or if no checkpoint
+    /// may be written because the output path now leads to another file. Collective.
     void settle() override;
     void event(int64_t iteration, const std::string& kind, const std::string& text) override;
 
-    /// Ends the file: all rows, `status` (complete, preempted or failed), `finished`, `error`.
-    /// Collective; throws as `iteration`.
+    /// Closes the file: writes all rows, `status` (complete, preempted or failed), `finished` and
+    /// `error`. Collective. Throws like `iteration`.
     void finish(const std::string& status, const std::string& error = "");
-    /// After a failure, without the other ranks: rank 0 writes what it has and sets status
-    /// `failed`. Never throws, reports on standard error what it could not write; other ranks: no
-    /// effect.
+    /// Closes the file after a failure, without the other ranks: rank 0 writes the rows that it has
+    /// and sets status `failed`; it reports on standard error whatever it cannot write. Has no
+    /// effect on other ranks. Never throws.
     void fail(const std::string& error) noexcept;
 
 private:

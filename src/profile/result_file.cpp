@@ -21,11 +21,12 @@
 namespace dbench::profile {
 namespace {
 
-constexpr double kLongSilence = 600;  // seconds after which a writer that cannot be asked is gone
-constexpr int64_t kMostStarts = 1 << 20;
+// Seconds without a write after which an unreachable writer is considered dead.
+constexpr double kLongSilence = 600;
+constexpr int64_t kMaxSegments = 1 << 20;
 constexpr size_t kHeadBytes = 1 << 16;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void refuse_result_file(const std::string& path, const std::string& why) {
     throw base::UserError(path + " is not a result file of dbench (" + why + ")");
 }
 
@@ -41,26 +42,32 @@ std::string text_of(hid_t file, const char* name, bool last) {
     const h5::Dataset dataset(H5Dopen2(file, name, H5P_DEFAULT), "read a data set");
     const h5::Type type(H5Dget_type(dataset), "read a type");
     if (rows(file, name) < 1 || H5Tget_class(type) != H5T_STRING) return "";
-    if (rows(file, name) > kMostStarts || H5Tis_variable_str(type) != 0) {
-        throw h5::Error(std::string("cannot read ") + name + " (its shape is another one)");
+    if (rows(file, name) > kMaxSegments || H5Tis_variable_str(type) != 0) {
+        throw h5::Error(std::string("cannot read ") + name +
+                        " (its shape is not the expected one)");
     }
     const size_t size = H5Tget_size(type), all = size * static_cast<size_t>(rows(file, name));
     std::string texts(all, '\0');
     h5::check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()), "read a text");
     return std::string(texts.substr(last ? all - size : 0, size).c_str());
 }
-std::string last_text(hid_t file, const char* name) { return text_of(file, name, true); }
+std::string result_file_last_text(hid_t file, const char* name) {
+    return text_of(file, name, true);
+}
 
-/// Whether the file's last start was this very job's before the batch system queued it again: such
-/// a start is over, wherever it was. A site without Slurm has only the file's silence to go by.
+/// True if the file's last start was this very job, before the batch system requeued it. That start
+/// has ended, whichever host it ran on. Without Slurm, only the time since the last write tells
+/// whether a writer on another host is alive.
 bool written_before_requeue(hid_t file) {
     const char* job = std::getenv("SLURM_JOB_ID");
     const char* restarts = std::getenv("SLURM_RESTART_COUNT");
-    return job && restarts && std::atoi(restarts) > 0 && last_text(file, "segments/job") == job;
+    return job && restarts && std::atoi(restarts) > 0 &&
+           result_file_last_text(file, "segments/job") == job;
 }
 
-void read_head(hid_t file, const std::string& path, Inspection& found) {
-    if (h5::read_text_attribute(file, "schema") != kSchema) refuse(path, "another schema");
+void read_head_result_file(hid_t file, const std::string& path, Inspection& found) {
+    if (h5::read_text_attribute(file, "schema") != kSchema)
+        refuse_result_file(path, "another schema");
     found.name = h5::read_text_attribute(file, "name");
     found.status = h5::read_text_attribute(file, "status");
     found.error = h5::read_text_attribute(file, "error");
@@ -71,7 +78,7 @@ void read_head(hid_t file, const std::string& path, Inspection& found) {
     const h5::Group iterations(H5Gopen2(file, "iterations", H5P_DEFAULT), "open a group");
     found.spec = h5::read_text(file, "spec");
     found.planned = h5::read_integer_attribute(iterations, "planned");
-    found.host = last_text(file, "segments/host");
+    found.host = result_file_last_text(file, "segments/host");
     found.device = text_of(file, "ranks/device", false);
     found.iterations = rows(file, "iterations/iteration");
     found.profiled = rows(file, "parameters/iteration");
@@ -80,7 +87,8 @@ void read_head(hid_t file, const std::string& path, Inspection& found) {
     found.readable = true;
 }
 
-/// For a file that HDF5 will not open: its root object stands near its beginning.
+/// True if the file contains the schema's name near its beginning, where the root object is stored.
+/// Used for files that HDF5 cannot open.
 bool mentions_schema(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::string head(kHeadBytes, '\0');
@@ -88,10 +96,10 @@ bool mentions_schema(const std::string& path) {
     return head.find(kSchema) != std::string::npos;
 }
 
-/// Returns whether this job itself wrote it before it was queued again.
-bool read(const std::string& path, Inspection& found) {
+/// Reads the file. Returns true if this job itself wrote it before it was requeued.
+bool read_result_file(const std::string& path, Inspection& found) {
     const WriteMark mark = write_mark(path);
-    if (!mark.hdf5) refuse(path, "not an HDF5 file");
+    if (!mark.hdf5) refuse_result_file(path, "not an HDF5 file");
     found.flagged = mark.writing;
     found.readable = false;
     h5::prepare();
@@ -99,24 +107,24 @@ bool read(const std::string& path, Inspection& found) {
         const h5::Properties access = h5::file_access();
         const unsigned mode = H5F_ACC_RDONLY | (mark.readable ? H5F_ACC_SWMR_READ : 0U);
         const h5::File file(H5Fopen(path.c_str(), mode, access), "open it");
-        read_head(file, path, found);
+        read_head_result_file(file, path, found);
         return written_before_requeue(file);
     } catch (const h5::Error& error) {
-        if (!mentions_schema(path)) refuse(path, error.what());
+        if (!mentions_schema(path)) refuse_result_file(path, error.what());
         found.problem = error.what();
         return false;
     }
 }
 
-Writer writer_of(const Inspection& found, base::Locked guard, bool over) {
+Writer writer_of(const Inspection& found, base::LockState guard, bool over) {
     const bool unfinished = found.flagged || found.status == "running";
-    if (guard == base::Locked::yes) return Writer::alive;
+    if (guard == base::LockState::yes) return Writer::alive;
     if (!unfinished) return Writer::none;
     char here[256] = "";
     gethostname(here, sizeof here - 1);
     const bool elsewhere = !found.host.empty() && found.host != here;
-    const bool blind = !over && (guard == base::Locked::unknown || elsewhere);
-    return blind && found.silent_for < kLongSilence ? Writer::unknown : Writer::dead;
+    const bool blind = !over && (guard == base::LockState::unknown || elsewhere);
+    return blind && found.seconds_since_write < kLongSilence ? Writer::unknown : Writer::dead;
 }
 
 }  // namespace
@@ -124,15 +132,15 @@ Writer writer_of(const Inspection& found, base::Locked guard, bool over) {
 Inspection inspect(const std::string& path) {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) throw base::UserError(path + ": no such file");
-    if (!S_ISREG(status.st_mode)) refuse(path, "no ordinary file");
+    if (!S_ISREG(status.st_mode)) refuse_result_file(path, "not an ordinary file");
     Inspection found;
     found.path = path;
     found.bytes = status.st_size;
     try {
-        // First: a writer that ends meanwhile counts as alive.
-        const base::Locked guard = guarded(path);
-        const bool over = read(path, found);
-        found.silent_for = seconds_since_write(path);
+        // Queried first: a writer that ends meanwhile counts as alive.
+        const base::LockState guard = writer_lock(path);
+        const bool over = read_result_file(path, found);
+        found.seconds_since_write = seconds_since_write(path);
         found.writer = writer_of(found, guard, over);
     } catch (const h5::Error& error) {
         throw base::UserError(path + ": " + error.what());
@@ -140,22 +148,24 @@ Inspection inspect(const std::string& path) {
     return found;
 }
 
-bool clear_flag(const std::string& path) {
+bool clear_write_mark(const std::string& path) {
     const Inspection found = inspect(path);
     if (!found.flagged) return false;
     if (found.writer == Writer::alive) {
-        throw base::UserError(path + " is being written: its mark was left alone");
+        throw base::UserError(path + " is being written: its mark was not cleared");
     }
     if (found.writer == Writer::unknown) {
-        throw base::UserError(path + " may be being written on " + found.host + " (last change " +
-                              std::to_string(static_cast<int>(found.silent_for)) +
-                              " s ago): its mark was left alone; try there, or in ten minutes");
+        throw base::UserError(
+            path + " is possibly being written on " + found.host + " (last change " +
+            std::to_string(static_cast<int>(found.seconds_since_write)) +
+            " s ago): its mark was not cleared; try on that host, or in ten minutes");
     }
     try {
         struct stat before {};
         const bool known = stat(path.c_str(), &before) == 0;
-        wipe_mark(path);
-        // The file's silence tells others whether its writer lives: looking does not end it.
+        clear_mark(path);
+        // Restores the file's times: others conclude from the last write whether its writer is
+        // alive.
         const struct timespec times[2] = {before.st_atim, before.st_mtim};
         if (known) static_cast<void>(utimensat(AT_FDCWD, path.c_str(), times, 0));
     } catch (const h5::Error& error) {

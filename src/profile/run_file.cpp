@@ -10,18 +10,20 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "profile/earlier.hpp"
+#include "profile/earlier_run.hpp"
 #include "profile/output_path.hpp"
 
 namespace dbench::profile {
 namespace {
 
 constexpr size_t kStatusBytes = 16, kTimeBytes = 32, kErrorBytes = 1024;
-constexpr double kChunkSeconds = 2, kUnknownIteration = 0.05;
-constexpr double kLookSeconds = 1;      // between looks at what others do to the file
-constexpr int kCompactAttributes = 64;  // more would be moved out of the object's header
+constexpr double kChunkSeconds = 2, kDefaultIterationSeconds = 0.05;
+constexpr double kCheckInterval = 1;  // Between checks of what other processes did to the file.
+// More attributes would be moved out of the object's header.
+constexpr int kCompactAttributes = 64;
 
-/// A file-size limit then is an error of the write instead of the end of the process.
+/// Ignores SIGXFSZ: exceeding a file-size limit then fails the write instead of killing the
+/// process.
 void ignore_size_signal() {
     struct sigaction now {};
     if (sigaction(SIGXFSZ, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
@@ -39,13 +41,13 @@ h5::Group make_group(hid_t file, const char* name) {
 
 Chunking chunking(const RunHead& head, int64_t every) {
     const double seconds =
-        head.seconds_per_iteration > 0 ? head.seconds_per_iteration : kUnknownIteration;
+        head.seconds_per_iteration > 0 ? head.seconds_per_iteration : kDefaultIterationSeconds;
     every = std::max<int64_t>(every, 1);
     return {kChunkSeconds / seconds / static_cast<double>(every),
             (std::max<int64_t>(head.planned, 1) + every - 1) / every, true};
 }
 
-/// Few rows, at any time: plain chunks, written again in place.
+/// For groups with few rows at irregular times: plain chunks, rewritten in place.
 constexpr Chunking kFew{8, 1 << 20, false};
 constexpr Chunking kEdges{1024, 1 << 20, true};
 
@@ -61,8 +63,8 @@ RunFile::RunFile(const RunHead& head) : precision(head.precision) {
     } catch (const DamagedRows& error) {
         abandon();
         throw base::UserError("the result file " + head.path +
-                              ", with which the run would go on, is damaged (" + error.what() +
-                              "): put a copy back, or begin anew with --overwrite");
+                              ", which the run should continue, is damaged (" + error.what() +
+                              "): restore a copy, or start again with --overwrite");
     } catch (const h5::Error& error) {
         abandon();
         throw base::UserError("the output " + head.path + " cannot be written (" + error.what() +
@@ -85,9 +87,10 @@ void RunFile::create(const RunHead& head, const std::string& temporary) {
     guard_.reserve(static_cast<int64_t>(head.spec.size() + head.provenance.size()));
     write_head(head);
     h5::check(H5Fstart_swmr_write(file_), "open it for readers");
-    // From here on nothing but rows is added.
+    // From here on only rows are added.
     graph_offset["offset"].add(int64_t{0});
-    if (head.earlier) take_over(*head.earlier, head.earlier->replicas != head.axes.replicas);
+    if (head.earlier)
+        copy_earlier_rows(*head.earlier, head.earlier->replicas != head.axes.replicas);
     segments["started"].add(base::iso_time());
     segments["host"].add(head.ranks.front().host);
     segments["ranks"].add(static_cast<int64_t>(head.ranks.size()));
@@ -168,23 +171,23 @@ void RunFile::write_head(const RunHead& head) {
 }
 
 std::vector<Table*> RunFile::tables() {
-    // What others refer to comes first.
+    // Tables to which others refer are written first.
     return {&edges,       &graphs,  &graph_offset, &segments,  &events,
             &evaluations, &profile, &variance,     &iterations};
 }
 
-/// Returns why something could not be written ("" where all was). Throws h5::Error where HDF5
-/// failed.
+/// Writes the columns that are due. Returns why something could not be written; "" if all was.
+/// Throws h5::Error if HDF5 failed.
 std::string RunFile::write_due(Commit what) {
     const double now = base::now();
     std::string problem;
     bool any = false;
     for (Table* table : tables()) {
-        const bool burst = what == Commit::due && table == &edges;  // edges come in bursts
+        const bool burst = what == Commit::due && table == &edges;  // Edges come in bursts.
         for (Column& column : table->columns()) {
             try {
                 any |= column.commit(now, burst ? Commit::all : what, guard_);
-            } catch (const NoRoom& error) {
+            } catch (const NoSpace& error) {
                 problem = error.what();
             }
         }
@@ -194,9 +197,10 @@ std::string RunFile::write_due(Commit what) {
     return problem;
 }
 
-/// Of other replicas, what is theirs alone is not known to this run, nor are their matrices.
-void RunFile::take_over(const Earlier& earlier, bool other_replicas) {
-    const h5::File from = open_earlier(earlier.path);
+/// Copies the earlier rows. If the number of replicas has changed, the values of single replicas
+/// and the matrices are unknown to this run and are written as missing.
+void RunFile::copy_earlier_rows(const EarlierRun& earlier, bool other_replicas) {
+    const h5::File from = open_for_reading(earlier.path);
     const auto copy = [&](Table& table, const std::string& group, int64_t rows) {
         for (Column& column : table.columns()) {
             if (other_replicas && (column.of_replicas() || column.name() == "graph")) {
@@ -215,7 +219,7 @@ void RunFile::take_over(const Earlier& earlier, bool other_replicas) {
     copy(evaluations, "evaluations", earlier.evaluations);
     copy(events, "events", earlier.events);
     copy(segments, "segments", earlier.segments - 1);
-    const Earlier::Segment& last = earlier.last;
+    const EarlierRun::Segment& last = earlier.last;
     segments["started"].add(last.started);
     segments["host"].add(last.host);
     segments["ranks"].add(last.ranks);
@@ -230,30 +234,31 @@ void RunFile::commit() { commit(Commit::due); }
 std::string RunFile::settle() {
     commit(Commit::all);
     guard_.sync();
-    const std::string now = guard_.astray(path_);
+    const std::string now = guard_.path_problem(path_);
     return now.empty() ? "" : "the output " + path_ + " " + now;
 }
 
-/// What others did to the file since the last flush is said at once, and again at the end. That it
-/// was cut is seen only before the next write, which makes it long again.
-void RunFile::look_after() {
+/// Checks what other processes did to the file since the last flush: warns at once, and remembers
+/// it for the end. A truncation can only be noticed before the next write, which extends the file
+/// again.
+void RunFile::check_external_changes() {
     if (const int64_t size = guard_.size(); size < size_) {
-        cut_ = "was cut from " + std::to_string(size_) + " to " + std::to_string(size) +
-               " bytes while it was being written: rows until iteration " +
-               std::to_string(iterations.rows() - 1) +
-               " are lost, and what follows cannot be read without them (begin anew)";
-        base::warn("the output " + path_ + " " + cut_);
+        truncation_ = "was cut from " + std::to_string(size_) + " to " + std::to_string(size) +
+                      " bytes while it was being written: rows until iteration " +
+                      std::to_string(iterations.rows() - 1) +
+                      " are lost, and later rows cannot be read without them (start the run again)";
+        base::warn("the output " + path_ + " " + truncation_);
     }
-    if (base::now() < next_look_) return;
-    next_look_ = base::now() + kLookSeconds;
-    std::string now = guard_.astray(path_);
-    if (!now.empty() && now != astray_) base::warn("the output " + path_ + " " + now);
-    astray_ = std::move(now);
+    if (base::now() < next_check_) return;
+    next_check_ = base::now() + kCheckInterval;
+    std::string now = guard_.path_problem(path_);
+    if (!now.empty() && now != path_problem_) base::warn("the output " + path_ + " " + now);
+    path_problem_ = std::move(now);
 }
 
 void RunFile::commit(Commit what) {
     std::string problem;
-    look_after();
+    check_external_changes();
     try {
         problem = write_due(what);
     } catch (const h5::Error& error) {
@@ -263,11 +268,11 @@ void RunFile::commit(Commit what) {
     if (!problem.empty()) throw base::RunError(cannot_write(path_, problem));
 }
 
-void RunFile::close(const Ending& ending) {
+void RunFile::close(const RunOutcome& outcome) {
     const int64_t last_iteration = iterations.rows() - 1, segment = segments.rows() - 1;
     std::string problem;
-    next_look_ = 0;
-    look_after();
+    next_check_ = 0;
+    check_external_changes();
     try {
         if (!broken_) problem = write_due(Commit::last);
         if (!broken_ && !close_handles()) h5::fail("close it");
@@ -277,13 +282,13 @@ void RunFile::close(const Ending& ending) {
     }
     if (broken_) abandon();
     try {
-        write_ending(guard_.name(path_), ending, segment, last_iteration);
+        write_outcome(guard_.name(path_), outcome, segment, last_iteration);
     } catch (const h5::Error& error) {
         if (problem.empty()) problem = error.what();
     }
     guard_.settle();
     if (!problem.empty()) problem = cannot_write(path_, problem);
-    for (const std::string& loss : {cut_, astray_}) {
+    for (const std::string& loss : {truncation_, path_problem_}) {
         if (!loss.empty()) problem = "the output " + path_ + " " + loss;
     }
     if (!problem.empty()) throw base::RunError(problem);
@@ -294,9 +299,9 @@ bool RunFile::close_handles() {
     return file_.close();
 }
 
-/// After a failed write HDF5 cannot close the file any more, and would damage it in trying. What is
-/// on the disk is what readers saw last, so HDF5's descriptor is led elsewhere and its handles are
-/// left to the end of the process.
+/// After a failed write HDF5 cannot close the file any more, and would damage it by trying. The
+/// disk holds what readers saw last. So HDF5's descriptor is redirected to /dev/null, and its
+/// handles are left open until the process ends.
 void RunFile::abandon() {
     void* descriptor = nullptr;
     if (file_.is_open() && H5Fget_vfd_handle(file_, H5P_DEFAULT, &descriptor) >= 0 && descriptor) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Ranks hold consecutive replicas: their parts one after the other are the row.
+/// Adds a row: ranks hold consecutive replicas, so their parts in order are the row.
 void add_parts(Column& column, const std::vector<RankRow>& ranks,
                std::span<const double> RankRow::*part) {
     for (const RankRow& rank : ranks) column.add(rank.*part);
@@ -36,7 +36,7 @@ void append_iteration(Table& table, const algorithms::IterationRecord& record, i
     for (const algorithms::TimeColumn& measured : algorithms::kTimeColumns) {
         Column& column = table[measured.name];
         for (const RankRow& rank : ranks) column.add(rank.times[measured.time]);
-        column.complete_row();  // a run that goes on may have had more ranks
+        column.complete_row();  // A resumed run may have had more ranks before.
     }
     if (record.asynchronous) {
         add_parts(table["staleness"], ranks, &RankRow::staleness);
@@ -45,7 +45,7 @@ void append_iteration(Table& table, const algorithms::IterationRecord& record, i
     table["iteration"].add(record.iteration);
 }
 
-/// As it stands in the file, from which anybody can compute the measures again.
+/// Returns the value as stored in the file, so that readers can recompute the measures.
 double recorded(double value, arena::DType precision) {
     return precision == arena::DType::float32 ? static_cast<double>(static_cast<float>(value))
                                               : value;

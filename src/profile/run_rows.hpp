@@ -1,5 +1,5 @@
 #pragma once
-// From measurements of single ranks to the rows of the file. Internal to this room.
+// Joins the measurements of single ranks into rows of the file. Internal to this module.
 
 #include <string>
 #include <vector>
@@ -11,13 +11,13 @@
 
 namespace dbench::profile {
 
-/// Appends one row per record to the tables. `records`: rank 0's, in order; `packed`: per rank, the
-/// same iterations. Throws RunError where they do not fit together.
+/// Appends one row per record to the tables. `records` are rank 0's, in order; `packed` holds each
+/// rank's bytes of the same iterations. Throws RunError if they do not match.
 void append_rows(RunFile& file, GraphLog& graphs, const comm::Placement& placement, int64_t tensors,
                  const std::vector<algorithms::IterationRecord>& records,
                  const std::vector<std::string>& packed);
 
-/// The evaluation's row; scores that are missing are NaN.
+/// Appends the evaluation's row; missing scores are written as NaN.
 void append_evaluation(RunFile& file, int64_t evaluated,
                        const algorithms::EvaluationRecord& record);
 

@@ -69,8 +69,8 @@ std::vector<ColumnSpec> rank_columns() {
         {"local_rank", Kind::int32, "r", "rank", "rank among those of the host"},
         {"device", Kind::text, "r", "", "device that computes"},
         {"cpus", Kind::int32, "r", "cores", "cores that the rank may use"},
-        {"first_replica", Kind::int32, "r", "replica", "its replicas reach to the next rank's first"},
-        {"slot", Kind::int32, "r", "slot", "its number at the launcher: the rank, unless the spec places ranks otherwise"},
+        {"first_replica", Kind::int32, "r", "replica", "first of its replicas, which end before the next rank's first"},
+        {"slot", Kind::int32, "r", "slot", "number of its process at the launcher: the rank, unless the spec sets a placement"},
     };
 }
 
@@ -80,12 +80,12 @@ std::vector<ColumnSpec> iteration_columns(const Features& features) {
         {"lr", Kind::float64, "I", "1", "learning rate"},
         {"train_loss", Kind::real, "I,n", "1", "minibatch loss where the gradient is taken, before the update"},
         {"train_accuracy", Kind::float64, "I,n", "fraction", "minibatch accuracy where the gradient is taken, before the update"},
-        {"graph", Kind::int32, "I", "row of /graphs", "mixing matrix; -1: no averaging, or a matrix that was not kept"},
+        {"graph", Kind::int32, "I", "row of /graphs", "mixing matrix; -1: no averaging, or a matrix that is not stored"},
         {"rounds", Kind::int32, "I", "averagings", "averagings of parameters"},
         {"degree", Kind::float64, "I", "neighbours", "mean out-degree without self"},
         {"messages", Kind::int64, "I", "messages", "sent by all replicas, as if each had a rank"},
         {"bytes_sent", Kind::int64, "I", "bytes", "true parameters sent by all replicas, as if each had a rank"},
-        {"control_bytes", Kind::int64, "I", "bytes", "sent to measure for a controller of the graph, as if each replica had a rank"},
+        {"control_bytes", Kind::int64, "I", "bytes", "sent for the measurements of a graph controller, as if each replica had a rank"},
         {"profile_bytes", Kind::int64, "I", "bytes", "sent for profiling, all ranks"},
     };
     for (const algorithms::TimeColumn& measured : algorithms::kTimeColumns) {
@@ -93,11 +93,11 @@ std::vector<ColumnSpec> iteration_columns(const Features& features) {
     }
     if (features.asynchronous) {
         add(columns, {
-            {"staleness", Kind::float64, "I,n", "1", "what the gradient did not know of when it was applied: averagings (ad_psgd), iterations (swift)"},
-            {"replica_time", Kind::float64, "I,n", "s", "when the replica ended its iteration of this number, since the run's start; virtual where all replicas are in one process"},
+            {"staleness", Kind::float64, "I,n", "1", "what the gradient does not reflect when it is applied, in averagings (ad_psgd) or iterations (swift)"},
+            {"replica_time", Kind::float64, "I,n", "s", "time since the run's start at which the replica ended its iteration of this number; virtual if all replicas are in one process"},
         });
     }
-    // Last: a row is there when its number is.
+    // Last, because readers count a row as complete once its number is present.
     columns.push_back({"iteration", Kind::int64, "I", "iteration", "number of the iteration, from 0"});
     return columns;
 }
@@ -176,7 +176,7 @@ std::vector<ColumnSpec> edge_columns() {
 std::vector<ColumnSpec> graph_columns() {
     return {
         {"degree", Kind::float64, "M", "neighbours", "mean out-degree without self"},
-        {"rho", Kind::float64, "M", "1", "||W - J/n||_2; NaN where not known (yet)"},
+        {"rho", Kind::float64, "M", "1", "||W - J/n||_2; NaN if not known (yet)"},
     };
 }
 
@@ -191,8 +191,8 @@ std::vector<ColumnSpec> segment_columns() {
         {"ranks", Kind::int32, "S", "ranks", "number of ranks"},
         {"job", Kind::text, "S", "", "job number of the batch system", 64},
         {"first_iteration", Kind::int64, "S", "iteration", "first iteration of the segment"},
-        {"last_iteration", Kind::int64, "S", "iteration", "last iteration recorded; -1: not ended, or none"},
-        {"reason", Kind::text, "S", "", "how it ended: complete, preempted or failed; empty: it did not", 64},
+        {"last_iteration", Kind::int64, "S", "iteration", "last iteration recorded; -1: the segment has not ended, or has none"},
+        {"reason", Kind::text, "S", "", "how it ended: complete, preempted or failed; empty: it has not ended", 64},
     };
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The columns of a result file, written once: the file's attributes and docs/output-format.md say
-// the same.
+// The columns of a result file. The file's attributes are made from this table;
+// docs/output-format.md describes the same.
 
 #include <cstdint>
 #include <string>
@@ -21,37 +21,39 @@ struct Axes {
     int64_t evaluated = 0;  ///< m
 };
 
-/// real: the run's precision; text: fixed length.
+/// `real` is the run's precision; `text` has a fixed length.
 enum class Kind : uint8_t { real, float64, int64, int32, text };
 
 struct ColumnSpec {
     std::string name;
     Kind kind;
-    const char*
-        axes;  ///< letters of the format's description, such as "J,n,T"; the first one grows
+    /// The axes as in docs/output-format.md, for example "J,n,T"; the first one grows.
+    const char* axes;
     std::string unit;
     std::string description;
-    int64_t bytes = 0;  ///< of a text
+    int64_t bytes = 0;  ///< Bytes of a text.
 };
 
-/// What a run records beside what every run does.
+/// Optional parts of a recording.
 struct Features {
     bool norms = true, variance = true, after = false, validation = false;
     bool asynchronous = false;
-    std::vector<algorithms::MetricName> metrics;  ///< of evaluations
+    std::vector<algorithms::MetricName> metrics;  ///< Further metrics of evaluations.
 };
 
-/// Extent of an axis that does not grow, by its letter; 2 for pairs ("K,2").
+/// Returns the extent of an axis that does not grow, for example 'n'; 2 for pairs ("K,2").
 int64_t extent(const Axes& axes, char letter);
-/// Bytes of a row of these columns before compression; `real_bytes` of a number in the run's
-/// precision.
+/// Returns the bytes of a row of these columns before compression. `real_bytes` is the size of a
+/// number in the run's precision.
 int64_t row_bytes(const std::vector<ColumnSpec>& columns, const Axes& axes, int64_t real_bytes);
 
 std::vector<ColumnSpec> tensor_columns();
 std::vector<ColumnSpec> rank_columns();
 std::vector<ColumnSpec> iteration_columns(const Features& features);
-std::vector<ColumnSpec> profile_columns(const Features& features);  ///< rows of profiled iterations
-std::vector<ColumnSpec> variance_columns(const Features& features);  ///< rows with variance
+/// Rows of profiled iterations.
+std::vector<ColumnSpec> profile_columns(const Features& features);
+/// Rows of iterations with variance.
+std::vector<ColumnSpec> variance_columns(const Features& features);
 std::vector<ColumnSpec> evaluation_columns(const Features& features);
 ColumnSpec evaluated_replica_column();
 std::vector<ColumnSpec> graph_columns();

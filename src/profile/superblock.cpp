@@ -27,7 +27,7 @@ bool is_hdf5(const Head& head) {
     return std::memcmp(head.data(), kSignature.data(), kSignature.size()) == 0;
 }
 
-Head read_head(std::istream& file) {
+Head read_head_superblock(std::istream& file) {
     Head head{};
     file.read(reinterpret_cast<char*>(head.data()), kBytes);
     if (file.gcount() < static_cast<std::streamsize>(kBytes)) head.fill(0);
@@ -43,7 +43,7 @@ void put_little_endian(unsigned char* at, uint64_t value, size_t bytes) {
 WriteMark write_mark(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) fail("read it");
-    const Head head = read_head(file);
+    const Head head = read_head_superblock(file);
     WriteMark mark;
     mark.hdf5 = is_hdf5(head);
     if (!mark.hdf5 || head[kVersionAt] < 3) return mark;
@@ -52,12 +52,12 @@ WriteMark write_mark(const std::string& path) {
     return mark;
 }
 
-void wipe_mark(const std::string& path) {
+void clear_mark(const std::string& path) {
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
     if (!file) fail("write it");
-    Head head = read_head(file);
+    Head head = read_head_superblock(file);
     if (!is_hdf5(head) || head[kVersionAt] != 3 || head[kOffsetBytesAt] != 8) {
-        throw h5::Error("cannot clear its mark (an HDF5 file, but not one of dbench)");
+        throw h5::Error("cannot clear its mark (an HDF5 file, but not a result file of dbench)");
     }
     file.seekg(0, std::ios::end);
     put_little_endian(&head[kEndOfFileAt], static_cast<uint64_t>(file.tellg()), 8);
@@ -70,9 +70,10 @@ void wipe_mark(const std::string& path) {
 
 h5::File open_for_change(const std::string& path) {
     h5::prepare();
-    if (write_mark(path).writing) wipe_mark(path);
+    if (write_mark(path).writing) clear_mark(path);
     const h5::Properties access = h5::file_access();
-    // Another driver than that of writing: HDF5 shares a file only within one.
+    // A driver other than that of the writing handle: HDF5 would share an open file within one
+    // driver.
     h5::check(H5Pset_fapl_stdio(access), "prepare file access");
     return {H5Fopen(path.c_str(), H5F_ACC_RDWR, access), "open it for writing"};
 }

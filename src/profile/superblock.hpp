@@ -1,5 +1,6 @@
 #pragma once
-// The first bytes of an HDF5 file: the mark that somebody is writing it. Internal to this room.
+// The first bytes of an HDF5 file, with the mark that a process is writing it. Internal to this
+// module.
 
 #include <string>
 
@@ -7,21 +8,24 @@
 
 namespace dbench::profile {
 
+/// The mark in a file's superblock.
 struct WriteMark {
-    bool hdf5 = false;      ///< the file begins as an HDF5 file does
-    bool writing = false;   ///< marked as open for writing
-    bool readable = false;  ///< in single-writer mode: can be read meanwhile
+    bool hdf5 = false;      ///< The file begins like an HDF5 file.
+    bool writing = false;   ///< Marked as open for writing.
+    bool readable = false;  ///< In single-writer mode: can be read meanwhile.
 };
 
-/// Throws h5::Error where the file cannot be read.
+/// Reads the mark. Throws h5::Error if the file cannot be read.
 WriteMark write_mark(const std::string& path);
 
-/// Wipes the mark of a writer that is gone, and sets the file's size to what it is (a killed
-/// writer's note of it may lag behind, and HDF5 would cut the file there). Throws h5::Error.
-void wipe_mark(const std::string& path);
+/// Clears the mark of a writer that has ended, and sets the recorded file size to the actual one (a
+/// killed writer may not have updated it, and HDF5 would truncate the file there). Throws
+/// h5::Error.
+void clear_mark(const std::string& path);
 
-/// Opens for writing a file that is not marked, or whose writer is known to be gone: it may be this
-/// process itself, whose own broken handle stays apart. Throws h5::Error.
+/// Opens a file for writing that is not marked, or whose writer is known to have ended. The writer
+/// may have been this process: the file is opened independently of its broken handle. Throws
+/// h5::Error.
 h5::File open_for_change(const std::string& path);
 
 }  // namespace dbench::profile

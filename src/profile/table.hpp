@@ -1,5 +1,5 @@
 #pragma once
-// Columns that grow together. Internal to this room.
+// A group of columns that grow together, row by row. Internal to this module.
 
 #include <string_view>
 #include <vector>
@@ -18,7 +18,7 @@ public:
             columns_.emplace_back(group, spec, axes, precision, chunking);
     }
 
-    /// The column of that name, which must be there.
+    /// Returns the column of that name, which must exist.
     Column& operator[](std::string_view name) {
         Column* column = find(name);
         DBENCH_EXPECT(column != nullptr);

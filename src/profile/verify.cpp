@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "profile/column.hpp"
-#include "profile/earlier.hpp"
+#include "profile/earlier_run.hpp"
 #include "profile/h5.hpp"
 
 namespace dbench::profile {
@@ -16,9 +16,10 @@ namespace {
 using Damage = Verification::Damage;
 
 constexpr hsize_t kMostRow = hsize_t{1} << 32;
-constexpr hsize_t kMostBytes = 64 << 20;  // of a chunk: dbench writes at most 1 MiB, or one row
+constexpr hsize_t kVerifyMostBytes =
+    64 << 20;  // Largest chunk; dbench writes at most 1 MiB, or one row.
 
-/// Names in a group, in order.
+/// Returns the names in a group, in order.
 std::vector<std::string> members(hid_t group) {
     H5G_info_t info{};
     h5::check(H5Gget_info(group, &info), "list a group");
@@ -40,7 +41,7 @@ std::optional<Damage> check_text(hid_t file, const std::string& name, Verificati
     if (H5Aexists(dataset, kTextChecksum) <= 0) return {};
     ++found.with_checksums;
     if (h5::read_integer_attribute(dataset, kTextChecksum) == text_checksum(text)) return {};
-    return Damage{name, 0, -1, "its checksum is another one"};
+    return Damage{name, 0, -1, "its checksum differs"};
 }
 
 std::optional<Damage> check_rows(hid_t file, const std::string& name, Verification& found) {
@@ -61,7 +62,7 @@ std::optional<Damage> check_rows(hid_t file, const std::string& name, Verificati
     for (size_t k = 1; k < extents.size(); ++k) row_bytes *= extents[k];
     if (row_bytes == 0 || extents[0] == 0) return {};
     if (row_bytes > kMostRow) return Damage{name, 0, -1, "its rows have no sensible size"};
-    const hsize_t most = std::max<hsize_t>(1, kMostBytes / row_bytes);
+    const hsize_t most = std::max<hsize_t>(1, kVerifyMostBytes / row_bytes);
     const hsize_t step = std::clamp<hsize_t>(chunk[0], 1, most);
     std::vector<char> rows(row_bytes * std::min(step, extents[0]));
     for (hsize_t first = 0; first < extents[0]; first += step) {
@@ -76,7 +77,7 @@ std::optional<Damage> check_rows(hid_t file, const std::string& name, Verificati
     return {};
 }
 
-/// Data sets stand in the root and in its groups.
+/// Checks the data sets of the root group and of its subgroups.
 void check_group(hid_t file, const std::string& group, Verification& found) {
     const h5::Group here(H5Gopen2(file, group.empty() ? "/" : group.c_str(), H5P_DEFAULT),
                          "open a group");
@@ -104,7 +105,7 @@ void check_group(hid_t file, const std::string& group, Verification& found) {
 Verification verify(const std::string& path) {
     Verification found;
     try {
-        const h5::File file = open_earlier(path);
+        const h5::File file = open_for_reading(path);
         check_group(file, "", found);
     } catch (const h5::Error& error) {
         throw base::UserError(path + ": " + error.what());

@@ -11,7 +11,7 @@ namespace {
 
 void initialise(const Model& model, const arena::Layout& layout, const arena::Rows& row,
                 uint64_t seed, uint64_t draw) {
-    // LibTorch's generator is seeded with a key of its own just before a replica's turn.
+    // Seeds LibTorch's generator with a key that does not depend on the ranks.
     torch::manual_seed(base::Random(seed, base::Purpose::init, {draw}).bits64() >> 1);
     auto tensors = views(layout, row, 0);
     const auto& parameters = model.declaration().parameters;
@@ -56,7 +56,7 @@ Replicas::Replicas(const Model& model, const comm::Placement& placement, int ran
       state_(type, placement.begin(rank), placement.count(rank), layout_.columns(),
              std::move(readable)) {
     const arena::Rows x = state_.declare_parameters();
-    gradient_ = state_.readable_scratch();
+    gradient_ = state_.peer_readable_scratch();
     const auto rows_of = [&](const char* name, const arena::Layout& layout) {
         if (layout.columns() > 0) return state_.rows(name, layout.columns());
         return arena::Rows{nullptr, type, arena::Space::host, x.first, x.count, 0};
@@ -66,7 +66,7 @@ Replicas::Replicas(const Model& model, const comm::Placement& placement, int ran
     const torch::NoGradGuard no_grad;
     const auto& buffers = model.declaration().buffers;
     arena::Queue* const queue = device.queues().compute;
-    // Values are the host's, whatever the device: nothing is on its queue yet.
+    // The host computes the initial values on every device; nothing is on the queue yet.
     const auto host_row = [&](const arena::Rows& rows, int64_t i) {
         return arena::HostRows(rows.only(i), queue, "", arena::HostRows::State::replaced);
     };
@@ -75,7 +75,7 @@ Replicas::Replicas(const Model& model, const comm::Placement& placement, int ran
         if (init == Init::independent || (init == Init::same && i == 0)) {
             arena::HostRows row = host_row(x, i);
             initialise(model, layout_, row.rows(), seed, draw);
-            row.put_back("initial values");
+            row.write_back("initial values");
         } else if (init == Init::same) {
             const arena::Rows first = x.only(0);
             arena::copy(first, x.only(i), layout_.all(), queue);
@@ -83,7 +83,7 @@ Replicas::Replicas(const Model& model, const comm::Placement& placement, int ran
         arena::HostRows row = host_row(buffers_, i);
         auto tensors = views(buffer_layout_, row.rows(), 0);
         for (size_t k = 0; k < buffers.size(); ++k) tensors[k].fill_(buffers[k].initial);
-        row.put_back("initial values");
+        row.write_back("initial values");
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// The local replicas of a run: their parameters, gradients, BatchNorm buffers and carried state as
-// rows, and the table of everything that a run would have to restore.
+// The local replicas of a run as rows: parameters, gradients, BatchNorm buffers and carried state,
+// with the table of all state that a checkpoint must save. The other folders of train read and
+// write these rows; train/passes/executor.hpp describes an iteration.
 
 #include <cstdint>
 #include <string>
@@ -17,18 +18,20 @@ Device& host_device();
 
 enum class Init { same, independent, zeros };
 
+/// Owns the rows of a rank's replicas.
 class Replicas {
 public:
-    /// Local replicas of `rank`, parameters initialised from the init seed: `same` gives all
-    /// replicas replica 0's values, `independent` each its own draw. What other ranks may read in
-    /// place lies in `readable` memory, see StateTable. They train on `device`; the host draws.
+    /// Makes the local replicas of `rank`. `init` `same` gives all replicas the values of replica
+    /// 0, `independent` gives each its own random values, both drawn by the host from `seed`. Rows
+    /// that other ranks may read in place are allocated in `readable` memory (see StateTable). The
+    /// replicas train on `device`, which must outlive them.
     Replicas(const Model& model, const comm::Placement& placement, int rank, arena::DType type,
              Init init, uint64_t seed, arena::Memory readable = nullptr,
              Device& device = host_device());
 
     const arena::Layout& layout() const { return layout_; }
     const arena::Layout& buffer_layout() const { return buffer_layout_; }
-    arena::Rows x() const { return state_.parameters(); }  ///< a step may move them
+    arena::Rows x() const { return state_.parameters(); }  ///< a step may move them to other memory
     arena::Rows g() const { return gradient_.rows(); }
     arena::Rows buffers() const { return buffers_; }
     const arena::Layout& carried_layout() const { return carried_layout_; }
@@ -44,9 +47,9 @@ private:
     arena::Buffer gradient_;
 };
 
-/// The layout of a model's BatchNorm buffers.
+/// Returns the layout of a model's BatchNorm buffers.
 arena::Layout buffer_layout_of(const Model& model);
-/// The layout of what it carries from batch to batch.
+/// Returns the layout of the state that a model carries from batch to batch.
 arena::Layout carried_layout_of(const Model& model);
 
 }  // namespace dbench::train

@@ -1,5 +1,5 @@
 #pragma once
-// Torch's view of arena rows. Stays inside src/train/ (includes torch).
+// LibTorch tensors over rows of the arena. Only src/train may include it (it includes torch).
 
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
@@ -8,20 +8,21 @@
 
 namespace dbench::train {
 
-/// Where LibTorch computes for a device.
+/// Returns the place where LibTorch computes for a device.
 inline torch::Device place_of(const Device& device) {
-    if (const auto card = device.card()) {
-        return {torch::kCUDA, static_cast<torch::DeviceIndex>(*card)};
+    if (const auto gpu = device.gpu()) {
+        return {torch::kCUDA, static_cast<torch::DeviceIndex>(*gpu)};
     }
     return torch::kCPU;
 }
 
-/// Tensors over one local row, in the layout's order, no copies; on a card, if its memory is.
+/// Returns tensors over one local row, in the layout's order, without copies. `place` must be that
+/// of the row's memory.
 std::vector<torch::Tensor> views(const arena::Layout& layout, const arena::Rows& rows,
                                  int64_t local, torch::Device place = torch::kCPU);
 
-/// Puts numbers (float64) where the host reads them once the work so far is done; waits for no
-/// card.
+/// Copies numbers (float64) to `to`, which the host can read, ordered after the work so far. The
+/// host does not wait.
 inline void store(const torch::Tensor& numbers, double* to) {
     torch::from_blob(to, numbers.sizes(), torch::kFloat64).copy_(numbers, /*non_blocking=*/true);
 }

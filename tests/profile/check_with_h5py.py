@@ -1,5 +1,7 @@
-"""Reads the file of a synthetic run (synthetic_run.hpp) with h5py. Usage: check_with_h5py.py FILE n
-I T m"""
+"""Read the file of a synthetic run (synthetic_run.hpp) with h5py and check its contents.
+
+Usage: check_with_h5py.py FILE n I T m
+"""
 
 import sys
 
@@ -7,7 +9,7 @@ import h5py
 import numpy as np
 
 path, n, I, T, m = sys.argv[1], *map(int, sys.argv[2:])  # noqa: E741 (the format's axes)
-ANY = None  # a size that is checked elsewhere
+ANY = None  # a size that another test checks
 text = "S"
 COLUMNS = {
     "tensors/name": ((T,), text), "tensors/numel": ((T,), "i8"), "tensors/kind": ((T,), text),
@@ -72,7 +74,7 @@ with h5py.File(path, "r") as file:
         if name.startswith(("iterations/", "parameters/")):
             assert (data.maxshape[0] is None and data.chunks and data.compression == "gzip"
                     and data.shuffle), name
-    assert found["iterations/step_time"].maxshape == (None, n)  # ranks may become more
+    assert found["iterations/step_time"].maxshape == (None, n)  # a resumed run may have more ranks
     attributes = {"schema", "schema_version", "status", "name", "replicas", "ranks", "started",
                   "finished", "error"}
     assert set(file.attrs) == attributes, set(file.attrs)
@@ -83,7 +85,7 @@ with h5py.File(path, "r") as file:
     j = file["parameters/iteration"][:]
     norm = 1 + k + 0.3 * np.cos(j[:, None, None] + i[None, :, None] * k)
     assert np.allclose(file["parameters/norm"], norm, rtol=1e-6)
-    norm = file["parameters/norm"][:].astype("f8")  # the measures are those of what is recorded
+    norm = file["parameters/norm"][:].astype("f8")  # measures are computed from the recorded values
     variation = norm.std(axis=1) / norm.mean(axis=1)
     assert np.allclose(file["parameters/coefficient_of_variation"], variation, rtol=1e-9)
     q1, q3 = np.quantile(norm, [0.25, 0.75], axis=1)

@@ -1,5 +1,5 @@
 #pragma once
-// Compares a file with the synthetic run that it should hold.
+// Compares a result file with the synthetic run that it should hold.
 
 #include <algorithm>
 #include <cmath>
@@ -8,17 +8,18 @@
 #include <vector>
 
 #include "arena/sums/dispersion.hpp"
-#include "profile/reading.hpp"
+#include "profile/result_reader.hpp"
 #include "profile/synthetic_run.hpp"
 
 namespace dbench::profile::tests {
 
-/// Collects the first differences; `text` is empty where there are none.
+/// Collects the first difference of each data set; `text` is empty if there are none.
 class Differences {
 public:
-    Differences(const SyntheticRun& run, const Reading& file) : run_(run), file_(file) {}
+    Differences(const SyntheticRun& run, const ResultReader& file) : run_(run), file_(file) {}
 
-    /// The data set holds expected(row, column...) in its first `rows` rows.
+    /// Compares the first `rows` rows of a data set with expected(row, column). `real`: values are
+    /// rounded to the run's precision.
     void compare(const std::string& name, int64_t rows, int64_t width,
                  const std::function<double(int64_t, int64_t)>& expected, bool real = false) {
         const std::vector<double> found = file_.numbers(name);
@@ -42,10 +43,10 @@ public:
 
 private:
     const SyntheticRun& run_;
-    const Reading& file_;
+    const ResultReader& file_;
 };
 
-inline int64_t rows_of(const Reading& file, const std::string& name) {
+inline int64_t rows_of(const ResultReader& file, const std::string& name) {
     return static_cast<int64_t>(file.shape(name)[0]);
 }
 
@@ -97,7 +98,8 @@ inline void compare_norms(Differences& d, const SyntheticRun& run, int64_t rows)
         return [&, which](int64_t j, int64_t k) {
             std::vector<double> norms;
             for (int64_t i = 0; i < n; ++i) {
-                const double value = norm(j, i, k);  // the measures are those of what is recorded
+                // Measures are computed from the recorded values.
+                const double value = norm(j, i, k);
                 norms.push_back(run.precision == arena::DType::float32 ? static_cast<float>(value)
                                                                        : value);
             }
@@ -129,9 +131,9 @@ inline void compare_variance(Differences& d, const SyntheticRun& run, int64_t ro
               [&](int64_t q, int64_t) { return 0.5 + q * every; });
 }
 
-/// All rows that the file has, of a run that may not be at its end; "" where they are as they
-/// should be. Columns of a group may differ in length by what was being written.
-inline std::string rows_differ(const SyntheticRun& run, const Reading& file, int ranks) {
+/// Compares all rows of the file of a run that may not be complete. Returns the differences, "" if
+/// there are none. Columns of a group may differ in length by the rows that were being written.
+inline std::string rows_differ(const SyntheticRun& run, const ResultReader& file, int ranks) {
     Differences d(run, file);
     int64_t rows = run.iterations;
     for (const char* name :

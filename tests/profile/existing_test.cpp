@@ -1,3 +1,5 @@
+// The path of a result file: which existing files are replaced, and which paths are refused.
+
 #include <fstream>
 #include <sstream>
 
@@ -30,14 +32,14 @@ using Catch::Matchers::ContainsSubstring;
 
 }  // namespace
 
-TEST_CASE("An existing file is left as it is") {
+TEST_CASE("An existing file is not modified") {
     const Folder folder;
     SyntheticRun run;
     run.path = folder / "notes.txt";
     std::ofstream(run.path) << "not to be lost";
     CHECK_THAT(refusal(run), ContainsSubstring("it exists"));
     run.overwrite = true;
-    CHECK_THAT(refusal(run), ContainsSubstring("no result file of dbench"));
+    CHECK_THAT(refusal(run), ContainsSubstring("not a result file of dbench"));
     CHECK(bytes_of(run.path) == "not to be lost");
     CHECK(folder.entries() == 1);
 }
@@ -54,11 +56,11 @@ TEST_CASE("An HDF5 file of another schema is not replaced") {
         h5::write_attribute(file, "schema", "another");
     }
     const std::string before = bytes_of(run.path);
-    CHECK_THAT(refusal(run), ContainsSubstring("no result file of dbench"));
+    CHECK_THAT(refusal(run), ContainsSubstring("not a result file of dbench"));
     CHECK(bytes_of(run.path) == before);
 }
 
-TEST_CASE("A result file is replaced when asked for, and only then") {
+TEST_CASE("A result file is replaced only with --overwrite") {
     const Folder folder;
     comm::World world{comm::alone()};
     SyntheticRun run;
@@ -70,7 +72,7 @@ TEST_CASE("A result file is replaced when asked for, and only then") {
     run.overwrite = true;
     run.iterations = 7;
     run.write(world);
-    CHECK(Reading(run.path).shape("/iterations/lr") == std::vector<hsize_t>{7});
+    CHECK(ResultReader(run.path).shape("/iterations/lr") == std::vector<hsize_t>{7});
     CHECK(folder.entries() == 1);
 }
 
@@ -82,13 +84,13 @@ TEST_CASE("A file that another run is writing is not replaced") {
     Recorder writer(world, {run.replicas, 1}, run.options());
     run.overwrite = true;
     CHECK_THAT(refusal(run), ContainsSubstring("another run is writing it"));
-    CHECK_THROWS_AS(clear_flag(run.path), base::UserError);
+    CHECK_THROWS_AS(clear_write_mark(run.path), base::UserError);
     run.record_all(world, writer);
     writer.finish("complete");
-    CHECK(rows_differ(run, Reading(run.path), 1) == "");
+    CHECK(rows_differ(run, ResultReader(run.path), 1) == "");
 }
 
-TEST_CASE("Missing folders are made") {
+TEST_CASE("Missing folders are created") {
     const Folder folder;
     comm::World world{comm::alone()};
     SyntheticRun run;
@@ -97,7 +99,7 @@ TEST_CASE("Missing folders are made") {
     CHECK(inspect(run.path).status == "complete");
 }
 
-TEST_CASE("Places where nothing can be written are refused before training") {
+TEST_CASE("An unwritable path is refused before training") {
     const Folder folder;
     SyntheticRun run;
     std::ofstream(folder / "file") << "x";
@@ -111,12 +113,12 @@ TEST_CASE("Places where nothing can be written are refused before training") {
     CHECK_THAT(refusal(run), ContainsSubstring("cannot be written"));
     run.path = "/dev/null";
     run.overwrite = true;
-    CHECK_THAT(refusal(run), ContainsSubstring("no ordinary file"));
+    CHECK_THAT(refusal(run), ContainsSubstring("not an ordinary file"));
     run.path = "";
     CHECK_THAT(refusal(run), ContainsSubstring("no name"));
 }
 
-TEST_CASE("A link stays a link") {
+TEST_CASE("A symbolic link is kept when its target is replaced") {
     const Folder folder;
     comm::World world{comm::alone()};
     SyntheticRun run;
@@ -130,7 +132,7 @@ TEST_CASE("A link stays a link") {
     CHECK(std::filesystem::is_symlink(folder / "link.h5"));
     CHECK(inspect(folder / "target.h5").iterations == 3);
     std::filesystem::remove(folder / "target.h5");
-    CHECK_THAT(refusal(run), ContainsSubstring("link to nothing"));
+    CHECK_THAT(refusal(run), ContainsSubstring("link without a target"));
 }
 
 }  // namespace dbench::profile::tests

@@ -1,3 +1,5 @@
+// The tests of a folder's file system.
+
 #include "profile/folder_check.hpp"
 
 #include "base/error.hpp"
@@ -7,7 +9,7 @@
 
 namespace dbench::profile::tests {
 
-TEST_CASE("An ordinary folder does all that is needed, and is left empty") {
+TEST_CASE("An ordinary folder passes all tests and is left empty") {
     const Folder folder;
     const FolderCheck check = check_folder(folder / "");
     INFO(to_text(check));
@@ -16,14 +18,14 @@ TEST_CASE("An ordinary folder does all that is needed, and is left empty") {
     CHECK(folder.entries() == 0);
 }
 
-TEST_CASE("A folder where nothing can be written says so") {
+TEST_CASE("A read-only folder is reported with the reason") {
     const FolderCheck check = check_folder("/proc");
     CHECK_FALSE(check.good());
     CHECK_FALSE(check.items.front().detail.empty());
     CHECK_THROWS_AS(check_folder("/dev/null"), base::UserError);
 }
 
-TEST_CASE("The version of HDF5") {
+TEST_CASE("hdf5_version returns a version number") {
     CHECK_THAT(hdf5_version(), Catch::Matchers::ContainsSubstring("1.") ||
                                    Catch::Matchers::ContainsSubstring("2."));
 }

@@ -1,3 +1,5 @@
+// Result files on a full disk or at a file-size limit.
+
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -23,8 +25,8 @@ int64_t size_of_file(const std::string& path) {
 
 enum Outcome : int { kFinished = 0, kRefused = 1, kFailed = 2, kOther = 3 };
 
-/// Records until it is done or the file cannot be written; then as a program would go on.
-/// `at_row(t)` after each iteration.
+/// Records the run until its end or until the file cannot be written, and handles the error like
+/// the program. Calls `at_row(t)` after each iteration.
 int record(
     const SyntheticRun& run, const std::string& reason,
     const std::function<void(int64_t)>& at_row = [](int64_t) {}) {
@@ -56,14 +58,14 @@ SyntheticRun large(const std::string& path) {
     run.every = 1;
     run.iterations = 3000;
     run.step = 0.02;
-    run.estimate = 0.1;  // chunks of 20 rows
+    run.estimate = 0.1;  // Chunks of 20 rows.
     return run;
 }
 
-/// The rows that are there are right, and the file says what became of it.
+/// Checks that the rows in the file are correct and that its status is `failed` with a reason.
 void check_left(const SyntheticRun& run) {
-    CHECK(rows_differ(run, Reading(run.path), 1) == "");
-    CHECK(rows_of(Reading(run.path), "/iterations/train_loss") > 0);
+    CHECK(rows_differ(run, ResultReader(run.path), 1) == "");
+    CHECK(rows_of(ResultReader(run.path), "/iterations/train_loss") > 0);
     const Inspection found = inspect(run.path);
     CHECK(found.readable);
     CHECK(found.status == "failed");
@@ -73,7 +75,7 @@ void check_left(const SyntheticRun& run) {
 
 }  // namespace
 
-TEST_CASE("A file that may not grow any more fails the run and stays readable") {
+TEST_CASE("A run fails when its file may not grow any more, and the file remains readable") {
     const Folder folder;
     const SyntheticRun run = large(folder / "run.h5");
     Process writer([&] {
@@ -84,8 +86,8 @@ TEST_CASE("A file that may not grow any more fails the run and stays readable") 
     check_left(run);
 }
 
-TEST_CASE("A write that fails although there was room before leaves a readable file") {
-    // The limit comes between the reservation and the writing: HDF5's own writes fail.
+TEST_CASE("A write that fails after its space was reserved leaves a readable file") {
+    // The limit is set between the reservation and the write, so HDF5's own writes fail.
     for (const int64_t row : {60, 150, 333}) {
         const Folder folder;
         const SyntheticRun run = large(folder / "run.h5");
@@ -99,7 +101,7 @@ TEST_CASE("A write that fails although there was room before leaves a readable f
     }
 }
 
-TEST_CASE("Too little room for the head is the user's error") {
+TEST_CASE("Too little space for the file's head is a user error") {
     const Folder folder;
     const SyntheticRun run = large(folder / "run.h5");
     Process writer([&] {
@@ -110,7 +112,7 @@ TEST_CASE("Too little room for the head is the user's error") {
     CHECK(folder.entries() == 0);
 }
 
-TEST_CASE("A full disk") {
+TEST_CASE("A full disk fails the run, and the file remains readable") {
     const Folder folder;
     if (mount("none", (folder / "").c_str(), "tmpfs", 0, "size=4m") != 0) {
         WARN("skipped: this process may not mount a small file system");

@@ -1,3 +1,5 @@
+// Result files read by h5py, complete and while they are written.
+
 #include <cstdio>
 
 #include "catch.hpp"
@@ -7,14 +9,15 @@
 namespace dbench::profile::tests {
 namespace {
 
-/// This file's folder. CTest says where tests/ lies: __FILE__ may be relative to the build folder.
+/// Returns this file's folder. CTest passes the path of tests/, as __FILE__ may be relative to the
+/// build folder.
 std::filesystem::path here() {
     const char* tests = std::getenv("DBENCH_TESTS");
     return tests ? std::filesystem::path(tests) / "profile"
                  : std::filesystem::path(__FILE__).parent_path();
 }
 
-/// A Python that has h5py: $DBENCH_PYTHON, else that of scripts/setup; "" where there is none.
+/// Returns a Python with h5py: $DBENCH_PYTHON, else that of scripts/setup; "" if it has no h5py.
 std::string python() {
     const char* given = std::getenv("DBENCH_PYTHON");
     const std::string program =
@@ -41,7 +44,7 @@ Output run_script(const std::string& program, const std::string& script, const s
 
 }  // namespace
 
-TEST_CASE("h5py finds names, shapes, types and attributes as the format says") {
+TEST_CASE("h5py finds names, shapes, types and attributes as documented") {
     const std::string program = python();
     if (program.empty()) {
         WARN("skipped: no Python with h5py (DBENCH_PYTHON, or scripts/setup)");

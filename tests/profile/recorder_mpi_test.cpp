@@ -1,3 +1,5 @@
+// The recorder on several ranks.
+
 #include "base/error.hpp"
 #include "catch.hpp"
 #include "profile/content_checks.hpp"
@@ -6,7 +8,7 @@
 namespace dbench::profile::tests {
 namespace {
 
-/// One folder for all ranks, made and removed by rank 0.
+/// A folder for all ranks that rank 0 creates and removes.
 class SharedFolder {
 public:
     explicit SharedFolder(comm::World& world) : world_(world) {
@@ -25,7 +27,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("Any number of ranks writes the same file") {
+TEST_CASE("Any number of ranks writes the same rows") {
     comm::World world{comm::launch()};
     const SharedFolder folder(world);
     SyntheticRun run;
@@ -36,7 +38,7 @@ TEST_CASE("Any number of ranks writes the same file") {
     run.schedule = &schedule;
     run.write(world);
     if (world.rank() != 0) return;
-    const Reading file(run.path);
+    const ResultReader file(run.path);
     CHECK(rows_differ(run, file, world.size()) == "");
     CHECK(rows_of(file, "/iterations/iteration") == 300);
     const auto ranks = static_cast<hsize_t>(world.size());
@@ -60,7 +62,7 @@ TEST_CASE("All ranks refuse an output that cannot be written") {
     CHECK_THROWS_AS(Recorder(world, placement, run.options()), base::UserError);
 }
 
-TEST_CASE("Rank 0 ends the file without the others") {
+TEST_CASE("Rank 0 closes the file without the other ranks after a failure") {
     comm::World world{comm::launch()};
     const SharedFolder folder(world);
     SyntheticRun run;
@@ -77,11 +79,11 @@ TEST_CASE("Rank 0 ends the file without the others") {
     const Inspection found = inspect(run.path);
     CHECK(found.status == "failed");
     CHECK(found.error == "rank 1: gone");
-    CHECK(found.iterations >= 10);  // what was sent before: flushes after 1, 2 and 10 iterations
-    CHECK(rows_differ(run, Reading(run.path), world.size()) == "");
+    CHECK(found.iterations >= 10);  // Rows of the flushes after 1, 2 and 10 iterations.
+    CHECK(rows_differ(run, ResultReader(run.path), world.size()) == "");
 }
 
-TEST_CASE("Quick iterations are not gathered one by one") {
+TEST_CASE("Records of fast iterations are gathered together") {
     comm::World world{comm::launch()};
     const SharedFolder folder(world);
     SyntheticRun run;
@@ -96,8 +98,8 @@ TEST_CASE("Quick iterations are not gathered one by one") {
     run.record_all(world, recorder);
     recorder.finish("complete");
     if (world.rank() != 0) return;
-    CHECK(flushes < 10);  // about half a second, as the ranks tell it
-    CHECK(rows_differ(run, Reading(run.path), world.size()) == "");
+    CHECK(flushes < 10);  // The reported times add up to about half a second.
+    CHECK(rows_differ(run, ResultReader(run.path), world.size()) == "");
 }
 
 }  // namespace dbench::profile::tests

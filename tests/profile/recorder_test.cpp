@@ -1,3 +1,5 @@
+// The recorder on one rank: its files hold what was recorded.
+
 #include "profile/recorder.hpp"
 
 #include "catch.hpp"
@@ -17,14 +19,14 @@ SyntheticRun in(const Folder& folder) {
 
 }  // namespace
 
-TEST_CASE("A recorded run reads back as it was told") {
+TEST_CASE("A recorded run reads back as it was recorded") {
     const Folder folder;
     comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
     run.precision = GENERATE(arena::DType::float32, arena::DType::float64);
     run.iterations = GENERATE(1, 20, 2500);
     run.write(world);
-    const Reading file(run.path);
+    const ResultReader file(run.path);
     CHECK(rows_differ(run, file, 1) == "");
     const auto rows = static_cast<hsize_t>(run.iterations), profiled = (rows + 1) / 2,
                measured = (rows + 3) / 4;
@@ -48,12 +50,12 @@ TEST_CASE("A recorded run reads back as it was told") {
     }
 }
 
-TEST_CASE("The head says what ran") {
+TEST_CASE("The file's head describes the run") {
     const Folder folder;
     comm::World world{comm::alone()};
     const SyntheticRun run = in(folder);
     run.write(world);
-    const Reading file(run.path);
+    const ResultReader file(run.path);
     CHECK(file.attribute("schema") == "dbench-run");
     CHECK(file.integer("schema_version") == 1);
     CHECK(file.attribute("status") == "complete");
@@ -83,12 +85,12 @@ TEST_CASE("The head says what ran") {
     CHECK_FALSE(file.attribute("description", "/parameters/gini").empty());
 }
 
-TEST_CASE("Evaluations are kept, with those of the validation set") {
+TEST_CASE("Evaluations are recorded, including those on the validation set") {
     const Folder folder;
     comm::World world{comm::alone()};
     const SyntheticRun run = in(folder);
     run.write(world);
-    const Reading file(run.path);
+    const ResultReader file(run.path);
     CHECK(file.numbers("/evaluations/iteration") == std::vector<double>{0, 20});
     CHECK(file.numbers("/evaluations/epoch") == std::vector<double>{0, 2.5});
     CHECK(file.numbers("/evaluations/elapsed") == std::vector<double>{0, 5});
@@ -99,13 +101,13 @@ TEST_CASE("Evaluations are kept, with those of the validation set") {
     CHECK(file.numbers("/evaluations/local_accuracy").at(5) == 0.01 * 20 + 0.001 * 2);
 }
 
-TEST_CASE("What a run does not record has no data set") {
+TEST_CASE("Measurements that a run does not record have no data set") {
     const Folder folder;
     comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
     run.norms = run.variance = run.after = run.validation = false;
     run.write(world);
-    const Reading file(run.path);
+    const ResultReader file(run.path);
     CHECK(rows_differ(run, file, 1) == "");
     CHECK_FALSE(file.has("/parameters/norm"));
     CHECK_FALSE(file.has("/parameters/gini"));
@@ -117,17 +119,17 @@ TEST_CASE("What a run does not record has no data set") {
     CHECK(file.numbers("/iterations/graph") == std::vector<double>(20, -1));
 }
 
-TEST_CASE("Values that are not finite are kept as they are") {
+TEST_CASE("Values that are not finite are recorded unchanged") {
     const Folder folder;
     comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
     run.nan_from = 7;
     run.write(world);
-    CHECK(rows_differ(run, Reading(run.path), 1) == "");
-    CHECK(std::isnan(Reading(run.path).numbers("/iterations/train_loss").back()));
+    CHECK(rows_differ(run, ResultReader(run.path), 1) == "");
+    CHECK(std::isnan(ResultReader(run.path).numbers("/iterations/train_loss").back()));
 }
 
-TEST_CASE("One replica, and very many of them") {
+TEST_CASE("Runs with one replica and with very many replicas are recorded") {
     const Folder folder;
     comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
@@ -144,28 +146,28 @@ TEST_CASE("One replica, and very many of them") {
     }
     SECTION("nothing evaluated") { run.evaluated = 0; }
     run.write(world);
-    const Reading file(run.path);
+    const ResultReader file(run.path);
     CHECK(rows_differ(run, file, 1) == "");
     const auto m = static_cast<hsize_t>(run.evaluated);
     CHECK(file.shape("/evaluations/replica") == Shape{m});
     CHECK(file.shape("/evaluations/local_accuracy")[1] == m);
 }
 
-TEST_CASE("Matrices are listed once, in the order of first use") {
+TEST_CASE("Each matrix is listed once, in the order of first use") {
     const Folder folder;
     comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
     const ShiftSchedule schedule(5, 3);
     run.schedule = &schedule;
     run.write(world);
-    const Reading file(run.path);
+    const ResultReader file(run.path);
     CHECK(rows_differ(run, file, 1) == "");
     std::vector<double> rows;
     for (int t = 0; t < 20; ++t) rows.push_back(t == 3 ? -1 : t % 3);
     CHECK(file.numbers("/iterations/graph") == rows);
     CHECK(file.numbers("/graphs/offset") == std::vector<double>{0, 10, 20, 30});
     CHECK(file.shape("/graphs/edge") == Shape{30, 2});
-    // Row 4 of matrix 1 takes from 4 + 2 = 1 (mod 5).
+    // In matrix 1, replica 4 receives from replica 4 + 2 = 1 (mod 5).
     const std::vector<double> edge = file.numbers("/graphs/edge"),
                               weight = file.numbers("/graphs/weight");
     CHECK(std::vector<double>(edge.begin() + 36, edge.begin() + 40) ==
@@ -173,11 +175,11 @@ TEST_CASE("Matrices are listed once, in the order of first use") {
     CHECK(weight.at(18) == 0.25);
     CHECK(weight.at(19) == 0.75);
     CHECK(file.numbers("/graphs/degree") == std::vector<double>{1, 1, 1});
-    CHECK(file.numbers("/graphs/rho").at(0) == 0.75);  // of the certificate
+    CHECK(file.numbers("/graphs/rho").at(0) == 0.75);  // From the certificate.
     CHECK(file.attribute("certificate", "/graphs") == run.options().certificate);
 }
 
-TEST_CASE("Of matrices that do not come again only so many are kept") {
+TEST_CASE("A limited number of matrices that do not repeat is kept") {
     const Folder folder;
     comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
@@ -185,14 +187,14 @@ TEST_CASE("Of matrices that do not come again only so many are kept") {
     run.schedule = &schedule;
     run.graphs = 4;
     run.write(world);
-    const Reading file(run.path);
+    const ResultReader file(run.path);
     const std::vector<double> graph = file.numbers("/iterations/graph");
     CHECK(std::vector<double>(graph.begin(), graph.begin() + 7) ==
           std::vector<double>{0, 1, 2, -1, 3, -1, -1});
     CHECK(file.shape("/graphs/rho") == Shape{4});
 }
 
-TEST_CASE("A run that fails keeps its rows and says why") {
+TEST_CASE("A failed run keeps its rows and records the reason") {
     const Folder folder;
     comm::World world{comm::alone()};
     SyntheticRun run = in(folder);
@@ -203,7 +205,7 @@ TEST_CASE("A run that fails keeps its rows and says why") {
         recorder.event(12, "fault", "a fault");
         recorder.fail(reason);
     }
-    const Reading file(run.path);
+    const ResultReader file(run.path);
     CHECK(rows_differ(run, file, 1) == "");
     CHECK(file.shape("/iterations/train_loss") == Shape{13, 5});
     CHECK(file.attribute("status") == "failed");
@@ -212,7 +214,7 @@ TEST_CASE("A run that fails keeps its rows and says why") {
     CHECK(file.texts("/events/kind").at(0) == "fault");
 }
 
-TEST_CASE("A recorder that is dropped leaves a failed run") {
+TEST_CASE("A recorder destroyed without finish() leaves a failed run") {
     const Folder folder;
     comm::World world{comm::alone()};
     const SyntheticRun run = in(folder);
@@ -223,12 +225,12 @@ TEST_CASE("A recorder that is dropped leaves a failed run") {
 }
 
 TEST_CASE("Texts are cut between characters") {
-    CHECK(h5::fitted("abc", 5) == std::string("abc\0\0", 5));
-    CHECK(h5::fitted("ab\xC3\xA4", 3) == std::string("ab\0", 3));
-    CHECK(h5::fitted("ab\xC3\xA4", 4) == "ab\xC3\xA4");
+    CHECK(h5::fit_text("abc", 5) == std::string("abc\0\0", 5));
+    CHECK(h5::fit_text("ab\xC3\xA4", 3) == std::string("ab\0", 3));
+    CHECK(h5::fit_text("ab\xC3\xA4", 4) == "ab\xC3\xA4");
 }
 
-TEST_CASE("Progress is told after a flush") {
+TEST_CASE("Progress is reported after a flush") {
     const Folder folder;
     comm::World world{comm::alone()};
     const SyntheticRun run = in(folder);
@@ -246,7 +248,7 @@ TEST_CASE("Progress is told after a flush") {
     double loss = 0;
     for (int64_t i = 0; i < 5; ++i) loss += run.loss(19, i) / 5;
     CHECK(last.loss == Catch::Approx(loss));
-    CHECK(last.consensus_distance == 17);  // measured in iteration 16
+    CHECK(last.consensus_distance == 17);  // Measured in iteration 16.
     CHECK(last.test_accuracy == Catch::Approx(0.4));
     CHECK(last.done);
     CHECK(last.samples_per_second == Catch::Approx(160 / last.seconds_per_iteration));

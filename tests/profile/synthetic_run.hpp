@@ -1,6 +1,6 @@
 #pragma once
-// A run that nobody trained: every number follows from its place, so that a reader can tell what it
-// should find.
+// A synthetic run without training. Every number is a function of its position, so that a reader
+// knows what it should find.
 
 #include <unistd.h>
 
@@ -22,8 +22,9 @@ namespace dbench::profile::tests {
 
 using base::Folder;
 
-/// Matrix k of n replicas: i takes three quarters of its own and a quarter of replica i + k + 1.
-/// Iteration t uses matrix t mod `matrices`; with `matrices` 0 each iteration has its own.
+/// Matrix k of n replicas: replica i takes three quarters of its own row and a quarter of the row
+/// of replica i + k + 1 (mod n). Iteration t uses matrix t mod `matrices`; with `matrices` 0 each
+/// iteration has its own matrix.
 class ShiftSchedule : public graphs::Schedule {
 public:
     ShiftSchedule(int n, int64_t matrices) : n_(n), matrices_(matrices) {}
@@ -53,7 +54,7 @@ struct SyntheticRun {
     bool norms = true, variance = true, after = true, validation = true;
     arena::DType precision = arena::DType::float32;
     double estimate = 0.01;
-    double step = 0;  ///< seconds that an iteration takes; 0: it claims some
+    double step = 0;  ///< Seconds that an iteration takes; 0: invented times.
     bool overwrite = false;
     const graphs::Schedule* schedule = nullptr;
     int64_t graphs = 256;
@@ -68,7 +69,7 @@ struct SyntheticRun {
     static double update_norm(int64_t t, int64_t i) { return 0.5 + 0.01 * t + i; }
     static double gradient_norm(int64_t t, int64_t i) { return 7.25 + t + 0.125 * i; }
     static double variance_of(int64_t t, int64_t k) { return 1.0 / (1 + t + k); }
-    /// Part 0 is step_time, part 5 that of profiling.
+    /// Part 0 is step_time; part 5 is the time of profiling.
     double time(int64_t t, int rank, int part) const {
         if (step > 0) return part == 0 ? step : 0.1 * step + rank;
         return 1e-3 * (t + 1) + rank + 0.1 * part;
@@ -109,7 +110,7 @@ struct SyntheticRun {
         r.iteration = t;
         r.epoch = (t + 1) / 8.0;
         r.lr = 0.1 / (t + 1);
-        r.averaged = schedule != nullptr && t != 3;  // iteration 3 is a local step
+        r.averaged = schedule != nullptr && t != 3;  // Iteration 3 is a local step.
         if (schedule) r.round = schedule->at(t);
         r.rounds = r.averaged;
         r.degree = r.averaged ? 1 : 0;
@@ -162,8 +163,8 @@ struct SyntheticRun {
         return e;
     }
 
-    /// Iterations [0, iterations) with evaluations before and after; `between` after each
-    /// iteration.
+    /// Records iterations [0, iterations), with evaluations before and after. Calls `between` after
+    /// each iteration.
     void record_all(
         comm::World& world, Recorder& recorder,
         const std::function<void(int64_t)>& between = [](int64_t) {}) const {

@@ -1,3 +1,5 @@
+// Verification of result files: damaged bytes are found and named.
+
 #include "profile/verify.hpp"
 
 #include <fstream>
@@ -13,11 +15,11 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-struct Written {
+struct WrittenRun {
     Folder folder;
     std::string path = folder / "run.h5";
 
-    Written() {
+    WrittenRun() {
         comm::World world{comm::alone()};
         const ShiftSchedule schedule(5, 3);
         SyntheticRun run;
@@ -41,7 +43,7 @@ struct Chunk {
     hsize_t bytes = 0;
 };
 
-/// The data set's last chunk of rows, with its checksum.
+/// Finds the data set's last chunk of rows, with its checksum.
 Chunk last_chunk(const std::string& path, const char* name) {
     h5::prepare();
     const h5::File file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, h5::file_access()), "open it");
@@ -66,8 +68,8 @@ std::string contents(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("A file that holds what was written to it is good") {
-    const Written run;
+TEST_CASE("A file without damage passes the verification") {
+    const WrittenRun run;
     const Verification found = verify(run.path);
     CHECK(found.damage.empty());
     CHECK(found.data_sets > 20);
@@ -75,8 +77,8 @@ TEST_CASE("A file that holds what was written to it is good") {
     CHECK_THAT(to_text(found), ContainsSubstring("all good"));
 }
 
-TEST_CASE("One wrong byte of a stored row is found, in the data set that it is in") {
-    const Written run;
+TEST_CASE("One wrong byte of a stored row is found, and its data set and row are named") {
+    const WrittenRun run;
     for (const char* name :
          {"iterations/train_loss", "iterations/step_time", "parameters/norm", "parameters/variance",
           "evaluations/mean_loss", "graphs/weight", "tensors/name"}) {
@@ -98,19 +100,19 @@ TEST_CASE("One wrong byte of a stored row is found, in the data set that it is i
     }
 }
 
-TEST_CASE("One wrong letter of a stored text is found") {
-    const Written run;
+TEST_CASE("One wrong character of a stored text is found") {
+    const WrittenRun run;
     const size_t at = contents(run.path).find(R"("name": "synthetic")");
     REQUIRE(at != std::string::npos);
     run.flip(at + 1);
     const Verification found = verify(run.path);
     REQUIRE(found.damage.size() == 1);
     CHECK(found.damage[0].data_set == "spec");
-    CHECK_THAT(to_text(found), ContainsSubstring("its checksum is another one"));
+    CHECK_THAT(to_text(found), ContainsSubstring("its checksum differs"));
 }
 
-TEST_CASE("What cannot be opened at all is an error that names it") {
-    const Written run;
+TEST_CASE("A file that cannot be opened is an error that names it") {
+    const WrittenRun run;
     std::filesystem::resize_file(run.path, 40);
     CHECK_THAT(base::message_of([&] { verify(run.path); }), ContainsSubstring(run.path));
 }

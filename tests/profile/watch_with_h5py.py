@@ -1,5 +1,7 @@
-"""Follows a growing file with h5py for some seconds. Usage: watch_with_h5py.py FILE SECONDS; prints
-the rows seen."""
+"""Follow a growing file with h5py for some seconds, check its rows, and print how many were seen.
+
+Usage: watch_with_h5py.py FILE SECONDS
+"""
 
 import sys
 import time

@@ -1,5 +1,5 @@
 #pragma once
-// A process that writes a run, for tests that watch it or kill it.
+// Runs a process that writes a run, for tests that watch it or kill it.
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ inline void sleep_for(double seconds) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-/// Runs `work` in a process of its own; its result is the exit status, 99 for an exception.
+/// Runs `work` in a child process. The exit status is its result, or 99 after an exception.
 class Process {
 public:
     explicit Process(const std::function<int()>& work) : id_(fork()) {
@@ -36,7 +36,7 @@ public:
     }
     Process(const Process&) = delete;
 
-    /// Exit status, or minus the signal that ended it.
+    /// Returns the exit status, or minus the number of the signal that ended the process.
     int wait() {
         int status = 0;
         waitpid(id_, &status, 0);
@@ -52,7 +52,7 @@ private:
     pid_t id_;
 };
 
-/// A number that a process and its children see.
+/// A number that a process shares with its children.
 class SharedNumber {
 public:
     SharedNumber()
@@ -67,8 +67,8 @@ private:
     volatile int64_t* at_;
 };
 
-/// Writes `run` at its pace (run.step seconds an iteration, which it also claims); `done` counts
-/// the iterations.
+/// Writes `run` in real time: each iteration takes run.step seconds, which is also the time that it
+/// reports. `done` counts the iterations.
 inline int write_slowly(const SyntheticRun& run, SharedNumber& done) {
     comm::World world{comm::alone()};
     Recorder recorder(world, {run.replicas, 1}, run.options());

@@ -1,4 +1,4 @@
-// Models under autocast: what is rounded to bfloat16, and what stays float32.
+// Models under autocast: which values are rounded to bfloat16, and which remain float32.
 
 #include "train/models/layers/autocast.hpp"
 
@@ -31,7 +31,7 @@ torch::Tensor gradient(const Weights& weights) {
 
 }  // namespace
 
-TEST_CASE("a step under autocast is the step in float32 to a few digits, and is another") {
+TEST_CASE("A step under autocast agrees with the float32 step to a few digits, and differs") {
     const ModelCase each = GENERATE(values<ModelCase>({
         {R"("softmax_regression")", {{3, 5, 4}, 7}},
         {R"("least_squares")", {{13}, 0}},
@@ -68,7 +68,7 @@ TEST_CASE("a step under autocast is the step in float32 to a few digits, and is 
     CHECK_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
 }
 
-TEST_CASE("weights are rounded anew in each pass") {
+TEST_CASE("Autocast rounds the weights again in each pass") {
     const ModelContext context{{13}, 5};
     const auto model = autocast(make_model(R"({"type": "mlp", "hidden": [9]})", context));
     Weights weights = draw_weights(*model, torch::kFloat32, 3);

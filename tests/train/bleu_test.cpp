@@ -1,4 +1,4 @@
-// BLEU by hand, and the tokens of mteval-v13a.
+// BLEU compared with scores computed by hand, and the tokenizer of mteval-v13a.
 
 #include "train/evaluation/bleu.hpp"
 
@@ -18,7 +18,7 @@ double bleu_of(std::string_view hypothesis, std::string_view reference) {
 
 }  // namespace
 
-TEST_CASE("tokens are words, punctuation and numbers") {
+TEST_CASE("The tokens of a sentence are its words, punctuation and numbers") {
     CHECK(bleu_tokens("Hello, world!") == Words{"Hello", ",", "world", "!"});
     CHECK(bleu_tokens("3.50 or 1,000. It's a 20-year-old's (best) co-op") ==
           Words{"3.50", "or", "1,000", ".", "It's", "a", "20", "-", "year-old's", "(", "best", ")",
@@ -29,23 +29,23 @@ TEST_CASE("tokens are words, punctuation and numbers") {
     CHECK(bleu_tokens("").empty());
 }
 
-TEST_CASE("BLEU by hand") {
+TEST_CASE("BLEU equals scores computed by hand") {
     CHECK(bleu_of("the cat sat on the mat", "the cat sat on the mat") == Approx(100));
     // 5 of 6 words, 3 of 5 pairs, 2 of 4 triples, 1 of 3 quadruples.
     CHECK(bleu_of("the cat sat on a mat", "the cat sat on the mat") ==
           Approx(100 * std::pow(5.0 / 6 * 3 / 5 * 2 / 4 * 1 / 3, 0.25)));
-    // As short as that all are right but for brevity.
+    // All n-grams are right; only the brevity penalty counts.
     CHECK(bleu_of("the cat sat on", "the cat sat on the mat") == Approx(100 * std::exp(-0.5)));
-    // A word counts as often as the reference has it; what is never right counts half, then a
-    // quarter.
+    // A word counts at most as often as the reference contains it. If no n-gram of an order is
+    // right, the first such order counts half a match and the next a quarter.
     CHECK(bleu_of("the the the the cat", "the cat is here now") ==
           Approx(100 * std::pow(2.0 / 5 * 1 / 4 * (1 / (2 * 3.0)) * (1 / (4 * 2.0)), 0.25)));
     CHECK(bleu_of("", "the cat") == 0);
     CHECK(bleu_of("a b c d e", "f g h i j") == 0);
-    CHECK(bleu_of("a b c", "a b c") == 0);  // no quadruple
+    CHECK(bleu_of("a b c", "a b c") == 0);  // it has no 4-gram
 }
 
-TEST_CASE("a corpus adds up counts, not figures") {
+TEST_CASE("The BLEU of a corpus adds up counts, not scores") {
     const BleuCounts good = bleu_counts("a b c d", "a b c d"),
                      bad = bleu_counts("w x y z", "a b c d");
     BleuCounts both = good;

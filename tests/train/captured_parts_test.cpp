@@ -1,12 +1,12 @@
-// A captured pass tells of its buckets where backward has completed them, and what is launched for
-// them goes beside it.
+// A captured pass reports its buckets at the points where backward completes them, and launches for
+// a bucket run concurrently with the rest of the pass.
 
 #include <string>
 #include <vector>
 
 #include "algorithms/step/timers.hpp"
-#include "at_once.hpp"
 #include "catch.hpp"
+#include "immediate_queue.hpp"
 #include "model_fixture.hpp"
 #include "train/passes/bucket_watch.hpp"
 #include "train/passes/captured_passes.hpp"
@@ -17,20 +17,21 @@
 namespace dbench::train {
 namespace {
 
-/// Goes through what it captures, as CUDA does, and asks `at_end` at the end of each part.
-class ThoroughDevice final : public Device {
+/// Runs the work once during the capture, as CUDA runs its host part, and calls `at_end` at the end
+/// of each part.
+class CaptureRunningDevice final : public Device {
 public:
-    AtOnce own, side;
-    std::vector<int> parts;  ///< of each capture: as many as were told
+    ImmediateQueue own, side;
+    std::vector<int> parts;  ///< number of parts that each capture has ended
     std::function<void(int part)> at_end;
     bool fails = false;
 
     arena::Queues queues() const override { return {&step_, &step_}; }
     arena::StepQueue* step_queue() override { return &step_; }
-    std::unique_ptr<Captured> capture(const char* name,
-                                      std::vector<std::vector<arena::Access>> accesses,
-                                      std::function<void(const PartEnds&)> work,
-                                      arena::Queue* queue) override {
+    std::unique_ptr<CapturedWork> capture(const char* name,
+                                          std::vector<std::vector<arena::Access>> accesses,
+                                          std::function<void(const EndPart&)> work,
+                                          arena::Queue* queue) override {
         parts.push_back(0);
         work([this] {
             at_end(parts.back()++);
@@ -43,21 +44,21 @@ private:
     mutable arena::StepQueue step_{own, side};
 };
 
-struct ThoroughRun {
+struct CaptureRun {
     ModelContext context{{3, 8, 8}, 5};
     std::unique_ptr<Model> model =
         make_model(R"({"type": "mlp", "hidden": [20, 150, 150, 150]})", context);
-    ThoroughDevice device;
+    CaptureRunningDevice device;
     Replicas replicas{*model, {2, 1},  0,     arena::DType::float32, Init::independent,
                       1,      nullptr, device};
     Executor executor{*model, replicas, {.captured = 8}};
     RandomBatch data{4, context, model->order(), torch::kFloat32, 7};
     std::vector<arena::Columns> buckets = gradient_buckets(replicas.layout(), replicas.x().type,
-                                                           replicas.device().least_bucket_bytes());
+                                                           replicas.device().min_bucket_bytes());
     std::vector<double> loss = std::vector<double>(2), accuracy = loss;
     algorithms::Timers timers;
 
-    explicit ThoroughRun() {
+    explicit CaptureRun() {
         REQUIRE(buckets.size() >= 3);
         timers.start();
         for (int64_t t = 0; t < CapturedPasses::kWarm; ++t) gradients(t, [](arena::Columns) {});
@@ -70,7 +71,7 @@ struct ThoroughRun {
     std::vector<torch::Tensor> last_gradients() const {
         return views(replicas.layout(), replicas.g(), 1);
     }
-    /// The last replica's tensors that have a gradient.
+    /// For each tensor of the last replica: true if it has a gradient.
     std::vector<bool> there() const {
         std::vector<bool> all;
         for (const torch::Tensor& each : last_gradients()) {
@@ -82,8 +83,8 @@ struct ThoroughRun {
     }
 };
 
-TEST_CASE("a captured pass tells of a bucket as soon as it is complete") {
-    ThoroughRun run;
+TEST_CASE("A captured pass reports a bucket as soon as it is complete") {
+    CaptureRun run;
     for (torch::Tensor each : run.last_gradients()) each.fill_(NAN);
     run.device.at_end = [&](int part) {
         const std::vector<bool> there = run.there();
@@ -105,15 +106,16 @@ TEST_CASE("a captured pass tells of a bucket as soon as it is complete") {
         CHECK(run.device.own.launches == own);
     });
     CHECK((told == run.buckets));
-    // The last replica's alone, with which all have come to the bucket.
+    // Only the last replica's pass has parts: with it all replicas have completed the bucket.
     CHECK(run.device.parts == std::vector<int>{0, static_cast<int>(run.buckets.size())});
     const int64_t side = run.device.side.launches;
     run.device.queues().compute->launch({"mixing", {}, 0, nullptr});
     CHECK(run.device.side.launches == side);
 }
 
-TEST_CASE("where capturing fails in the middle of a pass, its buckets leave as without") {
-    ThoroughRun run;
+TEST_CASE(
+    "If a capture fails in the middle of a pass, its buckets are reported as without capture") {
+    CaptureRun run;
     run.device.fails = true;
     run.device.at_end = [](int) {};
     for (int64_t t = 2; t < 4; ++t) {
@@ -127,8 +129,8 @@ TEST_CASE("where capturing fails in the middle of a pass, its buckets leave as w
     CHECK(run.device.parts == std::vector<int>{0, 1});
 }
 
-TEST_CASE("what fails beside a captured pass leaves the step its own queue") {
-    ThoroughRun run;
+TEST_CASE("After an error in work concurrent with a captured pass the step uses its own queue") {
+    CaptureRun run;
     run.device.at_end = [](int) {};
     const auto fails = [](arena::Columns) { throw base::RunError("rows that do not come"); };
     CHECK_THROWS_WITH(run.gradients(2, fails), "rows that do not come");
@@ -137,7 +139,7 @@ TEST_CASE("what fails beside a captured pass leaves the step its own queue") {
     CHECK(run.device.own.launches == own + 1);
 }
 
-/// A matrix, and a vector that no output depends on.
+/// A model of a matrix, and of a vector that no output depends on.
 class HalfIdle final : public Model {
 public:
     explicit HalfIdle(const ModelContext& context) {
@@ -151,11 +153,11 @@ public:
     }
 };
 
-TEST_CASE("a parameter that no gradient reaches has a gradient of zeros, and its bucket leaves") {
+TEST_CASE("A parameter that no gradient reaches gets a zero gradient, and its bucket is reported") {
     const bool thorough = GENERATE(false, true);
     const ModelContext context{{3, 8, 8}, 5};
     const HalfIdle model(context);
-    ThoroughDevice capturing;
+    CaptureRunningDevice capturing;
     Device host;
     Device& device = thorough ? capturing : host;
     capturing.at_end = [](int) {};
@@ -174,8 +176,8 @@ TEST_CASE("a parameter that no gradient reaches has a gradient of zeros, and its
         executor.gradients(
             t, replicas.x(), [&](int64_t) -> const data::Batch& { return data.batch; }, timers,
             [&](arena::Columns bucket) { told.push_back(bucket); }, loss.data(), accuracy.data());
-        CHECK((told == gradient_buckets(replicas.layout(), replicas.x().type,
-                                        device.least_bucket_bytes())));
+        CHECK((told ==
+               gradient_buckets(replicas.layout(), replicas.x().type, device.min_bucket_bytes())));
         for (int64_t i = 0; i < 2; ++i) {
             const auto gradients = views(replicas.layout(), replicas.g(), i);
             CHECK(gradients[0].isfinite().all().item<bool>());

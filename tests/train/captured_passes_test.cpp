@@ -1,5 +1,5 @@
-// When passes are captured, and when not: by where parameters lie, as many as may be, minibatches
-// of one size, and where the device can.
+// Tests of the choice of captured passes: one for each address of the parameters, up to a limit,
+// for minibatches of one size, if the device can capture them.
 
 #include "train/passes/captured_passes.hpp"
 
@@ -25,7 +25,7 @@ private:
     arena::Queue* queue_;
 };
 
-/// Two samples of three numbers.
+/// A minibatch of two samples of three numbers.
 struct SmallBatch {
     std::vector<float> inputs = std::vector<float>(6);
     std::vector<int64_t> labels = {0, 1};
@@ -40,7 +40,8 @@ struct SmallBatch {
     }
 };
 
-/// Of two replicas. A pass tells its minibatch's sum as its loss, and its labels' as its accuracy.
+/// Two replicas with captured passes. A pass writes the sum of its inputs as its loss, and the sum
+/// of its labels as its accuracy.
 struct CapturedPair {
     arena::EmulatedDevice emulated{1};
     CapturingDevice device{emulated.add_queue()};
@@ -50,8 +51,8 @@ struct CapturedPair {
     explicit CapturedPair(int64_t most) : passes(device, torch::kCPU, 2, false, most) {
         for (int64_t k = 0; k < CapturedPasses::kWarm; ++k) CHECK_FALSE(passes.begin(this));
     }
-    Captured* put(int64_t i, const data::Batch& batch) {
-        return passes.put(i, batch, nullptr, [&](const FixedBatch& fixed) {
+    CapturedWork* submit(int64_t i, const data::Batch& batch) {
+        return passes.submit(i, batch, nullptr, [&](const FixedBatch& fixed) {
             ++captures;
             double* const loss = passes.loss() + i;
             double* const accuracy = passes.accuracy() + i;
@@ -66,7 +67,7 @@ struct CapturedPair {
     }
 };
 
-TEST_CASE("a captured pass finds the minibatch of its time, and its scores go where they should") {
+TEST_CASE("A captured pass reads the current minibatch, and its scores reach the caller's memory") {
     CapturedPair p(8);
     const int here = 0;
     std::vector<std::vector<double>> scores;
@@ -75,12 +76,12 @@ TEST_CASE("a captured pass finds the minibatch of its time, and its scores go wh
         REQUIRE(p.passes.begin(&here));
         for (int64_t i = 0; i < 2; ++i) {
             batches.push_back(std::make_unique<SmallBatch>(static_cast<float>(10 * t + i)));
-            CHECK(p.put(i, batches.back()->batch));
+            CHECK(p.submit(i, batches.back()->batch));
         }
         scores.emplace_back(4);
     }
-    // The third iteration's alone are asked for.
-    p.passes.tell(scores[2].data(), scores[2].data() + 2);
+    // Only the third iteration's scores are copied.
+    p.passes.copy_scores(scores[2].data(), scores[2].data() + 2);
     p.emulated.finish();
     CHECK(p.captures == 2);
     CHECK(scores[2] == std::vector<double>{6 * 20 + 15, 6 * 21 + 15, 1, 1});
@@ -88,48 +89,48 @@ TEST_CASE("a captured pass finds the minibatch of its time, and its scores go wh
     CHECK(p.passes.obstacle().empty());
 }
 
-TEST_CASE("as many passes are captured as may be, the others are not") {
+TEST_CASE("Passes are captured up to the limit, and no further") {
     CapturedPair p(3);
     const int here = 0, there = 0;
     CHECK(p.passes.begin(&here));
     CHECK(p.passes.obstacle().empty());
     CHECK_FALSE(p.passes.begin(&there));
-    CHECK_THAT(p.passes.obstacle(), ContainsSubstring("2 places are more than 3"));
+    CHECK_THAT(p.passes.obstacle(), ContainsSubstring("2 places need more than 3"));
     CHECK(p.passes.begin(&here));
     CapturedPair none(1);
     CHECK_FALSE(none.passes.begin(&here));
 }
 
-TEST_CASE("a minibatch of another size is no captured pass'") {
+TEST_CASE("A captured pass refuses a minibatch of another size") {
     CapturedPair p(8);
     const int here = 0;
     SmallBatch first(0), smaller(1);
     REQUIRE(p.passes.begin(&here));
-    CHECK(p.put(0, first.batch));
+    CHECK(p.submit(0, first.batch));
     smaller.batch.count = smaller.batch.terms = smaller.batch.shape[0] = 1;
-    CHECK_FALSE(p.put(0, smaller.batch));
-    CHECK(p.put(0, first.batch));
+    CHECK_FALSE(p.submit(0, smaller.batch));
+    CHECK(p.submit(0, first.batch));
     CHECK(p.captures == 1);
     p.emulated.finish();
 }
 
-TEST_CASE("where the device cannot capture a pass, none is asked for any more") {
+TEST_CASE("After the device has failed to capture a pass no other capture is tried") {
     CapturedPair p(8);
     const int here = 0;
     const SmallBatch one(0);
     REQUIRE(p.passes.begin(&here));
-    const auto fails = [](const FixedBatch&) -> std::unique_ptr<Captured> {
+    const auto fails = [](const FixedBatch&) -> std::unique_ptr<CapturedWork> {
         throw base::RunError("an operation that is not allowed");
     };
-    CHECK_FALSE(p.passes.put(0, one.batch, nullptr, fails));
+    CHECK_FALSE(p.passes.submit(0, one.batch, nullptr, fails));
     CHECK(p.passes.obstacle() == "an operation that is not allowed");
-    CHECK_FALSE(p.put(1, one.batch));
+    CHECK_FALSE(p.submit(1, one.batch));
     CHECK_FALSE(p.passes.begin(&here));
     CHECK(p.captures == 0);
     p.emulated.finish();
 }
 
-TEST_CASE("what the spec says is done, or refused with the reason") {
+TEST_CASE("choose_capture follows the spec, or refuses it with the reason") {
     CHECK(choose_capture(Capture::automatic, "").captured);
     CHECK(choose_capture(Capture::on, "").captured);
     CHECK_FALSE(choose_capture(Capture::off, "").captured);

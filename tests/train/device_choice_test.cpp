@@ -1,11 +1,12 @@
-// Which card a rank has, and what is counted on cards without the host.
+// Tests of the choice of a rank's GPU, and of the counting of correct answers on the device.
 
 #include <cmath>
 #include <limits>
 
 #include "catch.hpp"
 #include "comm/transport/launcher.hpp"
-#include "train/batches/held_batch.hpp"
+#include "train/batches/owned_batch.hpp"
+#include "train/device/device.hpp"
 #include "train/device/gpu_facts.hpp"
 #include "train/model_fixture.hpp"
 
@@ -14,15 +15,15 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("ranks have a card each, or none has one") {
+TEST_CASE("Either every rank has a GPU of its own, or no rank has one") {
     CHECK(refusal_of({{"", "a 1", 0}, {"", "a 2", 1}, {"", "b 1", 0}}).empty());
     CHECK_THAT(refusal_of({{"", "a 1", 0}, {"", "b 1", 0}, {"", "a 1", 0}}),
-               ContainsSubstring("ranks 0 and 2 would have the same card") &&
-                   ContainsSubstring("several replicas a rank"));
+               ContainsSubstring("ranks 0 and 2 would use the same GPU") &&
+                   ContainsSubstring("several replicas per rank"));
     CHECK(refusal_of({{"", "a 1", 0}, {"none here", "", 0}, {"nor here", "", 0}}) == "none here");
 }
 
-TEST_CASE("kernels run on cards of their generation, and on newer ones where they are PTX, too") {
+TEST_CASE("Kernels run on GPUs of their generation, and as PTX on newer ones too") {
     CHECK(has_code("80 90", 8, 6));
     CHECK(has_code("80 90", 12, 0));
     CHECK_FALSE(has_code("80 90", 7, 5));
@@ -32,31 +33,31 @@ TEST_CASE("kernels run on cards of their generation, and on newer ones where the
     CHECK(has_code("native", 7, 0));
 }
 
-TEST_CASE("the host serves where no card is wanted or found") {
+TEST_CASE("The host serves if no GPU is requested or found") {
     comm::World world{comm::alone()};
     CHECK(make_device(DeviceChoice::cpu, world)->name() == "cpu");
-    if (card_count() > 0) return;
+    if (gpu_count() > 0) return;
     const auto any = make_device(DeviceChoice::automatic, world);
     CHECK(any->name() == "cpu");
     CHECK_FALSE(any->queues().compute);
-    CHECK_FALSE(any->room());
+    CHECK_FALSE(any->memory_info());
     CHECK_THROWS_WITH(make_device(DeviceChoice::cuda, world),
                       ContainsSubstring("/device: cuda is refused"));
 }
 
-TEST_CASE("right answers are counted where the outputs are as on the host") {
+TEST_CASE("Correct answers counted on the device equal those counted on the host") {
     const ModelContext context{{4}, 7};
     const auto model = make_model(R"({"type": "softmax_regression"})", context);
     RandomBatch random(40, context, data::Order::contiguous, torch::kFloat32, 3);
-    // Few values, so that many are equal; and numbers that are none.
+    // Few distinct values, so that many logits are equal; some logits are NaN.
     torch::Tensor logits = torch::randint(-2, 3, {40, 7}, torch::kFloat32);
     logits[3][2] = std::numeric_limits<float>::quiet_NaN();
     logits[5] = std::numeric_limits<float>::quiet_NaN();
     for (const int64_t top : {1, 3, 7}) {
-        CHECK(model->correct_there(logits, random.batch, top).item<double>() ==
+        CHECK(model->correct_on_device(logits, random.batch, top).item<double>() ==
               model->correct(logits, random.batch, top));
     }
-    const torch::Tensor of_parts = model->correct_there(logits, random.batch, 1, 4);
+    const torch::Tensor of_parts = model->correct_on_device(logits, random.batch, 1, 4);
     for (int64_t part = 0; part < 4; ++part) {
         CHECK(of_parts[part].item<double>() ==
               model->correct(logits.slice(0, 10 * part, 10 * part + 10),
@@ -64,17 +65,17 @@ TEST_CASE("right answers are counted where the outputs are as on the host") {
     }
     data::Batch real = random.batch;
     real.labels = nullptr;
-    CHECK(std::isnan(model->correct_there(logits, real, 1).item<double>()));
+    CHECK(std::isnan(model->correct_on_device(logits, real, 1).item<double>()));
 }
 
-TEST_CASE("a held batch is the batch, in memory of its own") {
+TEST_CASE("An OwnedBatch equals the batch, in memory of its own") {
     for (const bool tokens : {false, true}) {
         const ModelContext context{tokens ? std::vector<int64_t>{6} : std::vector<int64_t>{3, 4, 4},
                                    9, tokens};
         RandomBatch random(5, context,
                            tokens ? data::Order::contiguous : data::Order::channels_last,
                            torch::kFloat64, 1);
-        const HeldBatch held(random.batch, false);
+        const OwnedBatch held(random.batch, false);
         const torch::Tensor inputs = random.inputs.clone(), labels = random.labels.clone();
         random.stored.zero_();
         random.labels.zero_();
@@ -83,7 +84,7 @@ TEST_CASE("a held batch is the batch, in memory of its own") {
     }
     const ModelContext real{{3}, 0};
     RandomBatch random(5, real, data::Order::contiguous, torch::kFloat32, 1);
-    const HeldBatch held(random.batch, false);
+    const OwnedBatch held(random.batch, false);
     const torch::Tensor targets = random.targets.clone();
     random.targets.zero_();
     CHECK(torch::equal(target_tensor(held.batch()), targets));

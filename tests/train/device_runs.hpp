@@ -1,5 +1,6 @@
 #pragma once
-// Whole runs on queues of emulated devices: what is told and saved, and what the devices say.
+// Whole runs on queues of emulated devices: what they report and save, and the conflicts that the
+// devices find.
 
 #include <unistd.h>
 
@@ -20,7 +21,7 @@
 #include "comm/nccl_stand_in.hpp"
 #include "comm/ranks.hpp"
 #include "train/device/device.hpp"
-#include "train/device/on_device.hpp"
+#include "train/device/device_scope.hpp"
 #include "train/models/names.hpp"
 #include "train/run/session.hpp"
 
@@ -31,7 +32,7 @@ using arena::EmulatedDevice;
 using base::Json;
 using Pace = EmulatedDevice::Pace;
 
-/// A spec as the program would resolve it.
+/// A spec with all defaults filled in, as the program resolves it.
 struct Resolved {
     Json spec, algorithm, graph;
     RunSpec run;
@@ -60,8 +61,9 @@ inline std::string bits(const std::vector<double>& values) {
     return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
 }
 
-/// What an observer is told, in order: the bits of all but times, which have to be there.
-class Told final : public algorithms::Observer {
+/// Records all calls of an observer, in order, with the bits of all values. Times are only checked
+/// to be there.
+class RecordedCalls final : public algorithms::Observer {
 public:
     std::vector<std::string> all;
 
@@ -82,28 +84,29 @@ public:
     }
 };
 
-/// Queues of a device beside the step's.
-struct Beside {
+/// The queues of a device in addition to the step's.
+struct SideQueues {
     std::vector<arena::Queue*> passes;
     arena::StepQueue* step = nullptr;
     arena::Queue* uploads = nullptr;
 };
 
-/// It never does the work of LibTorch's that is called `left_out`.
-class Emulated final : public Device {
+/// A device on emulated queues. It never runs LibTorch's work named `left_out`.
+class EmulatedTrainingDevice final : public Device {
 public:
-    Emulated(const arena::Queues& queues, const Beside& beside, std::string left_out)
-        : queues_(queues), beside_(beside), left_out_(std::move(left_out)) {}
+    EmulatedTrainingDevice(const arena::Queues& queues, const SideQueues& side_queues,
+                           std::string left_out)
+        : queues_(queues), side_queues_(side_queues), left_out_(std::move(left_out)) {}
     std::string name() const override { return "emulated"; }
     arena::Space space() const override { return arena::Space::device; }
     arena::Queues queues() const override { return queues_; }
-    std::vector<arena::Queue*> side_queues() override { return beside_.passes; }
-    arena::Queue* upload_queue() override { return beside_.uploads; }
-    arena::StepQueue* step_queue() override { return beside_.step; }
-    std::unique_ptr<Captured> capture(const char* name,
-                                      std::vector<std::vector<arena::Access>> parts,
-                                      std::function<void(const PartEnds&)> work,
-                                      arena::Queue* queue) override {
+    std::vector<arena::Queue*> side_queues() override { return side_queues_.passes; }
+    arena::Queue* upload_queue() override { return side_queues_.uploads; }
+    arena::StepQueue* step_queue() override { return side_queues_.step; }
+    std::unique_ptr<CapturedWork> capture(const char* name,
+                                          std::vector<std::vector<arena::Access>> parts,
+                                          std::function<void(const EndPart&)> work,
+                                          arena::Queue* queue) override {
         ++captures_;
         return Device::capture(name, std::move(parts), std::move(work), queue);
     }
@@ -118,12 +121,12 @@ private:
     }
 
     arena::Queues queues_;
-    Beside beside_;
+    SideQueues side_queues_;
     std::string left_out_;
     int64_t captures_ = 0;
 };
 
-/// A folder of its own, removed at the end.
+/// A new folder, which the destructor removes.
 class Folder {
 public:
     Folder() {
@@ -149,38 +152,43 @@ inline std::string contents(const fs::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// What a session has to say of what it chose.
+/// The choices of a session, as texts.
 struct Chosen {
     std::string stacking, resident;
 };
 
 using Nccl = std::optional<comm::tests::NcclStandIn>;
 
-/// While one lives, rows are a device's own: who would have them on the host must ask for a copy.
+/// While it lives, rows are in device memory: the host must copy them before it reads them.
 struct OwnMemory {
-    OwnMemory() { arena::use_memory(nullptr, nullptr, arena::Space::device); }
-    ~OwnMemory() { arena::use_memory(nullptr); }
+    OwnMemory() { arena::set_default_memory(nullptr, nullptr, arena::Space::device); }
+    ~OwnMemory() { arena::set_default_memory(nullptr); }
     OwnMemory(const OwnMemory&) = delete;
     OwnMemory& operator=(const OwnMemory&) = delete;
 };
 
-/// Trains this rank's replicas, from the newest checkpoint in `folder` on if there is one; what was
-/// told, then what was saved. Rows go over NCCL where there is one. Adds the passes that were
-/// captured to `captures`.
-inline std::vector<std::string> train(comm::World& world, const Json& given, const Beside& beside,
-                                      const fs::path& folder, Nccl& nccl,
-                                      const std::string& left_out, std::atomic<int64_t>& captures,
-                                      Chosen* chosen) {
+/// Trains this rank's replicas, from the newest checkpoint in `folder` if there is one. Returns
+/// what the session reported, then what it saved. If `nccl` is set, NCCL carries rows. Adds the
+/// number of captured passes to `captures`.
+inline std::vector<std::string> train(comm::World& world, const Json& given,
+                                      const SideQueues& side_queues, const fs::path& folder,
+                                      Nccl& nccl, const std::string& left_out,
+                                      std::atomic<int64_t>& captures, Chosen* chosen) {
     const Resolved r = resolve(given);
     const comm::Placement placement{r.run.replicas, world.size()};
-    Emulated queues(world.queues(), beside, left_out);
-    std::optional<OnDevice> on_device;
+    EmulatedTrainingDevice queues(world.queues(), side_queues, left_out);
+    std::optional<DeviceScope> on_device;
     if (nccl) {
         on_device.emplace(world, queues);
         on_device->connect([&] { return nccl->parts(world.slot()); });
-        DBENCH_EXPECT(on_device->carrier() == "NCCL 2.28.9");
+        DBENCH_EXPECT(on_device->transport_name() == "NCCL 2.28.9");
     }
-    SessionOptions options{r.run, r.spec, r.algorithm, nullptr, {}, queues};
+    SessionOptions options{r.run,
+                           std::make_shared<const Json>(r.spec),
+                           std::make_shared<const Json>(r.algorithm),
+                           nullptr,
+                           {},
+                           queues};
     options.graph = [&](const graphs::RunFacts& run) {
         return graphs::make_graph(
             r.graph, {static_cast<int>(placement.replicas), r.run.seed.graph, run}, "/graph");
@@ -189,7 +197,7 @@ inline std::vector<std::string> train(comm::World& world, const Json& given, con
     Session session(world, placement, options);
     session.connect();
     {
-        static std::mutex one_at_a_time;  // all have one generator for initial values
+        static std::mutex one_at_a_time;  // all ranks share LibTorch's generator of initial values
         const std::lock_guard lock(one_at_a_time);
         session.prepare();
     }
@@ -199,39 +207,39 @@ inline std::vector<std::string> train(comm::World& world, const Json& given, con
     if (fs::exists(folder)) {
         if (const auto head = checkpoints.newest()) session.resume(checkpoints, *head);
     }
-    Told told;
-    session.train(told, checkpoints, base::Stopwatch());
+    RecordedCalls recorded;
+    session.train(recorded, checkpoints, base::Stopwatch());
     for (int64_t t = 1; t < session.plan().iterations; ++t) {
-        told.all.push_back(contents(folder / std::to_string(t) /
-                                    ("part-" + std::to_string(world.rank()) + ".bin")));
+        recorded.all.push_back(contents(folder / std::to_string(t) /
+                                        ("part-" + std::to_string(world.rank()) + ".bin")));
     }
     captures += queues.captures();
-    return told.all;
+    return recorded.all;
 }
 
-/// What a run comes to: by rank, what was told and saved.
-struct Played {
+/// The result of a run: by rank, what it reported and saved.
+struct RunResult {
     std::vector<std::vector<std::string>> outcome;
     std::set<std::string> reasons, conflicts;
-    Chosen chosen;  ///< by rank 0
+    Chosen chosen;  ///< of rank 0
     int64_t captures = 0;
 };
 
-/// Trains on `ranks` threads, each with a device of its own, or with none where `pace` is null.
-inline Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed,
-                   const fs::path& folder, const std::string& forgotten = "",
-                   bool over_nccl = false, const std::string& left_out = "") {
+/// Trains on `ranks` threads, each with a device of its own; `pace` null: without devices.
+inline RunResult play(const Json& spec, int ranks, const Pace* pace, uint64_t seed,
+                      const fs::path& folder, const std::string& forgotten = "",
+                      bool over_nccl = false, const std::string& left_out = "") {
     use_threads();
     std::atomic<int64_t> captures = 0;
-    Played played;
-    played.outcome.resize(static_cast<size_t>(ranks));
+    RunResult result;
+    result.outcome.resize(static_cast<size_t>(ranks));
     std::vector<std::unique_ptr<EmulatedDevice>> devices;
     std::vector<std::unique_ptr<arena::StepQueue>> steps(static_cast<size_t>(ranks));
-    std::vector<Beside> beside(static_cast<size_t>(ranks));
+    std::vector<SideQueues> side_queues(static_cast<size_t>(ranks));
     for (int rank = 0; pace && rank < ranks; ++rank) {
         devices.push_back(std::make_unique<EmulatedDevice>(
             seed * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank), -1, *pace));
-        devices.back()->forget(forgotten);
+        devices.back()->omit_wait(forgotten);
     }
     Nccl nccl;
     if (pace && over_nccl) nccl.emplace(ranks, seed);
@@ -244,8 +252,8 @@ inline Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed,
         ranks,
         [&](comm::World& world) {
             const auto rank = static_cast<size_t>(world.rank());
-            played.outcome[rank] = train(world, spec, beside[rank], folder, nccl, left_out,
-                                         captures, rank == 0 ? &played.chosen : nullptr);
+            result.outcome[rank] = train(world, spec, side_queues[rank], folder, nccl, left_out,
+                                         captures, rank == 0 ? &result.chosen : nullptr);
             return "";
         },
         [&](comm::Membership& member) {
@@ -255,19 +263,19 @@ inline Played play(const Json& spec, int ranks, const Pace* pace, uint64_t seed,
             steps[rank] =
                 std::make_unique<arena::StepQueue>(*device.add_queue(), *device.add_queue());
             member.queues = {steps[rank].get(), device.add_queue()};
-            beside[rank] = {
+            side_queues[rank] = {
                 {device.add_queue(), device.add_queue()}, steps[rank].get(), device.add_queue()};
         });
     for (const std::string& problem : problems) {
-        if (!problem.empty()) played.conflicts.insert(problem);
+        if (!problem.empty()) result.conflicts.insert(problem);
     }
     for (const auto& device : devices) {
-        played.reasons.insert(device->reasons().begin(), device->reasons().end());
-        played.conflicts.insert(device->conflicts().begin(), device->conflicts().end());
+        result.reasons.insert(device->reasons().begin(), device->reasons().end());
+        result.conflicts.insert(device->conflicts().begin(), device->conflicts().end());
     }
-    if (nccl && !nccl->problem().empty()) played.conflicts.insert(nccl->problem());
-    played.captures = captures;
-    return played;
+    if (nccl && !nccl->problem().empty()) result.conflicts.insert(nccl->problem());
+    result.captures = captures;
+    return result;
 }
 
 }  // namespace dbench::train::tests

@@ -1,7 +1,7 @@
-// Runs whose LibTorch work and kernels are launched on a device's queues: what they record,
-// evaluate and save is the host's to the bit, in every order that the queues and waits allow, and
-// each wait of the trainer is needed. DBENCH_DEVICE_SEEDS says how many orders are tried (2);
-// DBENCH_DEVICE_STUMBLES lets threads meet in more of them.
+// Runs whose LibTorch work and kernels are launched on a device's queues. They record, evaluate and
+// save the same bits as the host, in every order that the queues and waits allow, and each wait of
+// the trainer is necessary. DBENCH_DEVICE_SEEDS is the number of orders (default 2);
+// DBENCH_DEVICE_STUMBLES adds random delays of threads.
 
 #include <sys/wait.h>
 
@@ -28,10 +28,10 @@ Json spec_of(const char* changes) {
     return spec;
 }
 
-/// Of more than a bucket.
+/// A model whose gradient has several buckets.
 constexpr const char* kBuckets = R"({"model": {"hidden": [20, 150, 150, 150]}})";
 
-/// A text of which bytes are predicted.
+/// Writes a text whose bytes a model predicts.
 std::string text_file(const Folder& folder) {
     const fs::path path = folder.path() / "text";
     std::ofstream file(path, std::ios::binary);
@@ -39,20 +39,20 @@ std::string text_file(const Folder& folder) {
     return path.string();
 }
 
-struct Case {
+struct DeviceTrainerCase {
     std::string title;
     Json spec;
     int ranks = 1;
     bool over_nccl = false;
 };
 
-/// As the host, which has no streams, would run it.
+/// Returns the spec in the form for the host, which has no streams.
 Json on_host(Json spec) {
     if (spec.value("stacking", "") == "streams") spec.erase("stacking");
     return spec;
 }
 
-std::vector<Case> cases(const Folder& files) {
+std::vector<DeviceTrainerCase> cases(const Folder& files) {
     Json text = spec_of(R"({"model": {"type": "lstm", "hidden": 6, "layers": 2, "dropout": 0.3},
         "optimizer": {"type": "adam", "lr": 0.01, "momentum": null},
         "evaluate": {"every": {"iterations": 6}}, "checkpoint": {"every": {"iterations": 5}}})");
@@ -64,15 +64,15 @@ std::vector<Case> cases(const Folder& files) {
     return {
         {"an mlp, in parts, clipped", spec_of(R"({"data": {"accumulate": 2, "resident": "off"},
                      "optimizer": {"clip_norm": 0.5}})")},
-        {"BatchNorm, estimated anew",
+        {"BatchNorm, recalibrated",
          spec_of(R"({"model": {"type": "cnn", "hidden": null, "width": 2},
                      "evaluate": {"batchnorm": "recalibrate"}, "data": {"augment": true},
                      "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}})")},
         {"dropout and carried state", text},
-        {"minibatches that come beside the pass before",
+        {"minibatches uploaded during the pass before",
          spec_of(R"({"model": {"type": "softmax_regression", "hidden": null},
                      "data": {"batch_size": 24, "train": 96, "resident": "off"}})")},
-        {"the same of all replicas",
+        {"the same, all replicas in one pass",
          spec_of(R"({"stacking": "batched", "replicas": 2, "graph": "complete",
                      "model": {"type": "softmax_regression", "hidden": null},
                      "data": {"batch_size": 12, "train": 96, "resident": "off"}})")},
@@ -92,7 +92,7 @@ std::vector<Case> cases(const Folder& files) {
         {"two ranks on streams", spec_of(R"({"stacking": "streams", "replicas": 5,
                      "model": {"type": "softmax_regression", "hidden": null}})"),
          2},
-        {"together",
+        {"all in one pass",
          spec_of(
              R"({"stacking": "batched", "model": {"type": "cnn", "hidden": null, "width": 2}})")},
         {"two ranks", spec_of(R"({"replicas": 5})"), 2},
@@ -101,7 +101,7 @@ std::vector<Case> cases(const Folder& files) {
     };
 }
 
-/// Whether a device would make its minibatches of images that lie there.
+/// True if a device would gather the minibatches from images that it stores.
 bool makes_batches(const Json& spec) {
     const Json& data = spec.at("data");
     return data.at("type") == "shapes" && data.value("resident", "auto") == "auto";
@@ -112,9 +112,10 @@ uint64_t seeds() {
     return wanted ? std::stoull(wanted) : 2;
 }
 
-/// Runs of ranks with a card each, some with several replicas.
-std::vector<Case> cases_over_nccl() {
-    // Along the tree, for the host's bits: between cards a library would be asked.
+/// Runs of ranks with a GPU each, some with several replicas.
+std::vector<DeviceTrainerCase> cases_over_nccl() {
+    // Reductions along the tree give the host's bits; with GPUs the default is a library's
+    // reduction.
     const auto changed = [](Json all, const char* changes) {
         all["reduction"] = "reproducible";
         all.merge_patch(Json::parse(changes));
@@ -144,22 +145,22 @@ std::vector<Case> cases_over_nccl() {
     };
 }
 
-TEST_CASE("on queues a run records, evaluates and saves what it does on the host") {
+TEST_CASE("A run on queues records, evaluates and saves the same as on the host") {
     const Folder files;
-    std::vector<Case> all = cases(files);
-    for (Case& what : cases_over_nccl()) all.push_back(std::move(what));
-    for (const Case& what : all) {
+    std::vector<DeviceTrainerCase> all = cases(files);
+    for (DeviceTrainerCase& what : cases_over_nccl()) all.push_back(std::move(what));
+    for (const DeviceTrainerCase& what : all) {
         INFO(what.title);
         const Folder folder;
-        const Played host =
+        const RunResult host =
             play(on_host(what.spec), what.ranks, nullptr, 0, folder.path() / "host");
         REQUIRE(host.conflicts == std::set<std::string>());
         REQUIRE(host.outcome[0].size() > 10);
         for (uint64_t seed = 0; seed < seeds(); ++seed) {
             INFO("order " << seed);
             const Pace pace = seed % 2 == 0 ? Pace::late : Pace::random;
-            const Played device = play(what.spec, what.ranks, &pace, seed,
-                                       folder.path() / std::to_string(seed), "", what.over_nccl);
+            const RunResult device = play(what.spec, what.ranks, &pace, seed,
+                                          folder.path() / std::to_string(seed), "", what.over_nccl);
             CHECK(device.conflicts == std::set<std::string>());
             CHECK(device.chosen.resident.starts_with("on (") == makes_batches(what.spec));
             const bool same = device.outcome == host.outcome;
@@ -168,21 +169,21 @@ TEST_CASE("on queues a run records, evaluates and saves what it does on the host
     }
 }
 
-TEST_CASE("a loss that is not finite stops a run, on a device some iterations later") {
+TEST_CASE("A loss that is not finite stops a run, on a device up to two iterations later") {
     const Folder folder;
     const Json spec = spec_of(R"({"optimizer": {"lr": 1e30}, "nonfinite": "stop"})");
     const auto stops = [&](const Pace* pace, const std::string& saved) {
-        const Played played = play(spec, 1, pace, 0, folder.path() / saved);
+        const RunResult played = play(spec, 1, pace, 0, folder.path() / saved);
         REQUIRE(played.conflicts.size() == 1);
         return *played.conflicts.begin();
     };
     const Pace pace = Pace::late;
     const std::string host = stops(nullptr, "host"), device = stops(&pace, "device");
     CHECK(host.ends_with("/nonfinite says stop"));
-    CHECK(device == host + ", noticed up to 2 iterations later: the device's losses come behind");
+    CHECK(device == host + ", noticed up to 2 iterations later: the device's losses arrive late");
 }
 
-TEST_CASE("a run goes on to the bit where another device has saved it") {
+TEST_CASE("A run continues to the same bits from a checkpoint of another device") {
     const Folder folder;
     const Json spec = spec_of(R"({"model": {"type": "cnn", "hidden": null, "width": 2}})");
     const Pace pace = Pace::random;
@@ -191,10 +192,10 @@ TEST_CASE("a run goes on to the bit where another device has saved it") {
         const auto run = [&](bool on_host) {
             return play(spec, 1, on_host ? nullptr : &pace, 1, saved);
         };
-        const Played whole = run(begins_on_host), rest = run(!begins_on_host);
+        const RunResult whole = run(begins_on_host), rest = run(!begins_on_host);
         REQUIRE(whole.conflicts == std::set<std::string>());
         REQUIRE(rest.conflicts == std::set<std::string>());
-        // From iteration 4 on: two iterations and the last evaluation, then what is saved.
+        // From iteration 4 on: two iterations and the last evaluation, then the saved state.
         const auto& all = whole.outcome[0];
         const auto& end = rest.outcome[0];
         const size_t states = 5, tail = 3;
@@ -206,19 +207,19 @@ TEST_CASE("a run goes on to the bit where another device has saved it") {
     }
 }
 
-TEST_CASE("auto on a device measures every way that it has, and changes nothing by that") {
+TEST_CASE("auto on a device measures every possible way, and changes nothing else") {
     const Folder folder;
-    // Replicas drop out, each by draws of its own: no pass of all. What is carried stays zero.
+    // Dropout prevents the single pass of all replicas.
     const Json spec = cases(folder)[2].spec;
     const Pace pace = Pace::random;
     const auto run = [&](const char* stacking) {
         Json changed = spec;
         changed["stacking"] = stacking;
-        const Played played = play(changed, 1, &pace, 1, folder.path() / stacking);
+        const RunResult played = play(changed, 1, &pace, 1, folder.path() / stacking);
         CHECK(played.conflicts == std::set<std::string>());
         return played;
     };
-    const Played off = run("off"), any = run("auto");
+    const RunResult off = run("off"), any = run("auto");
     CHECK(off.chosen.stacking == "off");
     CHECK_THAT(any.chosen.stacking, Catch::Matchers::ContainsSubstring("ms on streams, "));
     CHECK_THAT(any.chosen.stacking, Catch::Matchers::EndsWith("ms one by one)"));
@@ -233,9 +234,9 @@ struct CapturedCase {
 };
 
 const CapturedCase kCaptured[] = {
-    {"several rounds, a rate that changes",
+    {"several rounds, a changing learning rate",
      R"({"replicas": 4, "graph": "one_peer_exponential", "schedule": "cosine"})", 4},
-    {"averaging meanwhile, a step that counts",
+    {"combine_while_adapt, Adam",
      R"({"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}, "schedule": "cosine",
          "graph": "complete", "optimizer": {"type": "adam", "lr": 0.01, "momentum": null}})",
      6},
@@ -244,36 +245,36 @@ const CapturedCase kCaptured[] = {
          "optimizer": {"clip_norm": 0.5}, "algorithm": {"type": "local_sgd", "period": 2}})",
      3},
     {"buckets that are updated inside the pass", kBuckets, 3},
-    {"a state beside the parameters",
+    {"state in addition to the parameters",
      R"({"optimizer": {"momentum": 0}, "algorithm": "gradient_tracking",
          "length": {"iterations": 5}})",
      3},
-    {"all in one, averaging meanwhile",
+    {"all in one pass, combine_while_adapt",
      R"({"stacking": "batched", "model": {"type": "cnn", "hidden": null, "width": 2},
          "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}})",
      2},
-    {"all in one, buckets that are updated inside the pass",
+    {"all in one pass, buckets that are updated inside the pass",
      R"({"stacking": "batched", "model": {"hidden": [20, 150, 150, 150]}})", 1},
-    {"side by side, in parts",
+    {"on streams, in parts",
      R"({"stacking": "streams", "replicas": 4, "data": {"accumulate": 2},
          "model": {"type": "cnn", "hidden": null, "width": 2}})",
      4},
-    {"side by side, buckets that are updated inside the last pass",
+    {"on streams, buckets that are updated inside the last pass",
      R"({"stacking": "streams", "replicas": 4, "model": {"hidden": [20, 150, 150, 150]}})", 4},
 };
 
-TEST_CASE("captured passes give the bits of those that are launched anew, and of the host") {
+TEST_CASE("Captured passes give the same bits as passes without capture, and as the host") {
     for (const CapturedCase& what : kCaptured) {
         INFO(what.title);
         Json spec = spec_of(what.spec);
         const Folder folder;
-        const Played host = play(on_host(spec), 1, nullptr, 0, folder.path() / "host");
+        const RunResult host = play(on_host(spec), 1, nullptr, 0, folder.path() / "host");
         REQUIRE(host.conflicts == std::set<std::string>());
         CHECK(host.captures == 0);
         for (const char* capture : {"on", "off"}) {
             spec["capture"] = capture;
             const Pace pace = Pace::random;
-            const Played device = play(spec, 1, &pace, 3, folder.path() / capture);
+            const RunResult device = play(spec, 1, &pace, 3, folder.path() / capture);
             CHECK(device.conflicts == std::set<std::string>());
             CHECK(device.captures == (capture == std::string("on") ? what.captures : 0));
             const bool same = device.outcome == host.outcome;
@@ -282,25 +283,27 @@ TEST_CASE("captured passes give the bits of those that are launched anew, and of
     }
 }
 
-TEST_CASE("what changes from pass to pass is put before a captured one") {
+TEST_CASE("All that changes from pass to pass is launched before a captured pass") {
     const Folder files;
-    const Case text = cases(files)[2];
+    const DeviceTrainerCase text = cases(files)[2];
     const Pace pace = Pace::late;
     const Folder folder;
-    const Played whole = play(text.spec, 1, &pace, 1, folder.path() / "whole");
+    const RunResult whole = play(text.spec, 1, &pace, 1, folder.path() / "whole");
     CHECK(whole.captures == 3);
     for (const char* left_out : {"minibatch", "beginning of a pass", "captured gradient"}) {
         INFO(left_out);
-        const Played part =
+        const RunResult part =
             play(text.spec, 1, &pace, 1, folder.path() / left_out, "", false, left_out);
         const bool same = part.outcome == whole.outcome;
         CHECK_FALSE(same);
     }
 }
 
-/// Whether a run without a wait goes wrong: it conflicts, says something else, or crashes, since
-/// memory goes that a launch is yet to touch. So it has a process of its own.
-bool goes_wrong(const Case& what, const Played& whole, const std::string& without) {
+/// True if a run without the wait `without` goes wrong: it conflicts, has other results, or
+/// crashes, because memory is freed before a launch touches it. The run therefore has a process of
+/// its own.
+bool fails_without(const DeviceTrainerCase& what, const RunResult& whole,
+                   const std::string& without) {
     const pid_t child = fork();
     if (child == 0) {
         alarm(60);
@@ -310,8 +313,8 @@ bool goes_wrong(const Case& what, const Played& whole, const std::string& withou
         bool right = false;
         {
             const Folder folder;
-            const Played played = play(what.spec, what.ranks, &pace, 1, folder.path() / "run",
-                                       without, what.over_nccl);
+            const RunResult played = play(what.spec, what.ranks, &pace, 1, folder.path() / "run",
+                                          without, what.over_nccl);
             right = played.conflicts.empty() && played.outcome == whole.outcome;
         }
         _exit(right ? 0 : 1);
@@ -322,7 +325,7 @@ bool goes_wrong(const Case& what, const Played& whole, const std::string& withou
     return status != 0;
 }
 
-TEST_CASE("each wait of the trainer is needed") {
+TEST_CASE("Each wait of the trainer is necessary") {
     const std::set<std::string> waits = {"losses that are recorded",
                                          "state that is evaluated or saved",
                                          "the loss of a single gradient",
@@ -333,33 +336,33 @@ TEST_CASE("each wait of the trainer is needed") {
                                          "the mean model",
                                          "the mean model's statistics",
                                          "a part of a captured pass",
-                                         "what left beside a captured pass",
-                                         "the step before passes side by side",
-                                         "passes side by side",
-                                         "a minibatch on its way",
-                                         "a pass over the minibatch before"};
+                                         "the side queue of a captured pass",
+                                         "the step before concurrent passes",
+                                         "concurrent passes",
+                                         "a minibatch that is uploaded",
+                                         "the pass over an earlier minibatch"};
     const Folder files;
     const Pace pace = Pace::late;
     std::set<std::string> met, needed;
-    std::vector<Case> all = cases(files);
+    std::vector<DeviceTrainerCase> all = cases(files);
     all.push_back({"captured, in several buckets", spec_of(kBuckets)});
-    for (const Case& what : all) {
-        if (what.ranks > 1 || what.title == "profiled") continue;  // they wait for more than this
+    for (const DeviceTrainerCase& what : all) {
+        if (what.ranks > 1 || what.title == "profiled") continue;  // these have other waits too
         const Folder folder;
-        const Played whole = play(what.spec, 1, &pace, 1, folder.path() / "run");
+        const RunResult whole = play(what.spec, 1, &pace, 1, folder.path() / "run");
         for (const std::string& why : whole.reasons) {
             if (!waits.contains(why)) continue;
             met.insert(why);
-            if (!needed.contains(why) && goes_wrong(what, whole, why)) needed.insert(why);
+            if (!needed.contains(why) && fails_without(what, whole, why)) needed.insert(why);
         }
     }
     CHECK(met == waits);
     CHECK(needed == waits);
 }
 
-TEST_CASE("rows over NCCL are ordered before and after what is computed, by events") {
+TEST_CASE("Events order rows over NCCL before and after computations") {
     const Pace pace = Pace::late;
-    for (const Case& what : cases_over_nccl()) {
+    for (const DeviceTrainerCase& what : cases_over_nccl()) {
         std::vector<const char*> waits = {"rows that are exchanged", "rows that have come"};
         if (what.title == "ATC in several buckets") {
             waits.push_back("a part of a captured pass");
@@ -367,13 +370,14 @@ TEST_CASE("rows over NCCL are ordered before and after what is computed, by even
             continue;
         }
         const Folder folder;
-        const Played whole = play(what.spec, what.ranks, &pace, 1, folder.path() / "run", "", true);
+        const RunResult whole =
+            play(what.spec, what.ranks, &pace, 1, folder.path() / "run", "", true);
         CHECK(whole.captures > 0);
-        CHECK(!whole.reasons.contains("what is sent"));  // the host does not wait for it
+        CHECK(!whole.reasons.contains("data to send"));  // the host does not wait for it
         for (const char* const why : waits) {
             INFO(what.title << ", " << why);
             CHECK(whole.reasons.contains(why));
-            CHECK(goes_wrong(what, whole, why));
+            CHECK(fails_without(what, whole, why));
         }
     }
 }

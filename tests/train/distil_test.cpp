@@ -1,4 +1,5 @@
-// The executor's second loss: gradients against finite differences of its definition, in float64.
+// The executor's distillation loss: gradients compared with finite differences of its definition,
+// in float64.
 
 #include <cmath>
 
@@ -14,28 +15,28 @@ using namespace dbench::train;
 
 namespace {
 
-constexpr int64_t kReplicas = 2;
+constexpr int64_t kDistilReplicas = 2;
 
-struct Case {
+struct DistilCase {
     const char* spec;
     ModelContext context;
     double temperature;
 };
 
-/// Two replicas, their teachers, and a minibatch for each.
-struct Pupils {
+/// Two replicas, their teachers, and a minibatch for each replica.
+struct DistillationFixture {
     std::unique_ptr<Model> model;
     Replicas replicas, teachers;
     std::vector<RandomBatch> data;
     Executor executor;
     algorithms::Timers timers;
 
-    explicit Pupils(const Case& each)
+    explicit DistillationFixture(const DistilCase& each)
         : model(make_model(each.spec, each.context)),
-          replicas(*model, {kReplicas, 1}, 0, arena::DType::float64, Init::independent, 1),
-          teachers(*model, {kReplicas, 1}, 0, arena::DType::float64, Init::independent, 2),
+          replicas(*model, {kDistilReplicas, 1}, 0, arena::DType::float64, Init::independent, 1),
+          teachers(*model, {kDistilReplicas, 1}, 0, arena::DType::float64, Init::independent, 2),
           executor(*model, replicas) {
-        for (uint64_t i = 0; i < kReplicas; ++i) {
+        for (uint64_t i = 0; i < kDistilReplicas; ++i) {
             data.emplace_back(4, each.context, model->order(), torch::kFloat64, 10 + i);
         }
     }
@@ -54,7 +55,7 @@ struct Pupils {
         for (torch::Tensor& buffer : weights.buffers) buffer = buffer.clone();
         return model->forward(weights, input_tensor(data[i].batch), true);
     }
-    /// From the formula: a mean over samples.
+    /// Computes the distance from its formula: a mean over samples.
     double distance(int64_t i, double temperature) {
         const torch::Tensor student = output(replicas, i), teacher = output(teachers, i);
         if (data[i].batch.labels == nullptr) {
@@ -64,7 +65,8 @@ struct Pupils {
                             q = (student / temperature).softmax(1);
         return temperature * temperature * (p * (p.log() - q.log())).sum(1).mean().item<double>();
     }
-    /// Whether D rises along a random direction of tensor k as its gradient says.
+    /// True if the slope of the distance along a random direction of tensor k agrees with the
+    /// gradient.
     bool slope_is_gradient(int64_t i, size_t k, double temperature) {
         const double h = 1e-6;
         torch::Tensor parameter = views(replicas.layout(), replicas.x(), i)[k];
@@ -82,8 +84,8 @@ struct Pupils {
 
 }  // namespace
 
-TEST_CASE("gradients of the distance from a teacher are its slopes") {
-    const Case each = GENERATE(values<Case>({
+TEST_CASE("Gradients of the distance from a teacher are its slopes") {
+    const DistilCase each = GENERATE(values<DistilCase>({
         {R"("softmax_regression")", {{3, 5, 4}, 7}, 1},
         {R"("least_squares")", {{13}, 0}, 1},
         {R"({"type": "mlp", "hidden": [11, 9]})", {{2, 3, 3}, 5}, 3},
@@ -91,20 +93,20 @@ TEST_CASE("gradients of the distance from a teacher are its slopes") {
         {R"("resnet20")", {{3, 9, 8}, 10}, 2},
     }));
     CAPTURE(each.spec);
-    Pupils pupils(each);
-    for (int64_t i = 0; i < kReplicas; ++i) {
-        for (torch::Tensor& row : pupils.gradient(i)) row.fill_(7.0);  // is overwritten
+    DistillationFixture pupils(each);
+    for (int64_t i = 0; i < kDistilReplicas; ++i) {
+        for (torch::Tensor& row : pupils.gradient(i)) row.fill_(7.0);  // is to be overwritten
     }
     const auto buffers = views(pupils.replicas.buffer_layout(), pupils.replicas.buffers(), 0);
     std::vector<torch::Tensor> before;
     for (const torch::Tensor& buffer : buffers) before.push_back(buffer.clone());
     pupils.distil(each.temperature);
     for (size_t k = 0; k < buffers.size(); ++k) CHECK(torch::equal(buffers[k], before[k]));
-    for (int64_t i = 0; i < kReplicas; ++i) {
+    for (int64_t i = 0; i < kDistilReplicas; ++i) {
         CHECK(pupils.distance(i, each.temperature) > 1e-6);
         for (size_t k = 0; k < pupils.gradient(i).size(); ++k) {
             CAPTURE(i, pupils.model->declaration().parameters[k].name);
-            // A ReLU that switches between two points spoils their slope.
+            // A ReLU that switches between the two points makes the slope wrong.
             bool right = false;
             for (int attempt = 0; attempt < 3 && !right; ++attempt) {
                 right = pupils.slope_is_gradient(i, k, each.temperature);
@@ -114,14 +116,14 @@ TEST_CASE("gradients of the distance from a teacher are its slopes") {
     }
 }
 
-TEST_CASE("of a linear model it is the difference of the two gradients") {
-    const Case each = GENERATE(values<Case>({
+TEST_CASE("The gradient of the distance for a linear model is the difference of two gradients") {
+    const DistilCase each = GENERATE(values<DistilCase>({
         {R"("softmax_regression")", {{3, 5, 4}, 7}, 1},
         {R"("least_squares")", {{13}, 0}, 1},
     }));
-    Pupils pupils(each);
+    DistillationFixture pupils(each);
     pupils.distil(1);
-    for (int64_t i = 0; i < kReplicas; ++i) {
+    for (int64_t i = 0; i < kDistilReplicas; ++i) {
         const auto gradient_of = [&](Replicas& of) {
             Weights weights{views(of.layout(), of.x(), i), {}};
             for (torch::Tensor& parameter : weights.parameters) {

@@ -1,4 +1,4 @@
-// The executor's Jacobians against finite differences and against its own gradients, in float64.
+// The executor's Jacobians compared with finite differences and with its own gradients, in float64.
 
 #include <cmath>
 
@@ -14,7 +14,7 @@ using namespace dbench::train;
 
 namespace {
 
-/// Two replicas that differ, and a minibatch.
+/// Two different replicas, and a minibatch.
 struct Fixture {
     std::unique_ptr<Model> model;
     Replicas replicas;
@@ -41,7 +41,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("outputs move along a direction as the Jacobian says") {
+TEST_CASE("The Jacobian predicts how outputs move along a direction") {
     const ModelCase each = GENERATE(values<ModelCase>({
         {R"("softmax_regression")", {{3, 5, 4}, 7}},
         {R"("least_squares")", {{13}, 0}},
@@ -83,7 +83,7 @@ TEST_CASE("outputs move along a direction as the Jacobian says") {
     }
 }
 
-TEST_CASE("the flow's first direction is the gradient of the model's loss") {
+TEST_CASE("The first direction of the kernel flow is the gradient of the model's loss") {
     const ModelCase each = GENERATE(values<ModelCase>({
         {R"({"type": "mlp", "hidden": [11]})", {{2, 3, 3}, 5}},
         {R"("least_squares")", {{13}, 0}},

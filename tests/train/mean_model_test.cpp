@@ -1,4 +1,4 @@
-// The averaged model: mean parameters, and BatchNorm statistics of either kind.
+// The averaged model: mean parameters, and both kinds of BatchNorm statistics.
 
 #include "train/evaluation/mean_model.hpp"
 
@@ -16,25 +16,25 @@ using namespace dbench::train;
 
 namespace {
 
-constexpr int64_t kReplicas = 5, kBatch = 8;
+constexpr int64_t kMeanModelReplicas = 5, kBatch = 8;
 
-/// Replicas of a small convolutional network that differ in all parameters and statistics.
-struct Unlike {
+/// Replicas of a small convolutional network with different parameters and statistics.
+struct DifferentReplicas {
     data::DataSets data = data::load_data(
         data::resolve_data({{"type", "shapes"}, {"train", 300}, {"test", 8}}, "/data"),
-        {kReplicas, 1});
+        {kMeanModelReplicas, 1});
     std::unique_ptr<Model> model =
         make_model(R"({"type": "cnn", "width": 2})", {data.train->shape(), data.train->classes()});
     comm::World world{comm::alone()};
-    comm::Placement placement{kReplicas, 1};
+    comm::Placement placement{kMeanModelReplicas, 1};
     Replicas replicas{*model, placement, 0, arena::DType::float64, Init::independent, 3};
     comm::Exchange exchange{world, placement, replicas.layout(), nullptr,
                             comm::Reduction::reproducible};
     MeanModel mean{world, placement, *model, replicas, exchange};
 
-    Unlike() {
+    DifferentReplicas() {
         base::Random random(1, base::Purpose::init);
-        for (int64_t i = 0; i < kReplicas; ++i) {
+        for (int64_t i = 0; i < kMeanModelReplicas; ++i) {
             for (auto& buffer : buffers(i)) {
                 auto values = buffer.flatten();
                 for (int64_t k = 0; k < values.numel(); ++k) values[k] = 1 + random.uniform();
@@ -46,7 +46,7 @@ struct Unlike {
     }
     torch::Tensor stacked(size_t buffer) {  // [replicas, ...]
         std::vector<torch::Tensor> all;
-        for (int64_t i = 0; i < kReplicas; ++i) all.push_back(buffers(i)[buffer].clone());
+        for (int64_t i = 0; i < kMeanModelReplicas; ++i) all.push_back(buffers(i)[buffer].clone());
         return torch::stack(all);
     }
 };
@@ -57,20 +57,20 @@ bool close(const torch::Tensor& a, const torch::Tensor& b) {
 
 }  // namespace
 
-TEST_CASE("parameters of the mean model are the mean") {
-    Unlike run;
+TEST_CASE("The parameters of the mean model are the mean of the replicas' parameters") {
+    DifferentReplicas run;
     const Weights pooled = run.mean.pooled(run.replicas.x());
     for (size_t k = 0; k < pooled.parameters.size(); ++k) {
         std::vector<torch::Tensor> all;
-        for (int64_t i = 0; i < kReplicas; ++i) {
+        for (int64_t i = 0; i < kMeanModelReplicas; ++i) {
             all.push_back(views(run.replicas.layout(), run.replicas.x(), i)[k].clone());
         }
         CHECK(close(pooled.parameters[k], torch::stack(all).mean(0)));
     }
 }
 
-TEST_CASE("pooled variances hold the variance of the means") {
-    Unlike run;
+TEST_CASE("Pooled variances include the variance of the means") {
+    DifferentReplicas run;
     const Weights pooled = run.mean.pooled(run.replicas.x());
     const auto& infos = run.model->declaration().buffers;
     REQUIRE(infos.size() == 6);
@@ -79,7 +79,7 @@ TEST_CASE("pooled variances hold the variance of the means") {
         torch::Tensor expected = run.stacked(k).mean(0);
         if (infos[k].variance) {
             const torch::Tensor of_means = run.stacked(k - 1).var(0, /*unbiased=*/false);
-            CHECK(of_means.min().item<double>() > 1e-4);  // or nothing would be shown
+            CHECK(of_means.min().item<double>() > 1e-4);  // otherwise the test would show nothing
             expected = expected + of_means;
             ++variances;
         }
@@ -89,11 +89,11 @@ TEST_CASE("pooled variances hold the variance of the means") {
     CHECK(variances == 3);
 }
 
-TEST_CASE("recalibrated statistics are the plain mean over batches of the training set") {
-    Unlike run;
+TEST_CASE("Recalibrated statistics are the plain mean over batches of the training set") {
+    DifferentReplicas run;
     const Weights mean = run.mean.recalibrated(run.replicas.x(), *run.data.train, kBatch);
     data::PlainBatches plain(arena::DType::float64, run.model->order());
-    std::vector<torch::Tensor> means, variances;  // of the first layer, channel by channel
+    std::vector<torch::Tensor> means, variances;  // of the first layer, by batch
     for (int64_t b = 0; b < 32; ++b) {
         const data::Batch& batch = plain.fill(*run.data.train, b * kBatch, kBatch);
         const torch::Tensor out =

@@ -1,5 +1,5 @@
 #pragma once
-// Models, weights and batches for tests, made from a few numbers.
+// Models, weights and batches for tests.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,25 +12,25 @@
 
 namespace dbench::train {
 
-/// `spec` as it would stand in /model.
+/// Makes a model from `spec`, the JSON text of /model.
 inline std::unique_ptr<Model> make_model(const std::string& spec, const ModelContext& context) {
     const base::Json resolved =
         base::resolve_member(base::Json::parse(spec), "/model", "model", model_entries());
     return base::find_entry(model_table(), resolved.at("type"))->make(resolved, context);
 }
 
-/// A model as it would stand in /model, and what it is for.
+/// The JSON text of a /model, and the data that the model is made for.
 struct ModelCase {
     const char* spec;
     ModelContext context;
 };
 
-/// Parameters of a replica.
+/// Returns the number of parameters of a replica.
 inline int64_t count(const std::string& spec, const ModelContext& context) {
     return layout_of(make_model(spec, context)->declaration()).numel();
 }
 
-/// What `spec` is refused with, or "accepted".
+/// Returns the error that `spec` is refused with, or "accepted".
 inline std::string refusal(const std::string& spec, const ModelContext& context) {
     try {
         make_model(spec, context);
@@ -40,7 +40,7 @@ inline std::string refusal(const std::string& spec, const ModelContext& context)
     return "accepted";
 }
 
-/// Initialised parameters that take gradients, and buffers.
+/// Returns buffers and initialised parameters that require gradients.
 inline Weights draw_weights(const Model& model, torch::ScalarType type, uint64_t seed) {
     torch::manual_seed(seed);
     Weights weights;
@@ -55,8 +55,8 @@ inline Weights draw_weights(const Model& model, torch::ScalarType type, uint64_t
     return weights;
 }
 
-/// A batch that owns its memory: standard normal inputs and targets, uniform labels and tokens; of
-/// pairs, sentences of random lengths.
+/// A batch that owns its memory: standard normal inputs and targets, uniform labels and tokens. If
+/// the model translates sentences, the pairs have random lengths.
 struct RandomBatch {
     torch::Tensor inputs, labels, targets;  ///< inputs in logical order
     torch::Tensor stored;                   ///< inputs in the batch's memory order
@@ -95,7 +95,7 @@ struct RandomBatch {
     }
 
 private:
-    /// Sources that end with kEndToken and targets that begin with kBeginToken, padded.
+    /// Makes sources that end with kEndToken and targets that begin with kBeginToken, padded.
     void pad(int64_t classes) {
         const int64_t count = inputs.size(0), length = inputs.size(2);
         inputs = torch::randint(data::kEndToken + 1, classes, {count, 2, length}, torch::kInt64);

@@ -1,4 +1,4 @@
-// Predictions: which count as right, memory order, and what evaluation leaves alone.
+// Predictions: which count as correct, memory order, and the effects of evaluation.
 
 #include "model_fixture.hpp"
 
@@ -24,7 +24,7 @@ double correct(std::vector<float> logits, std::vector<int64_t> labels, int64_t t
 
 }  // namespace
 
-TEST_CASE("of equal logits the first class wins") {
+TEST_CASE("The first class wins among equal logits") {
     CHECK(correct({1, 2, 0}, {1}) == 1);
     CHECK(correct({1, 2, 0}, {0}) == 0);
     CHECK(correct({2, 2, 0}, {0}) == 1);
@@ -33,7 +33,7 @@ TEST_CASE("of equal logits the first class wins") {
     CHECK(correct({-1, -3, -1}, {2}) == 0);
 }
 
-TEST_CASE("a label is among the largest logits by its rank") {
+TEST_CASE("A label counts among the `top` largest logits by its rank") {
     const std::vector<float> logits = {0, 5, 1, 4, 2, 3, -1};
     const std::vector<int64_t> rank = {6, 1, 5, 2, 4, 3, 7};
     for (int64_t label = 0; label < 7; ++label) {
@@ -49,7 +49,7 @@ TEST_CASE("a label is among the largest logits by its rank") {
     CHECK(correct({nan, 0, 1}, {0}, 3) == 0);
 }
 
-TEST_CASE("predictions with NaN are wrong, infinite ones are numbers") {
+TEST_CASE("Predictions with NaN are wrong, and infinite ones are numbers") {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     const float inf = std::numeric_limits<float>::infinity();
     CHECK(correct({nan, nan, nan}, {0}) == 0);
@@ -60,7 +60,7 @@ TEST_CASE("predictions with NaN are wrong, infinite ones are numbers") {
     CHECK(correct({nan}, {0}) == 0);
 }
 
-TEST_CASE("real targets have no accuracy") {
+TEST_CASE("Real targets have no accuracy") {
     const ModelContext context{{5}, 0};
     const auto model = make_model(R"("least_squares")", context);
     const Weights weights = draw_weights(*model, torch::kFloat32, 1);
@@ -70,7 +70,7 @@ TEST_CASE("real targets have no accuracy") {
     CHECK(std::isnan(model->correct(output, data.batch, 1)));
 }
 
-TEST_CASE("a batch means the same in either memory order") {
+TEST_CASE("Outputs do not depend on the batch's memory order") {
     const ModelContext context{{3, 16, 8}, 10};
     for (const char* spec : {R"("softmax_regression")", R"("mlp")", R"("cnn")", R"("resnet20")"}) {
         CAPTURE(spec);
@@ -84,7 +84,7 @@ TEST_CASE("a batch means the same in either memory order") {
     }
 }
 
-TEST_CASE("training moves the running statistics, evaluation reads them") {
+TEST_CASE("Training updates the running statistics, and evaluation reads them") {
     const ModelContext context{{3, 8, 8}, 10};
     const auto model = make_model(R"("cnn")", context);
     const Weights weights = draw_weights(*model, torch::kFloat64, 1);

@@ -1,4 +1,4 @@
-// Gradients against finite differences in float64, and against closed forms.
+// Gradients compared with finite differences in float64, and with closed forms.
 
 #include "model_fixture.hpp"
 
@@ -20,7 +20,7 @@ void backward(const Model& model, const Weights& weights, const data::Batch& bat
     model.loss(model.forward(weights, input_tensor(batch), true), batch).backward();
 }
 
-/// Whether the loss rises along a random direction of tensor `k` as its gradient says.
+/// True if the slope of the loss along a random direction of tensor `k` agrees with the gradient.
 bool slope_is_gradient(const Model& model, const Weights& weights, const data::Batch& batch,
                        size_t k) {
     const double h = 1e-7;
@@ -39,7 +39,7 @@ bool slope_is_gradient(const Model& model, const Weights& weights, const data::B
 
 }  // namespace
 
-TEST_CASE("each tensor's gradient is the slope of the loss") {
+TEST_CASE("Each tensor's gradient is the slope of the loss") {
     const ModelCase each = GENERATE(values<ModelCase>({
         {R"("softmax_regression")", {{3, 5, 4}, 7}},
         {R"("least_squares")", {{13}, 0}},
@@ -57,7 +57,8 @@ TEST_CASE("each tensor's gradient is the slope of the loss") {
     backward(*model, weights, data.batch);
     for (size_t k = 0; k < weights.parameters.size(); ++k) {
         CAPTURE(model->declaration().parameters[k].name);
-        // A ReLU that switches between two points spoils their slope; a wrong gradient, all slopes.
+        // A ReLU that switches between the two points makes one slope wrong; a wrong gradient makes
+        // all slopes wrong.
         bool right = false;
         for (int attempt = 0; attempt < 3 && !right; ++attempt) {
             right = slope_is_gradient(*model, weights, data.batch, k);
@@ -66,7 +67,7 @@ TEST_CASE("each tensor's gradient is the slope of the loss") {
     }
 }
 
-TEST_CASE("the gradient of least squares is A^T (A x - b) / m") {
+TEST_CASE("The gradient of least squares is A^T (A x - b) / m") {
     const ModelContext context{{13}, 0};
     const auto model = make_model(R"("least_squares")", context);
     const Weights weights = draw_weights(*model, torch::kFloat64, 1);
@@ -79,7 +80,7 @@ TEST_CASE("the gradient of least squares is A^T (A x - b) / m") {
           Catch::Approx(residual.square().sum().item<double>() / 2 / 9));
 }
 
-TEST_CASE("the gradient of softmax regression is (softmax - one hot) x^T / m") {
+TEST_CASE("The gradient of softmax regression is (softmax - one hot) x^T / m") {
     const ModelContext context{{2, 3, 3}, 5};
     const auto model = make_model(R"("softmax_regression")", context);
     const Weights weights = draw_weights(*model, torch::kFloat64, 1);
@@ -93,18 +94,18 @@ TEST_CASE("the gradient of softmax regression is (softmax - one hot) x^T / m") {
     CHECK(torch::allclose(weights.parameters[1].grad(), error.sum(0)));
 }
 
-TEST_CASE(
-    "a gradient that a layer writes where it is wanted is the same, to the bit, and no copy") {
+TEST_CASE("A gradient that a layer writes in place has the same bits, and is not a copy") {
     struct Case {
         std::string model;
         ModelContext context;
-        int in_place;  // tensors
+        int in_place;  // number of tensors
     };
     const auto [spec, context, expected] = GENERATE(
         Case{R"({"type": "mlp", "hidden": [11, 9]})", {{2, 3, 3}, 5}, 3},
         Case{R"({"type": "lstm", "hidden": 7, "dropout": 0})", {{13}, 6, true}, 2},
         Case{R"({"type": "lstm", "hidden": 7, "dropout": 0, "tied": true})", {{13}, 6, true}, 0},
-        // Of 16 or 64 pixels: layer4's ten convolutions and the shortcut of layer3; and fc.
+        // Weights of layers with at most 64 pixels: the ten convolutions of layer4, the shortcut of
+        // layer3, and fc.
         Case{R"({"type": "resnet50", "width": 8})", {{3, 64, 64}, 7}, 12});
     CAPTURE(spec);
     const auto model = make_model(spec, context);
@@ -121,5 +122,5 @@ TEST_CASE(
         CHECK(torch::equal(plain.parameters[k].grad(), written.parameters[k].grad()));
         in_place += written.parameters[k].grad().data_ptr() == written.gradients[k].data_ptr();
     }
-    CHECK(in_place == expected);  // weights of layers of their own
+    CHECK(in_place == expected);  // weights that only one layer uses
 }

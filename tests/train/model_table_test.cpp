@@ -1,4 +1,4 @@
-// What each model declares: parameters, names, kinds; and what it refuses.
+// The parameters, names and kinds that each model declares, and the data that it refuses.
 
 #include "model_fixture.hpp"
 
@@ -22,7 +22,7 @@ std::vector<std::string> names(const Declaration& declaration) {
 
 }  // namespace
 
-TEST_CASE("parameter counts") {
+TEST_CASE("Models have the published numbers of parameters") {
     CHECK(count(R"("softmax_regression")", kColour) == 3072 * 10 + 10);
     CHECK(count(R"("softmax_regression")", {{784}, 3}) == 784 * 3 + 3);
     CHECK(count(R"("least_squares")", kReal) == 50);
@@ -33,7 +33,7 @@ TEST_CASE("parameter counts") {
           9 * (3 * 16 + 16 * 32 + 32 * 64) + 2 * (16 + 32 + 64) + 64 * 10 + 10);
     CHECK(count(R"("resnet20")", kColour) == 269722);
     CHECK(count(R"("resnet20")", kGrey) == 269722 - 2 * 16 * 9);
-    // Six more blocks add, a stage, two of two convolutions and BatchNorms of its width.
+    // n more blocks per stage add 2 n convolutions and 2 n BatchNorms of the stage's width.
     const auto blocks = [](int64_t more) {
         return more * (2 * 9 * (16 * 16 + 32 * 32 + 64 * 64) + 4 * (16 + 32 + 64));
     };
@@ -86,7 +86,7 @@ TEST_CASE("resnet20 declares its tensors in the order of the module") {
     CHECK(buffers[1].initial == 1);
 }
 
-TEST_CASE("initial distributions are torch's") {
+TEST_CASE("Initial distributions are PyTorch's") {
     const auto model = make_model(R"("resnet20")", kColour);
     const Weights weights = draw_weights(*model, torch::kFloat64, 1);
     const auto deviation = [&](int k) {
@@ -100,7 +100,7 @@ TEST_CASE("initial distributions are torch's") {
     CHECK(weights.parameters[2].detach().eq(0).all().item<bool>());
 }
 
-TEST_CASE("zero_init lets every residual block start as its shortcut") {
+TEST_CASE("zero_init makes every residual block start as its shortcut") {
     for (const char* name : {"resnet20", "resnet50"}) {
         const std::string spec = R"({"type": ")" + std::string(name) + R"(", "zero_init": true})";
         const auto model = make_model(spec, kColour);
@@ -120,7 +120,7 @@ TEST_CASE("zero_init lets every residual block start as its shortcut") {
     }
 }
 
-TEST_CASE("models refuse data that do not suit them, with a remedy") {
+TEST_CASE("Models refuse unsuitable data with a remedy") {
     CHECK_THAT(refusal(R"("mlp")", kReal), ContainsSubstring("least_squares"));
     CHECK_THAT(refusal(R"("resnet20")", kReal), ContainsSubstring("least_squares"));
     CHECK_THAT(refusal(R"("least_squares")", kColour), ContainsSubstring("regression"));
@@ -134,9 +134,9 @@ TEST_CASE("models refuse data that do not suit them, with a remedy") {
     CHECK_THAT(refusal(R"("resnet21")", kColour), ContainsSubstring("resnet20"));
     CHECK_THAT(refusal(R"("resnet50")", kGrey), ContainsSubstring("at least 32x32"));
     CHECK_THAT(refusal(R"({"type": "wide_resnet", "depth": 30})", kColour),
-               ContainsSubstring("/model/depth") && ContainsSubstring("take 28"));
+               ContainsSubstring("/model/depth") && ContainsSubstring("use 28"));
     CHECK_THAT(refusal(R"({"type": "densenet", "depth": 39})", kColour),
-               ContainsSubstring("/model/depth") && ContainsSubstring("take 34"));
+               ContainsSubstring("/model/depth") && ContainsSubstring("use 34"));
     CHECK_THAT(refusal(R"({"type": "densenet", "compression": 1.5})", kColour),
                ContainsSubstring("/model/compression"));
 }

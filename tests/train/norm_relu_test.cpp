@@ -1,34 +1,35 @@
-// norm_relu against batch_norm, add and relu of LibTorch: values, gradients, running statistics.
+// norm_relu compared with LibTorch's batch_norm, add and relu: values, gradients, running
+// statistics.
 #include "train/models/layers/norm_relu.hpp"
 
-#include "at_once.hpp"
 #include "catch.hpp"
+#include "immediate_queue.hpp"
 
+using dbench::train::accepts_norm_relu;
 using dbench::train::norm_relu;
-using dbench::train::takes_norm_relu;
 
 namespace {
 
-struct Case {
+struct NormReluCase {
     torch::Tensor x, weight, bias, mean, variance, added;
 };
 
-/// Two leaves of the same values: one for each way of computing.
-Case random_case(at::IntArrayRef shape, torch::ScalarType type, bool with_added) {
+/// Makes random tensors. leaves() copies them for each of the two implementations.
+NormReluCase random_case(at::IntArrayRef shape, torch::ScalarType type, bool with_added) {
     const auto options = torch::TensorOptions().dtype(type);
     const auto channels = shape[1];
-    Case c;
+    NormReluCase c;
     c.x = (torch::randn(shape, options) * 3 + 5).contiguous(at::MemoryFormat::ChannelsLast);
     c.weight = torch::randn({channels}, options);
     c.bias = torch::randn({channels}, options);
     c.mean = torch::randn({channels}, options);
     c.variance = torch::rand({channels}, options);
-    if (with_added) c.added = torch::randn(shape, options);  // not channels last
+    if (with_added) c.added = torch::randn(shape, options);  // not in channels-last order
     return c;
 }
 
-Case leaves(const Case& from) {
-    Case c;
+NormReluCase leaves(const NormReluCase& from) {
+    NormReluCase c;
     const auto leaf = [](const torch::Tensor& t) {
         return t.defined() ? t.detach().clone().requires_grad_(true) : t;
     };
@@ -37,15 +38,15 @@ Case leaves(const Case& from) {
     return c;
 }
 
-bool near(const torch::Tensor& a, const torch::Tensor& b, double tolerance) {
+bool near_norm_relu(const torch::Tensor& a, const torch::Tensor& b, double tolerance) {
     return torch::allclose(a, b, tolerance, tolerance);
 }
 
-void compare(at::IntArrayRef shape, torch::ScalarType type, bool with_added, double tolerance,
-             dbench::arena::Queue* queue = nullptr) {
-    const Case origin = random_case(shape, type, with_added);
-    Case ours = leaves(origin), theirs = leaves(origin);
-    REQUIRE(takes_norm_relu(ours.x, queue));
+void compare_norm_relu(at::IntArrayRef shape, torch::ScalarType type, bool with_added,
+                       double tolerance, dbench::arena::Queue* queue = nullptr) {
+    const NormReluCase origin = random_case(shape, type, with_added);
+    NormReluCase ours = leaves(origin), theirs = leaves(origin);
+    REQUIRE(accepts_norm_relu(ours.x, queue));
 
     const torch::Tensor y = norm_relu(ours.x, {ours.weight, ours.bias, ours.mean, ours.variance},
                                       ours.added, 0.1, 1e-5, queue);
@@ -57,50 +58,50 @@ void compare(at::IntArrayRef shape, torch::ScalarType type, bool with_added, dou
     (y * upstream).sum().backward();
     (z * upstream).sum().backward();
 
-    CHECK(near(y, z, tolerance));
-    CHECK(near(ours.mean, theirs.mean, tolerance));
-    CHECK(near(ours.variance, theirs.variance, tolerance));
-    CHECK(near(ours.x.grad(), theirs.x.grad(), tolerance));
-    CHECK(near(ours.weight.grad(), theirs.weight.grad(), 100 * tolerance));
-    CHECK(near(ours.bias.grad(), theirs.bias.grad(), 100 * tolerance));
-    if (with_added) CHECK(near(ours.added.grad(), theirs.added.grad(), tolerance));
+    CHECK(near_norm_relu(y, z, tolerance));
+    CHECK(near_norm_relu(ours.mean, theirs.mean, tolerance));
+    CHECK(near_norm_relu(ours.variance, theirs.variance, tolerance));
+    CHECK(near_norm_relu(ours.x.grad(), theirs.x.grad(), tolerance));
+    CHECK(near_norm_relu(ours.weight.grad(), theirs.weight.grad(), 100 * tolerance));
+    CHECK(near_norm_relu(ours.bias.grad(), theirs.bias.grad(), 100 * tolerance));
+    if (with_added) CHECK(near_norm_relu(ours.added.grad(), theirs.added.grad(), tolerance));
 }
 
 }  // namespace
 
-TEST_CASE("norm_relu is batch_norm, sum and relu") {
+TEST_CASE("norm_relu equals batch_norm, sum and relu") {
     torch::manual_seed(1);
     for (const bool with_added : {false, true}) {
-        compare({4, 16, 8, 8}, torch::kFloat64, with_added, 1e-10);
-        compare({3, 5, 7, 3}, torch::kFloat64, with_added, 1e-10);
-        compare({2, 33, 2, 1}, torch::kFloat64, with_added, 1e-10);
-        compare({8, 16, 16, 16}, torch::kFloat32, with_added, 1e-4);
+        compare_norm_relu({4, 16, 8, 8}, torch::kFloat64, with_added, 1e-10);
+        compare_norm_relu({3, 5, 7, 3}, torch::kFloat64, with_added, 1e-10);
+        compare_norm_relu({2, 33, 2, 1}, torch::kFloat64, with_added, 1e-10);
+        compare_norm_relu({8, 16, 16, 16}, torch::kFloat32, with_added, 1e-4);
     }
 }
 
-TEST_CASE("norm_relu is that on a queue, too, in four launches") {
+TEST_CASE("norm_relu on a queue gives the same in four launches") {
     torch::manual_seed(1);
     for (const bool with_added : {false, true}) {
-        dbench::train::AtOnce queue;
-        compare({4, 16, 8, 8}, torch::kFloat64, with_added, 1e-10, &queue);
+        dbench::train::ImmediateQueue queue;
+        compare_norm_relu({4, 16, 8, 8}, torch::kFloat64, with_added, 1e-10, &queue);
         CHECK(queue.launches == 4);
-        compare({3, 34, 7, 3}, torch::kFloat64, with_added, 1e-10, &queue);
-        compare({8, 16, 16, 16}, torch::kFloat32, with_added, 1e-4, &queue);
+        compare_norm_relu({3, 34, 7, 3}, torch::kFloat64, with_added, 1e-10, &queue);
+        compare_norm_relu({8, 16, 16, 16}, torch::kFloat32, with_added, 1e-4, &queue);
     }
 }
 
 TEST_CASE("norm_relu leaves other tensors to LibTorch") {
-    CHECK_FALSE(takes_norm_relu(torch::randn({2, 3, 4, 4})));
-    CHECK_FALSE(takes_norm_relu(torch::randn({2, 3})));
-    dbench::train::AtOnce queue;
+    CHECK_FALSE(accepts_norm_relu(torch::randn({2, 3, 4, 4})));
+    CHECK_FALSE(accepts_norm_relu(torch::randn({2, 3})));
+    dbench::train::ImmediateQueue queue;
     const auto channels_last =
         torch::randn({2, 3, 4, 4}).contiguous(at::MemoryFormat::ChannelsLast);
-    CHECK(takes_norm_relu(channels_last));
-    CHECK_FALSE(takes_norm_relu(channels_last, &queue));  // three channels
+    CHECK(accepts_norm_relu(channels_last));
+    CHECK_FALSE(accepts_norm_relu(channels_last, &queue));  // three channels
 }
 
 TEST_CASE("norm_relu keeps NaN visible") {
-    Case c = random_case({2, 4, 2, 2}, torch::kFloat32, false);
+    NormReluCase c = random_case({2, 4, 2, 2}, torch::kFloat32, false);
     c.x.index_put_({0, 1, 0, 0}, std::nanf(""));
     const torch::Tensor y = norm_relu(c.x, {c.weight, c.bias, c.mean, c.variance}, {}, 0.1, 1e-5);
     CHECK(y.select(1, 1).isnan().all().item<bool>());

@@ -1,4 +1,4 @@
-// Statistics of the mean model, estimated anew from the training set.
+// BatchNorm statistics of the mean model, recomputed from the training set.
 
 #include <cmath>
 
@@ -16,7 +16,7 @@ namespace {
 
 const ModelContext kContext{{3, 8, 8}, 10};
 
-/// Inputs so large that a convolution's outputs have a variance of about 1e7.
+/// A data set with inputs so large that a convolution's outputs have a variance of about 1e7.
 class Bright final : public data::Dataset {
 public:
     int64_t size() const override { return 24; }

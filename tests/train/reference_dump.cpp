@@ -1,10 +1,10 @@
-// reference_dump SPEC.json FOLDER: trains one replica on random batches and writes what happened,
-// for tests/pytorch to compare with PyTorch. SPEC is a list of runs:
-//   {"model": ..., "optimizer": ..., "input_shape": [3, 32, 32], "classes": 10, "batch": 8,
-//    "precision": "float32", "steps": 2, "seed": 1}, of texts with "tokens": true, in mixed
-//    precision with "compute": "bfloat16"
-// Run k gives FOLDER/k.bin, the tensors' elements one after another in logical order, and
-// FOLDER/k.json, a list of {"name", "type", "shape", "offset" in bytes} beside the tensors' kinds.
+// reference_dump SPEC.json FOLDER: trains one replica on random batches and writes all inputs and
+// results, which tests/pytorch compares with PyTorch. SPEC is a list of runs:
+//     {"model": ..., "optimizer": ..., "input_shape": [3, 32, 32], "classes": 10, "batch": 8,
+//      "precision": "float32", "steps": 2, "seed": 1}
+// Runs on texts add "tokens": true, and runs in mixed precision "compute": "bfloat16". Run k writes
+// FOLDER/k.bin, the tensors' elements one after another in logical order, and FOLDER/k.json: a list
+// of {"name", "type", "shape", "offset" in bytes}, and the tensors' kinds.
 
 #include <cstdio>
 #include <exception>

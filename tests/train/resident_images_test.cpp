@@ -1,4 +1,5 @@
-// Which training sets lie on a device, and the minibatches that are made there.
+// Tests of the choice of training sets that a device stores, and of the minibatches that it makes
+// from them.
 
 #include "train/batches/resident_images.hpp"
 
@@ -14,12 +15,12 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using data::Resident;
 
-/// With so much memory free.
-class Roomy final : public Device {
+/// A device that reports `free` bytes of free memory.
+class DeviceWithFreeMemory final : public Device {
 public:
-    explicit Roomy(int64_t free) : free_(free), queue_(device_.add_queue()) {}
+    explicit DeviceWithFreeMemory(int64_t free) : free_(free), queue_(device_.add_queue()) {}
     arena::Queues queues() const override { return {queue_, queue_}; }
-    std::optional<Room> room() const override { return Room{2 * free_, free_}; }
+    std::optional<MemoryInfo> memory_info() const override { return MemoryInfo{2 * free_, free_}; }
     arena::EmulatedDevice& emulated() { return device_; }
 
 private:
@@ -32,32 +33,33 @@ std::shared_ptr<const data::Dataset> train_set(const char* spec) {
     return data::load_data(test::data_spec(spec), {1, 1}).train;
 }
 
-TEST_CASE("images lie on a device where they take half of what is free, or where that is asked") {
+TEST_CASE("Images are stored on a device if they need half of its free memory, or on request") {
     const auto shapes = train_set(R"({"type": "shapes", "train": 20, "test": 1})");
     const auto numbers = train_set(R"({"type": "regression"})");
     const int64_t numel = 3 * 32 * 32, needed = 20 * numel + 7 * numel * 8 + 3 * 256 * 8;
     const auto chosen = [&](Resident wanted, const data::Dataset& set, const Device& device) {
         return choose_residence(wanted, set, device, arena::DType::float64, 7);
     };
-    const Roomy enough(2 * needed), little(2 * needed - 2), none(needed - 1);
-    CHECK(chosen(Resident::any, *shapes, enough).on);
-    CHECK(chosen(Resident::any, *shapes, enough).bytes == needed);
+    const DeviceWithFreeMemory enough(2 * needed), little(2 * needed - 2), none(needed - 1);
+    CHECK(chosen(Resident::automatic, *shapes, enough).on);
+    CHECK(chosen(Resident::automatic, *shapes, enough).bytes == needed);
     CHECK_FALSE(chosen(Resident::off, *shapes, enough).on);
-    CHECK_FALSE(chosen(Resident::any, *shapes, little).on);
-    CHECK_THAT(to_text(chosen(Resident::any, *shapes, little)),
+    CHECK_FALSE(chosen(Resident::automatic, *shapes, little).on);
+    CHECK_THAT(to_text(chosen(Resident::automatic, *shapes, little)),
                ContainsSubstring("off (") && ContainsSubstring(" free)"));
     CHECK(chosen(Resident::on, *shapes, little).on);
     CHECK_THROWS_WITH(chosen(Resident::on, *shapes, none),
                       ContainsSubstring("/data/resident") && ContainsSubstring("leave it out"));
-    CHECK_THAT(to_text(chosen(Resident::any, *numbers, enough)), ContainsSubstring("the host"));
+    CHECK_THAT(to_text(chosen(Resident::automatic, *numbers, enough)),
+               ContainsSubstring("the host"));
     CHECK_THROWS_WITH(chosen(Resident::on, *numbers, enough), ContainsSubstring("the host"));
-    CHECK(to_text(chosen(Resident::any, *shapes, host_device())) == "off");
+    CHECK(to_text(chosen(Resident::automatic, *shapes, host_device())) == "off");
     CHECK_THROWS_WITH(chosen(Resident::on, *shapes, host_device()), ContainsSubstring("CPU"));
 }
 
-TEST_CASE("a slot's minibatches follow each other, larger ones too, and slots lie apart") {
+TEST_CASE("Minibatches of a slot follow each other, larger ones too, and slots are separate") {
     const auto shapes = train_set(R"({"type": "shapes", "train": 20, "test": 1})");
-    Roomy device(1);
+    DeviceWithFreeMemory device(1);
     arena::Queue* const queue = device.queues().compute;
     ResidentImages images(*shapes->stored(), arena::DType::float64, data::Order::channels_last);
     for (const int64_t count : {2, 5, 3}) {
@@ -71,7 +73,7 @@ TEST_CASE("a slot's minibatches follow each other, larger ones too, and slots li
         }
         const auto* const first = static_cast<double*>(images.gather(windows, 0, queue));
         const auto* const second = static_cast<double*>(images.gather(windows, 1, queue));
-        windows.clear();  // what is launched has its own
+        windows.clear();  // the launches have their own copy
         device.emulated().finish();
         CHECK(std::equal(right.begin(), right.end(), first));
         CHECK(std::equal(right.begin(), right.end(), second));

@@ -1,4 +1,4 @@
-// The spec's own sections: defaults, every word, what is refused; and plans in iterations.
+// The spec's own sections: defaults, every allowed value, and errors; and plans in iterations.
 
 #include "train/spec/run_spec.hpp"
 
@@ -35,7 +35,7 @@ std::string refusal(const char* changes) {
 
 }  // namespace
 
-TEST_CASE("defaults") {
+TEST_CASE("An empty spec has the documented defaults") {
     const RunSpec spec = read();
     CHECK(spec.name == "test");
     CHECK(spec.seed.init == 1);
@@ -57,11 +57,11 @@ TEST_CASE("defaults") {
     CHECK(spec.profile.graphs == 256);
     CHECK_FALSE(spec.checkpoint.every);
     CHECK(spec.checkpoint.keep == 2);
-    CHECK(spec.checkpoint.replicas == OtherReplicas::refuse);
+    CHECK(spec.checkpoint.replicas == ReplicaCountChange::refuse);
     CHECK(spec.output == "results/{name}.h5");
 }
 
-TEST_CASE("every word and form") {
+TEST_CASE("Every allowed value and form is read") {
     CHECK(read(R"({"precision": "float64"})").precision == arena::DType::float64);
     CHECK(read(R"({"compute": "bfloat16"})").compute == Compute::bfloat16);
     CHECK(read(R"({"stacking": "batched"})").stacking == Stacking::batched);
@@ -79,9 +79,9 @@ TEST_CASE("every word and form") {
     CHECK_FALSE(read(R"({"profile": {"variance": "off"}})").profile.variance.exact);
     CHECK_FALSE(read(R"({"profile": {"variance": {"kind": "off"}}})").profile.variance.exact);
     CHECK(read(R"({"checkpoint": {"replicas": "clone"}})").checkpoint.replicas ==
-          OtherReplicas::clone);
+          ReplicaCountChange::clone);
     CHECK(read(R"({"checkpoint": {"replicas": "merge"}})").checkpoint.replicas ==
-          OtherReplicas::merge);
+          ReplicaCountChange::merge);
     const Seeds seeds = read(R"({"seed": {"data": 7, "augment": 18446744073709551615}})").seed;
     CHECK(seeds.init == 1);
     CHECK(seeds.data == 7);
@@ -91,12 +91,12 @@ TEST_CASE("every word and form") {
     CHECK(seeds.augment == std::numeric_limits<uint64_t>::max());
 }
 
-TEST_CASE("what cannot be is refused with its pointer") {
+TEST_CASE("Impossible values are refused with their pointer") {
     CHECK_THAT(refusal(R"({"name": "a/b"})"), ContainsSubstring("/name: \"a/b\" is not a name"));
     CHECK_THAT(refusal(R"({"seed": -1})"), ContainsSubstring("/seed: must be"));
     CHECK_THAT(refusal(R"({"seed": {"init": 1.5}})"), ContainsSubstring("/seed/init: must be"));
     CHECK_THAT(refusal(R"({"seed": {"shuffle": 1}})"), ContainsSubstring("/seed/shuffle: unknown"));
-    if (!cuda_built()) {  // else where no card is found, which the spec alone does not say
+    if (!cuda_built()) {  // with CUDA it is refused only if no GPU is found
         CHECK_THAT(refusal(R"({"device": "cuda"})"), ContainsSubstring("/device: cuda is refused"));
     }
     CHECK_THAT(refusal(R"({"evaluate": {"replicas": "some"}})"),
@@ -114,7 +114,7 @@ TEST_CASE("what cannot be is refused with its pointer") {
     CHECK_THAT(refusal(R"({"replicas": 2147483647})"), ContainsSubstring("2^24"));
 }
 
-TEST_CASE("a plan is in iterations") {
+TEST_CASE("A plan counts in iterations") {
     const RunSpec spec = read(R"({"length": {"epochs": 3}, "evaluate": {"every": {"epochs": 0.5},
         "replicas": 2}, "checkpoint": {"every": {"iterations": 7}}, "nonfinite": "stop",
         "profile": {"every": {"samples": 64}, "variance": "off"}})");
@@ -128,10 +128,10 @@ TEST_CASE("a plan is in iterations") {
     CHECK(plan.checkpoint_every == 7);
     CHECK(plan.train_samples == 330);
     CHECK(plan.stop_on_nonfinite);
-    CHECK(plan.apart == 1);
-    CHECK(plan_training(read(R"({"delays": [{"seconds": 1}]})"), run, 330).apart > 1);
+    CHECK(plan.min_sync_interval == 1);
+    CHECK(plan_training(read(R"({"delays": [{"seconds": 1}]})"), run, 330).min_sync_interval > 1);
     CHECK(plan.profile.rows.count(30) == 15);
-    CHECK_FALSE(plan.profile.variance.ever());
+    CHECK_FALSE(plan.profile.variance.any_due());
     const auto test = data::load_data(data::resolve_data("shapes", ""), {4, 1}).test;
     CHECK(plan_evaluation(spec, *test).replicas == std::vector<int64_t>{0, 2});
     CHECK(plan_evaluation(read(), *test).replicas.size() == 4);

@@ -1,4 +1,4 @@
-// All replicas in one pass: the gradients, losses and statistics of one after another.
+// A pass of all replicas compared with one pass after another: gradients, losses and statistics.
 
 #include "train/passes/stacked_pass.hpp"
 
@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "algorithms/step/timers.hpp"
-#include "at_once.hpp"
 #include "catch.hpp"
+#include "immediate_queue.hpp"
 #include "model_fixture.hpp"
 #include "train/models/layers/autocast.hpp"
 #include "train/passes/executor.hpp"
@@ -19,17 +19,17 @@ using namespace dbench::train;
 
 namespace {
 
-struct Case {
+struct StackedPassCase {
     const char* spec;
     ModelContext context;
     int64_t replicas;
 };
 
-/// What a pass over all replicas leaves.
+/// The results of a pass over all replicas.
 struct Outcome {
     std::vector<double> loss, accuracy;
     torch::Tensor gradients, buffers;
-    std::vector<int> told;  ///< tensors, in the order in which they were complete
+    std::vector<int> told;  ///< tensors, in the order of their completion
 };
 
 torch::Tensor elements(const arena::Layout& layout, const arena::Rows& rows) {
@@ -40,7 +40,7 @@ torch::Tensor elements(const arena::Layout& layout, const arena::Rows& rows) {
     return torch::cat(all);
 }
 
-/// Two steps from the same start, so that the second begins with what the first has left.
+/// Runs two steps; the second one starts from the state that the first one left.
 Outcome pass(const Model& model, const ModelContext& context, int64_t count, arena::DType type,
              bool stacked, arena::Queue* queue = nullptr) {
     Replicas replicas(model, {count, 1}, 0, type, Init::independent, 1);
@@ -62,7 +62,8 @@ Outcome pass(const Model& model, const ModelContext& context, int64_t count, are
         out.told.clear();
         if (stacked) {
             together->gradients(
-                replicas.x(), *together->join(count, batch), {out.loss.data(), out.accuracy.data()},
+                replicas.x(), *together->join_batches(count, batch),
+                {out.loss.data(), out.accuracy.data()},
                 [&](int tensor) { out.told.push_back(tensor); }, queue);
             continue;
         }
@@ -77,15 +78,15 @@ Outcome pass(const Model& model, const ModelContext& context, int64_t count, are
     return out;
 }
 
-bool near(const torch::Tensor& a, const torch::Tensor& b, double tolerance) {
+bool near_stacked_pass(const torch::Tensor& a, const torch::Tensor& b, double tolerance) {
     return a.numel() == 0 ||
            (a - b).abs().max().item<double>() <= tolerance * b.abs().max().item<double>();
 }
 
 }  // namespace
 
-TEST_CASE("one pass gives every replica what its own pass gives") {
-    const Case each = GENERATE(values<Case>({
+TEST_CASE("One pass of all replicas gives each replica the results of a pass of its own") {
+    const StackedPassCase each = GENERATE(values<StackedPassCase>({
         {R"("softmax_regression")", {{3, 5, 4}, 7}, 1},
         {R"("least_squares")", {{13}, 0}, 3},
         {R"({"type": "mlp", "hidden": [11, 9]})", {{2, 3, 3}, 5}, 1},
@@ -109,17 +110,17 @@ TEST_CASE("one pass gives every replica what its own pass gives") {
         CHECK(all.loss[i] == Catch::Approx(one.loss[i]).epsilon(1e-10));
         if (each.context.classes > 0) CHECK(all.accuracy[i] == one.accuracy[i]);
     }
-    CHECK(near(all.gradients, one.gradients, 1e-10));
-    CHECK(near(all.buffers, one.buffers, 1e-10));
+    CHECK(near_stacked_pass(all.gradients, one.gradients, 1e-10));
+    CHECK(near_stacked_pass(all.buffers, one.buffers, 1e-10));
     std::vector<int> sorted = all.told;
     std::sort(sorted.begin(), sorted.end());
     CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
     CHECK(sorted.size() == model->declaration().parameters.size());
-    CHECK(all.told.back() < 2);  // last tensors first, as buckets leave
+    CHECK(all.told.back() < 2);  // last tensors first, as buckets require
 }
 
-TEST_CASE("replicas are groups of channels to kernels that are launched, too") {
-    // Models, and BatchNorms with a ReLU of theirs; those of wide_resnet's blocks come first.
+TEST_CASE("Launched kernels treat replicas as groups of channels too") {
+    // Models, with their numbers of BatchNorms that have a ReLU.
     const auto [spec, norms] =
         GENERATE(std::pair{R"("resnet20")", 19},
                  std::pair{R"({"type": "wide_resnet", "depth": 10, "widen": 1})", 7},
@@ -128,31 +129,31 @@ TEST_CASE("replicas are groups of channels to kernels that are launched, too") {
     const ModelContext context{{3, 32, 32}, 10};
     const auto model = make_model(spec, context);
     const Outcome one = pass(*model, context, 2, arena::DType::float64, false);
-    AtOnce queue;
+    ImmediateQueue queue;
     const Outcome all = pass(*model, context, 2, arena::DType::float64, true, &queue);
-    CHECK(queue.launches == 2 * (4 * norms + 1));  // in two passes, with one for scores
-    CHECK(near(all.gradients, one.gradients, 1e-10));
-    CHECK(near(all.buffers, one.buffers, 1e-10));
+    CHECK(queue.launches == 2 * (4 * norms + 1));  // in two passes, with one launch for scores
+    CHECK(near_stacked_pass(all.gradients, one.gradients, 1e-10));
+    CHECK(near_stacked_pass(all.buffers, one.buffers, 1e-10));
 }
 
-TEST_CASE("one pass under autocast rounds as passes one by one do") {
+TEST_CASE("One pass under autocast rounds like passes of single replicas") {
     const ModelContext context{{2, 3, 3}, 5};
     const char* const spec = R"({"type": "mlp", "hidden": [11, 9]})";
     const auto rounded = autocast(make_model(spec, context));
     const Outcome one = pass(*rounded, context, 3, arena::DType::float32, false);
     const Outcome all = pass(*rounded, context, 3, arena::DType::float32, true);
     const Outcome plain = pass(*make_model(spec, context), context, 3, arena::DType::float32, true);
-    CHECK(near(all.gradients, one.gradients, 0.01));
-    CHECK_FALSE(near(plain.gradients, one.gradients, 0.001));
+    CHECK(near_stacked_pass(all.gradients, one.gradients, 0.01));
+    CHECK_FALSE(near_stacked_pass(plain.gradients, one.gradients, 0.001));
 }
 
-TEST_CASE("models that one pass cannot take say why") {
+TEST_CASE("Models that cannot share a pass report the reason") {
     const auto reason = [](const char* spec, const ModelContext& context) {
         return cannot_stack(*make_model(spec, context));
     };
     using Catch::Matchers::ContainsSubstring;
     CHECK_THAT(reason(R"({"type": "gpt", "layers": 1, "heads": 2, "width": 6})", {{4}, 7, true}),
-               ContainsSubstring("drops out"));
+               ContainsSubstring("uses dropout"));
     CHECK_THAT(reason(R"({"type": "lstm", "hidden": 5, "dropout": 0})", {{4}, 7, true, 2}),
                ContainsSubstring("carries state"));
     CHECK_THAT(reason(R"({"type": "lstm", "hidden": 5, "dropout": 0})", {{4}, 7, true}),

@@ -12,8 +12,8 @@ namespace {
 constexpr int kRanks = 3;
 constexpr int64_t kLast = 200000, kTogether = 50;
 
-/// Before which iteration each rank stopped where rank 1 wishes to from iteration `wished` on, and
-/// the ranks take turns in being late, by `apart` iterations; kLast where it went on to the end.
+/// Returns the iteration before which each rank stops; kLast if it runs to the end. Rank 1 requests
+/// a stop from iteration `wished` on. The ranks are late one after another, by `apart` iterations.
 std::vector<std::string> stops(int64_t wished, int64_t apart = 1) {
     comm::tests::Turns turns(kRanks);
     return comm::tests::play(kRanks, [&](comm::World& world) -> std::string {
@@ -34,24 +34,24 @@ std::vector<std::string> stops(int64_t wished, int64_t apart = 1) {
 
 }  // namespace
 
-TEST_CASE("All ranks stop before the same iteration, and nobody waits for a late one") {
+TEST_CASE("All ranks stop before the same iteration, and none waits for a late rank") {
     const std::vector<std::string> found = stops(1000);
     CHECK(found == std::vector<std::string>(kRanks, found[0]));
     CHECK(std::stoll(found[0]) > 1000);
     CHECK(std::stoll(found[0]) < kLast);
 }
 
-TEST_CASE("Nobody waits for a rank that is late by as many iterations as ranks may be apart") {
+TEST_CASE("No rank waits for a rank that is late by the allowed number of iterations") {
     const std::vector<std::string> found = stops(1000, 16);
     CHECK(found == std::vector<std::string>(kRanks, found[0]));
     CHECK(std::stoll(found[0]) < kLast);
 }
 
-TEST_CASE("Where nobody wishes to stop all go on to the end") {
+TEST_CASE("Without a request all ranks run to the end") {
     CHECK(stops(kLast) == std::vector<std::string>(kRanks, std::to_string(kLast)));
 }
 
-TEST_CASE("A rank alone stops at once") {
+TEST_CASE("A single rank stops at once") {
     comm::World world{comm::alone()};
     StopRequest stop(world, 0);
     CHECK_FALSE(stop.agreed(0, false));

@@ -1,5 +1,5 @@
-// Models for texts beside their definitions written out in elementary operations, and what is
-// carried from batch to batch.
+// Models for texts compared with their definitions written in elementary operations, and the state
+// that they carry from batch to batch.
 
 #include <cmath>
 
@@ -21,7 +21,7 @@ namespace {
 
 const ModelContext kText{{4}, 9, true};
 
-/// A model's tensors by their names.
+/// Finds a model's tensors by name.
 class Named {
 public:
     Named(const Model& model, const Weights& weights) : model_(model), weights_(weights) {}
@@ -47,7 +47,8 @@ private:
     const Weights& weights_;
 };
 
-/// A layer of Hochreiter and Schmidhuber's LSTM with forget gates, token by token; x (B, T, in).
+/// Computes a layer of Hochreiter and Schmidhuber's LSTM with forget gates, token by token; x (B,
+/// T, in).
 Tensor lstm_layer(const Named& w, const std::string& layer, const Tensor& x) {
     const int64_t width = w("rnn.weight_hh_" + layer).size(1);
     Tensor h = x.new_zeros({x.size(0), width}), c = h;
@@ -72,7 +73,8 @@ Tensor lstm_by_hand(const Named& w, const Tensor& tokens, bool tied) {
     return x.flatten(0, 1).matmul(w(last).t()) + w("decoder.bias");
 }
 
-/// Causal attention of each head from its formula, the heads' results side by side; x (B, T, W).
+/// Computes the causal attention of each head from its formula and concatenates the heads' results;
+/// x (B, T, W).
 Tensor attention_by_hand(const Named& w, const std::string& name, const Tensor& x, int64_t heads) {
     const int64_t length = x.size(1), part = x.size(2) / heads;
     const auto qkv = w.linear(x, name + ".c_attn").split(x.size(2), 2);
@@ -101,9 +103,9 @@ Tensor gpt_by_hand(const Named& w, const Tensor& tokens, int64_t layers, int64_t
     return w.norm(x, "ln_f").flatten(0, 1).matmul(w("wte.weight").t());
 }
 
-/// Whether outputs and gradients of the loss are those of the formula.
-void compare(const std::string& spec,
-             const std::function<Tensor(const Named&, const Tensor&)>& hand) {
+/// Checks that outputs and gradients of the loss are those of the formula.
+void compare_text_model(const std::string& spec,
+                        const std::function<Tensor(const Named&, const Tensor&)>& hand) {
     CAPTURE(spec);
     const auto model = make_model(spec, kText);
     const Weights ours = draw_weights(*model, torch::kFloat64, 1),
@@ -123,8 +125,8 @@ void compare(const std::string& spec,
     }
 }
 
-/// Two replicas that train on a text of their own each, 3 windows of 4 tokens an epoch.
-struct Readers {
+/// Two replicas that train on a text each, with 3 windows of 4 tokens in an epoch.
+struct TextFixture {
     std::shared_ptr<const data::Dataset> set;
     std::shared_ptr<data::Partition> partition;
     data::BatchPlan plan;
@@ -133,10 +135,10 @@ struct Readers {
     Executor executor;
     algorithms::Timers timers;
 
-    explicit Readers(const std::string& spec, const char* dealt = "stream", uint64_t seed = 1)
+    explicit TextFixture(const std::string& spec, const char* dealt = "stream", uint64_t seed = 1)
         : set(data::token_set(text(), 9, 4, "x")),
           partition(base::find_entry(data::partition_table(), dealt)->make({}, *set, {2, 1})),
-          plan(data::plan_batches({data::BatchSize::Of::replica, 2}, *partition, 2)),
+          plan(data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 2)),
           model(make_model(spec, {{4}, 9, true, plan.stream ? 2 : 0})),
           replicas(*model, {2, 1}, 0, arena::DType::float64, Init::same, 1),
           executor(*model, replicas, Passes{seed}) {}
@@ -146,7 +148,7 @@ struct Readers {
         for (int32_t k = 0; k < 12 * 4 + 1; ++k) tokens.push_back((k * k + k / 5) % 9);
         return tokens;
     }
-    /// Losses (iterations, replicas) at unchanged parameters.
+    /// Returns losses (iterations, replicas) at unchanged parameters.
     Tensor losses(int64_t iterations) {
         data::Loader::Options options;
         options.last_iteration = iterations;
@@ -167,7 +169,7 @@ struct Readers {
 
 }  // namespace
 
-TEST_CASE("parameter counts of models for texts are those that are published") {
+TEST_CASE("Models for texts have the published numbers of parameters") {
     const ModelContext wikitext{{35}, 33278, true}, gpt2{{1024}, 50257, true};
     CHECK(count(R"({"type": "lstm", "tied": true})", wikitext) == 28434378);
     CHECK(count(R"("lstm")", wikitext) == 50065078);
@@ -175,20 +177,22 @@ TEST_CASE("parameter counts of models for texts are those that are published") {
     CHECK(count(R"({"type": "gpt", "layers": 24, "heads": 16, "width": 1024})", gpt2) == 354823168);
 }
 
-TEST_CASE("the LSTM is its definition") {
+TEST_CASE("The LSTM equals its definition") {
     for (const bool tied : {false, true}) {
-        compare(std::string(R"({"type": "lstm", "hidden": 5, "dropout": 0, "tied": )") +
-                    (tied ? "true}" : "false}"),
-                [&](const Named& w, const Tensor& x) { return lstm_by_hand(w, x, tied); });
+        compare_text_model(
+            std::string(R"({"type": "lstm", "hidden": 5, "dropout": 0, "tied": )") +
+                (tied ? "true}" : "false}"),
+            [&](const Named& w, const Tensor& x) { return lstm_by_hand(w, x, tied); });
     }
 }
 
-TEST_CASE("GPT is its definition") {
-    compare(R"({"type": "gpt", "layers": 2, "heads": 3, "width": 6, "context": 5, "dropout": 0})",
-            [](const Named& w, const Tensor& x) { return gpt_by_hand(w, x, 2, 3); });
+TEST_CASE("GPT equals its definition") {
+    compare_text_model(
+        R"({"type": "gpt", "layers": 2, "heads": 3, "width": 6, "context": 5, "dropout": 0})",
+        [](const Named& w, const Tensor& x) { return gpt_by_hand(w, x, 2, 3); });
 }
 
-TEST_CASE("tensors are called as PyTorch's") {
+TEST_CASE("Tensors have PyTorch's names") {
     const auto names = [](const std::string& spec) {
         std::string all;
         const auto model = make_model(spec, kText);
@@ -207,14 +211,14 @@ TEST_CASE("tensors are called as PyTorch's") {
           "h.0.mlp.c_proj.bias ln_f.weight ln_f.bias ");
 }
 
-TEST_CASE("a stream's state goes on through an epoch, and begins from zero with the next") {
+TEST_CASE("A stream carries state through an epoch, and the next epoch starts from zero") {
     const std::string spec = R"({"type": "lstm", "hidden": 5, "dropout": 0})";
-    Readers readers(spec);
+    TextFixture readers(spec);
     REQUIRE(readers.plan.per_epoch == 3);
     const Tensor losses = readers.losses(6);
 
-    // The same text in one piece: windows of 12 tokens.
-    const auto whole = data::token_set(Readers::text(), 9, 12, "x");
+    // Read the text in one piece, in windows of 12 tokens.
+    const auto whole = data::token_set(TextFixture::text(), 9, 12, "x");
     data::PlainBatches batches(arena::DType::float64, data::Order::contiguous);
     const Weights weights{views(readers.replicas.layout(), readers.replicas.x(), 0), {}};
     for (int64_t replica = 0; replica < 2; ++replica) {
@@ -229,14 +233,14 @@ TEST_CASE("a stream's state goes on through an epoch, and begins from zero with 
             CHECK(losses[t][replica].item<double>() == Catch::Approx(expected).epsilon(1e-12));
         }
     }
-    // Other partitions carry nothing, and nothing is kept for them.
-    Readers shuffled(spec, "contiguous");
+    // Other partitions carry no state and allocate no memory for it.
+    TextFixture shuffled(spec, "contiguous");
     CHECK(shuffled.replicas.carried_layout().columns() == 0);
     CHECK(readers.replicas.carried_layout().numel() == 2 * 2 * 2 * 5);
     CHECK_FALSE(torch::allclose(losses[1], shuffled.losses(2)[1]));
 }
 
-TEST_CASE("LSTM layers one by one drop what LibTorch's stack of them drops, to the bit") {
+TEST_CASE("LSTM layers one after another drop the same units as LibTorch's stack, to the bit") {
     Declaration declaration;
     const Lstm::Options options{.in = 3, .hidden = 5, .layers = 3, .dropout = 0.4};
     const Lstm lstm(declaration, "lstm", options);
@@ -260,17 +264,18 @@ TEST_CASE("LSTM layers one by one drop what LibTorch's stack of them drops, to t
     }
 }
 
-TEST_CASE("what is dropped depends on seed, replica and iteration alone") {
+TEST_CASE("Dropout depends on seed, replica and iteration alone") {
     for (const char* spec : {R"({"type": "lstm", "hidden": 5, "dropout": 0.5})",
                              R"({"type": "gpt", "layers": 1, "heads": 1, "width": 8,
                                  "dropout": 0.5})"}) {
         CAPTURE(spec);
-        Readers readers(spec, "contiguous");
+        TextFixture readers(spec, "contiguous");
         const Tensor losses = readers.losses(6);
         CHECK(torch::equal(readers.losses(6), losses));
-        // Batches of an epoch come again in the next, and so would losses.
+        // The batches of an epoch come again in the next epoch; without dropout so would the
+        // losses.
         CHECK_FALSE(torch::allclose(losses.slice(0, 0, 3), losses.slice(0, 3, 6)));
-        Readers other(spec, "contiguous", 2);
+        TextFixture other(spec, "contiguous", 2);
         CHECK_FALSE(torch::allclose(other.losses(1), losses.slice(0, 0, 1)));
 
         Replicas second(*readers.model, {2, 2}, 1, arena::DType::float64, Init::same, 1);
@@ -289,11 +294,11 @@ TEST_CASE("what is dropped depends on seed, replica and iteration alone") {
     }
 }
 
-TEST_CASE("models for texts and for numbers refuse each other's data") {
+TEST_CASE("Models for texts and for numbers refuse each other's data") {
     CHECK_THAT(refusal(R"("lstm")", {{3, 32, 32}, 10}), ContainsSubstring("wikitext2"));
-    CHECK_THAT(refusal(R"("gpt")", {{784}, 10}), ContainsSubstring("no tokens"));
+    CHECK_THAT(refusal(R"("gpt")", {{784}, 10}), ContainsSubstring("not tokens"));
     for (const char* spec : {R"("mlp")", R"("cnn")", R"("resnet20")", R"("softmax_regression")"}) {
-        CHECK_THAT(refusal(spec, kText), ContainsSubstring("take the model lstm or gpt"));
+        CHECK_THAT(refusal(spec, kText), ContainsSubstring("use the model lstm or gpt"));
     }
     CHECK_THAT(refusal(R"({"type": "gpt", "heads": 5})", kText), ContainsSubstring("/model/heads"));
     CHECK_THAT(refusal(R"({"type": "gpt", "context": 3})", kText),

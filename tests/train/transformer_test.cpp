@@ -1,4 +1,4 @@
-// The Transformer: what it sees and what not, translations, and gradients by parts of a batch.
+// The Transformer: what its positions see, translations, and gradients by parts of a batch.
 
 #include <cmath>
 
@@ -25,7 +25,7 @@ constexpr const char* kSmall =
 
 std::string small(const std::string& more = "") { return kSmall + more + "}"; }
 
-/// A pair alone, without padding.
+/// Returns one pair without its padding.
 Tensor unpadded(const Tensor& pair) {
     const int64_t length = (pair != data::kPadToken).sum(1).max().item<int64_t>();
     return pair.slice(1, 0, length).unsqueeze(0);
@@ -33,10 +33,10 @@ Tensor unpadded(const Tensor& pair) {
 
 }  // namespace
 
-TEST_CASE("parameters of the Transformer") {
+TEST_CASE("The Transformer has the published number of parameters") {
     const ModelContext context{{2, 50}, 37000, true};
     CHECK(count(R"({"type": "transformer"})", context) == 44138496 + 512 * 37000);
-    // Each of the encoder's and the decoder's last norms.
+    // The last norms of the encoder and of the decoder are added.
     CHECK(count(R"({"type": "transformer", "norm": "pre"})", context) ==
           44138496 + 512 * 37000 + 2 * 2 * 512);
     CHECK_THAT(refusal(R"({"type": "transformer", "width": 20, "heads": 8})", context),
@@ -49,7 +49,7 @@ TEST_CASE("parameters of the Transformer") {
     }
 }
 
-TEST_CASE("padding changes nothing, and no label is seen before it comes") {
+TEST_CASE("Padding changes nothing, and no position sees a later label") {
     for (const char* norm : {"", R"(, "norm": "pre")"}) {
         const auto model = make_model(small(norm), kPairs);
         const Weights weights = draw_weights(*model, torch::kFloat64, 3);
@@ -63,14 +63,14 @@ TEST_CASE("padding changes nothing, and no label is seen before it comes") {
             const Tensor there = together.slice(0, first, first + own.size(0));
             CHECK(torch::allclose(own, there, 1e-10, 1e-12));
             first += own.size(0);
-            // Another last token of the target changes the last row alone.
+            // Changing the last token of the target changes the last row only.
             Tensor changed = unpadded(data.inputs[k]).clone();
             const int64_t last = own.size(0) - 1;
             changed[0][1][last] = 3 + (changed[0][1][last].item<int64_t>() + 1) % 27;
             const Tensor other = model->forward(weights, changed, false);
             CHECK(torch::equal(other.slice(0, 0, last), own.slice(0, 0, last)));
             CHECK_FALSE(torch::allclose(other[last], own[last]));
-            // Another source changes every row.
+            // Changing the source changes every row.
             changed = unpadded(data.inputs[k]).clone();
             changed[0][0][0] = 3 + (changed[0][0][0].item<int64_t>() + 1) % 27;
             const Tensor rows = (model->forward(weights, changed, false) - own).abs().amax(1);
@@ -80,8 +80,8 @@ TEST_CASE("padding changes nothing, and no label is seen before it comes") {
     }
 }
 
-TEST_CASE("positions are the published sines and cosines") {
-    // A model whose layers all add nothing: rows of logits are the normed input of the decoder.
+TEST_CASE("Positions are the published sines and cosines") {
+    // All layers of this model add nothing: rows of logits are the normed input of the decoder.
     const ModelContext context{{2, 5}, 8, true};
     const auto model = make_model(
         R"({"type": "transformer", "width": 8, "heads": 1, "layers": 1, "hidden": 1, "norm": "pre"})",
@@ -108,7 +108,7 @@ TEST_CASE("positions are the published sines and cosines") {
     }
 }
 
-TEST_CASE("a translation takes the most likely token each time") {
+TEST_CASE("A translation chooses the most likely token each time") {
     const auto model = make_model(small(), kPairs);
     const Weights weights = draw_weights(*model, torch::kFloat64, 5);
     const RandomBatch data(6, kPairs, model->order(), torch::kFloat64, 6);
@@ -126,7 +126,8 @@ TEST_CASE("a translation takes the most likely token each time") {
             pair[0][1]
                 .slice(0, 0, static_cast<int64_t>(target.size()))
                 .copy_(torch::tensor(target, torch::kInt64));
-            // A token that is kPadToken would have no row: its place is the last one there is.
+            // A target token equal to kPadToken would have no row, so [-1] is the last real
+            // position.
             const auto next = model->forward(weights, pair, false)[-1].argmax().item<int64_t>();
             if (next == data::kEndToken || next == data::kPadToken) break;
             expected.push_back(next);
@@ -139,7 +140,7 @@ TEST_CASE("a translation takes the most likely token each time") {
     }
 }
 
-TEST_CASE("gradients by parts of a batch are those of the whole, to rounding") {
+TEST_CASE("Gradients by parts of a batch equal those of the whole batch, to rounding") {
     struct Case {
         std::string model;
         ModelContext context;
@@ -175,7 +176,7 @@ TEST_CASE("gradients by parts of a batch are those of the whole, to rounding") {
     }
 }
 
-TEST_CASE("label smoothing mixes in all classes alike") {
+TEST_CASE("Label smoothing mixes in all classes with equal weight") {
     const ModelContext context{{12}, 4};
     const auto model = make_model(R"("softmax_regression")", context);
     const Weights weights = draw_weights(*model, torch::kFloat64, 1);

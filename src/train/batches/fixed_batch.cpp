@@ -9,8 +9,9 @@ namespace {
 
 constexpr int64_t kWord = sizeof(int64_t);
 
-/// Zeros are a minibatch, too, for who goes through a pass before there is one.
-torch::Tensor room_for(const void* like, int64_t bytes, torch::Device place) {
+/// Allocates `bytes` bytes, or nothing if the batch has no such data. Zeros are a valid minibatch,
+/// which a capture may run on before the first fill().
+torch::Tensor allocate_zeros(const void* like, int64_t bytes, torch::Device place) {
     if (!like) return {};
     return torch::zeros({bytes}, torch::TensorOptions(torch::kUInt8).device(place));
 }
@@ -25,10 +26,10 @@ T* start(const torch::Tensor& bytes) {
 FixedBatch::FixedBatch(const data::Batch& like, torch::Device place) : place_(place), batch_(like) {
     const int64_t element = arena::size_of(like.type);
     const bool gathered = !like.windows.empty();
-    inputs_ = room_for(gathered ? nullptr : like.inputs,
-                       data::numel(like.shape) * (like.tokens ? kWord : element), place);
-    labels_ = room_for(like.labels, like.terms * kWord, place);
-    targets_ = room_for(like.targets, like.count * element, place);
+    inputs_ = allocate_zeros(gathered ? nullptr : like.inputs,
+                             data::numel(like.shape) * (like.tokens ? kWord : element), place);
+    labels_ = allocate_zeros(like.labels, like.terms * kWord, place);
+    targets_ = allocate_zeros(like.targets, like.count * element, place);
     if (!gathered) batch_.inputs = start<void>(inputs_);
     batch_.labels = start<const int64_t>(labels_);
     batch_.targets = start<const void>(targets_);
@@ -36,16 +37,16 @@ FixedBatch::FixedBatch(const data::Batch& like, torch::Device place) : place_(pl
     batch_.on_device = batch_.labels_on_device = true;
 }
 
-std::shared_ptr<const FixedBatch> FixedBatch::made_on(arena::Queue* queue, Device& device,
+std::shared_ptr<const FixedBatch> FixedBatch::make_on(arena::Queue* queue, Device& device,
                                                       const data::Batch& like,
                                                       torch::Device place) {
     std::shared_ptr<const FixedBatch> made;
     const auto make = [&] { made = std::make_shared<const FixedBatch>(like, place); };
-    if (device.begins_later()) {
+    if (device.runs_later()) {
         make();
     } else {
         const auto nothing = [] { return std::vector<arena::Access>(); };
-        device.put("room for minibatches", nothing, make, queue);
+        device.submit("memory for minibatches", nothing, make, queue);
     }
     return made;
 }

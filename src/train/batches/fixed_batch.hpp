@@ -1,6 +1,6 @@
 #pragma once
-// Memory for one minibatch after another, for work that a device has captured and that finds each
-// of them where the first one was.
+// A minibatch at a fixed address. Captured passes read it there, and every minibatch is copied to
+// it before the replay (captured_passes.hpp, uploads.hpp).
 
 #include <torch/torch.h>
 
@@ -14,32 +14,36 @@ namespace dbench::train {
 
 class Device;
 
+/// Device memory for minibatches of one shape. fill() replaces the contents.
 class FixedBatch {
 public:
-    /// Room at `place` for minibatches like this one; nothing stands there yet. Inputs that were
-    /// gathered from windows are read where they are: all others have to come to the same memory.
+    /// Allocates memory at `place` for minibatches of the same shape as `like`; the contents are
+    /// zeros. Inputs that were gathered from windows (resident_images.hpp) are not copied but read
+    /// at their own address, so all later minibatches must have theirs at that address too.
     FixedBatch(const data::Batch& like, torch::Device place);
 
-    /// Whether the minibatch differs from the first one in nothing but its numbers, and lies there
-    /// if that is where it is read.
+    /// True if the minibatch can be copied here: it differs from the first one only in its values,
+    /// and its inputs have the same address if they are read there.
     bool fits(const data::Batch& batch) const;
-    /// LibTorch's work: copies one that fits, from memory that stays until that is done.
+    /// Copies a minibatch that fits. This is LibTorch's work, to be submitted to the device; the
+    /// minibatch must live until the copy is done.
     void fill(const data::Batch& batch) const;
 
     const data::Batch& batch() const { return batch_; }
-    /// What work over it reads, and what `fill` touches.
+    /// The memory that work on batch() reads.
     std::vector<arena::Access> reads() const;
+    /// The memory that fill() touches.
     std::vector<arena::Access> filled_from(const data::Batch& batch) const;
 
-    /// One that is made on the queue that is going to fill it: LibTorch's memory, which it zeroes,
-    /// belongs to the stream that asks for it.
-    static std::shared_ptr<const FixedBatch> made_on(arena::Queue* queue, Device& device,
+    /// Makes a FixedBatch on the queue that will fill it: LibTorch zeroes new memory on the current
+    /// stream, and the memory belongs to that stream.
+    static std::shared_ptr<const FixedBatch> make_on(arena::Queue* queue, Device& device,
                                                      const data::Batch& like, torch::Device place);
 
 private:
     torch::Device place_;
     data::Batch batch_;
-    torch::Tensor inputs_, labels_, targets_;  // bytes; undefined where a batch has none
+    torch::Tensor inputs_, labels_, targets_;  // bytes; undefined if the batch has no such data
 };
 
 }  // namespace dbench::train

@@ -13,9 +13,9 @@
 namespace dbench::train {
 namespace {
 
-constexpr int64_t kBytes = 256;  // that there are
+constexpr int64_t kBytes = 256;  // number of values of a byte
 
-/// One row of at least so many bytes.
+/// Allocates one row of at least `bytes` bytes.
 arena::Buffer memory_of(int64_t bytes, arena::DType type = arena::DType::float32) {
     const int64_t element = arena::size_of(type);
     return {type, 0, 1, (bytes + element - 1) / element};
@@ -49,7 +49,7 @@ void* ResidentImages::gather(std::span<const arena::Window> windows, size_t slot
         inputs = memory_of(bytes, type_);
     }
     const auto held =
-        std::make_shared<arena::Values<arena::Window>>(windows.begin(), windows.end());
+        std::make_shared<arena::HostVisibleArray<arena::Window>>(windows.begin(), windows.end());
     arena::gather_windows(pictures_, *held, values_.rows().data, type_, planes_, inputs.rows().data,
                           queue);
     arena::keep(queue, held);
@@ -61,23 +61,25 @@ Residence choose_residence(data::Resident wanted, const data::Dataset& train, co
     const bool asked = wanted == data::Resident::on;
     const auto refuse = [asked](const std::string& reason) -> Residence {
         if (asked) {
-            throw base::UserError("/data/resident: samples cannot lie on the device (" + reason +
-                                  "): leave it out");
+            throw base::UserError("/data/resident: the samples cannot be stored on the device (" +
+                                  reason + "): leave it out");
         }
         return {false, reason};
     };
     if (wanted == data::Resident::off) return {};
     if (device.is_host()) return asked ? refuse("this run is on the CPU") : Residence{};
     const auto images = train.stored();
-    if (!images) return refuse("these are made on the host; only images in memory are gathered");
+    if (!images)
+        return refuse(
+            "they are made on the host; only images in memory can be gathered on the device");
     const int64_t numel = images->pictures.numel();
     const int64_t bytes = images->pictures.count * numel + samples * numel * arena::size_of(type) +
                           images->pictures.planes * kBytes * arena::size_of(type);
-    const auto room = device.room();
-    const int64_t most = room ? (asked ? room->free : room->free / 2) : bytes;
+    const auto memory_info = device.memory_info();
+    const int64_t most = memory_info ? (asked ? memory_info->free : memory_info->free / 2) : bytes;
     if (bytes > most) {
         return refuse("they need " + base::bytes_text(static_cast<double>(bytes)) + " of " +
-                      base::bytes_text(static_cast<double>(room->free)) + " free");
+                      base::bytes_text(static_cast<double>(memory_info->free)) + " free");
     }
     return {true, "", bytes};
 }

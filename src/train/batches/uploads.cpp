@@ -6,28 +6,28 @@
 
 namespace dbench::train {
 
-std::unique_ptr<Uploads> Uploads::of(Device& device, torch::Device place) {
+std::unique_ptr<Uploads> Uploads::make(Device& device, torch::Device place) {
     arena::Queue* const queue = device.upload_queue();
     if (!queue) return nullptr;
     return std::unique_ptr<Uploads>(new Uploads(device, place, *queue));
 }
 
-std::shared_ptr<const data::Batch> Uploads::bring(std::shared_ptr<const data::Batch> held,
-                                                  arena::Queue& queue) {
-    const int64_t element = held->tokens ? 8 : arena::size_of(held->type);
-    if (held->on_device || data::numel(held->shape) * element < kLeast) return held;
+std::shared_ptr<const data::Batch> Uploads::upload(std::shared_ptr<const data::Batch> batch,
+                                                   arena::Queue& queue) {
+    const int64_t element = batch->tokens ? 8 : arena::size_of(batch->type);
+    if (batch->on_device || data::numel(batch->shape) * element < kMinBytes) return batch;
     Place& place = places_[next_];
     next_ = (next_ + 1) % places_.size();
-    if (place.used) queue_.wait(*place.used, "a pass over the minibatch before");
-    if (!place.batch || !place.batch->fits(*held)) {
+    if (place.used) queue_.wait(*place.used, "the pass over an earlier minibatch");
+    if (!place.batch || !place.batch->fits(*batch)) {
         arena::keep(&queue_, std::move(place.batch));
-        place.batch = FixedBatch::made_on(&queue_, device_, *held, place_);
+        place.batch = FixedBatch::make_on(&queue_, device_, *batch, place_);
     }
-    device_.put(
-        "upload", [&] { return place.batch->filled_from(*held); },
-        [fixed = place.batch, held] { fixed->fill(*held); }, &queue_);
-    arena::keep(&queue_, std::move(held));
-    arena::order(&queue_, &queue, "a minibatch on its way");
+    device_.submit(
+        "upload", [&] { return place.batch->filled_from(*batch); },
+        [fixed = place.batch, batch] { fixed->fill(*batch); }, &queue_);
+    arena::keep(&queue_, std::move(batch));
+    arena::order(&queue_, &queue, "a minibatch that is uploaded");
     last_ = &place;
     return {place.batch, &place.batch->batch()};
 }

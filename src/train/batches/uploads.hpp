@@ -1,6 +1,5 @@
 #pragma once
-// Minibatches on their way to a device that computes elsewhere than where they were made: on a
-// queue of their own, while the pass before is computed.
+// Copies of minibatches to a device, on a queue of their own, concurrently with the pass before.
 
 #include <torch/torch.h>
 
@@ -13,19 +12,22 @@
 
 namespace dbench::train {
 
+/// Owns the device memory of three minibatches and reuses it round robin. The thread that trains
+/// makes all calls, in the order upload(), launches that read the minibatch, used().
 class Uploads {
 public:
-    /// Smaller ones cost less than what orders them, and go with the pass.
-    static constexpr int64_t kLeast = 256 * 1024;
+    /// Smaller inputs cost less than the events that order an upload: the pass copies them itself.
+    static constexpr int64_t kMinBytes = 256 * 1024;
 
-    /// Null where the device has no queue for that.
-    static std::unique_ptr<Uploads> of(Device& device, torch::Device place);
+    /// Returns null if the device has no queue for uploads.
+    static std::unique_ptr<Uploads> make(Device& device, torch::Device place);
 
-    /// The minibatch, in memory from which the device reads by itself, as what is launched on
-    /// `queue` until `used` finds it on the device; as it is where it is small, or there already.
-    std::shared_ptr<const data::Batch> bring(std::shared_ptr<const data::Batch> held,
-                                             arena::Queue& queue);
-    /// What has been launched on `queue` is all that reads the last one.
+    /// Launches the copy of a minibatch to the device and returns the copy. Launches on `queue`
+    /// until used() find it complete. `batch` must be in memory that the device can read (pinned).
+    /// Returns the minibatch itself if it is small or on the device already.
+    std::shared_ptr<const data::Batch> upload(std::shared_ptr<const data::Batch> batch,
+                                              arena::Queue& queue);
+    /// Records that all launches that read the last minibatch are on `queue` now.
     void used(arena::Queue& queue);
 
 private:
@@ -40,7 +42,7 @@ private:
     Device& device_;
     torch::Device place_;
     arena::Queue& queue_;
-    std::array<Place, 3> places_;  // one is read, one has come, one is on its way
+    std::array<Place, 3> places_;  // one is read, one has arrived, one is being copied
     size_t next_ = 0;
     Place* last_ = nullptr;
 };

@@ -9,9 +9,9 @@
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
-#include "train/checkpoints/checkpoint_filling.hpp"
 #include "train/checkpoints/checkpoint_folder.hpp"
 #include "train/checkpoints/checkpoint_part.hpp"
+#include "train/checkpoints/state_restorer.hpp"
 
 namespace dbench::train {
 namespace fs = std::filesystem;
@@ -44,7 +44,8 @@ struct Checkpoints::Manifest {
             throw RunError("its manifest is damaged");
         }
         const Json json = Json::parse(inside);
-        if (json.at("version") != kVersion) throw RunError("it is of another version of dbench");
+        if (json.at("version") != kVersion)
+            throw RunError("another version of dbench has written it");
         Manifest m;
         m.head = {json.at("iteration"),       json.at("spec"),
                   json.at("controller"),      json.at("replicas"),
@@ -55,7 +56,7 @@ struct Checkpoints::Manifest {
 };
 
 Checkpoints::Checkpoints(comm::World& world, const comm::Placement& placement, std::string folder,
-                         int64_t keep, OtherReplicas others)
+                         int64_t keep, ReplicaCountChange others)
     : world_(world),
       placement_(placement),
       folder_(std::move(folder)),
@@ -66,8 +67,10 @@ std::string Checkpoints::path_of(int64_t iteration) const {
     return (fs::path(folder_) / std::to_string(iteration)).string();
 }
 
-/// Later ones, damaged and passed over when the run went on, would else outlive the one written.
-void Checkpoints::remove_others(int64_t written) const {
+/// Removes all generations except the `keep_` newest ones up to iteration `written`. Later
+/// generations are removed too: they were damaged and skipped when the run went on, and would
+/// otherwise be taken for newer ones.
+void Checkpoints::remove_old(int64_t written) const {
     int64_t kept = 0;
     for (const int64_t iteration : generations(folder_)) {
         if (iteration <= written && kept++ < keep_) continue;
@@ -111,12 +114,9 @@ void Checkpoints::write(const CheckpointHead& head, const arena::StateTable& sta
             base::write_synced("the checkpoint", (fs::path(partial) / kManifest).string(),
                                manifest.text());
             base::sync_folder(partial);
-            std::error_code error;
-            remove_generation(place);  // the same iteration, of a run that was resumed
-            fs::rename(partial, place, error);
-            if (error) throw RunError("the checkpoint " + place + ": " + error.message());
+            replace_generation(partial, place);
             base::sync_folder(folder_);
-            remove_others(head.iteration);
+            remove_old(head.iteration);
         });
     } catch (...) {
         if (world_.rank() == 0) remove_generation(partial);
@@ -124,11 +124,11 @@ void Checkpoints::write(const CheckpointHead& head, const arena::StateTable& sta
     }
 }
 
-/// Returns why the manifest cannot be used; "" where it can.
+/// Reads the manifest. Returns why it cannot be used; "" if it can.
 std::string Checkpoints::try_manifest(int64_t iteration, Manifest& manifest) const {
     try {
         const std::string path = (fs::path(path_of(iteration)) / kManifest).string();
-        if (const std::string why = base::not_ordinary(path); !why.empty()) return why;
+        if (const std::string why = base::why_not_regular_file(path); !why.empty()) return why;
         std::ifstream file(path, std::ios::binary);
         const std::string text{std::istreambuf_iterator<char>(file), {}};
         if (!file) return "it has no manifest";
@@ -139,7 +139,7 @@ std::string Checkpoints::try_manifest(int64_t iteration, Manifest& manifest) con
     }
 }
 
-/// Reads all rows that this rank needs; returns what is wrong with them.
+/// Reads all rows that this rank needs. Returns what is wrong with them; "" if they are valid.
 std::string Checkpoints::check_parts(const Manifest& manifest) const {
     try {
         const auto [begin, end] =
@@ -161,18 +161,20 @@ std::string Checkpoints::check_parts(const Manifest& manifest) const {
     }
 }
 
-/// Why a run cannot go on from so many replicas; "" where it can.
+/// Returns why this run cannot continue from `then` replicas; "" if it can.
 std::string Checkpoints::refusal(int64_t then) const {
     const int64_t now = placement_.replicas;
     if (now == then) return "";
-    if (others_ == (now > then ? OtherReplicas::clone : OtherReplicas::merge)) return "";
-    return " is of " + std::to_string(then) + " replicas, the spec has " + std::to_string(now) +
+    if (others_ == (now > then ? ReplicaCountChange::clone : ReplicaCountChange::merge)) return "";
+    return " holds " + std::to_string(then) + " replicas, but the spec has " + std::to_string(now) +
            ": set /replicas back, or /checkpoint/replicas to \"" +
            (now > then ? "clone" : "merge") + "\", or begin anew with --overwrite";
 }
 
 std::optional<CheckpointHead> Checkpoints::newest() {
-    std::string list = Json(generations(folder_)).dump();  // rank 0's: all are to try the same
+    if (world_.rank() == 0 && holds_replaced(folder_)) take_lock();
+    // All ranks try the generations of rank 0's list.
+    std::string list = Json(generations(folder_)).dump();
     world_.broadcast(list);
     const auto found = Json::parse(list).get<std::vector<int64_t>>();
     for (const int64_t iteration : found) {
@@ -185,12 +187,14 @@ std::optional<CheckpointHead> Checkpoints::newest() {
         world_.sum(damaged);
         if (damaged[0] == 0) return manifest.head;
         if (problem.empty()) problem = "another rank found it damaged";
-        base::warn("the checkpoint " + path_of(iteration) + " is passed over: " + problem);
+        base::warn("the checkpoint " + path_of(iteration) + " is skipped: " + problem);
     }
-    world_.agree(found.empty() ? ""
-                               : "--resume: no checkpoint in " + folder_ +
-                                     " is whole: put a copy back, or begin anew with --overwrite",
-                 true);
+    world_.agree(
+        found.empty()
+            ? ""
+            : "--resume: no checkpoint in " + folder_ +
+                  " is complete and intact: restore a copy, or begin anew with --overwrite",
+        true);
     return std::nullopt;
 }
 
@@ -200,17 +204,18 @@ void Checkpoints::read(int64_t iteration, arena::StateTable& state) {
         Manifest manifest;
         if (problem = try_manifest(iteration, manifest); !problem.empty()) throw RunError(problem);
         const comm::Placement then{manifest.head.replicas, static_cast<int>(manifest.ranks)};
-        Filling filling(state, world_.queues().compute, placement_.begin(world_.rank()),
-                        placement_.begin(world_.rank() + 1), placement_.replicas, then.replicas);
-        const auto [begin, end] = filling.sources();
+        StateRestorer restorer(state, world_.queues().compute, placement_.begin(world_.rank()),
+                               placement_.begin(world_.rank() + 1), placement_.replicas,
+                               then.replicas);
+        const auto [begin, end] = restorer.sources();
         for (int rank = 0; rank < then.ranks; ++rank) {
             if (then.begin(rank + 1) <= begin || then.begin(rank) >= end) continue;
             read_part((fs::path(path_of(iteration)) / part_name(rank)).string(), begin, end,
                       [&](const std::string& name, int64_t replica, const std::string& bytes) {
-                          filling.take(name, replica, bytes);
+                          restorer.take(name, replica, bytes);
                       });
         }
-        filling.finish();
+        restorer.finish();
     } catch (const std::exception& error) {
         problem = "the checkpoint " + path_of(iteration) + ": " + error.what();
     }
@@ -221,10 +226,17 @@ bool Checkpoints::any() const {
     return !generations(folder_).empty() || !unfinished(folder_).empty();
 }
 
+/// Returns false if another run holds the folder. If this run holds it, repairs what a kill left.
+bool Checkpoints::take_lock() {
+    if (!lock_.take((fs::path(folder_) / kLock).string())) return false;
+    restore_replaced(folder_);
+    return true;
+}
+
 void Checkpoints::claim() {
     std::error_code ignored;
     if (!fs::is_directory(folder_, ignored)) return;
-    if (lock_.take((fs::path(folder_) / kLock).string())) return;
+    if (take_lock()) return;
     throw base::UserError("another run holds the checkpoints in " + folder_ +
                           ": wait for its end, or choose another /output or --output");
 }

@@ -1,12 +1,17 @@
 #pragma once
-// Checkpoints: the state table of every replica and where the run stands, from which it continues
-// to the bit. A generation is a folder, one part per rank and a manifest; it appears under its name
-// only when it is whole and on the disk.
+// The folder `checkpoints`: saves and restores the state table (arena/state.hpp) and the position
+// of a run, so that the run continues to the same bits. A checkpoint is a folder, called a
+// generation, with one part per rank and a manifest. It gets its final name only when all its files
+// are complete and on the disk.
 //
 //     OUTPUT.checkpoints/<iterations completed>/{manifest.json, part-<rank>.bin}
 //     OUTPUT.checkpoints/lock
 //
-// What else somebody has put there is left alone.
+// Order of events in write(): rank 0 makes the folder with the suffix ".partial"; all ranks write
+// their parts (checkpoint_part.hpp); rank 0 writes the manifest, renames the folder and removes old
+// generations (checkpoint_folder.hpp). A run that resumes calls newest() and then read(), which
+// fills the table even if the number of ranks or replicas has changed (state_restorer.hpp). Files
+// that other programs have put into the folder are left alone.
 
 #include <cstdint>
 #include <optional>
@@ -20,50 +25,55 @@
 
 namespace dbench::train {
 
-/// What a checkpoint says of itself; the same on all ranks.
+/// The description of a checkpoint in its manifest; the same on all ranks.
 struct CheckpointHead {
-    int64_t iteration = 0;   ///< completed
-    std::string spec;        ///< resolved, JSON
-    std::string controller;  ///< graphs::Staged::save(); empty without one
-    int64_t replicas = 0;    ///< whose states it holds
-    double elapsed = 0;      ///< seconds that the run had taken, over restarts
-    std::string device;      ///< of rank 0, as Device::name() has it; empty where not known
+    int64_t iteration = 0;   ///< iterations completed
+    std::string spec;        ///< the resolved spec, as JSON
+    std::string controller;  ///< graphs::StagedSchedule::save(); empty without a controller
+    int64_t replicas = 0;    ///< number of replicas in the checkpoint
+    double elapsed = 0;      ///< seconds that the run had taken, over all restarts
+    std::string device;      ///< Device::name() of rank 0; empty if unknown
 };
 
-/// Where a run goes on with another number of replicas: refused; every replica starts as a copy of
-/// an earlier one (more replicas); or as the mean of several (fewer). Both keep the mean over
-/// replicas where one number divides the other.
-enum class OtherReplicas { refuse, clone, merge };
+/// The handling of a run that resumes with another number of replicas. `refuse`: an error. `clone`
+/// (more replicas): every replica starts as a copy of an earlier one. `merge` (fewer replicas):
+/// every replica starts as the mean of several earlier ones. Clone and merge keep the mean over
+/// replicas if one number divides the other.
+enum class ReplicaCountChange { refuse, clone, merge };
 
+/// The checkpoints of one run. Collective methods say so; all others may be called by one rank.
 class Checkpoints {
 public:
-    /// `folder` is made when the first one is written. Keeps the newest `keep` >= 1 generations.
+    /// The first write() makes `folder`. write() keeps the newest `keep` >= 1 generations.
     Checkpoints(comm::World& world, const comm::Placement& placement, std::string folder,
-                int64_t keep, OtherReplicas others = OtherReplicas::refuse);
+                int64_t keep, ReplicaCountChange others = ReplicaCountChange::refuse);
 
     const std::string& folder() const { return folder_; }
 
-    /// Collective. Throws RunError on all ranks where any could not write its part; earlier
-    /// generations are untouched then.
+    /// Writes a generation. Collective. Throws RunError on all ranks if any rank cannot write its
+    /// part; earlier generations are not modified then.
     void write(const CheckpointHead& head, const arena::StateTable& state);
 
-    /// The newest generation whose parts are whole; damaged ones are warned of and passed over.
-    /// Empty where there is none at all. Collective. Throws UserError where all are damaged, or
-    /// where it is of a number of replicas that may not become this run's.
+    /// Returns the head of the newest generation whose parts are intact, and warns of each damaged
+    /// generation that it skips. Returns none if there is no generation. Collective. Throws
+    /// UserError if all generations are damaged, or if the number of replicas has changed and
+    /// `others` does not allow the change.
     std::optional<CheckpointHead> newest();
 
-    /// Fills the table from that generation, however its replicas were dealt over ranks: of n'
-    /// earlier replicas, replica i of n gets floor(i n'/n), or the mean from there up to before
-    /// floor((i+1) n'/n). Collective. Throws RunError on all ranks where the table does not fit.
+    /// Fills the table from the generation of `iteration`, for any number of ranks then and now.
+    /// With n' earlier replicas and n replicas now, replica i starts from the mean of the earlier
+    /// replicas floor(i n'/n) up to but not including floor((i+1) n'/n), or from floor(i n'/n)
+    /// alone if that range is empty. Collective. Throws RunError on all ranks if the generation
+    /// does not fit the table.
     void read(int64_t iteration, arena::StateTable& state);
 
-    /// Whether the folder holds generations, finished or not.
+    /// True if the folder contains generations, complete or not.
     bool any() const;
-    /// Keeps other runs out of the folder, if there is one, until this process ends. Rank 0 alone;
-    /// throws UserError where another run has done so.
+    /// Locks the folder against other runs, if it exists, until this process ends. Only rank 0 may
+    /// call it. Throws UserError if another run holds the lock.
     void claim();
-    /// Removes all generations (a run begins anew), and the folder where nothing else is in it.
-    /// Rank 0 alone acts.
+    /// Removes all generations, because a run starts from the beginning, and the folder if nothing
+    /// else is in it. Collective; rank 0 acts.
     void clear();
 
 private:
@@ -71,14 +81,15 @@ private:
     std::string path_of(int64_t iteration) const;
     std::string try_manifest(int64_t iteration, Manifest& manifest) const;
     std::string check_parts(const Manifest& manifest) const;
-    void remove_others(int64_t written) const;
+    void remove_old(int64_t written) const;
     std::string refusal(int64_t replicas) const;
+    bool take_lock();
 
     comm::World& world_;
     comm::Placement placement_;
     std::string folder_;
     int64_t keep_;
-    OtherReplicas others_;
+    ReplicaCountChange others_;
     base::FileLock lock_;
 };
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
+
+#include "base/error.hpp"
 
 namespace dbench::train {
 namespace fs = std::filesystem;
@@ -12,13 +15,14 @@ bool is_number(const std::string& name) {
     return !name.empty() && name.size() < 19 && name.find_first_not_of("0123456789") == name.npos;
 }
 
-/// "part-<rank>.bin"
+/// True for "part-<rank>.bin".
 bool is_part(const std::string& name) {
     return name.size() > 9 && name.starts_with("part-") && name.ends_with(".bin") &&
            is_number(name.substr(5, name.size() - 9));
 }
 
-/// Folders in `folder` whose names are a number and `ending`, as numbers.
+/// Returns the folders in `folder` named by a number followed by `ending`, as numbers, largest
+/// first.
 std::vector<int64_t> numbered(const std::string& folder, const std::string& ending) {
     std::vector<int64_t> found;
     std::error_code ignored;
@@ -38,11 +42,44 @@ std::vector<int64_t> generations(const std::string& folder) { return numbered(fo
 
 std::vector<std::string> unfinished(const std::string& folder) {
     std::vector<std::string> paths;
-    for (const int64_t iteration : numbered(folder, kPartial)) {
-        paths.push_back((fs::path(folder) / (std::to_string(iteration) + kPartial)).string());
+    for (const char* const suffix : {kPartial, kReplaced}) {
+        for (const int64_t iteration : numbered(folder, suffix)) {
+            paths.push_back((fs::path(folder) / (std::to_string(iteration) + suffix)).string());
+        }
     }
     return paths;
 }
+
+void replace_generation(const std::string& partial, const std::string& path) {
+    const std::string replaced = path + kReplaced;
+    const auto refuse = [&](const std::error_code& error) {
+        throw base::RunError("the checkpoint " + path + ": " + error.message());
+    };
+    std::error_code error;
+    const bool exists = fs::exists(path, error);
+    if (exists) {
+        remove_generation(replaced);
+        fs::rename(path, replaced, error);
+        if (error) refuse(error);
+    }
+    fs::rename(partial, path, error);
+    if (error) {
+        std::error_code ignored;
+        if (exists) fs::rename(replaced, path, ignored);
+        refuse(error);
+    }
+    if (exists) remove_generation(replaced);
+}
+
+void restore_replaced(const std::string& folder) {
+    for (const int64_t iteration : numbered(folder, kReplaced)) {
+        const fs::path path = fs::path(folder) / std::to_string(iteration);
+        std::error_code ignored;
+        if (!fs::exists(path, ignored)) fs::rename(path.string() + kReplaced, path, ignored);
+    }
+}
+
+bool holds_replaced(const std::string& folder) { return !numbered(folder, kReplaced).empty(); }
 
 void remove_generation(const std::string& path) {
     std::error_code ignored;

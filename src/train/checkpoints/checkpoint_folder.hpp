@@ -1,6 +1,6 @@
-#pragma once
-// The folder OUTPUT.checkpoints: which generations are in it, and how they go. Only what this
-// program has written there is ever removed. Internal to this room.
+#pragma once  // Private to train/checkpoints.
+// The folder OUTPUT.checkpoints: lists and removes generations. It removes only files that this
+// program has written.
 
 #include <cstdint>
 #include <string>
@@ -9,16 +9,27 @@
 namespace dbench::train {
 
 constexpr const char* kManifest = "manifest.json";
-constexpr const char* kPartial = ".partial";  ///< behind the name of an unfinished generation
+constexpr const char* kPartial = ".partial";  ///< Suffix of the name of an incomplete generation.
+/// Suffix of a generation that another one of the same iteration is about to replace.
+constexpr const char* kReplaced = ".replaced";
 constexpr const char* kLock = "lock";
 
-/// Iterations of the finished ones, newest first.
+/// Returns the iterations of the complete generations, newest first.
 std::vector<int64_t> generations(const std::string& folder);
-/// Paths of the unfinished ones.
+/// Returns the paths of the incomplete generations, and of those that were being replaced.
 std::vector<std::string> unfinished(const std::string& folder);
-/// The parts and the manifest of a generation, and its folder where nothing else is in it.
+/// Renames the generation `partial` to `path`, which may exist already. At every moment the old or
+/// the new generation is complete on disk, as `path` or as `path` + kReplaced. Throws RunError if
+/// the system refuses; the old generation is then still `path`.
+void replace_generation(const std::string& partial, const std::string& path);
+/// Gives every generation with the suffix kReplaced its name back if no generation has that name:
+/// the process that was replacing it was killed. The caller holds the folder's lock.
+void restore_replaced(const std::string& folder);
+/// True if the folder holds a generation with the suffix kReplaced.
+bool holds_replaced(const std::string& folder);
+/// Removes the parts and the manifest of a generation, and its folder if nothing else is in it.
 void remove_generation(const std::string& path);
-/// Whether nothing is in the folder but the lock.
+/// True if the folder contains nothing but the lock.
 bool holds_only_lock(const std::string& folder);
 
 }  // namespace dbench::train

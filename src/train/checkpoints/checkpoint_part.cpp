@@ -21,7 +21,7 @@ using base::RunError;
 
 constexpr char kMagic[8] = {'D', 'B', 'C', 'K', 'P', 'T', '0', '1'};
 
-/// Calls use(data, bytes) for each row, or once for what replicas share.
+/// Calls use(data, bytes) for each row of an entry, or once for state that all replicas share.
 template <class Use>
 void for_rows(const arena::StateTable::Entry& entry, arena::Queue* queue, const Use& use) {
     if (entry.data) return use(entry.data, entry.size);
@@ -33,11 +33,11 @@ void for_rows(const arena::StateTable::Entry& entry, arena::Queue* queue, const 
     }
 }
 
-/// A part's head, checked, and where its data begin.
+/// An open part: its head, checked, and the position of its data.
 class Part {
 public:
     explicit Part(const std::string& path) : path_(path) {
-        if (base::not_ordinary(path).empty()) file_.open(path, std::ios::binary);
+        if (base::why_not_regular_file(path).empty()) file_.open(path, std::ios::binary);
         char magic[sizeof kMagic] = {};
         uint64_t length = 0;
         uint32_t sum = 0;
@@ -48,7 +48,7 @@ public:
         size_ = static_cast<int64_t>(std::filesystem::file_size(path, unknown));
         if (!file_ || unknown || std::memcmp(magic, kMagic, sizeof magic) != 0 ||
             length > static_cast<uint64_t>(size_)) {
-            throw RunError(path_ + " is missing, or is no part of a checkpoint");
+            throw RunError(path_ + " is missing or is not a part of a checkpoint");
         }
         std::string text(length, '\0');
         file_.read(text.data(), static_cast<std::streamsize>(length));
@@ -92,7 +92,7 @@ public:
 private:
     std::string path_;
     std::ifstream file_;
-    int64_t size_ = 0;  ///< of the file
+    int64_t size_ = 0;  ///< of the file, in bytes
     Json head_;
     int64_t begin_ = 0;
 };
@@ -110,7 +110,8 @@ size_t row_bytes(const arena::StateTable::Entry& entry) {
     return static_cast<size_t>(rows.stride * arena::size_of(rows.type));
 }
 
-/// Magic, length and checksum of the head, head (JSON: entries with a checksum per row), data.
+/// The file holds: magic, length and checksum of the head, the head (JSON: entries with a checksum
+/// per row), the data.
 void write_part(const std::string& path, int64_t first, int64_t count,
                 const arena::StateTable& state, arena::Queue* queue) {
     Json head{{"first", first}, {"count", count}, {"entries", Json::array()}};

@@ -1,18 +1,12 @@
 #include "train/device/allocator.hpp"
 
-#include <cstdlib>
-
-#ifdef __GLIBC__
 #include <malloc.h>
-#endif
 
 namespace dbench::train {
 
 void keep_freed_memory() {
-#ifdef __GLIBC__
-    mallopt(M_MMAP_MAX, 0);         // large blocks from the heap too: their threshold has a ceiling
-    mallopt(M_TRIM_THRESHOLD, -1);  // and the heap never shrinks
-#endif
+    mallopt(M_MMAP_MAX, 0);  // the heap serves large blocks too; M_MMAP_THRESHOLD has a limit
+    mallopt(M_TRIM_THRESHOLD, -1);  // the heap never shrinks
 }
 
 }  // namespace dbench::train

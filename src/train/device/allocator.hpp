@@ -1,11 +1,11 @@
 #pragma once
-// How the process' allocator treats memory that is freed.
+// A setting of the process's memory allocator. The program calls it once at its start.
 
 namespace dbench::train {
 
-/// Tells malloc to keep freed memory instead of returning it to the system: activations are
-/// allocated and freed in every step, and fresh pages cost more than the arithmetic on them. To be
-/// called once, before the first large allocation; without effect where the C library is not glibc.
+/// Makes malloc keep freed memory instead of returning it to the system. Every step allocates and
+/// frees its activations, and the page faults of fresh memory cost more than the arithmetic on it.
+/// Call it once, before the first large allocation. It has no effect if the C library is not glibc.
 void keep_freed_memory();
 
 }  // namespace dbench::train

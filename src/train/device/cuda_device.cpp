@@ -28,28 +28,33 @@ namespace dbench::train {
 #if DBENCH_CUDA
 namespace {
 
-/// Autograd's own threads stay out of it: hooks run on the thread that calls backward.
-class OneThread {
+/// While it lives, LibTorch runs backward passes on the calling thread, and so also the hooks of
+/// gradients.
+class SingleThreadedAutograd {
 public:
-    OneThread() : before_(c10::AutogradState::get_tls_state().get_multithreading_enabled()) {
+    SingleThreadedAutograd()
+        : before_(c10::AutogradState::get_tls_state().get_multithreading_enabled()) {
         c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
     }
-    ~OneThread() { c10::AutogradState::get_tls_state().set_multithreading_enabled(before_); }
-    OneThread(const OneThread&) = delete;
-    OneThread& operator=(const OneThread&) = delete;
+    ~SingleThreadedAutograd() {
+        c10::AutogradState::get_tls_state().set_multithreading_enabled(before_);
+    }
+    SingleThreadedAutograd(const SingleThreadedAutograd&) = delete;
+    SingleThreadedAutograd& operator=(const SingleThreadedAutograd&) = delete;
 
 private:
     bool before_;
 };
 
-/// LibTorch's warnings on this thread, but for one that each LSTM would give in each pass: that its
-/// weights, which lie in a row of all parameters, are no block of their own.
-class Warnings final : public c10::WarningHandler {
+/// While it lives, filters LibTorch's warnings on this thread. It drops one warning that every LSTM
+/// would raise in every pass: its weights are parts of the replica's row of parameters and not one
+/// block of their own.
+class WarningFilter final : public c10::WarningHandler {
 public:
-    Warnings() : before_(c10::WarningUtils::get_warning_handler()) {
+    WarningFilter() : before_(c10::WarningUtils::get_warning_handler()) {
         c10::WarningUtils::set_warning_handler(this);
     }
-    ~Warnings() override { c10::WarningUtils::set_warning_handler(before_); }
+    ~WarningFilter() override { c10::WarningUtils::set_warning_handler(before_); }
     void process(const c10::Warning& warning) override {
         if (warning.msg().find("flatten_parameters()") == std::string::npos) {
             before_->process(warning);
@@ -60,9 +65,9 @@ private:
     c10::WarningHandler* before_;
 };
 
-/// A CUDA graph of LibTorch's work. All of a stream have their memory from one pool: they run one
-/// after another, and leave nothing there.
-class CudaGraph final : public Captured {
+/// A CUDA graph of LibTorch's work. All graphs of a stream share one memory pool: they run one
+/// after another, and no graph leaves data in the pool for another one.
+class CudaGraph final : public CapturedWork {
 public:
     using Pool = std::shared_ptr<const c10::MempoolId_t>;
 
@@ -72,21 +77,21 @@ public:
         for (cudaEvent_t const end : ends_) cudaEventDestroy(end);
     }
 
-    /// Other threads may ask CUDA for what they like meanwhile.
-    void capture(const std::function<void(const Device::PartEnds&)>& work) {
+    /// Captures `work`. Other threads may call any CUDA function meanwhile.
+    void capture(const std::function<void(const Device::EndPart&)>& work) {
         const c10::cuda::CUDAStreamGuard guard(stream_);
-        const OneThread thread;
+        const SingleThreadedAutograd thread;
         try {
             graph_.capture_begin(*pool_, cudaStreamCaptureModeThreadLocal);
             work([this] { end_part(); });
             graph_.capture_end();
         } catch (...) {
             if (is_captured()) end_failed();
-            forget();
+            undo_capture();
             throw;
         }
     }
-    void put() override {
+    void replay() override {
         queue_.launch({name_, {}, 1, nullptr, [this](void*) {
                            const c10::cuda::CUDAStreamGuard guard(stream_);
                            graph_.replay();
@@ -101,7 +106,8 @@ public:
     }
 
 private:
-    /// Each launch of the graph records the event anew, for whoever waits from outside.
+    /// Ends the current part. Each launch of the graph records the event again, so that queues
+    /// outside the graph can wait for it.
     void end_part() {
         cudaEvent_t end = nullptr;
         C10_CUDA_CHECK(cudaEventCreateWithFlags(&end, cudaEventDisableTiming));
@@ -113,7 +119,8 @@ private:
         return cudaStreamIsCapturing(stream_.stream(), &status) == cudaSuccess &&
                status != cudaStreamCaptureStatusNone;
     }
-    /// The stream launches again; why it failed is known.
+    /// Ends a capture that has failed, so that the stream accepts launches again. It ignores the
+    /// error of the end of the capture because the first error is reported.
     void end_failed() {
         try {
             graph_.capture_end();
@@ -121,27 +128,28 @@ private:
             cudaGetLastError();
         }
     }
-    /// LibTorch's allocators and its generator would go on as if this were captured: it tells them
-    /// of an end only where CUDA has let it begin and end.
-    void forget() {
-        const c10::DeviceIndex card = stream_.device_index();
-        const auto unless_told = [](const auto& tell) {
+    /// Undoes the start of a capture that has failed. LibTorch's allocators and its random number
+    /// generator would otherwise behave as if the capture went on: capture_end() informs them only
+    /// if CUDA let the capture begin and end.
+    void undo_capture() {
+        const c10::DeviceIndex gpu = stream_.device_index();
+        const auto ignore_repeated = [](const auto& call) {
             try {
-                tell();
-            } catch (const c10::Error&) {  // they have been told
+                call();
+            } catch (const c10::Error&) {  // capture_end() has already informed them
             }
         };
-        unless_told([&] {
-            c10::cuda::CUDACachingAllocator::endAllocateToPool(card, *pool_);
-            c10::cuda::CUDACachingAllocator::releasePool(card, *pool_);
+        ignore_repeated([&] {
+            c10::cuda::CUDACachingAllocator::endAllocateToPool(gpu, *pool_);
+            c10::cuda::CUDACachingAllocator::releasePool(gpu, *pool_);
         });
-        unless_told([&] {
+        ignore_repeated([&] {
             at::HostAllocator* const pinned = at::getHostAllocator(at::kCUDA);
             pinned->end_allocate_to_pool(*pool_);
             pinned->release_pool(*pool_);
         });
-        at::Generator own = at::cuda::detail::getDefaultCUDAGenerator(card);
-        at::Generator fresh = at::cuda::detail::createCUDAGenerator(card);
+        at::Generator own = at::cuda::detail::getDefaultCUDAGenerator(gpu);
+        at::Generator fresh = at::cuda::detail::createCUDAGenerator(gpu);
         fresh.set_current_seed(own.current_seed());
         own.graphsafe_set_state(fresh);
     }
@@ -154,48 +162,50 @@ private:
     at::cuda::CUDAGraph graph_;
 };
 
-/// While it lives, a stream of the device is captured.
-class Capturing {
+/// While it lives, the arena's device knows that one of its streams is being captured.
+class CaptureScope {
 public:
-    explicit Capturing(arena::CudaDevice& device) : device_(device) { device_.capturing(true); }
-    ~Capturing() { device_.capturing(false); }
-    Capturing(const Capturing&) = delete;
-    Capturing& operator=(const Capturing&) = delete;
+    explicit CaptureScope(arena::CudaDevice& device) : device_(device) {
+        device_.set_capturing(true);
+    }
+    ~CaptureScope() { device_.set_capturing(false); }
+    CaptureScope(const CaptureScope&) = delete;
+    CaptureScope& operator=(const CaptureScope&) = delete;
 
 private:
     arena::CudaDevice& device_;
 };
 
-class Card : public Device {
+class GpuDevice : public Device {
 public:
-    explicit Card(int number)
+    explicit GpuDevice(int number)
         : number_(number),
           device_(number),
-          aside_(device_.queue_on(stream_from_pool().stream())),
+          side_(device_.queue_on(stream_from_pool().stream())),
           uploads_(device_.queue_on(stream_from_pool().stream())),
-          step_(*device_.queues().compute, *aside_),
+          step_(*device_.queues().compute, *side_),
           queues_{&step_, device_.queues().exchange},
-          stream_(known(device_.compute_stream())) {
+          stream_(wrap_stream(device_.compute_stream())) {
         c10::cuda::set_device(static_cast<c10::DeviceIndex>(number));
         c10::cuda::setCurrentCUDAStream(stream_);
         at::globalContext().setBenchmarkCuDNN(true);
         at::globalContext().setAllowTF32CuDNN(false);
         at::globalContext().setAllowTF32CuBLAS(false);
-        device_.when_short([] {
+        device_.on_low_memory([] {
             try {
                 c10::cuda::CUDACachingAllocator::emptyCache();
-            } catch (const c10::Error&) {  // what is short stays short
+            } catch (const c10::Error&) {  // the allocation itself then fails
                 cudaGetLastError();
             }
         });
     }
-    ~Card() override {
+    ~GpuDevice() override {
         try {
             c10::cuda::setCurrentCUDAStream(
                 c10::cuda::getDefaultCUDAStream(static_cast<c10::DeviceIndex>(number_)));
-            at::cuda::clearCublasWorkspaces();  // that captured passes have used, too
-            give_back();
-        } catch (const c10::Error&) {  // of a card that has failed, which is known
+            at::cuda::clearCublasWorkspaces();  // captured passes have used these too
+            release_cached_memory();
+        } catch (const c10::Error&) {  // the GPU has failed, which another error reports
             cudaGetLastError();
         }
     }
@@ -207,13 +217,13 @@ public:
     arena::Memory memory() const override { return device_.memory(); }
     arena::Space space() const override { return arena::Space::device; }
     arena::Memory values_memory() const override { return device_.pinned_memory(); }
-    std::optional<int> card() const override { return number_; }
-    std::optional<Room> room() const override {
+    std::optional<int> gpu() const override { return number_; }
+    std::optional<MemoryInfo> memory_info() const override {
         size_t free = 0, all = 0;
         if (cudaMemGetInfo(&free, &all) != cudaSuccess) return std::nullopt;
-        return Room{static_cast<int64_t>(all), static_cast<int64_t>(free)};
+        return MemoryInfo{static_cast<int64_t>(all), static_cast<int64_t>(free)};
     }
-    void give_back() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
+    void release_cached_memory() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
     std::vector<std::pair<std::string, std::string>> settings() const override {
         const at::Context& torch = at::globalContext();
         const auto word = [](bool on) { return on ? "on" : "off"; };
@@ -227,30 +237,30 @@ public:
                 [this](comm::CudaStream* stream) { return device_.queue_on(stream); }};
     }
     std::vector<arena::Queue*> side_queues() override {
-        constexpr size_t kQueues = 4;  // LibTorch keeps memory for each
+        constexpr size_t kQueues = 4;  // LibTorch keeps cached memory for each stream
         std::vector<arena::Queue*> all;
         while (sides_.size() < kQueues) {
             cudaStream_t const stream = stream_from_pool().stream();
-            sides_.push_back({device_.queue_on(stream), known(stream), {}});
+            sides_.push_back({device_.queue_on(stream), wrap_stream(stream), {}});
         }
         for (const Side& side : sides_) all.push_back(side.queue.get());
         return all;
     }
     arena::Queue* upload_queue() override { return uploads_.get(); }
-    int64_t least_bucket_bytes() const override { return 1 << 20; }
+    int64_t min_bucket_bytes() const override { return 1 << 20; }
     arena::StepQueue* step_queue() override { return &step_; }
-    std::unique_ptr<Captured> capture(const char* name, std::vector<std::vector<arena::Access>>,
-                                      std::function<void(const PartEnds&)> work,
-                                      arena::Queue* queue) override {
+    std::unique_ptr<CapturedWork> capture(const char* name, std::vector<std::vector<arena::Access>>,
+                                          std::function<void(const EndPart&)> work,
+                                          arena::Queue* queue) override {
         const auto side = std::find_if(sides_.begin(), sides_.end(), [queue](const Side& each) {
             return queue && each.queue.get() == queue;
         });
         try {
             WeakPool& known = side == sides_.end() ? pool_ : side->pool;
-            // A graph has memory of its own, and LibTorch does not give back while it captures
-            // what passes before have left.
-            if (known.expired()) give_back();
-            const Capturing capturing(device_);
+            // A graph has a memory pool of its own, and LibTorch does not release cached memory of
+            // earlier passes while it captures.
+            if (known.expired()) release_cached_memory();
+            const CaptureScope capturing(device_);
             auto graph =
                 side == sides_.end()
                     ? std::make_unique<CudaGraph>(*queues_.compute, stream_, name, pool(known))
@@ -260,7 +270,8 @@ public:
         } catch (const c10::Error& error) {
             cudaGetLastError();
             const std::string all = error.what_without_backtrace();
-            throw base::RunError(all.substr(0, all.find('\n')));  // what follows is general advice
+            throw base::RunError(
+                all.substr(0, all.find('\n')));  // the lines after the first are general advice
         }
     }
 
@@ -276,12 +287,13 @@ private:
         WeakPool pool;
     };
 
-    // By one name always: LibTorch has streams apart whose names differ.
-    c10::cuda::CUDAStream known(void* stream) const {
+    // Always wraps a stream in the same way: LibTorch compares stream ids and not handles.
+    c10::cuda::CUDAStream wrap_stream(void* stream) const {
         return c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(stream),
                                                 static_cast<c10::DeviceIndex>(number_));
     }
-    // LibTorch lets nobody into a pool again that all graphs have left.
+    // Returns the pool of `known`, or a new one: LibTorch cannot reuse a pool after its last graph
+    // was destroyed.
     static CudaGraph::Pool pool(WeakPool& known) {
         CudaGraph::Pool shared = known.lock();
         if (!shared) {
@@ -290,42 +302,45 @@ private:
         }
         return shared;
     }
-    // Before the launch returns: what is launched inside comes behind what was done before it.
+    // Runs `work` before the launch returns, so that kernels that it launches itself are ordered
+    // after the part of `work` before them.
     void launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,
                 std::function<void()> work) override {
         queue.launch({name, std::move(accesses), 1, nullptr, [&](void* stream) {
-                          const c10::cuda::CUDAStreamGuard guard(known(stream));
-                          const OneThread thread;
+                          const c10::cuda::CUDAStreamGuard guard(wrap_stream(stream));
+                          const SingleThreadedAutograd thread;
                           work();
                       }});
     }
 
     int number_;
     mutable arena::CudaDevice device_;
-    std::unique_ptr<arena::Queue> aside_, uploads_;
+    std::unique_ptr<arena::Queue> side_, uploads_;
     arena::StepQueue step_;
     arena::Queues queues_;
     std::vector<Side> sides_;
     c10::cuda::CUDAStream stream_;
     WeakPool pool_;
-    Warnings warnings_;
+    WarningFilter warning_filter_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> make_card(int number) { return std::make_unique<Card>(number); }
+std::unique_ptr<Device> make_gpu_device(int number) { return std::make_unique<GpuDevice>(number); }
 
 comm::NcclParts nccl_of(Device& device) {
-    if (Card* const card = dynamic_cast<Card*>(&device)) return card->nccl();
-    throw base::UserError("NCCL connects cards, not " + device.name() + ": use \"cuda\"");
+    if (GpuDevice* const gpu = dynamic_cast<GpuDevice*>(&device)) return gpu->nccl();
+    throw base::UserError("NCCL connects GPUs, not " + device.name() + ": set /device to \"cuda\"");
 }
 
 #else
-std::unique_ptr<Device> make_card(int) {
-    throw base::UserError("a card cannot be had: this program was built without CUDA");
+std::unique_ptr<Device> make_gpu_device(int) {
+    throw base::UserError(
+        "/device: no GPU can be used (this program was built without CUDA): build it by "
+        "scripts/setup --cuda");
 }
 comm::NcclParts nccl_of(Device& device) {
-    throw base::UserError("NCCL connects cards, not " + device.name() +
+    throw base::UserError("NCCL connects GPUs, not " + device.name() +
                           ": build this program by scripts/setup --cuda");
 }
 #endif

@@ -1,5 +1,6 @@
-#pragma once
-// Cards that CUDA computes on. A build without CUDA finds none.
+#pragma once  // Private to train/device.
+// GPUs as devices of LibTorch, through CUDA. make_device() (device.hpp) calls make_gpu_device(),
+// and DeviceScope::connect() calls nccl_of(). A build without CUDA compiles both to errors.
 
 #include <memory>
 
@@ -8,12 +9,13 @@
 
 namespace dbench::train {
 
-/// The one of that number, which becomes the one that this thread's LibTorch works on: on its
-/// compute stream, convolutions by the fastest algorithm that cuDNN finds, float32 without TF32.
-/// Throws UserError where it cannot be had.
-std::unique_ptr<Device> make_card(int number);
-/// What connects a card to those of other ranks. Throws UserError where the device is none, or NCCL
-/// is not there.
+/// Makes the device of the GPU with CUDA's index `number`. LibTorch on the calling thread uses that
+/// GPU and its compute stream from then on. cuDNN searches for the fastest algorithm of each
+/// convolution, and float32 arithmetic does not use TF32. Throws UserError if this program was
+/// built without CUDA.
+std::unique_ptr<Device> make_gpu_device(int number);
+/// Returns the parts that connect the GPU to the GPUs of other ranks. Throws UserError if the
+/// device is not a GPU or if NCCL cannot be loaded.
 comm::NcclParts nccl_of(Device& device);
 
 }  // namespace dbench::train

@@ -16,36 +16,36 @@ namespace {
 
 using base::UserError;
 
-/// What this rank would compute on, for the others to see.
-CardClaim claim(const comm::World& world) {
-    const int cards = card_count();
+/// Returns the GPU that this rank would use, or why it has none.
+GpuClaim claim(const comm::World& world) {
+    const int gpus = gpu_count();
     if (!cuda_built()) {
         return {
             "this program was built without CUDA: build it by scripts/setup --cuda, or use "
             "\"auto\" or \"cpu\"",
             "", 0};
     }
-    if (cards == 0) {
-        return {"CUDA finds no card on " + world.host() + " (" + card_absence() +
-                    "): look at dbench doctor, or use \"auto\" or \"cpu\"",
+    if (gpus == 0) {
+        return {"CUDA finds no GPU on " + world.host() + " (" + no_gpu_reason() +
+                    "): see the output of dbench doctor, or use \"auto\" or \"cpu\"",
                 "", 0};
     }
-    // Some launchers show each rank its own, or those that are near to it.
-    const int number = world.local_rank() % cards;
-    const std::string obstacle = card_obstacle(number);
+    // Some launchers show each rank only its own GPUs, or those near its cores.
+    const int number = world.local_rank() % gpus;
+    const std::string obstacle = gpu_obstacle(number);
     if (!obstacle.empty()) {
-        return {"card " + std::to_string(number) + " of " + world.host() + " " + obstacle +
-                    ": use another one (CUDA_VISIBLE_DEVICES), \"auto\" or \"cpu\"",
+        return {"GPU " + std::to_string(number) + " of " + world.host() + " " + obstacle +
+                    ": choose another GPU (CUDA_VISIBLE_DEVICES), or use \"auto\" or \"cpu\"",
                 "", 0};
     }
-    return {"", world.host() + " " + card_identity(number), number};
+    return {"", world.host() + " " + gpu_identity(number), number};
 }
 
-/// The host, since there is no card for each rank.
-class HostInstead final : public Device {
+/// The host, used because the ranks cannot have a GPU each.
+class HostFallback final : public Device {
 public:
-    explicit HostInstead(std::string why) : why_(std::move(why)) {}
-    std::string instead_of_card() const override { return why_; }
+    explicit HostFallback(std::string why) : why_(std::move(why)) {}
+    std::string fallback_reason() const override { return why_; }
     std::vector<std::pair<std::string, std::string>> settings() const override {
         return {{"device", "cpu (" + why_ + ")"}};
     }
@@ -54,10 +54,10 @@ private:
     std::string why_;
 };
 
-/// A card of another host, for whoever asks what it would do.
-class CardElsewhere final : public Device {
+/// Stands for a GPU of another host, in commands that only plan a run and compute nothing.
+class PlannedGpu final : public Device {
 public:
-    std::string name() const override { return "cuda (no card here)"; }
+    std::string name() const override { return "cuda (no GPU here)"; }
     bool is_host() const override { return false; }
 };
 
@@ -68,23 +68,23 @@ void Device::launch(arena::Queue& queue, const char* name, std::vector<arena::Ac
     queue.launch({name, std::move(accesses), 1, [work](int64_t, uint64_t) { work(); }, nullptr});
 }
 
-// What a device would do without the host is emulated by doing it as before. That is a launch;
-// those of its other parts, behind it, do nothing but touch what these do.
-std::unique_ptr<Captured> Device::capture(const char* name,
-                                          std::vector<std::vector<arena::Access>> parts,
-                                          std::function<void(const PartEnds&)> work,
-                                          arena::Queue* queue) {
-    class Again final : public Captured {
+// Emulates a captured pass: submits all of `work` as the launch of part 0 each time. The launches
+// of the later parts follow it, do nothing, and only declare the memory that their parts touch.
+std::unique_ptr<CapturedWork> Device::capture(const char* name,
+                                              std::vector<std::vector<arena::Access>> parts,
+                                              std::function<void(const EndPart&)> work,
+                                              arena::Queue* queue) {
+    class Again final : public CapturedWork {
     public:
         Again(Device& device, arena::Queue& queue, const char* name,
               std::vector<std::vector<arena::Access>> parts,
-              std::function<void(const PartEnds&)> work)
+              std::function<void(const EndPart&)> work)
             : device_(device),
               queue_(queue),
               name_(name),
               parts_(std::move(parts)),
               work_(std::move(work)) {}
-        void put() override {
+        void replay() override {
             ends_.clear();
             for (const auto& accesses : parts_) {
                 const bool first = ends_.empty();
@@ -104,7 +104,7 @@ std::unique_ptr<Captured> Device::capture(const char* name,
         arena::Queue& queue_;
         const char* name_;
         std::vector<std::vector<arena::Access>> parts_;
-        std::function<void(const PartEnds&)> work_;
+        std::function<void(const EndPart&)> work_;
         std::vector<arena::Event> ends_;
     };
     return std::make_unique<Again>(*this, queue ? *queue : *queues().compute, name,
@@ -116,40 +116,40 @@ Device& host_device() {
     return host;
 }
 
-std::string refusal_of(const std::vector<CardClaim>& claims) {
+std::string refusal_of(const std::vector<GpuClaim>& claims) {
     std::map<std::string, size_t> ranks;
     for (size_t rank = 0; rank < claims.size(); ++rank) {
         if (!claims[rank].obstacle.empty()) return claims[rank].obstacle;
-        const auto [first, alone] = ranks.emplace(claims[rank].card, rank);
+        const auto [first, alone] = ranks.emplace(claims[rank].gpu, rank);
         if (alone) continue;
         return "ranks " + std::to_string(first->second) + " and " + std::to_string(rank) +
-               " would have the same card (ranks of a host take the cards that they see in turn): "
-               "start at most one rank for each card, with several replicas a rank";
+               " would use the same GPU (the ranks of a host use the GPUs that they see in turn): "
+               "start at most one rank per GPU, with several replicas per rank";
     }
     return "";
 }
 
-std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world, Use use) {
+std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world, DevicePurpose use) {
     if (wanted == DeviceChoice::cpu) return std::make_unique<Device>();
-    const CardClaim mine = claim(world);
-    std::vector<CardClaim> claims;  // of all ranks, so that they decide alike
+    const GpuClaim mine = claim(world);
+    std::vector<GpuClaim> claims;  // of all ranks, so that all take the same decision
     for (const std::string& obstacle : world.all_gather(mine.obstacle)) {
         claims.push_back({obstacle, "", 0});
     }
-    const std::vector<std::string> cards = world.all_gather(mine.card);
-    for (size_t rank = 0; rank < cards.size(); ++rank) claims[rank].card = cards[rank];
+    const std::vector<std::string> gpus = world.all_gather(mine.gpu);
+    for (size_t rank = 0; rank < gpus.size(); ++rank) claims[rank].gpu = gpus[rank];
     const std::string why = refusal_of(claims);
-    if (why.empty()) return make_card(mine.number);
+    if (why.empty()) return make_gpu_device(mine.number);
     if (wanted == DeviceChoice::cuda) {
-        std::vector<double> seen = {static_cast<double>(card_count())};
+        std::vector<double> seen = {static_cast<double>(gpu_count())};
         world.sum(seen);
-        if (use == Use::planning && cuda_built() && seen[0] == 0) {
-            return std::make_unique<CardElsewhere>();
+        if (use == DevicePurpose::planning && cuda_built() && seen[0] == 0) {
+            return std::make_unique<PlannedGpu>();
         }
         throw UserError("/device: cuda is refused: " + why);
     }
     if (!cuda_built()) return std::make_unique<Device>();
-    return std::make_unique<HostInstead>(why.substr(0, why.find(": ")));
+    return std::make_unique<HostFallback>(why.substr(0, why.find(": ")));
 }
 
 std::string torch_version() { return TORCH_VERSION; }

@@ -1,6 +1,12 @@
 #pragma once
-// Where a rank's replicas train: on the host, or on a card. One device serves a rank for a run;
-// rows, queues and LibTorch's tensors are its own.
+// The folder `device`: where a rank's replicas train, on the host or on a GPU. One device serves a
+// rank for a whole run.
+//
+// Order of events: make_device() chooses the device, collectively. DeviceScope (device_scope.hpp)
+// makes the arena allocate rows in the device's memory and the World launch kernels on its queues;
+// its connect() lets NCCL carry rows. The passes (train/passes) then run LibTorch through
+// Device::submit() and Device::capture(). gpu_facts.hpp queries CUDA about the GPUs of this
+// machine.
 
 #include <cstdint>
 #include <functional>
@@ -18,127 +24,133 @@
 
 namespace dbench::train {
 
-/// LibTorch's work that a device has taken down: the same operations on the same memory, whatever
-/// stands there, without LibTorch's own part on the host.
-class Captured {
+/// LibTorch's work as a device has captured it: the same operations on the same memory, whatever
+/// that memory holds. A replay costs the host one launch; LibTorch does nothing on the host.
+class CapturedWork {
 public:
-    virtual ~Captured() = default;
-    /// Does it once more, behind what is on its queue.
-    virtual void put() = 0;
-    /// What is launched on `queue` from now on begins after part `part`, counted from 0, of what
-    /// was put last.
+    virtual ~CapturedWork() = default;
+    /// Launches the work once more, ordered after all that is on its queue.
+    virtual void replay() = 0;
+    /// Orders all later launches on `queue` after part `part` (counted from 0) of the last replay.
     virtual void order(int64_t part, arena::Queue& queue) = 0;
 };
 
-/// The host; others override what differs.
+/// The host. Classes for other devices override what differs. The thread that trains makes all
+/// calls.
 class Device {
 public:
     virtual ~Device() = default;
 
-    /// As /ranks/device of the result file has it.
+    /// The device's name, as the result file stores it in /ranks/device.
     virtual std::string name() const { return "cpu"; }
-    /// Why it is the host where a card would have been taken; "" where none was looked for.
-    virtual std::string instead_of_card() const { return ""; }
-    /// Whether replicas train on the host, at once; on others by queues.
+    /// Returns why the run uses the host although a GPU was preferred; "" if no GPU was preferred.
+    virtual std::string fallback_reason() const { return ""; }
+    /// True if replicas train on the host, where all work runs at once; other devices have queues.
     virtual bool is_host() const { return !queues().compute; }
-    /// Where what this rank computes is launched; no queues: at once.
+    /// The queues on which this rank launches its computations; null queues: work runs at once.
     virtual arena::Queues queues() const { return {}; }
-    /// Where rows lie, and who reaches them there; null: in the host's memory.
+    /// The memory for rows (null: the host's), and in space() whether the host reaches it.
     virtual arena::Memory memory() const { return nullptr; }
     virtual arena::Space space() const { return arena::Space::host; }
-    /// Where the arena's Values lie, and what else the host reaches; null: where rows do.
+    /// The memory for the arena's HostVisibleArray and for all other data that the host must reach;
+    /// null: the same as for rows.
     virtual arena::Memory values_memory() const { return nullptr; }
-    /// The number that LibTorch knows the card by; none: its tensors are the host's.
-    virtual std::optional<int> card() const { return std::nullopt; }
-    /// Memory in bytes; none where it is the host's.
-    struct Room {
+    /// LibTorch's index of the GPU; none if LibTorch's tensors are in the host's memory.
+    virtual std::optional<int> gpu() const { return std::nullopt; }
+    /// The device's memory in bytes. memory_info() returns none if it is the host's memory.
+    struct MemoryInfo {
         int64_t all, free;
     };
-    virtual std::optional<Room> room() const { return std::nullopt; }
-    /// Memory that LibTorch keeps for later, and nothing uses now, is free again for others.
-    virtual void give_back() {}
-    /// How it computes where that is not all the same, as names and values for the result file.
+    virtual std::optional<MemoryInfo> memory_info() const { return std::nullopt; }
+    /// Releases the memory that LibTorch caches and does not use now.
+    virtual void release_cached_memory() {}
+    /// Settings of the device that can change results, as names and values for the result file.
     virtual std::vector<std::pair<std::string, std::string>> settings() const { return {}; }
-    /// Queues beside that of the step, which passes of replicas may share among them; none where
-    /// they would only come one after another.
+    /// Queues in addition to the step's queue, which the passes of replicas share in turn. Empty if
+    /// passes on them could not run concurrently.
     virtual std::vector<arena::Queue*> side_queues() { return {}; }
-    /// A queue for what comes to the device beside what is computed; null where nothing has to.
+    /// The queue that copies minibatches to the device while it computes; null if no copy is
+    /// needed.
     virtual arena::Queue* upload_queue() { return nullptr; }
-    /// What is not worth launches and messages of its own, while the rest of a gradient is on its
-    /// way.
-    virtual int64_t least_bucket_bytes() const { return 64 << 10; }
-    /// The compute queue, where some of a step may run beside the rest; else null.
+    /// Buckets of fewer bytes are not worth launches and messages of their own while the rest of a
+    /// gradient is being computed.
+    virtual int64_t min_bucket_bytes() const { return 64 << 10; }
+    /// The compute queue, if a part of a step can run concurrently with the rest of it; else null.
     virtual arena::StepQueue* step_queue() { return nullptr; }
 
-    /// Does LibTorch's `work`, which touches what accesses() lists: on the host at once; elsewhere
-    /// behind what is on `queue`, the compute queue where it is null, so that all it needs has to
-    /// live on until then.
+    /// Submits LibTorch's `work`, which touches the memory that accesses() lists. On the host it
+    /// runs at once. Otherwise it runs ordered after all that is on `queue` (null: the compute
+    /// queue), and everything it refers to must live until then.
     template <class Accesses, class Work>
-    void put(const char* name, const Accesses& accesses, const Work& work,
-             arena::Queue* queue = nullptr) {
+    void submit(const char* name, const Accesses& accesses, const Work& work,
+                arena::Queue* queue = nullptr) {
         if (!queue) queue = queues().compute;
         if (!queue) return work();
         launch(*queue, name, accesses(), work);
     }
-    /// Whether work that was put may begin after `put` has returned; else launches made inside it
-    /// come behind the part of it that was done before them.
-    bool begins_later() const {
+    /// True if submitted work may start after the submission has returned. Otherwise `work` runs
+    /// before that, and the kernels that it launches itself are ordered after the part of `work`
+    /// before them.
+    bool runs_later() const {
         const arena::Queue* const queue = queues().compute;
         return queue && queue->emulated();
     }
 
-    /// What captured work calls at the end of each of its parts; null where nobody asks.
-    using PartEnds = std::function<void()>;
-    /// Takes down LibTorch's `work`, for a queue of a device that has them, the compute queue where
-    /// it is null. It touches what parts[k] lists in its part k and later; it is not done by that.
-    /// Memory that it takes for itself is kept for the next times. Random numbers follow the seed
-    /// that the generator has when the work is put. Throws RunError where the device cannot; then
-    /// nothing has changed.
-    virtual std::unique_ptr<Captured> capture(const char* name,
-                                              std::vector<std::vector<arena::Access>> parts,
-                                              std::function<void(const PartEnds& ends)> work,
-                                              arena::Queue* queue = nullptr);
+    /// The work being captured calls it at the end of each of its parts; null if nobody needs the
+    /// ends.
+    using EndPart = std::function<void()>;
+    /// Captures LibTorch's `work` for `queue` (null: the compute queue) of a device that has
+    /// queues. CaptureScope does not execute the work. Part k of the work and the parts after it
+    /// touch the memory that parts[k] lists. Memory that LibTorch allocates in the work is reserved
+    /// for its replays. Random numbers follow the seed of LibTorch's generator at each replay.
+    /// Throws RunError if the device cannot capture the work; nothing has changed then.
+    virtual std::unique_ptr<CapturedWork> capture(const char* name,
+                                                  std::vector<std::vector<arena::Access>> parts,
+                                                  std::function<void(const EndPart& ends)> work,
+                                                  arena::Queue* queue = nullptr);
 
 private:
     virtual void launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,
                         std::function<void()> work);
 };
 
-/// The host, for whoever has no other.
+/// The host as a device, for functions that get no other one.
 Device& host_device();
 
-/// The card that a rank would have, or why there is none.
-struct CardClaim {
-    std::string obstacle;  ///< with the remedy; "" where there is none
-    std::string card;      ///< tells it apart from all others
-    int number;            ///< among those that the rank's process sees
+/// The GPU that a rank would use, or why it has none.
+struct GpuClaim {
+    std::string obstacle;  ///< why the rank has no GPU, and what to try; "" if it has one
+    std::string gpu;       ///< identifies the GPU among all GPUs of all hosts
+    int number;            ///< its index among the GPUs that the rank's process sees
 };
-/// Why these ranks cannot have a card each; "" where they can.
-std::string refusal_of(const std::vector<CardClaim>& claims);
+/// Returns why these ranks cannot have a GPU each, and what to try; "" if they can.
+std::string refusal_of(const std::vector<GpuClaim>& claims);
 
-/// What a device is made for.
-enum class Use {
+/// The purpose of a device.
+enum class DevicePurpose {
     training,
-    planning  ///< nothing is computed: a host without cards may plan for one
+    planning  ///< nothing is computed: a host without a GPU may plan for one
 };
-/// What the spec asks for, for this rank: of the cards that it sees the one that the rank's number
-/// on its host says, or starts anew to say where they are fewer. "auto" is a card where each rank
-/// has one of its own, else the host. Collective. Throws UserError on all ranks where "cuda" is
-/// asked for and that is not so.
+/// Makes the device that the spec requests for this rank. A rank uses the GPU whose index is its
+/// number on its host, modulo the number of GPUs that it sees. "auto" is a GPU if each rank has a
+/// GPU of its own, else the host. Collective. Throws UserError on all ranks if "cuda" is requested
+/// and the ranks cannot have a GPU each.
 std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world,
-                                    Use use = Use::training);
+                                    DevicePurpose use = DevicePurpose::training);
 
-/// Whether this program was built with CUDA.
+/// True if this program was built with CUDA.
 bool cuda_built();
+/// Returns the version of LibTorch.
 std::string torch_version();
-/// "not built", "built, no device" or "built, 4 devices: NVIDIA ...".
+/// Returns "not built", "built (CUDA 13.0), no device (why)" or "built (CUDA 13.0), 4 devices:
+/// NVIDIA ...".
 std::string cuda_status();
-/// What there is to train on, as lines of a name and a text: driver, cards, which of them reach
-/// each other's memory. Empty where this program was built without CUDA.
-std::vector<std::pair<std::string, std::string>> card_facts();
+/// Returns facts about the GPUs as pairs of name and text: driver, cuDNN, each GPU, and which GPUs
+/// cannot access each other's memory. Empty if this program was built without CUDA.
+std::vector<std::pair<std::string, std::string>> gpu_facts();
 
-/// Threads of one rank's tensor operations: OMP_NUM_THREADS where set, else one
-/// (docs/numerics.md, rule 1). Returns the number.
+/// Sets the number of threads of one rank's tensor operations to OMP_NUM_THREADS, or to 1 if that
+/// is not set (docs/numerics.md, rule 1). Returns that number.
 int use_threads();
 
 }  // namespace dbench::train

@@ -5,7 +5,7 @@
 
 namespace dbench::train {
 
-/// Where replicas train. `automatic`: on a GPU if this build and this host can use one.
+/// The device on which replicas train. `automatic`: a GPU if this build and this host can use one.
 enum class DeviceChoice : uint8_t { automatic, cpu, cuda };
 
 }  // namespace dbench::train

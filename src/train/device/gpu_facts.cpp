@@ -36,7 +36,7 @@ std::string version_text(int number) {
     return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
 
-std::string card_name(int number) {
+std::string gpu_name(int number) {
     cudaDeviceProp properties{};
     if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) return "unknown";
     return properties.name;
@@ -46,28 +46,28 @@ std::string card_name(int number) {
 
 bool cuda_built() { return true; }
 
-int card_count() { return arena::CudaDevice::count(); }
+int gpu_count() { return arena::CudaDevice::count(); }
 
-std::string card_absence() { return arena::CudaDevice::absence(); }
+std::string no_gpu_reason() { return arena::CudaDevice::why_unavailable(); }
 
-std::string card_obstacle(int number) {
+std::string gpu_obstacle(int number) {
     cudaDeviceProp properties{};
     if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) {
-        return std::string("does not tell what it is (") + cudaGetErrorString(cudaGetLastError()) +
-               ")";
+        return std::string("does not report its properties (") +
+               cudaGetErrorString(cudaGetLastError()) + ")";
     }
     if (has_code(DBENCH_CUDA_ARCHITECTURES, properties.major, properties.minor)) return "";
-    return "is of compute capability " + std::to_string(properties.major) + "." +
-           std::to_string(properties.minor) + ", and this program's kernels are for " +
+    return "has compute capability " + std::to_string(properties.major) + "." +
+           std::to_string(properties.minor) + ", but this program's kernels are for " +
            DBENCH_CUDA_ARCHITECTURES;
 }
 
-std::string card_identity(int number) {
+std::string gpu_identity(int number) {
     char bus[32] = "";
     cudaDeviceProp properties{};
     cudaDeviceGetPCIBusId(bus, sizeof bus, number);
     if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) return bus;
-    // Parts of one card have a bus in common, and identifiers of their own.
+    // The parts (MIG instances) of one GPU share its bus id and have identifiers of their own.
     return bus + std::string(properties.uuid.bytes, sizeof properties.uuid.bytes);
 }
 
@@ -87,13 +87,13 @@ std::string cuda_status() {
     int runtime = 0;
     cudaRuntimeGetVersion(&runtime);
     const std::string built = "built (CUDA " + version_text(runtime) + ")";
-    const int count = card_count();
-    if (count == 0) return built + ", no device (" + card_absence() + ")";
+    const int count = gpu_count();
+    if (count == 0) return built + ", no device (" + no_gpu_reason() + ")";
     return built + ", " + std::to_string(count) + (count == 1 ? " device: " : " devices: ") +
-           card_name(0);
+           gpu_name(0);
 }
 
-std::vector<std::pair<std::string, std::string>> card_facts() {
+std::vector<std::pair<std::string, std::string>> gpu_facts() {
     std::vector<std::pair<std::string, std::string>> facts;
     int driver = 0;
     cudaDriverGetVersion(&driver);
@@ -105,19 +105,19 @@ std::vector<std::pair<std::string, std::string>> card_facts() {
     }
     facts.emplace_back("CUDA driver", of_driver);
     facts.emplace_back("cuDNN", cudnn_version());
-    const int count = card_count();
+    const int count = gpu_count();
     std::string apart;
     for (int k = 0; k < count; ++k) {
         cudaDeviceProp properties{};
         if (cudaGetDeviceProperties(&properties, k) != cudaSuccess) continue;
-        std::string card = properties.name;
-        card += ", ";
-        card += base::bytes_text(static_cast<double>(properties.totalGlobalMem));
-        card += ", compute capability " + std::to_string(properties.major) + ".";
-        card += std::to_string(properties.minor);
-        const std::string obstacle = card_obstacle(k);
-        if (!obstacle.empty()) card += "; it " + obstacle;
-        facts.emplace_back("  card " + std::to_string(k), card);
+        std::string gpu = properties.name;
+        gpu += ", ";
+        gpu += base::bytes_text(static_cast<double>(properties.totalGlobalMem));
+        gpu += ", compute capability " + std::to_string(properties.major) + ".";
+        gpu += std::to_string(properties.minor);
+        const std::string obstacle = gpu_obstacle(k);
+        if (!obstacle.empty()) gpu += "; it " + obstacle;
+        facts.emplace_back("  GPU " + std::to_string(k), gpu);
         for (int other = 0; other < count; ++other) {
             int reaches = 0;
             if (other == k) continue;
@@ -131,20 +131,20 @@ std::vector<std::pair<std::string, std::string>> card_facts() {
     }
     if (count > 1) {
         facts.emplace_back("  peer access",
-                           apart.empty() ? "between all cards" : "not between" + apart);
+                           apart.empty() ? "between all GPUs" : "not between" + apart);
     }
     return facts;
 }
 #else
 bool cuda_built() { return false; }
-int card_count() { return 0; }
-std::string card_absence() { return "built without CUDA"; }
-std::string card_obstacle(int) { return ""; }
-std::string card_identity(int) { return ""; }
+int gpu_count() { return 0; }
+std::string no_gpu_reason() { return "built without CUDA"; }
+std::string gpu_obstacle(int) { return ""; }
+std::string gpu_identity(int) { return ""; }
 std::string cudnn_version() { return ""; }
 std::string driver_version() { return ""; }
 std::string cuda_status() { return "not built"; }
-std::vector<std::pair<std::string, std::string>> card_facts() { return {}; }
+std::vector<std::pair<std::string, std::string>> gpu_facts() { return {}; }
 #endif
 
 }  // namespace dbench::train

@@ -1,27 +1,29 @@
-#pragma once
-// What cards there are and whether this program runs on them, asked of CUDA: nothing is computed. A
-// build without CUDA finds none.
+#pragma once  // Private to train/device.
+// Facts about the GPUs of this machine, from CUDA, and whether this program's kernels run on them.
+// The functions compute nothing on the GPUs. A build without CUDA finds no GPU.
 
 #include <string>
 
 namespace dbench::train {
 
-/// How many there are on this machine.
-int card_count();
-/// Why there are none, in CUDA's words.
-std::string card_absence();
-/// Whether kernels compiled for CMake's CUDA_ARCHITECTURES, between spaces ("80 90-real"), run on a
-/// card of that compute capability: on machine code of its generation, or on PTX, of which the
-/// driver makes code for newer ones. Words that are no numbers, as "native", are trusted.
+/// Returns the number of GPUs that this process sees.
+int gpu_count();
+/// Returns why CUDA finds no GPU, in CUDA's words.
+std::string no_gpu_reason();
+/// True if kernels that were compiled for `architectures`, in the form of CMake's
+/// CUDA_ARCHITECTURES but separated by spaces ("80 90-real"), run on a GPU of compute capability
+/// `major`.`minor`. They run from machine code of the same generation, or from PTX, which the
+/// driver compiles for newer GPUs. Words that are not numbers, such as "native", count as a match.
 bool has_code(const std::string& architectures, int major, int minor);
-/// What keeps this program's kernels from that one, such as that it "is of compute capability 7.5,
-/// ..."; "" where nothing does.
-std::string card_obstacle(int number);
-/// What tells a card apart from the others of its machine, whoever sees it.
-std::string card_identity(int number);
-/// Of cuDNN, as "9.19.0".
+/// Returns why this program's kernels cannot run on GPU `number`, such as "has compute capability
+/// 7.5, ..."; "" if they can.
+std::string gpu_obstacle(int number);
+/// Returns a text that identifies the GPU among the GPUs of its machine, in every process.
+std::string gpu_identity(int number);
+/// Returns the version of cuDNN, such as "9.19.0".
 std::string cudnn_version();
-/// Of the driver, as its maker numbers it, not by CUDA's version; "unknown" where it does not say.
+/// Returns the version of NVIDIA's driver in NVIDIA's numbering (not that of CUDA); "unknown" if
+/// the system does not report it.
 std::string driver_version();
 
 }  // namespace dbench::train

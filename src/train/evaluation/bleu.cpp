@@ -12,7 +12,7 @@ constexpr size_t kOrders = 4;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_stop(char c) { return c == '.' || c == ','; }
 
-/// ASCII punctuation but the apostrophe, the dash, the full stop and the comma.
+/// True for ASCII punctuation except apostrophe, dash, full stop and comma.
 bool is_symbol(char c) {
     return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') ||
            (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
@@ -25,7 +25,8 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
     return text;
 }
 
-/// From the left, pairs of characters for which `found` become `written`; no character is in two.
+/// Replaces, from left to right, each pair of characters for which `found` is true by `written`.
+/// Pairs do not overlap.
 template <class Found, class Written>
 std::string pairwise(const std::string& text, const Found& found, const Written& written) {
     std::string out;
@@ -59,22 +60,22 @@ std::vector<std::string> bleu_tokens(std::string_view line) {
          {std::pair{"&quot;", "\""}, {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}}) {
         text = replaced(text, name, character);
     }
-    std::string apart = " ";
+    std::string spaced = " ";
     for (const char c : text + " ") {
-        is_symbol(c) ? apart.append({' ', c, ' '}) : apart.append({c});
+        is_symbol(c) ? spaced.append({' ', c, ' '}) : spaced.append({c});
     }
     const auto after = [](char a, char b) { return std::string{a, ' ', b, ' '}; };
     const auto before = [](char a, char b) { return std::string{' ', a, ' ', b}; };
-    apart = pairwise(
-        apart, [](char a, char b) { return !is_digit(a) && is_stop(b); }, after);
-    apart = pairwise(
-        apart, [](char a, char b) { return is_stop(a) && !is_digit(b); }, before);
-    apart = pairwise(
-        apart, [](char a, char b) { return is_digit(a) && b == '-'; }, after);
+    spaced = pairwise(
+        spaced, [](char a, char b) { return !is_digit(a) && is_stop(b); }, after);
+    spaced = pairwise(
+        spaced, [](char a, char b) { return is_stop(a) && !is_digit(b); }, before);
+    spaced = pairwise(
+        spaced, [](char a, char b) { return is_digit(a) && b == '-'; }, after);
 
     std::vector<std::string> tokens;
     bool in_token = false;
-    for (const char c : apart) {
+    for (const char c : spaced) {
         const bool blank = c == ' ' || (c >= '\t' && c <= '\r');
         if (!blank && !in_token) tokens.emplace_back();
         if (!blank) tokens.back() += c;

@@ -1,6 +1,6 @@
-#pragma once
-// BLEU of a corpus (Papineni et al. 2002), as sacreBLEU has it by default (Post 2018, arXiv
-// 1804.08771): tokens of mteval-v13a, n-grams up to 4, one reference, exponential smoothing.
+#pragma once  // Private to train/evaluation.
+// BLEU of a corpus (Papineni et al. 2002) with sacreBLEU's defaults (Post 2018, arXiv 1804.08771):
+// mteval-v13a tokens, n-grams up to 4, one reference, exponential smoothing.
 
 #include <array>
 #include <string>
@@ -9,17 +9,19 @@
 
 namespace dbench::train {
 
-/// The tokens of mteval-v13a: words apart from punctuation, except in numbers.
+/// Splits a line into mteval-v13a tokens: punctuation is separated from words, but not inside
+/// numbers.
 std::vector<std::string> bleu_tokens(std::string_view line);
 
-/// Counts over sentences, added up element by element: n-grams that are in the reference, too, for
-/// n = 1..4; all n-grams of the hypotheses, n = 1..4; tokens of hypotheses; tokens of references.
+/// Counts that can be added element by element over sentences: n-grams of the hypothesis that occur
+/// in the reference, n = 1..4; all n-grams of the hypothesis, n = 1..4; tokens of the hypothesis;
+/// tokens of the reference.
 using BleuCounts = std::array<double, 10>;
 
-/// Of one sentence.
+/// Counts one sentence.
 BleuCounts bleu_counts(std::string_view hypothesis, std::string_view reference);
 
-/// From 0 to 100, of the counts of a corpus.
+/// Returns BLEU, from 0 to 100, for the summed counts of a corpus.
 double bleu(const BleuCounts& counts);
 
 }  // namespace dbench::train

@@ -15,11 +15,12 @@
 namespace dbench::train {
 namespace {
 
-/// Sums over terms: of the loss, of right answers, and of each metric in turn.
+/// Sums over terms: of the loss, of correct predictions, and of each metric in turn.
 using Sums = std::vector<double>;
 
-/// The samples of batch b where N are cut into C columns (N where there are fewer), parts that lie
-/// one after another, of which the first N mod C are longer by one: the b-th of each.
+/// Returns the samples of batch b of a set that is read in parallel columns. N samples are cut into
+/// C consecutive parts (N parts if N < C); the first N mod C parts are longer by one sample. Batch
+/// b holds the b-th sample of each part.
 std::vector<int64_t> column_heads(int64_t samples, int64_t columns, int64_t b) {
     const int64_t count = std::min(columns, samples), longer = samples % count;
     std::vector<int64_t> heads;
@@ -61,8 +62,8 @@ struct Evaluator::Impl {
         const int64_t first = b * plan.batch_size;
         return batches.fill(set, first, std::min(plan.batch_size, set.size() - first));
     }
-    /// What a model carries through a set, zero where that begins; empty where it carries nothing.
-    std::vector<torch::Tensor> beginning(const data::Dataset& set) const {
+    /// Returns the state at the start of a set, all zero; empty if no state is carried.
+    std::vector<torch::Tensor> initial_state(const data::Dataset& set) const {
         std::vector<torch::Tensor> state;
         if (!plan.carried) return state;
         for (const CarriedInfo& info : model.declaration().carried) {
@@ -99,7 +100,8 @@ struct Evaluator::Impl {
         return sums;
     }
 
-    // Of each evaluated local replica; on rank 0 of all, in plan order.
+    // Returns the sums of each evaluated local replica; on rank 0 those of all ranks, in plan
+    // order.
     std::vector<Sums> local_scores(const arena::Rows& x, const data::Dataset& set) {
         std::string packed;
         for (const int64_t replica : plan.replicas) {
@@ -108,14 +110,15 @@ struct Evaluator::Impl {
             const Weights weights{views(replicas.layout(), x, local, place),
                                   views(replicas.buffer_layout(), replicas.buffers(), local, place),
                                   {},
-                                  beginning(set)};
+                                  initial_state(set)};
             Sums sums(width());
             for (int64_t b = 0; b < batch_count(set); ++b) {
                 add(sums, score(weights, set, b).data());
             }
             pack(sums, packed);
         }
-        std::vector<Sums> all;  // ranks hold consecutive replicas: already in plan order
+        // Ranks hold consecutive replicas, so the parts are already in plan order.
+        std::vector<Sums> all;
         for (const auto& part : world.gather(packed)) {
             for (size_t at = 0; at < part.size(); at += bytes()) {
                 all.push_back(unpacked(part, at));
@@ -124,18 +127,20 @@ struct Evaluator::Impl {
         return all;
     }
 
-    // Batches are dealt over them; where state is carried, each needs the one before.
+    // Ranks that share the mean model's batches: one if state is carried, as each batch needs the
+    // state after the one before.
     int readers() const { return plan.carried ? 1 : world.size(); }
 
-    // The mean model's, by the readers; on rank 0, added in batch order.
+    // Returns the mean model's sums: the readers share the batches; rank 0 adds their sums in batch
+    // order.
     Sums mean_score(Weights weights, const data::Dataset& set, const std::string& file) {
         std::string packed, texts;
         const int ranks = readers();
-        weights.carried = beginning(set);
+        weights.carried = initial_state(set);
         for (int64_t b = world.rank(); world.rank() < ranks && b < batch_count(set); b += ranks) {
             pack(score(weights, set, b, &texts), packed);
         }
-        if (writes()) keep(world.gather(texts), set, file);
+        if (writes_texts()) write_texts(world.gather(texts), set, file);
         Sums sums(width());
         const auto parts = world.gather(packed);
         if (world.rank() != 0) return sums;
@@ -146,13 +151,14 @@ struct Evaluator::Impl {
         return sums;
     }
 
-    bool writes() const {
+    bool writes_texts() const {
         return std::ranges::any_of(plan.metrics,
                                    [](const Metric* metric) { return metric->texts; });
     }
-    // Lines of all readers, whose batches are dealt in turn, in the set's order; on rank 0.
-    void keep(const std::vector<std::string>& parts, const data::Dataset& set,
-              const std::string& file) const {
+    // Writes the texts of all readers, who processed batches in turn, in the set's order; on rank
+    // 0.
+    void write_texts(const std::vector<std::string>& parts, const data::Dataset& set,
+                     const std::string& file) const {
         if (world.rank() != 0) return;
         std::vector<std::istringstream> lines;
         for (const std::string& part : parts) lines.emplace_back(part);
@@ -176,7 +182,7 @@ struct Evaluator::Impl {
         return sums;
     }
 
-    // `file`: what takes the mean model's texts.
+    // `file` is the file for the mean model's texts.
     void scores(const arena::Rows& x, const Weights& mean_weights, const data::Dataset& set,
                 const std::string& file, algorithms::Scores& out) {
         const auto terms = static_cast<double>(data::terms(set));

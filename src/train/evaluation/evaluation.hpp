@@ -1,6 +1,9 @@
 #pragma once
-// Loss, accuracy and further metrics of local models and of the averaged model on whole sets.
+// Evaluates local models and the mean model on whole data sets: loss, accuracy and further metrics.
 // Changes nothing that training reads.
+//
+// Housekeeping (train/run) calls Evaluator::evaluate between iterations. mean_model.hpp computes
+// the mean model, metrics.hpp the further metrics, bleu.hpp one of them.
 
 #include <cstdint>
 #include <memory>
@@ -18,19 +21,21 @@ class Model;
 class Replicas;
 
 struct EvaluationPlan {
-    std::vector<int64_t> replicas;  ///< whose local models are evaluated
+    std::vector<int64_t> replicas;  ///< Replicas whose local models are evaluated.
     int64_t batch_size = 256;
-    bool recalibrate = false;  ///< BatchNorm of the mean model: re-estimated, else pooled
-    /// Sets are texts that are read on in batch_size columns, with the state that a model carries
-    /// over; else every sample begins from zero.
+    /// BatchNorm statistics of the mean model: re-estimated, else pooled.
+    bool recalibrate = false;
+    /// The sets are texts, read in batch_size parallel columns with the model's state carried from
+    /// batch to batch; else every sample begins with a state of zero.
     bool carried = false;
-    std::vector<const Metric*> metrics;  ///< beside loss and accuracy
-    std::string texts = {};              ///< folder of what the mean model writes, if it does
+    std::vector<const Metric*> metrics;  ///< In addition to loss and accuracy.
+    std::string texts = {};              ///< Folder for texts that the mean model produces.
 };
 
-/// Evenly spaced replicas floor(j n / m), j = 0 .. m-1.
+/// Returns the evenly spaced replicas floor(j n / m), j = 0 .. m-1.
 std::vector<int64_t> spaced_replicas(int64_t n, int64_t m);
 
+/// Owns the mean model's memory; refers to everything else, which must outlive it.
 class Evaluator {
 public:
     Evaluator(comm::World& world, const comm::Placement& placement, const Model& model,
@@ -38,7 +43,8 @@ public:
               const EvaluationPlan& plan);
     ~Evaluator();
 
-    /// Scores of x (rows of parameter size); complete on rank 0. Collective.
+    /// Scores the parameters x (one row per local replica) and fills `record`; its scores are
+    /// complete on rank 0 only. Collective.
     void evaluate(arena::Rows x, algorithms::EvaluationRecord& record);
 
 private:

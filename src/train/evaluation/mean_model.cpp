@@ -38,7 +38,7 @@ MeanModel::MeanModel(comm::World& world, const comm::Placement& placement, const
     pooled_layout_.add("value", {buffer_columns}, arena::TensorKind::norm);
     pooled_layout_.add("square", {buffer_columns}, arena::TensorKind::norm);
     pooled_rows_ = arena::Buffer(arena::DType::float64, x.first, x.count, pooled_layout_.columns(),
-                                 arena::reached_memory());
+                                 arena::host_visible_memory());
     buffer_exchange_ = std::make_unique<comm::Exchange>(world, placement, pooled_layout_, nullptr,
                                                         comm::Reduction::reproducible);
 }
@@ -52,10 +52,11 @@ void MeanModel::average_parameters(arena::Rows x) {
             store(parameters.rows(), c, mean_[c]);
         }
     }
-    parameters.put_back("the mean model");
+    parameters.write_back("the mean model");
 }
 
-/// Evaluations have been waited for.
+/// Gives host access to a row that is to be overwritten. No wait is needed: earlier evaluations
+/// have completed.
 HostRows MeanModel::replaced(const arena::Buffer& row) const {
     return {row.rows(), queue(), "", HostRows::State::replaced};
 }
@@ -79,7 +80,7 @@ Weights MeanModel::pooled(arena::Rows x) {
             row[square + c] = row[c] * row[c];
         }
     }
-    arena::Values<double> mean(pooled_layout_.columns());
+    arena::HostVisibleArray<double> mean(pooled_layout_.columns());
     buffer_exchange_->moments(pooled_rows_.rows(), mean.data());
     const auto& infos = model_.declaration().buffers;
     HostRows buffers = replaced(buffers_);
@@ -87,14 +88,14 @@ Weights MeanModel::pooled(arena::Rows x) {
         const int64_t at = layout.tensors()[k].offset;
         for (int64_t c = 0; c < layout.tensors()[k].numel; ++c) {
             double value = mean[at + c];
-            if (infos[k].variance) {  // the means stand in the buffer before
+            if (infos[k].variance) {  // The buffer before this one holds the means.
                 const int64_t m = layout.tensors()[k - 1].offset + c;
                 value += std::max(0.0, mean[square + m] - mean[m] * mean[m]);
             }
             store(buffers.rows(), at + c, value);
         }
     }
-    buffers.put_back("the mean model's statistics");
+    buffers.write_back("the mean model's statistics");
     weights.buffers = views(layout, buffers_.rows(), 0, place);
     return weights;
 }
@@ -108,8 +109,8 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
     const arena::Layout& layout = replicas_.buffer_layout();
     weights.buffers = views(layout, buffers_.rows(), 0, place);
 
-    // In training mode a batch moves each buffer b to (1 - m) b + m s, m the momentum, s the batch
-    // statistic: from b = 0 to m s, which loses nothing however large s is.
+    // In training mode a batch moves each buffer b to (1 - m) b + m s, with momentum m and batch
+    // statistic s. From b = 0 that is m s, which loses no digits however large s is.
     const int64_t batches =
         std::min(kRecalibrationBatches, std::max<int64_t>(1, train.size() / batch_size));
     const int ranks = world_.size();
@@ -119,7 +120,7 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
         const data::Batch& batch =
             plain.fill(train, b * batch_size, std::min(batch_size, train.size() - b * batch_size));
         std::vector<double> statistic(layout.columns());
-        device.put(
+        device.submit(
             "statistics of a batch",
             [&] {
                 return std::vector{arena::reads(parameters_.rows(), replicas_.layout().all()),
@@ -150,7 +151,7 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
             store(buffers.rows(), c, sum[c] / static_cast<double>(batches));
         }
     }
-    buffers.put_back("the mean model's statistics");
+    buffers.write_back("the mean model's statistics");
     return weights;
 }
 

@@ -1,5 +1,5 @@
-#pragma once
-// The averaged model: mean parameters over all replicas, and BatchNorm statistics to go with them.
+#pragma once  // Private to train/evaluation.
+// The mean model: the mean parameters over all replicas, with matching BatchNorm statistics.
 
 #include <memory>
 
@@ -13,17 +13,21 @@ namespace dbench::train {
 
 class Replicas;
 
+/// Owns the memory of the mean model; the Weights that its functions return refer to it until the
+/// next call.
 class MeanModel {
 public:
     MeanModel(comm::World& world, const comm::Placement& placement, const Model& model,
               Replicas& replicas, comm::Exchange& exchange);
 
-    /// Mean of x over all replicas with pooled statistics: mean of the means; mean of the variances
-    /// plus the variance of the means. Collective; the same bits on every rank.
+    /// Returns the mean of x with pooled statistics: the mean of the replicas' means, and the mean
+    /// of their variances plus the variance of their means. Every rank gets the same bits.
+    /// Collective.
     Weights pooled(arena::Rows x);
 
-    /// Mean of x with statistics re-estimated: plain averages of the batch statistics of the first
-    /// 32 batches of the training set (fewer if it is smaller), dealt over the ranks. Collective.
+    /// Returns the mean of x with re-estimated statistics: plain averages of the batch statistics
+    /// of the first 32 batches of the training set (fewer if the set is smaller). The ranks share
+    /// the batches. Collective.
     Weights recalibrated(arena::Rows x, const data::Dataset& train, int64_t batch_size);
 
 private:
@@ -35,10 +39,10 @@ private:
     const Model& model_;
     Replicas& replicas_;
     comm::Exchange& exchange_;
-    arena::Layout pooled_layout_;                       // per buffer: value, and its square
-    std::unique_ptr<comm::Exchange> buffer_exchange_;   // over the pooled layout, float64
-    arena::Buffer pooled_rows_, parameters_, buffers_;  // of one row: parameters_, buffers_
-    arena::Values<double> mean_;
+    arena::Layout pooled_layout_;                       // Per buffer: its value, and the square.
+    std::unique_ptr<comm::Exchange> buffer_exchange_;   // Over the pooled layout, in float64.
+    arena::Buffer pooled_rows_, parameters_, buffers_;  // parameters_ and buffers_ have one row.
+    arena::HostVisibleArray<double> mean_;
 };
 
 }  // namespace dbench::train

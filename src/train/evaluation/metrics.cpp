@@ -15,7 +15,7 @@ constexpr int64_t kTop = 5;
 Metric top5() {
     return {"top5",
             "fraction",
-            "share of labels among the five largest logits, of",
+            "share of labels among the five largest logits",
             "more than five classes",
             [](const data::Dataset& test) { return test.classes() > kTop; },
             false,
@@ -30,7 +30,7 @@ Metric top5() {
 Metric perplexity() {
     return {"perplexity",
             "1",
-            "exp(loss), a mean over tokens, of",
+            "exp(loss), a mean over tokens",
             "tokens",
             [](const data::Dataset& test) { return test.tokens(); },
             false,
@@ -43,7 +43,7 @@ Metric perplexity() {
 Metric bleu_score() {
     return {"bleu",
             "1",
-            "BLEU from 0 to 100 of greedy translations, as sacreBLEU has it, of",
+            "BLEU from 0 to 100 of greedy translations, as sacreBLEU computes it",
             "pairs of sentences",
             [](const data::Dataset& test) { return test.ragged(); },
             true,
@@ -57,10 +57,12 @@ Metric bleu_score() {
                 for (size_t k = 0; k < found.size(); ++k) {
                     const int64_t terms = batch.row_terms[k];
                     std::string text = scored.set.text(found[k]);
-                    std::ranges::replace(text, '\n', ' ');  // what is made of bytes can be any
+                    // A text decoded from bytes can contain any character.
+                    std::ranges::replace(text, '\n', ' ');
                     if (scored.texts) *scored.texts += text + "\n";
                     const BleuCounts counts = bleu_counts(
-                        text, scored.set.text({label, label + terms}));  // kEndToken is no text
+                        // kEndToken is not part of the text.
+                        text, scored.set.text({label, label + terms}));
                     for (size_t c = 0; c < counts.size(); ++c) sums[c] += counts[c];
                     label += terms;
                 }
@@ -93,8 +95,9 @@ std::vector<const Metric*> metrics_for(const std::optional<std::vector<std::stri
         const bool wanted = names ? std::count(names->begin(), names->end(), metric.name) > 0
                                   : metric.automatic && suits;
         if (wanted && !suits) {
-            throw base::UserError("/evaluate/metrics: " + metric.name + " needs data with " +
-                                  metric.needs + ", which these are not: leave it out");
+            throw base::UserError("/evaluate/metrics: " + metric.name +
+                                  " does not suit the data (it needs " + metric.needs +
+                                  "): leave it out");
         }
         if (wanted) chosen.push_back(&metric);
     }

@@ -1,13 +1,13 @@
 #include <nlohmann/json.hpp>
 
+#include "train/models/entry_helpers.hpp"
 #include "train/models/layers/layers.hpp"
-#include "train/models/zoo.hpp"
 
 namespace dbench::train {
 namespace {
 
-/// Three 3x3 convolutions of width, 2 width and 4 width channels, each with BatchNorm and ReLU, two
-/// maximum poolings between them, then the mean over the image and a linear layer.
+/// Three 3x3 convolutions with width, 2 width and 4 width channels, each with BatchNorm and ReLU,
+/// with max pooling between them; then the mean over the image and a linear layer.
 class Cnn : public Model {
 public:
     Cnn(int64_t width, const ModelContext& context)
@@ -41,7 +41,7 @@ private:
     Linear fc_;
 };
 
-MadeModel make_cnn(const base::Json& spec, const ModelContext& context) {
+ModelPtr make_cnn(const base::Json& spec, const ModelContext& context) {
     require_classes("cnn", context);
     require_images("cnn", context, 8);
     return std::make_unique<Cnn>(spec.at("width").get<int64_t>(), context);
@@ -52,8 +52,9 @@ MadeModel make_cnn(const base::Json& spec, const ModelContext& context) {
 ModelEntry cnn_model() {
     return {{"cnn",
              "three 3x3 convolutions with BatchNorm, two poolings, a linear layer",
-             {base::Parameter::integer("width", "16",
-                                       "channels of the first layer; then twice, four times")
+             {base::Parameter::integer(
+                  "width", "16",
+                  "channels of the first layer; the next ones have twice and four times as many")
                   .at_least(1)
                   .at_most(4096)}},
             make_cnn};

@@ -3,17 +3,18 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "train/models/entry_helpers.hpp"
 #include "train/models/layers/layers.hpp"
 #include "train/models/layers/text_layers.hpp"
-#include "train/models/zoo.hpp"
 
 namespace dbench::train {
 namespace {
 
 constexpr auto kHe = Conv2d::Init::fan_out;
 
-/// BatchNorm, ReLU and a convolution to `growth` channels, which go beside those of the input; with
-/// `bottleneck` a 1x1 convolution to 4 growth channels before, with BatchNorm and ReLU of its own.
+/// BatchNorm, ReLU and a convolution to `growth` channels, which are appended to the input's
+/// channels. With `bottleneck`, a 1x1 convolution to 4 growth channels precedes it, with its own
+/// BatchNorm and ReLU.
 class DenseLayer {
 public:
     DenseLayer(Declaration& d, const std::string& name, int64_t in, int64_t growth, bool bottleneck,
@@ -43,7 +44,7 @@ private:
     Dropout dropout_;
 };
 
-/// Between blocks: BatchNorm, ReLU, a 1x1 convolution, the mean of each 2x2 pixels.
+/// Joins two blocks: BatchNorm, ReLU, a 1x1 convolution, and the mean of each 2x2 pixels.
 class Transition {
 public:
     Transition(Declaration& d, const std::string& name, int64_t in, int64_t out, double dropout)
@@ -66,19 +67,19 @@ struct DenseOptions {
     bool bottleneck;
     double compression, dropout;
 
-    int64_t per_layer() const { return bottleneck ? 2 : 1; }  ///< convolutions
+    int64_t per_layer() const { return bottleneck ? 2 : 1; }  ///< Convolutions.
     int64_t layers() const { return (depth - 4) / 3 / per_layer(); }
     int64_t compressed(int64_t channels) const {
         return std::max<int64_t>(1, int64_t(compression * double(channels)));
     }
-    /// Channels before the first block: of DenseNet-BC twice the growth.
+    /// Channels before the first block; in DenseNet-BC twice the growth.
     int64_t first() const { return bottleneck && compression < 1 ? 2 * growth : 16; }
 };
 
 /// DenseNet for small images (Huang et al. 2017, section 3): a 3x3 convolution, three dense blocks
-/// of equally many layers with transitions between, which leave `compression` of the channels,
-/// BatchNorm and ReLU, the mean over the image, a linear layer. DenseNet-BC-100 with growth 12 has
-/// 769,162 parameters for 3 channels and 10 classes.
+/// with the same number of layers, transitions between them that reduce the channels to the share
+/// `compression`, BatchNorm and ReLU, the mean over the image, a linear layer. DenseNet-BC-100 with
+/// growth 12 has 769,162 parameters for 3 channels and 10 classes.
 class DenseNet : public Model {
 public:
     DenseNet(const DenseOptions& o, const ModelContext& context)
@@ -123,14 +124,14 @@ private:
     std::optional<Linear> classifier_;
 };
 
-MadeModel make_densenet(const base::Json& spec, const ModelContext& context) {
+ModelPtr make_densenet(const base::Json& spec, const ModelContext& context) {
     const DenseOptions o{spec.at("depth"), spec.at("growth"), spec.at("bottleneck"),
                          spec.at("compression"), spec.at("dropout")};
     const int64_t step = 3 * o.per_layer();
     if (o.depth % step != 4 % step) {
-        throw base::UserError("/model/depth: densenet has " + std::to_string(step) +
+        throw base::UserError("/model/depth: densenet needs " + std::to_string(step) +
                               " n + 4 layers" + (o.bottleneck ? " with a bottleneck" : "") +
-                              ", and " + std::to_string(o.depth) + " are not: take " +
+                              " (found " + std::to_string(o.depth) + "): use " +
                               std::to_string((o.depth - 4) / step * step + 4) + ", 40 or 100");
     }
     require_classes("densenet", context);
@@ -142,20 +143,21 @@ MadeModel make_densenet(const base::Json& spec, const ModelContext& context) {
 
 ModelEntry densenet_model() {
     using base::Parameter;
-    return {{"densenet",
-             "DenseNet for small images (Huang et al. 2017); as it stands DenseNet-BC-100",
-             {Parameter::integer("depth", "100", "layers, 3 n + 4, or 6 n + 4 with a bottleneck")
-                  .at_least(10)
-                  .at_most(1000),
-              Parameter::integer("growth", "12", "channels that each layer adds")
-                  .at_least(1)
-                  .at_most(1024),
-              Parameter::flag("bottleneck", "true", "a 1x1 convolution before each 3x3"),
-              Parameter::number("compression", "0.5", "share of channels that transitions leave")
-                  .greater_than(0)
-                  .at_most(1),
-              dropout_parameter("0")}},
-            make_densenet};
+    return {
+        {"densenet",
+         "DenseNet for small images (Huang et al. 2017); the defaults are DenseNet-BC-100",
+         {Parameter::integer("depth", "100", "layers, 3 n + 4, or 6 n + 4 with a bottleneck")
+              .at_least(10)
+              .at_most(1000),
+          Parameter::integer("growth", "12", "channels that each layer adds")
+              .at_least(1)
+              .at_most(1024),
+          Parameter::flag("bottleneck", "true", "a 1x1 convolution before each 3x3 convolution"),
+          Parameter::number("compression", "0.5", "share of the channels that transitions keep")
+              .greater_than(0)
+              .at_most(1),
+          dropout_parameter("0")}},
+        make_densenet};
 }
 
 }  // namespace dbench::train

@@ -2,9 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "train/models/entry_helpers.hpp"
 #include "train/models/layers/layers.hpp"
 #include "train/models/layers/text_layers.hpp"
-#include "train/models/zoo.hpp"
 
 namespace dbench::train {
 namespace {
@@ -14,15 +14,17 @@ struct GptOptions {
     double dropout;
 };
 
-/// GPT-2 draws all weights with this deviation, and those of layers that add to the stream of
-/// `layers` blocks, two a block, with less.
+/// GPT-2 draws all weights with this standard deviation, except in layers that write to the
+/// residual stream (two per block): theirs is divided by the square root of the number of such
+/// layers.
 constexpr double kDeviation = 0.02;
 
-Linear::Initials added(const GptOptions& o) {
+Linear::Initials residual_initials(const GptOptions& o) {
     return {normal(kDeviation / std::sqrt(2.0 * static_cast<double>(o.layers))), constant(0)};
 }
 
-/// x + attention(norm(x)), then x + MLP(norm(x)), the MLP of one hidden layer four times as wide.
+/// A block: x + attention(norm(x)), then x + MLP(norm(x)); the MLP has one hidden layer of four
+/// times the width.
 class GptBlock {
 public:
     GptBlock(Declaration& d, const std::string& name, const GptOptions& o)
@@ -30,19 +32,20 @@ public:
           ln_1_(d, name + ".ln_1", o.width),
           c_attn_(d, name + ".attn.c_attn", o.width, 3 * o.width,
                   {normal(kDeviation), constant(0)}),
-          attn_c_proj_(d, name + ".attn.c_proj", o.width, o.width, added(o)),
+          attn_c_proj_(d, name + ".attn.c_proj", o.width, o.width, residual_initials(o)),
           ln_2_(d, name + ".ln_2", o.width),
           c_fc_(d, name + ".mlp.c_fc", o.width, 4 * o.width, {normal(kDeviation), constant(0)}),
-          mlp_c_proj_(d, name + ".mlp.c_proj", 4 * o.width, o.width, added(o)),
+          mlp_c_proj_(d, name + ".mlp.c_proj", 4 * o.width, o.width, residual_initials(o)),
           dropout_(d, o.dropout) {}
 
     /// x (B T, width)
     torch::Tensor operator()(const Weights& w, const torch::Tensor& x, int64_t length,
                              bool training) const {
         const auto qkv = c_attn_(w, ln_1_(w, x)).unflatten(0, {-1, length}).chunk(3, 2);
-        const torch::Tensor seen = attention(qkv[0], qkv[1], qkv[2], options_.heads,
-                                             {.causal = true}, training ? options_.dropout : 0.0);
-        const torch::Tensor y = x + dropout_(attn_c_proj_(w, seen.flatten(0, 1)), training);
+        const torch::Tensor attended =
+            attention(qkv[0], qkv[1], qkv[2], options_.heads, {.causal = true},
+                      training ? options_.dropout : 0.0);
+        const torch::Tensor y = x + dropout_(attn_c_proj_(w, attended.flatten(0, 1)), training);
         const torch::Tensor hidden = torch::gelu(c_fc_(w, ln_2_(w, y)), "tanh");
         return y + dropout_(mlp_c_proj_(w, hidden), training);
     }
@@ -56,9 +59,10 @@ private:
     Dropout dropout_;
 };
 
-/// GPT-2 (Radford et al. 2019): a decoder whose last linear layer is tied to the embedding. Tensors
-/// are called as in the published weights, and lie as torch.nn.Linear has them. With 50,257 tokens,
-/// 12 layers of width 768 and a context of 1024: 124,439,808 parameters.
+/// GPT-2 (Radford et al. 2019): a decoder whose last linear layer shares its weight with the
+/// embedding. Tensors have the names of the published weights and the memory order of
+/// torch.nn.Linear. With 50,257 tokens, 12 layers of width 768 and a context of 1024 it has
+/// 124,439,808 parameters.
 class Gpt : public Model {
 public:
     Gpt(const GptOptions& o, const ModelContext& context)
@@ -92,7 +96,7 @@ private:
     LayerNorm ln_f_;
 };
 
-MadeModel make_gpt(const base::Json& spec, const ModelContext& context) {
+ModelPtr make_gpt(const base::Json& spec, const ModelContext& context) {
     require_tokens("gpt", context);
     const int64_t length = context.input_shape.front();
     GptOptions o{spec.at("layers"), spec.at("heads"), spec.at("width"), length, spec.at("dropout")};
@@ -114,10 +118,15 @@ ModelEntry gpt_model() {
     return {{"gpt",
              "GPT-2 (Radford et al. 2019) for texts: a decoder of causal self-attention",
              {Parameter::integer("layers", "12", "blocks").at_least(1).at_most(1000),
-              Parameter::integer("heads", "12", "of an attention").at_least(1).at_most(1 << 16),
-              Parameter::integer("width", "768", "width").at_least(1).at_most(1 << 16),
-              Parameter::integer("context", "null",
-                                 "positions that there are; null: the tokens of a sample")
+              Parameter::integer("heads", "12", "attention heads per block")
+                  .at_least(1)
+                  .at_most(1 << 16),
+              Parameter::integer("width", "768", "width of the embedding and of each block")
+                  .at_least(1)
+                  .at_most(1 << 16),
+              Parameter::integer(
+                  "context", "null",
+                  "positions that the model can embed; null: as many as a sample has tokens")
                   .at_least(1)
                   .at_most(1 << 24)
                   .or_null(),

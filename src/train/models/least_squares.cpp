@@ -1,12 +1,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "train/models/zoo.hpp"
+#include "train/models/entry_helpers.hpp"
 
 namespace dbench::train {
 namespace {
 
-/// Predictions A x without an intercept; f(x) = 1/2 ||A x - b||^2 / m over a batch of m rows of A.
+/// Predicts A x without an intercept; f(x) = 1/2 ||A x - b||^2 / m over a batch of m rows of A.
 class LeastSquares : public Model {
 public:
     explicit LeastSquares(int64_t features) {
@@ -41,7 +41,7 @@ private:
     int weight_;
 };
 
-MadeModel make_least_squares(const base::Json&, const ModelContext& context) {
+ModelPtr make_least_squares(const base::Json&, const ModelContext& context) {
     require_targets("least_squares", context);
     return std::make_unique<LeastSquares>(input_features(context));
 }

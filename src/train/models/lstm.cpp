@@ -1,16 +1,17 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "train/models/entry_helpers.hpp"
 #include "train/models/layers/layers.hpp"
 #include "train/models/layers/text_layers.hpp"
-#include "train/models/zoo.hpp"
 
 namespace dbench::train {
 namespace {
 
-/// Words predicted by an LSTM (Zaremba et al. 2014, arXiv 1409.2329; tied: Press and Wolf 2016,
-/// arXiv 1608.05859): embedding, layers as wide as that, a linear layer, dropout between them all.
-/// With 33,278 words, 2 layers of 650: 50,065,078 parameters, tied 28,434,378.
+/// Predicts words with an LSTM (Zaremba et al. 2014, arXiv 1409.2329; tied: Press and Wolf 2016,
+/// arXiv 1608.05859): an embedding, LSTM layers of the same width, a linear layer, and dropout
+/// between all of them. With 33,278 words and 2 layers of width 650 it has 50,065,078 parameters,
+/// tied 28,434,378.
 class LstmModel : public Model {
 public:
     struct Options {
@@ -46,10 +47,10 @@ private:
     Embedding encoder_;
     Lstm rnn_;
     std::optional<Linear> decoder_;
-    int bias_ = -1;  ///< of the decoder whose weight is the encoder's
+    int bias_ = -1;  ///< The bias of a tied decoder, which shares the encoder's weight.
 };
 
-MadeModel make_lstm(const base::Json& spec, const ModelContext& context) {
+ModelPtr make_lstm(const base::Json& spec, const ModelContext& context) {
     require_tokens("lstm", context);
     return std::make_unique<LstmModel>(LstmModel::Options{spec.at("hidden"), spec.at("layers"),
                                                           spec.at("tied"), spec.at("dropout")},
@@ -60,16 +61,16 @@ MadeModel make_lstm(const base::Json& spec, const ModelContext& context) {
 
 ModelEntry lstm_model() {
     using base::Parameter;
-    return {{"lstm",
-             "LSTM for texts; under the partition stream its state goes on from batch to batch",
-             {Parameter::integer("hidden", "650", "width of the embedding and of each layer")
-                  .at_least(1)
-                  .at_most(1 << 16),
-              Parameter::integer("layers", "2", "layers").at_least(1).at_most(64),
-              Parameter::flag("tied", "false",
-                              "the weight of the last linear layer is the embedding's"),
-              dropout_parameter("0.5")}},
-            make_lstm};
+    return {
+        {"lstm",
+         "LSTM for texts; with the partition stream its state is carried from batch to batch",
+         {Parameter::integer("hidden", "650", "width of the embedding and of each layer")
+              .at_least(1)
+              .at_most(1 << 16),
+          Parameter::integer("layers", "2", "layers").at_least(1).at_most(64),
+          Parameter::flag("tied", "false", "the last linear layer shares the embedding's weight"),
+          dropout_parameter("0.5")}},
+        make_lstm};
 }
 
 }  // namespace dbench::train

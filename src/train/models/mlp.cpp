@@ -2,13 +2,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "train/models/entry_helpers.hpp"
 #include "train/models/layers/layers.hpp"
-#include "train/models/zoo.hpp"
 
 namespace dbench::train {
 namespace {
 
-/// Linear layers with ReLU between them, on the flattened input: modules layers.0, layers.1, ...
+/// Linear layers with ReLU between them, on the flattened input. Modules are layers.0, layers.1,
+/// ...
 class Mlp : public Model {
 public:
     Mlp(const std::vector<int64_t>& hidden, const ModelContext& context) {
@@ -31,7 +32,7 @@ private:
     std::vector<Linear> layers_;
 };
 
-MadeModel make_mlp(const base::Json& spec, const ModelContext& context) {
+ModelPtr make_mlp(const base::Json& spec, const ModelContext& context) {
     require_classes("mlp", context);
     std::vector<int64_t> hidden;
     for (const auto& size : spec.at("hidden")) {

@@ -8,7 +8,7 @@
 namespace dbench::train {
 namespace {
 
-torch::Tensor there(const torch::Tensor& tensor, torch::Device place) {
+torch::Tensor to_device(const torch::Tensor& tensor, torch::Device place) {
     return place.is_cpu() ? tensor : tensor.to(place, /*non_blocking=*/true);
 }
 
@@ -16,15 +16,16 @@ torch::TensorOptions memory(bool on_device, torch::ScalarType type, torch::Devic
     return torch::TensorOptions(type).device(on_device ? place : torch::Device(torch::kCPU));
 }
 
-/// The arithmetic of torch's kernels needs no writing; from_blob's signature does.
+/// The cast is safe: LibTorch only reads this memory, but from_blob takes a non-const pointer.
 torch::Tensor view(const void* data, c10::IntArrayRef shape, const torch::TensorOptions& memory,
                    torch::Device place) {
-    return there(torch::from_blob(const_cast<void*>(data), shape, memory), place);
+    return to_device(torch::from_blob(const_cast<void*>(data), shape, memory), place);
 }
 
-/// A row is right where fewer than `top` logits go before its label's: earlier ones that are as
-/// large, and later ones that are larger. A NaN compares false and so goes before all; a label's
-/// own makes its row wrong.
+/// Counts rows in which fewer than `top` logits precede that of the label. Preceding logits are
+/// those of earlier classes that are at least as large, and those of later classes that are larger.
+/// A NaN compares false and therefore precedes all others; if the label's own logit is NaN, the row
+/// is wrong.
 template <class T>
 int64_t count_correct(const torch::Tensor& logits, const int64_t* labels, int64_t top) {
     const auto values = logits.accessor<T, 2>();
@@ -88,8 +89,8 @@ double Model::correct(const torch::Tensor& output, const data::Batch& batch, int
                                    : count_correct<float>(logits, batch.labels, top));
 }
 
-torch::Tensor Model::correct_there(const torch::Tensor& output, const data::Batch& batch,
-                                   int64_t top, int64_t parts) const {
+torch::Tensor Model::correct_on_device(const torch::Tensor& output, const data::Batch& batch,
+                                       int64_t top, int64_t parts) const {
     const torch::Tensor logits = output.detach();
     const auto number = logits.options().dtype(torch::kFloat64);
     if (batch.labels == nullptr) {
@@ -98,7 +99,7 @@ torch::Tensor Model::correct_there(const torch::Tensor& output, const data::Batc
     const torch::Tensor labels = label_tensor(batch, logits.device()).unsqueeze(1);
     const torch::Tensor classes = torch::arange(logits.size(1), labels.options()).unsqueeze(0);
     const torch::Tensor own = logits.gather(1, labels);
-    // Those that go before the label's, as count_correct says.
+    // The classes that precede the label's, as in count_correct.
     const torch::Tensor before = torch::where(classes < labels, logits.lt(own).logical_not(),
                                               (classes > labels) & logits.le(own).logical_not());
     const torch::Tensor right = (before.sum(1) < top) & own.eq(own).squeeze(1);
@@ -117,9 +118,10 @@ torch::Tensor input_tensor(const data::Batch& batch, torch::Device place) {
         return view(batch.inputs, batch.shape, from, place);
     }
     const int64_t channels = batch.shape[1], height = batch.shape[2], width = batch.shape[3];
-    return there(torch::from_blob(batch.inputs, batch.shape,
-                                  {height * width * channels, 1, width * channels, channels}, from),
-                 place);
+    return to_device(
+        torch::from_blob(batch.inputs, batch.shape,
+                         {height * width * channels, 1, width * channels, channels}, from),
+        place);
 }
 
 torch::Tensor label_tensor(const data::Batch& batch, torch::Device place) {

@@ -1,6 +1,10 @@
 #pragma once
-// A model is a function of a list of tensors: one object serves all replicas, whose parameters lie
-// in the arena. Torch is included here; this header stays inside src/train/.
+// The interface of models. A model is a function of a list of tensors: one object serves all
+// replicas, whose parameters are stored in the arena.
+//
+// Each model has one file with its class and its entry, NAME_model(); table.cpp lists the entries;
+// entry_helpers.hpp declares what the entries share; layers/ has the layers. This header includes
+// LibTorch and may only be included inside src/train/.
 
 #include <torch/torch.h>
 
@@ -17,35 +21,38 @@
 
 namespace dbench::train {
 
-/// One replica's tensors, in the order declared.
+/// The tensors of one replica, in the order of their declaration.
 struct Weights {
     std::vector<torch::Tensor> parameters;
     std::vector<torch::Tensor> buffers;  ///< BatchNorm: running mean, running variance, ...
-    /// Where gradients of parameters are wanted, which a layer may write there itself, if no other
-    /// uses the parameter; empty where none are wanted.
+    /// Memory for the parameters' gradients. A layer may write a gradient there directly if no
+    /// other layer uses the parameter. Empty if no gradients are needed.
     std::vector<torch::Tensor> gradients = {};
-    /// What layers carry over from batch to batch of a text: read and written by `forward`. Empty
-    /// where nothing is: each batch begins from zero then.
+    /// State that layers carry from batch to batch of a text; `forward` reads and updates it. Empty
+    /// if none is carried: every batch then begins with a state of zero.
     std::vector<torch::Tensor> carried = {};
-    /// Where layers launch kernels of this program's between LibTorch's, forward and in backward;
-    /// null: they are done at once, or left to LibTorch.
+    /// Queue on which layers launch this program's kernels between LibTorch's, forward and
+    /// backward. Null: such kernels run immediately on the host, or LibTorch's operations replace
+    /// them.
     arena::Queue* queue = nullptr;
 };
 
-/// What layers declare while a model is built.
+/// Descriptions of the tensors that layers declare while a model is built.
 struct ParameterInfo {
-    std::string name;  ///< as PyTorch's named_parameters() would call it
+    std::string name;  ///< The name in PyTorch's named_parameters().
     std::vector<int64_t> shape;
     arena::TensorKind kind;
-    std::function<void(torch::Tensor&)> initialise;  ///< draws from torch's default generator
+    std::function<void(torch::Tensor&)> initialise;  ///< Draws from torch's default generator.
 };
 struct BufferInfo {
     std::string name;
     std::vector<int64_t> shape;
     double initial;
-    bool variance;  ///< pooled as mean of variances + variance of the means in the buffer before it
+    /// Pooled as the mean of variances plus the variance of the means in the buffer before it.
+    bool variance;
 };
-/// A replica's own, in no average; zero where a text begins. Dimension 1 counts samples.
+/// State that belongs to one replica and is never averaged; zero at the start of a text. Dimension
+/// 1 counts samples.
 struct CarriedInfo {
     std::string name;
     std::vector<int64_t> shape;
@@ -54,53 +61,56 @@ struct Declaration {
     std::vector<ParameterInfo> parameters;
     std::vector<BufferInfo> buffers;
     std::vector<CarriedInfo> carried;
-    bool draws = false;                 ///< in training, forward draws from torch's generator
-    bool stacks = true;                 ///< LibTorch's vmap takes forward: see StackedPass
-    int parameter(ParameterInfo info);  ///< its index
+    bool draws = false;                 ///< In training, forward draws from torch's generator.
+    bool stacks = true;                 ///< LibTorch's vmap can run forward: see StackedPass.
+    int parameter(ParameterInfo info);  ///< Returns its index, like the following two.
     int buffer(BufferInfo info);
     int carry(CarriedInfo info);
 };
 
+/// Stateless after construction: all tensors are arguments.
 class Model {
 public:
     virtual ~Model() = default;
-    /// Inputs (B, C, H, W) or (B, features) to logits (B, classes), or predictions (B) for real
-    /// targets; tokens (B, T) to logits (B T, classes), one row for each position; pairs of
-    /// sentences (B, 2, T) to logits (terms, classes), one row for each label. `training`:
-    /// BatchNorm uses and updates batch statistics, dropout drops.
+    /// Maps inputs to outputs: (B, C, H, W) or (B, features) to logits (B, classes), or to
+    /// predictions (B) for real targets; tokens (B, T) to logits (B T, classes), one row for each
+    /// position; pairs of sentences (B, 2, T) to logits (terms, classes), one row for each label.
+    /// `training`: BatchNorm uses and updates batch statistics, and dropout is active.
     virtual torch::Tensor forward(const Weights& weights, const torch::Tensor& input,
                                   bool training) const = 0;
-    /// The same where it is known how many terms the output has: on a card a model that leaves some
-    /// out would have the host wait to count them.
+    /// Does the same for a caller that knows the number of rows of the output. A model that omits
+    /// some positions would otherwise make the host wait for the GPU to count them.
     virtual torch::Tensor forward_terms(const Weights& weights, const torch::Tensor& input,
                                         int64_t /*terms*/, bool training) const {
         return forward(weights, input, training);
     }
-    /// Mean loss over the batch's terms: cross-entropy of logits, of which the part `smoothing` is
-    /// with all classes alike; real targets override it, without.
+    /// Returns the mean loss over the batch's terms: cross-entropy of the logits, in which the
+    /// share `smoothing` of the target is spread evenly over all classes. Models for real targets
+    /// override it and ignore `smoothing`.
     virtual torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch,
                                double smoothing = 0) const;
-    /// The same of each term, [terms].
+    /// Returns the loss of each term, [terms].
     virtual torch::Tensor term_losses(const torch::Tensor& output, const data::Batch& batch,
                                       double smoothing = 0) const;
-    /// Mean over the rows of how far `output` is from a teacher's, see algorithms::Distillation:
-    /// T^2 KL(softmax teacher / T || softmax output / T); real targets override it, without T.
+    /// Returns the mean over the rows of the distance between `output` and a teacher's output, see
+    /// algorithms::Distillation: T^2 KL(softmax teacher / T || softmax output / T). Models for real
+    /// targets override it and ignore T.
     virtual torch::Tensor distance(const torch::Tensor& output, const torch::Tensor& teacher,
                                    double temperature) const;
-    /// Number of labels among the `top` largest logits (of equal ones the first class wins); NaN
-    /// for real targets.
+    /// Returns the number of labels that are among the `top` largest logits (of equal logits the
+    /// one of the first class counts as larger); NaN for real targets.
     virtual double correct(const torch::Tensor& output, const data::Batch& batch,
                            int64_t top) const;
-    /// The same of each of so many equal parts of the batch, as float64 [parts] where the output
-    /// is; waits for no card.
-    torch::Tensor correct_there(const torch::Tensor& output, const data::Batch& batch, int64_t top,
-                                int64_t parts = 1) const;
-    /// The most likely token, one after another, for each source of tokens (B, 2, T), up to
-    /// kEndToken or, where that does not come, twice the source and ten; only of models for pairs
-    /// of sentences.
+    /// Returns the same for each of `parts` equal parts of the batch, as float64 [parts] on the
+    /// output's device. Does not wait for the GPU.
+    torch::Tensor correct_on_device(const torch::Tensor& output, const data::Batch& batch,
+                                    int64_t top, int64_t parts = 1) const;
+    /// Translates each source (B, 2, T) greedily, token by token, up to kEndToken or at most twice
+    /// the source's length plus ten tokens. Only models for pairs of sentences implement it.
     virtual std::vector<std::vector<int64_t>> translate(const Weights& weights,
                                                         const torch::Tensor& input) const;
-    virtual data::Order order() const { return data::Order::contiguous; }  ///< of image batches
+    /// Returns the memory order in which the model reads image batches.
+    virtual data::Order order() const { return data::Order::contiguous; }
 
     const Declaration& declaration() const { return declaration_; }
 
@@ -108,30 +118,30 @@ protected:
     Declaration declaration_;
 };
 
-/// A batch's inputs as a tensor over its memory (no copy), logical shape. On a card a copy where
-/// they do not lie there, which is there before what this thread does there next: from pinned
-/// memory it may be made later.
+/// Returns a batch's inputs as a tensor of their logical shape over their memory, without a copy.
+/// If they are not on `place`, it is a copy that is complete before later work of this thread on
+/// that GPU; a copy from pinned memory may be asynchronous.
 torch::Tensor input_tensor(const data::Batch& batch, torch::Device place = torch::kCPU);
-/// A batch's labels, the same way, [terms].
+/// Returns a batch's labels in the same way, [terms].
 torch::Tensor label_tensor(const data::Batch& batch, torch::Device place = torch::kCPU);
-/// A batch's real targets, the same way, [count].
+/// Returns a batch's real targets in the same way, [count].
 torch::Tensor target_tensor(const data::Batch& batch, torch::Device place = torch::kCPU);
 torch::ScalarType scalar_type(arena::DType type);
 
 struct ModelContext {
     std::vector<int64_t> input_shape;
-    int64_t classes;  ///< 0: real targets
+    int64_t classes;  ///< 0: real targets.
     bool tokens = false;
-    int64_t stream_batch = 0;  ///< samples of a batch that go on in the next; 0: they do not
+    int64_t stream_batch = 0;  ///< Samples of a batch that continue in the next batch; 0: none do.
 };
 
-/// A row of the model table. `make` throws UserError where the data do not suit the model.
+/// An entry of the model table. `make` throws UserError if the data do not suit the model.
 struct ModelEntry : base::Entry {
     std::unique_ptr<Model> (*make)(const base::Json& spec, const ModelContext& context);
 };
 const std::vector<ModelEntry>& model_table();
 
-/// The arena layout of a model's parameters.
+/// Returns the arena layout of a model's parameters.
 arena::Layout layout_of(const Declaration& declaration);
 
 }  // namespace dbench::train

@@ -1,5 +1,5 @@
 #pragma once
-// The model table without torch, for code that only lists or resolves names.
+// The model table without LibTorch, for code that only lists or resolves names.
 
 #include <vector>
 

@@ -2,15 +2,15 @@
 #include <optional>
 #include <utility>
 
+#include "train/models/entry_helpers.hpp"
 #include "train/models/layers/layers.hpp"
-#include "train/models/zoo.hpp"
 
 namespace dbench::train {
 namespace {
 
-/// Convolutions 1x1, 3x3 and 1x1, the last to four times the width, and a shortcut: a 1x1
-/// convolution where the shape changes. The stride is that of the 3x3 ("v1.5"; of the first 1x1 in
-/// the paper).
+/// Convolutions 1x1, 3x3 and 1x1, the last one to four times the width, and a shortcut, which is a
+/// 1x1 convolution if the shape changes. The 3x3 convolution has the stride ("v1.5"; in the paper
+/// the first 1x1 has it).
 class Bottleneck {
 public:
     static constexpr int64_t kExpansion = 4;
@@ -51,10 +51,10 @@ private:
     std::optional<BatchNorm2d> down_bn_;
 };
 
-/// ResNet-50 (He et al. 2015, table 1): a 7x7 convolution and a maximum pooling, both with stride
-/// 2, stages of 3, 4, 6 and 3 blocks, the mean over the image, a linear layer. Names and initial
-/// values are torchvision's. With 64 channels in the first stage, 25,557,032 parameters for 3
-/// channels and 1000 classes.
+/// ResNet-50 (He et al. 2015, table 1): a 7x7 convolution and max pooling, both with stride 2,
+/// stages of 3, 4, 6 and 3 blocks, the mean over the image, a linear layer. Names and initial
+/// values are those of torchvision. With 64 channels in the first stage it has 25,557,032
+/// parameters for 3 channels and 1000 classes.
 class ResNet50 : public Model {
 public:
     ResNet50(int64_t width, double last, const ModelContext& context)
@@ -105,15 +105,17 @@ private:
 
 ModelEntry resnet50_model() {
     return {{"resnet50",
-             "ResNet-50 v1.5 (He et al. 2015; stride in the 3x3), images from 32x32",
+             "ResNet-50 v1.5 (He et al. 2015; stride in the 3x3 convolutions); images of at least "
+             "32x32",
              {base::Parameter::integer("width", "64", "channels of the first stage")
                   .at_least(1)
                   .at_most(1024),
               zero_init_parameter()}},
-            [](const base::Json& spec, const ModelContext& context) -> MadeModel {
+            [](const base::Json& spec, const ModelContext& context) -> ModelPtr {
                 require_classes("resnet50", context);
                 require_images("resnet50", context, 32);
-                return std::make_unique<ResNet50>(spec.at("width"), last_scale(spec), context);
+                return std::make_unique<ResNet50>(spec.at("width"), last_norm_weight(spec),
+                                                  context);
             }};
 }
 

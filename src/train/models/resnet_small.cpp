@@ -1,15 +1,15 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "train/models/entry_helpers.hpp"
 #include "train/models/layers/layers.hpp"
-#include "train/models/zoo.hpp"
 
 namespace dbench::train {
 namespace {
 
-/// Two 3x3 convolutions and a shortcut. Where the shape changes the shortcut is option A of the
-/// paper: every second pixel, and zeros for the channels that are new, half of them before and half
-/// after the old ones; it has no parameters.
+/// Two 3x3 convolutions and a shortcut without parameters. If the shape changes, the shortcut is
+/// the paper's option A: every second pixel, and new channels of zeros, half of them before and
+/// half after the old ones.
 class BasicBlock {
 public:
     BasicBlock(Declaration& d, const std::string& name, int64_t in, int64_t out, double last)
@@ -89,10 +89,10 @@ ModelEntry small_resnet() {
         {name,
          "ResNet-" + number + " for small images (He et al. 2015), shortcuts without parameters",
          {zero_init_parameter()}},
-        [](const base::Json& spec, const ModelContext& context) -> MadeModel {
+        [](const base::Json& spec, const ModelContext& context) -> ModelPtr {
             require_classes(name.c_str(), context);
             require_images(name.c_str(), context, 8);
-            return std::make_unique<SmallResNet>((depth - 2) / 6, last_scale(spec), context);
+            return std::make_unique<SmallResNet>((depth - 2) / 6, last_norm_weight(spec), context);
         }};
 }
 

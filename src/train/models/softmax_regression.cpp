@@ -1,12 +1,12 @@
 #include <nlohmann/json.hpp>
 
+#include "train/models/entry_helpers.hpp"
 #include "train/models/layers/layers.hpp"
-#include "train/models/zoo.hpp"
 
 namespace dbench::train {
 namespace {
 
-/// logits = W x + b on the flattened input; a torch.nn.Linear.
+/// logits = W x + b on the flattened input, like torch.nn.Linear.
 class SoftmaxRegression : public Model {
 public:
     explicit SoftmaxRegression(const ModelContext& context)
@@ -20,7 +20,7 @@ private:
     Linear linear_;
 };
 
-MadeModel make_softmax_regression(const base::Json&, const ModelContext& context) {
+ModelPtr make_softmax_regression(const base::Json&, const ModelContext& context) {
     require_classes("softmax_regression", context);
     return std::make_unique<SoftmaxRegression>(context);
 }

@@ -1,9 +1,9 @@
+#include "train/models/entry_helpers.hpp"
 #include "train/models/names.hpp"
-#include "train/models/zoo.hpp"
 
 namespace dbench::train {
 
-// In the order of documentation; each row, NAME_model(), is in the file of its model.
+// The models in the order of the documentation. Each entry, NAME_model(), is in the model's file.
 #define DBENCH_MODELS(ROW)  \
     ROW(softmax_regression) \
     ROW(least_squares)      \

@@ -1,5 +1,5 @@
-// The Transformer (Vaswani et al. 2017, arXiv 1706.03762), an encoder of the source and a decoder
-// of the target, for pairs of sentences.
+// The Transformer (Vaswani et al. 2017, arXiv 1706.03762) for pairs of sentences: an encoder of the
+// source and a decoder of the target.
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "train/models/entry_helpers.hpp"
 #include "train/models/layers/layers.hpp"
 #include "train/models/layers/text_layers.hpp"
-#include "train/models/zoo.hpp"
 
 namespace dbench::train {
 namespace {
@@ -31,12 +31,12 @@ Linear::Initials initials(int64_t in, int64_t out) {
     return {xavier_uniform(in, out), constant(0)};
 }
 
-/// A layer at each position: (B, T, in) to (B, T, out).
+/// Applies a layer at each position: (B, T, in) to (B, T, out).
 torch::Tensor at_each(const Linear& layer, const Weights& w, const torch::Tensor& x) {
     return layer(w, x.flatten(0, 1)).unflatten(0, {x.size(0), x.size(1)});
 }
 
-/// torch.nn.MultiheadAttention, (B, T, width), whose three projections are one tensor.
+/// torch.nn.MultiheadAttention over (B, T, width); its three projections are one tensor.
 class MultiheadAttention {
 public:
     MultiheadAttention(Declaration& d, const std::string& name, const Options& o)
@@ -50,7 +50,7 @@ public:
               d.parameter({name + ".in_proj_bias", {3 * o.width}, TensorKind::bias, constant(0)})),
           out_proj_(d, name + ".out_proj", o.width, o.width, initials(o.width, o.width)) {}
 
-    /// Projections first .. first + count - 1 of query, key and value, side by side.
+    /// Returns projections first .. first + count - 1 of query, key and value, concatenated.
     torch::Tensor project(const Weights& w, const torch::Tensor& x, int64_t first,
                           int64_t count) const {
         const int64_t begin = first * width_, rows = count * width_;
@@ -82,7 +82,7 @@ private:
     Linear linear1_, linear2_;
 };
 
-/// norm(x + dropout(f(x))), as published; or x + dropout(f(norm(x))).
+/// norm(x + dropout(f(x))), as published; with norm_first x + dropout(f(norm(x))).
 class Residual {
 public:
     Residual(Declaration& d, const std::string& norm, const Options& o)
@@ -108,7 +108,7 @@ public:
           attended_(d, name + ".norm1", o),
           fed_(d, name + ".norm2", o) {}
 
-    /// x (B, S, width); the mask shows the tokens that are no padding.
+    /// x (B, S, width); the mask is true for tokens that are not padding.
     torch::Tensor operator()(const Weights& w, const torch::Tensor& x, const AttentionMask& mask,
                              bool training) const {
         const torch::Tensor y = attended_(w, x, training, [&](const torch::Tensor& in) {
@@ -125,9 +125,9 @@ private:
     Residual attended_, fed_;
 };
 
-/// What a decoder layer keeps of the source and of the target so far, keys beside values:
-/// (B, S, 2 width) and (B, T, 2 width).
-struct Seen {
+/// Keys and values that a decoder layer keeps, concatenated: of the source (B, S, 2 width) and of
+/// the target so far (B, T, 2 width).
+struct KeyValueCache {
     torch::Tensor source, target;
 };
 
@@ -141,22 +141,23 @@ public:
           attended_source_(d, name + ".norm2", o),
           fed_(d, name + ".norm3", o) {}
 
-    Seen see(const Weights& w, const torch::Tensor& memory) const {
+    /// Computes keys and values of the encoder's output.
+    KeyValueCache project_source(const Weights& w, const torch::Tensor& memory) const {
         return {multihead_attn_.project(w, memory, 1, 2), {}};
     }
-    /// x (B, T, width): the whole target, or one token that follows what `seen` holds of it.
-    torch::Tensor operator()(const Weights& w, const torch::Tensor& x, Seen& seen,
+    /// x (B, T, width) is the whole target, or one token that follows those in `seen`.
+    torch::Tensor operator()(const Weights& w, const torch::Tensor& x, KeyValueCache& cache,
                              const AttentionMask& source_mask, bool training) const {
         const int64_t width = x.size(2);
-        const bool first = !seen.target.defined();
+        const bool first = !cache.target.defined();
         const torch::Tensor y = attended_(w, x, training, [&](const torch::Tensor& in) {
             const torch::Tensor qkv = self_attn_.project(w, in, 0, 3);
             const torch::Tensor kv = qkv.narrow(2, width, 2 * width);
-            seen.target = first ? kv : torch::cat({seen.target, kv}, 1);
-            return self_attn_(w, qkv.narrow(2, 0, width), seen.target, {.causal = first});
+            cache.target = first ? kv : torch::cat({cache.target, kv}, 1);
+            return self_attn_(w, qkv.narrow(2, 0, width), cache.target, {.causal = first});
         });
         const torch::Tensor z = attended_source_(w, y, training, [&](const torch::Tensor& in) {
-            return multihead_attn_(w, multihead_attn_.project(w, in, 0, 1), seen.source,
+            return multihead_attn_(w, multihead_attn_.project(w, in, 0, 1), cache.source,
                                    source_mask);
         });
         return fed_(w, z, training, [&](const torch::Tensor& in) { return feed_forward_(w, in); });
@@ -168,8 +169,8 @@ private:
     Residual attended_, attended_source_, fed_;
 };
 
-/// Sines and cosines of positions first, first + 1, ... (T, width): element 2 k of position p is
-/// sin(p / 10000^(2 k / width)), element 2 k + 1 its cosine.
+/// Returns the position encodings of positions first, first + 1, ... (T, width): element 2 k of
+/// position p is sin(p / 10000^(2 k / width)), element 2 k + 1 is the cosine.
 torch::Tensor positions(int64_t first, int64_t count, int64_t width, torch::Device device) {
     const auto real = torch::TensorOptions(torch::kFloat64).device(device);
     const torch::Tensor place = torch::arange(first, first + count, real).unsqueeze(1);
@@ -178,9 +179,10 @@ torch::Tensor positions(int64_t first, int64_t count, int64_t width, torch::Devi
     return torch::stack({angle.sin(), angle.cos()}, 2).flatten(1);
 }
 
-/// One embedding for source, target and the last layer. Tensors are called, and lie, as those of
-/// torch.nn.Transformer; with norm_first the layers end with a norm, else with none, as published.
-/// Of width 512, with 6 layers: 44,138,496 parameters and 512 for each token.
+/// One embedding serves the source, the target and the last layer. Tensors have the names and
+/// memory order of torch.nn.Transformer. With norm_first encoder and decoder end with a norm, else
+/// with none, as published. With width 512 and 6 layers it has 44,138,496 parameters and 512 for
+/// each token.
 class Transformer : public Model {
 public:
     Transformer(const Options& o, const ModelContext& context)
@@ -188,7 +190,7 @@ public:
           embedding_(declaration_, "embedding", context.classes, o.width,
                      normal(1 / std::sqrt(static_cast<double>(o.width))), true),
           dropout_(declaration_, o.dropout) {
-        declaration_.stacks = false;  // of shapes that depend on padding
+        declaration_.stacks = false;  // Shapes depend on the padding.
         for (int64_t k = 0; k < o.layers; ++k) {
             encoder_.emplace_back(declaration_, "encoder.layers." + std::to_string(k), o);
         }
@@ -199,15 +201,15 @@ public:
         if (o.norm_first) decoder_norm_.emplace(declaration_, "decoder.norm", o.width);
     }
 
-    /// Tokens (B, 2, T), sources and targets, to logits of the tokens that follow the targets':
-    /// (terms, tokens), without a row for padding.
+    /// Maps sources and targets, tokens (B, 2, T), to logits of the tokens that follow those of the
+    /// targets: (terms, tokens), without rows for padding.
     torch::Tensor forward(const Weights& w, const torch::Tensor& tokens,
                           bool training) const override {
-        return logits_at(w, tokens, shown(tokens).nonzero(), training);
+        return logits_at(w, tokens, visible(tokens).nonzero(), training);
     }
     torch::Tensor forward_terms(const Weights& w, const torch::Tensor& tokens, int64_t terms,
                                 bool training) const override {
-        return logits_at(w, tokens, at::nonzero_static(shown(tokens), terms), training);
+        return logits_at(w, tokens, at::nonzero_static(visible(tokens), terms), training);
     }
 
     std::vector<std::vector<int64_t>> translate(const Weights& w,
@@ -234,11 +236,11 @@ public:
     }
 
 private:
-    /// Whether targets are no padding, (B T).
-    static torch::Tensor shown(const torch::Tensor& tokens) {
+    /// True for targets that are not padding, (B T).
+    static torch::Tensor visible(const torch::Tensor& tokens) {
         return (tokens.select(1, 1) != data::kPadToken).flatten();
     }
-    /// Logits at `places` (terms, 1) of the targets.
+    /// Returns the logits at `places` (terms, 1) of the targets.
     torch::Tensor logits_at(const Weights& w, const torch::Tensor& tokens,
                             const torch::Tensor& places, bool training) const {
         Source source = encode(w, tokens.select(1, 0), training);
@@ -248,7 +250,7 @@ private:
 
     struct Source {
         AttentionMask mask;
-        std::vector<Seen> seen;  ///< by the layers of the decoder
+        std::vector<KeyValueCache> cache;  ///< Per layer of the decoder.
     };
 
     torch::Tensor embed(const Weights& w, const torch::Tensor& tokens, int64_t first,
@@ -260,20 +262,21 @@ private:
     }
 
     Source encode(const Weights& w, const torch::Tensor& tokens, bool training) const {
-        Source source{{.shown = (tokens != data::kPadToken).unsqueeze(1).unsqueeze(1)}, {}};
+        Source source{{.visible = (tokens != data::kPadToken).unsqueeze(1).unsqueeze(1)}, {}};
         torch::Tensor x = embed(w, tokens, 0, training);
         for (const EncoderLayer& layer : encoder_) x = layer(w, x, source.mask, training);
         if (encoder_norm_) x = (*encoder_norm_)(w, x);
-        for (const DecoderLayer& layer : decoder_) source.seen.push_back(layer.see(w, x));
+        for (const DecoderLayer& layer : decoder_)
+            source.cache.push_back(layer.project_source(w, x));
         return source;
     }
 
-    /// Targets from position `first` on, (B, T) to (B, T, width).
+    /// Decodes the targets from position `first` on: (B, T) to (B, T, width).
     torch::Tensor decode(const Weights& w, const torch::Tensor& tokens, int64_t first,
                          Source& source, bool training) const {
         torch::Tensor x = embed(w, tokens, first, training);
         for (size_t k = 0; k < decoder_.size(); ++k) {
-            x = decoder_[k](w, x, source.seen[k], source.mask, training);
+            x = decoder_[k](w, x, source.cache[k], source.mask, training);
         }
         return decoder_norm_ ? (*decoder_norm_)(w, x) : x;
     }
@@ -290,14 +293,14 @@ private:
     std::optional<LayerNorm> encoder_norm_, decoder_norm_;
 };
 
-MadeModel make_transformer(const base::Json& spec, const ModelContext& context) {
+ModelPtr make_transformer(const base::Json& spec, const ModelContext& context) {
     require_pairs("transformer", context);
     const Options o{spec.at("width"),  spec.at("heads"),   spec.at("layers"),
                     spec.at("hidden"), spec.at("dropout"), spec.at("norm") == "pre"};
     if (o.width % 2 != 0) {
         throw base::UserError("/model/width: " + std::to_string(o.width) +
-                              " is odd, but positions are sines beside cosines: choose an even "
-                              "number");
+                              " is odd (a position is encoded as pairs of sine and cosine): choose "
+                              "an even number");
     }
     require_heads(o.heads, o.width);
     return std::make_unique<Transformer>(o, context);
@@ -312,11 +315,12 @@ ModelEntry transformer_model() {
     };
     return {{"transformer",
              "Transformer (Vaswani et al. 2017) for pairs of sentences: encoder and decoder",
-             {size("width", "512", "width"), size("heads", "8", "of an attention"),
-              Parameter::integer("layers", "6", "of the encoder, and of the decoder")
+             {size("width", "512", "width of the embedding and of each layer"),
+              size("heads", "8", "attention heads per layer"),
+              Parameter::integer("layers", "6", "layers of the encoder, and of the decoder")
                   .at_least(1)
                   .at_most(1000),
-              size("hidden", "2048", "width inside a feed-forward layer"),
+              size("hidden", "2048", "width of the hidden layer of each feed-forward network"),
               Parameter::choice("norm", "\"post\"", {"post", "pre"},
                                 "LayerNorm after each sum, as published, or before each layer"),
               dropout_parameter("0.1")}},

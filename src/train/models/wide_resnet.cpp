@@ -3,15 +3,15 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "train/models/entry_helpers.hpp"
 #include "train/models/layers/layers.hpp"
 #include "train/models/layers/text_layers.hpp"
-#include "train/models/zoo.hpp"
 
 namespace dbench::train {
 namespace {
 
-/// BatchNorm, ReLU and a 3x3 convolution twice, with dropout between, and a shortcut. Where the
-/// channels change the shortcut is a 1x1 convolution of what the first ReLU gives.
+/// Twice BatchNorm, ReLU and a 3x3 convolution, with dropout between, and a shortcut. If the number
+/// of channels changes, the shortcut is a 1x1 convolution of the first ReLU's output.
 class WideBlock {
 public:
     static constexpr auto kHe = Conv2d::Init::fan_out;
@@ -92,12 +92,12 @@ private:
     Linear fc_;
 };
 
-MadeModel make_wide_resnet(const base::Json& spec, const ModelContext& context) {
+ModelPtr make_wide_resnet(const base::Json& spec, const ModelContext& context) {
     const int64_t depth = spec.at("depth");
     if (depth % 6 != 4) {
-        throw base::UserError("/model/depth: wide_resnet has 6 n + 4 layers, and " +
-                              std::to_string(depth) + " are not: take " +
-                              std::to_string((depth - 1) / 6 * 6 + 4) + ", or 28 or 40");
+        throw base::UserError("/model/depth: wide_resnet needs 6 n + 4 layers (found " +
+                              std::to_string(depth) + "): use " +
+                              std::to_string((depth - 1) / 6 * 6 + 4) + " (common are 28 and 40)");
     }
     require_classes("wide_resnet", context);
     require_images("wide_resnet", context, 8);
@@ -110,7 +110,7 @@ ModelEntry wide_resnet_model() {
     return {{"wide_resnet",
              "wide ResNet for small images (Zagoruyko and Komodakis 2016)",
              {base::Parameter::integer("depth", "28", "layers, 6 n + 4").at_least(10).at_most(1000),
-              base::Parameter::integer("widen", "10", "how many times as wide as a ResNet")
+              base::Parameter::integer("widen", "10", "factor by which it is wider than a ResNet")
                   .at_least(1)
                   .at_most(64),
               dropout_parameter("0")}},

@@ -7,15 +7,15 @@
 namespace dbench::train {
 namespace {
 
-constexpr int64_t kMostBucketBytes = 25 << 20, kBuckets = 8;
+constexpr int64_t kMaxBucketBytes = 25 << 20, kBuckets = 8;
 
 }  // namespace
 
 std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena::DType type,
-                                             int64_t least_bytes) {
+                                             int64_t min_bytes) {
     const int64_t element = arena::size_of(type);
     const int64_t wanted =
-        std::clamp(layout.columns() * element / kBuckets, least_bytes, kMostBucketBytes) / element;
+        std::clamp(layout.columns() * element / kBuckets, min_bytes, kMaxBucketBytes) / element;
     std::vector<arena::Columns> buckets;
     int64_t end = layout.columns();
     const auto& tensors = layout.tensors();
@@ -50,10 +50,10 @@ void BucketWatch::start(const Ready* ready, Ready collect) {
 void BucketWatch::complete(int tensor) {
     if (!ready_) return;
     --missing_[bucket_of_[tensor]];
-    while (next_ < buckets_.size() && missing_[next_] <= 0) announce_next();
+    while (next_ < buckets_.size() && missing_[next_] <= 0) report_next();
 }
 
-void BucketWatch::announce_next() {
+void BucketWatch::report_next() {
     const arena::Columns bucket = buckets_[next_++];
     if (collect_) collect_(bucket);
     (*ready_)(bucket);
@@ -61,7 +61,7 @@ void BucketWatch::announce_next() {
 
 void BucketWatch::finish() {
     if (!ready_) return;
-    while (next_ < buckets_.size()) announce_next();
+    while (next_ < buckets_.size()) report_next();
     ready_ = nullptr;
 }
 

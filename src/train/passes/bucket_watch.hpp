@@ -1,5 +1,6 @@
-#pragma once
-// Buckets of a gradient, which leave as soon as backward has completed them.
+#pragma once  // Private to train/passes.
+// The buckets of a gradient, and the counter that notices during backward that a bucket is
+// complete. executor.hpp describes a bucket's whole way from backward to the algorithm.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,31 +12,36 @@
 
 namespace dbench::train {
 
-/// Ranges of whole tensors in the order in which backward completes them (last tensors first):
-/// about eight, of at least `least_bytes` and at most 25 MiB.
+/// Returns about eight buckets of at least `min_bytes` and at most 25 MiB each. A bucket is a range
+/// of columns that holds whole tensors. The order is that in which backward completes them: the
+/// last tensors come first.
 std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena::DType type,
-                                             int64_t least_bytes);
+                                             int64_t min_bytes);
 
-/// Watches the last local replica's tensors during backward and announces buckets in order.
+/// Counts which tensors of the last local replica (or of all replicas, in one pass) have their
+/// gradient, and reports each bucket, in order, once all its tensors have theirs. The thread that
+/// runs backward makes all calls.
 class BucketWatch {
 public:
     BucketWatch(const arena::Layout& layout, std::vector<arena::Columns> buckets);
 
-    /// Begins a backward pass whose buckets are announced to `ready`, which lives until `finish`,
-    /// each after `collect`, if there is one.
+    /// Begins a backward pass. For each complete bucket it calls `collect`, if there is one, which
+    /// moves the bucket's gradients into the gradient row, and then *ready. `ready` must live until
+    /// finish(); null: nothing is reported.
     using Ready = std::function<void(arena::Columns)>;
     void start(const Ready* ready, Ready collect = nullptr);
-    /// The gradient of a tensor is complete.
+    /// The hook of tensor `tensor` calls this when the tensor's gradient is complete.
     void complete(int tensor);
-    /// After backward: whatever no gradient reached is complete too (its gradient is zero).
+    /// Call it after backward: it reports the buckets that are left. A tensor that no gradient has
+    /// reached is complete too (its gradient is zero).
     void finish();
-    /// Announces nothing more of a pass that has failed.
+    /// Call it after a pass that has failed: no more buckets are reported.
     void stop() { ready_ = nullptr; }
 
     const std::vector<arena::Columns>& buckets() const { return buckets_; }
 
 private:
-    void announce_next();
+    void report_next();
 
     std::vector<arena::Columns> buckets_;
     std::vector<int> bucket_of_, missing_;

@@ -1,5 +1,5 @@
 #pragma once
-// Whether the passes of a rank's replicas are captured (captured_passes.hpp).
+// The decision whether the passes of a rank's replicas are captured (captured_passes.hpp).
 
 #include <string>
 
@@ -12,24 +12,25 @@ namespace dbench::train {
 class Device;
 class Model;
 
-/// Passes that a rank captures at most: each keeps some MiB of a card's memory.
-inline constexpr int64_t kMostCaptured = 128;
+/// The largest number of passes that a rank captures: each one occupies some MiB of GPU memory.
+inline constexpr int64_t kMaxCaptured = 128;
 
-/// Why passes cannot be captured; "" where they can. `parts` of a minibatch; `row`: of the
-/// algorithm.
+/// Returns why passes cannot be captured; "" if they can. `parts` is the number of parts of a
+/// minibatch, `row` the algorithm's row of the table.
 std::string capture_obstacle(const Device& device, const Model& model, const data::Dataset& train,
                              const data::BatchPlan& batches, int64_t parts,
                              const algorithms::AlgorithmEntry& row);
 
-/// The same of passes side by side on queues of their own.
-std::string capture_obstacle_beside(const Model& model);
+/// Returns why passes that run concurrently, on queues of their own, cannot be captured; "" if they
+/// can.
+std::string concurrent_capture_obstacle(const Model& model);
 
 struct CaptureChoice {
     bool captured;
-    std::string reason;  ///< where it is not just what the spec says; else ""
+    std::string reason;  ///< why, if the spec alone does not say it; else ""
 };
-/// What the spec asks for; "auto": where it can be. Throws UserError where an obstacle, "" for
-/// none, forbids what is asked for.
+/// Decides what the spec requests; "auto": capture if nothing prevents it. `obstacle` is what
+/// prevents it, or "". Throws UserError if the spec requests a capture that `obstacle` prevents.
 CaptureChoice choose_capture(Capture wanted, std::string obstacle);
 
 }  // namespace dbench::train

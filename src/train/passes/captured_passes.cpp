@@ -35,7 +35,7 @@ bool CapturedPasses::begin(const void* x) {
     if (places * in_place_ > most_) {
         obstacle_ = std::to_string(replicas_) + " replicas of a rank with parameters in " +
                     std::to_string(places) + (places == 1 ? " place" : " places") +
-                    " are more than " + std::to_string(most_) + " captured passes";
+                    " need more than " + std::to_string(most_) + " captured passes";
         return false;
     }
     here_ = &passes_[x];
@@ -45,18 +45,18 @@ bool CapturedPasses::begin(const void* x) {
 
 void CapturedPasses::drop() {
     if (passes_.empty()) return;
-    arena::finish(device_.queues().compute, "passes that were captured before one could not be");
+    arena::finish(device_.queues().compute, "captured passes that are released");
     passes_.clear();
-    device_.give_back();
+    device_.release_cached_memory();
 }
 
-Captured* CapturedPasses::put(int64_t i, const data::Batch& batch, arena::Queue* queue,
-                              const Capture& capture) {
+CapturedWork* CapturedPasses::submit(int64_t i, const data::Batch& batch, arena::Queue* queue,
+                                     const Capture& capture) {
     if (failed_) return nullptr;
     Pass& pass = here_->at(static_cast<size_t>(i));
     if (!pass.work) {
         try {
-            pass.batch = FixedBatch::made_on(queue, device_, batch, place_);
+            pass.batch = FixedBatch::make_on(queue, device_, batch, place_);
             pass.work = capture(*pass.batch);
         } catch (const base::RunError& error) {
             failed_ = true;
@@ -66,14 +66,14 @@ Captured* CapturedPasses::put(int64_t i, const data::Batch& batch, arena::Queue*
     }
     if (!pass.batch->fits(batch)) return nullptr;
     const FixedBatch* const fixed = pass.batch.get();
-    device_.put(
+    device_.submit(
         "minibatch", [&] { return fixed->filled_from(batch); },
         [fixed, from = &batch] { fixed->fill(*from); }, queue);
-    pass.work->put();
+    pass.work->replay();
     return pass.work.get();
 }
 
-void CapturedPasses::tell(double* loss, double* accuracy) {
+void CapturedPasses::copy_scores(double* loss, double* accuracy) {
     for (const auto& [from, to] : {std::pair(this->loss(), loss), {this->accuracy(), accuracy}}) {
         const arena::Rows row{from, arena::DType::float64, arena::Space::host, 0, 1, replicas_};
         arena::Rows out = row;

@@ -6,13 +6,14 @@
 namespace dbench::train {
 namespace {
 
-/// Whether the one kernel takes them.
-bool takes(const torch::Tensor& output, const torch::Tensor& losses, const data::Batch& batch) {
+/// True if the kernel arena::score accepts these tensors.
+bool kernel_accepts(const torch::Tensor& output, const torch::Tensor& losses,
+                    const data::Batch& batch) {
     const torch::ScalarType type = output.scalar_type();
     if (type != losses.scalar_type() || (type != torch::kFloat32 && type != torch::kFloat64)) {
         return false;
     }
-    return !batch.labels || output.size(-1) <= arena::kMostScoredClasses;
+    return !batch.labels || output.size(-1) <= arena::kMaxScoredClasses;
 }
 
 void add_or_store(const torch::Tensor& now, double* to, bool adds) {
@@ -22,15 +23,15 @@ void add_or_store(const torch::Tensor& now, double* to, bool adds) {
 
 }  // namespace
 
-void tell_scores(const Model& model, const torch::Tensor& output, const torch::Tensor& losses,
-                 const data::Batch& batch, double share, double terms, bool adds, const Sums& sums,
-                 arena::Queue* queue) {
+void write_scores(const Model& model, const torch::Tensor& output, const torch::Tensor& losses,
+                  const data::Batch& batch, double share, double terms, bool adds,
+                  const ScoreMemory& sums, arena::Queue* queue) {
     const torch::NoGradGuard no_grad;
     const int64_t parts = losses.numel();
-    if (!takes(output, losses, batch)) {
+    if (!kernel_accepts(output, losses, batch)) {
         const torch::Tensor flat = output.dim() > 2 ? output.flatten(0, 1) : output;
         add_or_store((losses.detach().to(torch::kFloat64) * share).view({parts}), sums.loss, adds);
-        add_or_store(model.correct_there(flat, batch, 1, parts) / terms, sums.accuracy, adds);
+        add_or_store(model.correct_on_device(flat, batch, 1, parts) / terms, sums.accuracy, adds);
         return;
     }
     const torch::Tensor each = losses.detach().contiguous();

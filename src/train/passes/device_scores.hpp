@@ -1,5 +1,5 @@
-#pragma once
-// Losses and accuracies of a pass on a device, as numbers that the host reads later.
+#pragma once  // Private to train/passes.
+// Losses and accuracies of a pass, computed on the device; the host reads them later.
 
 #include <torch/torch.h>
 
@@ -8,18 +8,19 @@
 
 namespace dbench::train {
 
-/// Where losses and accuracies go: one of each, or one for each replica.
-struct Sums {
+/// The memory for losses and accuracies: one number each, or one number for each replica.
+struct ScoreMemory {
     double* loss;
     double* accuracy;
 };
 
-/// Of outputs [terms, classes] or [replicas, terms, classes] of a minibatch, or of replicas' one
-/// after another, and its loss or their losses: `share` of the loss, and the labels found over
-/// `terms`, each added to what stands there where `adds`. Launched on `queue`, where the outputs
-/// are computed; null: at once. Waits for no card.
-void tell_scores(const Model& model, const torch::Tensor& output, const torch::Tensor& losses,
-                 const data::Batch& batch, double share, double terms, bool adds, const Sums& sums,
-                 arena::Queue* queue);
+/// Writes the scores of one pass. `output` is [terms, classes] of a minibatch, or [replicas, terms,
+/// classes] or the replicas' outputs one after another; `losses` is the loss of the minibatch, or
+/// one loss for each replica. Writes `share` times the loss, and the number of correct labels
+/// divided by `terms`; adds both to the memory's values if `adds`. Launches on `queue`, on which
+/// the outputs are computed (null: computes at once). The host does not wait.
+void write_scores(const Model& model, const torch::Tensor& output, const torch::Tensor& losses,
+                  const data::Batch& batch, double share, double terms, bool adds,
+                  const ScoreMemory& sums, arena::Queue* queue);
 
 }  // namespace dbench::train

@@ -7,7 +7,7 @@
 #include "arena/device/memory.hpp"
 #include "arena/kernels.hpp"
 #include "base/error.hpp"
-#include "train/batches/held_batch.hpp"
+#include "train/batches/owned_batch.hpp"
 #include "train/batches/resident_images.hpp"
 #include "train/batches/uploads.hpp"
 #include "train/models/model.hpp"
@@ -31,12 +31,13 @@ struct Executor::Impl {
     Device& device;
     torch::Device place;
     BucketWatch watch;
-    std::vector<arena::Queue*> sides;  // that replicas take in turn; none: the compute queue
-    ReplicaPass alone;
+    std::vector<arena::Queue*> sides;  // which replicas use round robin; empty: the compute queue
+    ReplicaPass replica_pass;
     std::unique_ptr<StackedPass> stacked;
-    std::unique_ptr<Uploads> uploads;          // null: minibatches go with their passes
-    std::unique_ptr<CapturedPasses> captures;  // null: nothing is captured
-    arena::Values<double> turn = arena::Values<double>(2);  // sums of a single gradient
+    std::unique_ptr<Uploads> uploads;          // null: each pass copies its own minibatch
+    std::unique_ptr<CapturedPasses> captures;  // null: no pass is captured
+    arena::HostVisibleArray<double> single_scores =
+        arena::HostVisibleArray<double>(2);  // loss, accuracy
 
     Impl(const Model& m, Replicas& r, const Passes& p)
         : model(m),
@@ -45,24 +46,24 @@ struct Executor::Impl {
           device(r.device()),
           place(place_of(r.device())),
           watch(r.layout(),
-                gradient_buckets(r.layout(), r.x().type, r.device().least_bucket_bytes())),
-          sides(way_of(r, p) == Stacking::streams ? r.device().side_queues()
-                                                  : std::vector<arena::Queue*>()),
-          alone(m, r, p, sides.empty() ? 1 : std::ssize(sides), watch) {
+                gradient_buckets(r.layout(), r.x().type, r.device().min_bucket_bytes())),
+          sides(effective_stacking(r, p) == Stacking::streams ? r.device().side_queues()
+                                                              : std::vector<arena::Queue*>()),
+          replica_pass(m, r, p, sides.empty() ? 1 : std::ssize(sides), watch) {
         DBENCH_EXPECT(p.stacking != Stacking::automatic);
-        uploads = Uploads::of(device, place);
-        const Stacking way = way_of(r, p);
+        uploads = Uploads::make(device, place);
+        const Stacking way = effective_stacking(r, p);
         if (way == Stacking::batched) {
             stacked = std::make_unique<StackedPass>(m, r, p.smoothing, p.resident);
         }
-        const bool apart = sides.empty() || capture_obstacle_beside(m).empty();
-        if (p.captured > 0 && device.queues().compute && apart) {
+        const bool capturable = sides.empty() || concurrent_capture_obstacle(m).empty();
+        if (p.captured > 0 && device.queues().compute && capturable) {
             captures = std::make_unique<CapturedPasses>(device, place, r.x().count,
                                                         stacked != nullptr, p.captured);
         }
     }
 
-    static Stacking way_of(const Replicas& r, const Passes& p) {
+    static Stacking effective_stacking(const Replicas& r, const Passes& p) {
         return r.x().count == 1 ? Stacking::off : p.stacking;
     }
 
@@ -70,23 +71,23 @@ struct Executor::Impl {
         if (sides.empty()) return device.queues().compute;
         return sides[static_cast<size_t>(i) % sides.size()];
     }
-    /// Where kernels are launched between LibTorch's, by work that is on a queue: at once where
-    /// that itself begins later.
-    arena::Queue* inside(arena::Queue* queue) const {
-        return device.begins_later() ? nullptr : queue;
+    /// Returns the queue for kernels that submitted work launches between LibTorch's: null (launch
+    /// at once) if the work itself starts later.
+    arena::Queue* kernel_queue(arena::Queue* queue) const {
+        return device.runs_later() ? nullptr : queue;
     }
-    // What is put on the side queues comes after all that the step has launched so far.
+    // Orders all later work on the side queues after all that the step has launched so far.
     void fork() const {
         for (arena::Queue* const side : sides) {
-            arena::order(device.queues().compute, side, "the step before passes side by side");
+            arena::order(device.queues().compute, side, "the step before concurrent passes");
         }
     }
-    // What the step launches from now on comes after what is on the side queues so far, but for
-    // one of them.
-    void join(const arena::Queue* but = nullptr) const {
+    // Orders the step's later launches after all that is on the side queues so far, leaving out one
+    // of these queues.
+    void join(const arena::Queue* except = nullptr) const {
         for (arena::Queue* const side : sides) {
-            if (side == but) continue;
-            arena::order(side, device.queues().compute, "passes side by side");
+            if (side == except) continue;
+            arena::order(side, device.queues().compute, "concurrent passes");
         }
     }
 
@@ -95,42 +96,48 @@ struct Executor::Impl {
         return views(layout, rows, i, place);
     }
 
-    // A row of parameters that is anyone's, and the running statistics of the local replica i.
-    Weights around(const char* weights, int64_t i) const;
+    // Returns tensors over a row of parameters in any memory, and the running statistics of the
+    // local replica i.
+    Weights weights_at(const char* weights, int64_t i) const;
 
-    // The batch as work of the local replica i that is put on the queue finds it: the loader's own
-    // where that is done at once.
-    std::shared_ptr<const data::Batch> hold(const data::Batch& batch, int64_t i,
-                                            arena::Queue* queue) const {
+    // Returns the batch in memory that lives until submitted work of the local replica i has read
+    // it: a copy, or the loader's own batch if work runs at once.
+    std::shared_ptr<const data::Batch> own_batch(const data::Batch& batch, int64_t i,
+                                                 arena::Queue* queue) const {
         if (!queue) return {std::shared_ptr<const void>(), &batch};
-        auto held = std::make_shared<HeldBatch>(batch, device.card().has_value());
+        auto owned = std::make_shared<OwnedBatch>(batch, device.gpu().has_value());
         if (!batch.windows.empty()) {
             DBENCH_EXPECT(passes.resident != nullptr);
-            held->inputs_are(passes.resident->gather(batch.windows, static_cast<size_t>(i), queue));
+            owned->set_inputs(
+                passes.resident->gather(batch.windows, static_cast<size_t>(i), queue));
         }
-        return {held, &held->batch()};
+        return {owned, &owned->batch()};
     }
 
-    // What training the local replica i at row i of x touches; all of them: none.
-    std::vector<arena::Access> touched(const arena::Rows& x, std::optional<int64_t> i) const {
-        const auto of = [i](const arena::Rows& rows) { return i ? rows.only(*i) : rows; };
-        std::vector<arena::Access> all = {arena::reads(of(x), replicas.layout().all()),
-                                          arena::writes(of(replicas.g()), replicas.layout().all())};
-        for (const arena::Access& each : i ? alone.memory(*i) : stacked->memory()) {
+    // Lists the memory that a training pass of the local replica i at row i of x touches; i none:
+    // of all replicas.
+    std::vector<arena::Access> accesses(const arena::Rows& x, std::optional<int64_t> i) const {
+        const auto local_rows = [i](const arena::Rows& rows) { return i ? rows.only(*i) : rows; };
+        std::vector<arena::Access> all = {
+            arena::reads(local_rows(x), replicas.layout().all()),
+            arena::writes(local_rows(replicas.g()), replicas.layout().all())};
+        for (const arena::Access& each : i ? replica_pass.memory(*i) : stacked->memory()) {
             all.push_back(each);
         }
         for (const auto& [rows, layout] :
              {std::pair(replicas.buffers(), &replicas.buffer_layout()),
               std::pair(replicas.carried(), &replicas.carried_layout())}) {
-            if (layout->columns() > 0) all.push_back(arena::writes(of(rows), layout->all()));
+            if (layout->columns() > 0)
+                all.push_back(arena::writes(local_rows(rows), layout->all()));
         }
         return all;
     }
 
-    // The same on a minibatch, where losses and accuracies are wanted.
-    std::vector<arena::Access> scored(const arena::Rows& x, std::optional<int64_t> i,
-                                      const data::Batch& batch, const Sums& sums) const {
-        std::vector<arena::Access> all = touched(x, i);
+    // Lists the same memory with the minibatch's inputs, and the losses and accuracies.
+    std::vector<arena::Access> accesses_with_scores(const arena::Rows& x, std::optional<int64_t> i,
+                                                    const data::Batch& batch,
+                                                    const ScoreMemory& sums) const {
+        std::vector<arena::Access> all = accesses(x, i);
         if (batch.on_device) {
             all.push_back(
                 arena::reads(batch.inputs, data::numel(batch.shape) * arena::size_of(batch.type)));
@@ -141,57 +148,60 @@ struct Executor::Impl {
         return all;
     }
 
-    /// Puts it on the device, as that has captured it where it may. Where it begins later, buckets
-    /// are announced when all of it is there.
-    void put_gradient(const arena::Rows& x, const data::Batch& batch, int64_t t, int64_t i,
-                      const Ready* ready, const Sums& sums, arena::Queue* queue,
-                      bool may_capture = false) {
-        auto held = hold(batch, i, queue);
-        if (uploads) held = uploads->bring(std::move(held), *queue);
-        Captured* const pass =
-            may_capture ? put_captured(x, *held, t, i, ready != nullptr, sums, queue) : nullptr;
-        const Ready joined = [&](arena::Columns bucket) {
+    /// Submits the gradient of the local replica i; replays a captured pass if it may and can.
+    /// Calls *ready for each bucket during backward or, if the work starts later, when all of it
+    /// has been submitted. `ready` null: no bucket is reported.
+    void submit_gradient(const arena::Rows& x, const data::Batch& batch, int64_t t, int64_t i,
+                         const Ready* ready, const ScoreMemory& sums, arena::Queue* queue,
+                         bool may_capture = false) {
+        auto owned = own_batch(batch, i, queue);
+        if (uploads) owned = uploads->upload(std::move(owned), *queue);
+        CapturedWork* const pass =
+            may_capture ? submit_captured(x, *owned, t, i, ready != nullptr, sums, queue) : nullptr;
+        const Ready ready_after_all = [&](arena::Columns bucket) {
             join();
             (*ready)(bucket);
         };
-        const Ready* const told = pass || device.begins_later() || !ready ? nullptr : &joined;
+        const Ready* const by_bucket =
+            pass || device.runs_later() || !ready ? nullptr : &ready_after_all;
         if (!pass) {
-            device.put(
-                "gradient", [&] { return scored(x, i, *held, sums); },
-                [this, x, held, t, i, told, sums, queue] {
-                    alone.gradient(x, i, *held, t, told, sums, inside(queue));
+            device.submit(
+                "gradient", [&] { return accesses_with_scores(x, i, *owned, sums); },
+                [this, x, owned, t, i, by_bucket, sums, queue] {
+                    replica_pass.gradient(x, i, *owned, t, by_bucket, sums, kernel_queue(queue));
                 },
                 queue);
         }
-        if (told) watch.finish();
-        arena::keep(queue, held);
+        if (by_bucket) watch.finish();
+        arena::keep(queue, owned);
         if (uploads) uploads->used(*queue);
-        if (!ready || told) return;
-        pass ? announce_beside(*pass, queue, *ready) : announce(joined);
+        if (!ready || by_bucket) return;
+        pass ? report_during_pass(*pass, queue, *ready) : report_buckets(ready_after_all);
     }
 
-    /// Puts those of all local replicas on the device, in one pass.
-    void put_stacked(const arena::Rows& x, const BatchOf& batch, const Ready& ready,
-                     const Sums& sums, bool may_capture) {
+    /// Submits the gradients of all local replicas, in one pass; reports buckets likewise.
+    void submit_stacked(const arena::Rows& x, const BatchOf& batch, const Ready& ready,
+                        const ScoreMemory& sums, bool may_capture) {
         arena::Queue* const queue = device.queues().compute;
-        std::shared_ptr<const data::Batch> all = stacked->join(x.count, batch);
-        if (uploads) all = uploads->bring(std::move(all), *queue);
-        Captured* const pass = may_capture ? put_stacked_captured(x, *all, sums) : nullptr;
-        const Ready* const told = pass || device.begins_later() ? nullptr : &ready;
+        std::shared_ptr<const data::Batch> all = stacked->join_batches(x.count, batch);
+        if (uploads) all = uploads->upload(std::move(all), *queue);
+        CapturedWork* const pass = may_capture ? submit_stacked_captured(x, *all, sums) : nullptr;
+        const Ready* const by_bucket = pass || device.runs_later() ? nullptr : &ready;
         if (!pass) {
-            device.put(
-                "gradients of all replicas", [&] { return scored(x, std::nullopt, *all, sums); },
-                [this, x, all, told, sums] { stacked_gradients(x, *all, told, sums); });
+            device.submit(
+                "gradients of all replicas",
+                [&] { return accesses_with_scores(x, std::nullopt, *all, sums); },
+                [this, x, all, by_bucket, sums] { stacked_gradients(x, *all, by_bucket, sums); });
         }
         arena::keep(queue, all);
         if (uploads) uploads->used(*queue);
-        if (told) return;
-        pass ? announce_beside(*pass, queue, ready) : announce(ready);
+        if (by_bucket) return;
+        pass ? report_during_pass(*pass, queue, ready) : report_buckets(ready);
     }
 
     void stacked_gradients(const arena::Rows& x, const data::Batch& all, const Ready* ready,
-                           const Sums& sums) {
-        arena::Queue* const queue = inside(device.queues().compute);
+                           const ScoreMemory& sums) {
+        arena::Queue* const queue = kernel_queue(device.queues().compute);
         if (ready) {
             watch.start(ready,
                         [this, queue](arena::Columns bucket) { stacked->collect(bucket, queue); });
@@ -200,23 +210,25 @@ struct Executor::Impl {
             x, all, sums, [this](int tensor) { watch.complete(tensor); }, queue);
     }
 
-    void announce(const Ready& ready) const {
+    void report_buckets(const Ready& ready) const {
         for (const arena::Columns bucket : watch.buckets()) ready(bucket);
     }
 
-    /// What is launched for a bucket begins where the pass, on `queue`, has completed it, beside
-    /// the rest of it, and behind passes that are on other queues.
-    void announce_beside(Captured& pass, const arena::Queue* queue, const Ready& ready) const {
+    /// Reports the buckets of a captured pass on `queue`. Launches made in `ready` are ordered
+    /// after the pass's part that completes the bucket, and after the passes on other queues. They
+    /// run concurrently with the rest of the pass.
+    void report_during_pass(CapturedWork& pass, const arena::Queue* queue,
+                            const Ready& ready) const {
         arena::StepQueue* const step = device.step_queue();
         if (!step) {
             join();
-            return announce(ready);
+            return report_buckets(ready);
         }
-        pass.order(0, step->side());  // and so after all that comes before the pass
-        if (!sides.empty()) {         // and after what has come to the step's queue meanwhile
-            arena::order(device.queues().compute, &step->side(), "passes side by side");
+        pass.order(0, step->side());  // and so after all that is ordered before the pass
+        if (!sides.empty()) {         // and after launches on the step's queue since then
+            arena::order(device.queues().compute, &step->side(), "concurrent passes");
         }
-        const arena::StepQueue::Aside aside(*step);
+        const arena::StepQueue::SideQueueScope aside(*step);
         join(queue);
         for (size_t k = 0; k < watch.buckets().size(); ++k) {
             if (k > 0) pass.order(static_cast<int64_t>(k), step->side());
@@ -224,32 +236,36 @@ struct Executor::Impl {
         }
     }
 
-    /// A pass of the local replica i, or of all together, as the device captures it; parts of the
-    /// minibatch's place, and one for each bucket where they are told.
-    std::unique_ptr<Captured> captured(
-        const arena::Rows& x, std::optional<int64_t> i, const FixedBatch& fixed, bool told,
-        const Sums& sums, arena::Queue* queue,
+    /// Captures a pass of the local replica i, or of all replicas if i is none, over the minibatch
+    /// at `fixed`. The captured work has one part, or one part for each bucket if buckets are to be
+    /// reported.
+    std::unique_ptr<CapturedWork> captured(
+        const arena::Rows& x, std::optional<int64_t> i, const FixedBatch& fixed, bool by_bucket,
+        const ScoreMemory& sums, arena::Queue* queue,
         const std::function<void(const data::Batch&, const Ready*)>& pass) {
-        const auto of = [i](const arena::Rows& rows) { return i ? rows.only(*i) : rows; };
-        std::vector<std::vector<arena::Access>> parts = {scored(x, i, fixed.batch(), sums)};
+        const auto local_rows = [i](const arena::Rows& rows) { return i ? rows.only(*i) : rows; };
+        std::vector<std::vector<arena::Access>> parts = {
+            accesses_with_scores(x, i, fixed.batch(), sums)};
         for (const arena::Access& each : fixed.reads()) parts[0].push_back(each);
-        for (size_t k = 1; told && k < watch.buckets().size(); ++k) {
-            const arena::Columns left{0, watch.buckets()[k].end};  // the last ones come first
-            parts.push_back({arena::reads(of(x), left), arena::writes(of(replicas.g()), left)});
+        for (size_t k = 1; by_bucket && k < watch.buckets().size(); ++k) {
+            const arena::Columns left{0, watch.buckets()[k].end};  // the last columns come first
+            parts.push_back(
+                {arena::reads(local_rows(x), left), arena::writes(local_rows(replicas.g()), left)});
         }
-        const auto work = [this, &fixed, told, pass](const Device::PartEnds& ends) {
+        const auto work = [this, &fixed, by_bucket, pass](const Device::EndPart& ends) {
             const Ready complete = [&](arena::Columns) { ends(); };
-            const bool tells = told && ends;
-            pass(fixed.batch(), tells ? &complete : nullptr);
-            if (tells) watch.finish();
+            const bool ends_parts = by_bucket && ends;
+            pass(fixed.batch(), ends_parts ? &complete : nullptr);
+            if (ends_parts) watch.finish();
         };
         return device.capture("captured gradient", std::move(parts), work, queue);
     }
 
-    /// The pass of all replicas as the device repeats it; null where it cannot be captured.
-    Captured* put_stacked_captured(const arena::Rows& x, const data::Batch& all, const Sums& sums) {
+    /// Replays the pass of all replicas. Returns null if it cannot be captured.
+    CapturedWork* submit_stacked_captured(const arena::Rows& x, const data::Batch& all,
+                                          const ScoreMemory& sums) {
         arena::Queue* const queue = device.queues().compute;
-        Captured* const pass = captures->put(0, all, queue, [&](const FixedBatch& fixed) {
+        CapturedWork* const pass = captures->submit(0, all, queue, [&](const FixedBatch& fixed) {
             return captured(x, std::nullopt, fixed, true, sums, queue,
                             [this, x, sums](const data::Batch& batch, const Ready* ready) {
                                 stacked_gradients(x, batch, ready, sums);
@@ -261,26 +277,28 @@ struct Executor::Impl {
         return nullptr;
     }
 
-    /// The pass as the device repeats it, in a part for each bucket where they are `told`; null
-    /// where it cannot be captured.
-    Captured* put_captured(const arena::Rows& x, const data::Batch& held, int64_t t, int64_t i,
-                           bool told, const Sums& sums, arena::Queue* queue) {
+    /// Replays the pass of the local replica i, captured in one part for each bucket if buckets are
+    /// to be reported. Returns null if it cannot be captured.
+    CapturedWork* submit_captured(const arena::Rows& x, const data::Batch& owned, int64_t t,
+                                  int64_t i, bool by_bucket, const ScoreMemory& sums,
+                                  arena::Queue* queue) {
         const auto capture = [&](const FixedBatch& fixed) {
             return captured(
-                x, i, fixed, told, sums, queue,
+                x, i, fixed, by_bucket, sums, queue,
                 [this, x, i, sums, queue](const data::Batch& batch, const Ready* ready) {
-                    alone.gradient(x, i, batch, std::nullopt, ready, sums, inside(queue));
+                    replica_pass.gradient(x, i, batch, std::nullopt, ready, sums,
+                                          kernel_queue(queue));
                 });
         };
-        if (alone.begins()) {
-            device.put(
-                "beginning of a pass", [&] { return alone.beginning(i); },
-                [this, x, of = &held, t, i] { alone.begin(x, i, *of, t); }, queue);
+        if (replica_pass.needs_preparation()) {
+            device.submit(
+                "beginning of a pass", [&] { return replica_pass.preparation_accesses(i); },
+                [this, x, of = &owned, t, i] { replica_pass.prepare(x, i, *of, t); }, queue);
         }
-        Captured* const pass = captures->put(i, held, queue, capture);
+        CapturedWork* const pass = captures->submit(i, owned, queue, capture);
         if (pass) return pass;
         watch.stop();
-        alone.stop(x, i);
+        replica_pass.stop(x, i);
         return nullptr;
     }
 };
@@ -309,16 +327,16 @@ void Executor::gradients(int64_t t, arena::Rows x, const BatchOf& batch, algorit
     double* const losses = captured ? captures->loss() : loss;
     double* const accuracies = captured ? captures->accuracy() : accuracy;
     if (s.stacked) {
-        s.put_stacked(x, batch, ready, {losses, accuracies}, captured);
+        s.submit_stacked(x, batch, ready, {losses, accuracies}, captured);
     } else {
         s.fork();
         for (int64_t i = 0; i < x.count; ++i) {
-            s.put_gradient(x, batch(i), t, i, i + 1 == x.count ? &ready : nullptr,
-                           {losses + i, accuracies + i}, s.queue_of(i), captured);
+            s.submit_gradient(x, batch(i), t, i, i + 1 == x.count ? &ready : nullptr,
+                              {losses + i, accuracies + i}, s.queue_of(i), captured);
         }
         s.join();
     }
-    if (captured) captures->tell(loss, accuracy);
+    if (captured) captures->copy_scores(loss, accuracy);
     s.watch.finish();
 }
 
@@ -329,8 +347,9 @@ std::string Executor::uncaptured() const {
 Executor::Scores Executor::gradient(int64_t t, arena::Rows x, int64_t i, const data::Batch& batch,
                                     algorithms::Timers& timers) {
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
-    double* const sums = impl_->turn.data();
-    impl_->put_gradient(x, batch, t, i, nullptr, {sums, sums + 1}, impl_->device.queues().compute);
+    double* const sums = impl_->single_scores.data();
+    impl_->submit_gradient(x, batch, t, i, nullptr, {sums, sums + 1},
+                           impl_->device.queues().compute);
     arena::finish(impl_->device.queues().compute, "the loss of a single gradient");
     return {sums[0], sums[1]};
 }
@@ -345,42 +364,42 @@ void Executor::distil(int64_t t, arena::Rows x, arena::Rows teacher, const Batch
             const algorithms::TimedScope waiting(timers, algorithms::Time::data);
             data = &batch(i);
         }
-        const auto held = s.hold(*data, i, s.device.queues().compute);
-        s.device.put(
+        const auto owned = s.own_batch(*data, i, s.device.queues().compute);
+        s.device.submit(
             "distillation",
             [&] {
-                std::vector<arena::Access> all = s.touched(x, i);
+                std::vector<arena::Access> all = s.accesses(x, i);
                 all.push_back(arena::reads(teacher.only(i), s.replicas.layout().all()));
                 return all;
             },
-            [&s, x, teacher, held, t, i, temperature] {
-                arena::Queue* const queue = s.inside(s.device.queues().compute);
-                s.alone.distil(x, teacher, i, *held, t, temperature, queue);
+            [&s, x, teacher, owned, t, i, temperature] {
+                arena::Queue* const queue = s.kernel_queue(s.device.queues().compute);
+                s.replica_pass.distil(x, teacher, i, *owned, t, temperature, queue);
             });
-        arena::keep(s.device.queues().compute, held);
+        arena::keep(s.device.queues().compute, owned);
     }
 }
 
-Weights Executor::Impl::around(const char* weights, int64_t i) const {
+Weights Executor::Impl::weights_at(const char* weights, int64_t i) const {
     const arena::Rows row{const_cast<char*>(weights), replicas.x().type, arena::Space::host, 0, 1};
     Weights found{views(replicas.layout(), row, 0),
                   views_of(replicas.buffer_layout(), replicas.buffers(), i)};
-    for (torch::Tensor& each : found.parameters) each = each.to(place);  // it may be a message
+    for (torch::Tensor& each : found.parameters) each = each.to(place);  // may be a message
     return found;
 }
 
 void Executor::linearise(const char* weights, int64_t i, const data::Batch& batch,
                          const algorithms::Linearised& out, algorithms::Timers& timers) const {
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
-    train::linearise(impl_->model, impl_->around(weights, i), batch, impl_->place, out);
+    train::linearise(impl_->model, impl_->weights_at(weights, i), batch, impl_->place, out);
 }
 
 double Executor::loss(const char* weights, int64_t i, const data::Batch& batch,
                       algorithms::Timers& timers) const {
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     const torch::NoGradGuard no_grad;
-    const torch::Tensor output =
-        impl_->model.forward(impl_->around(weights, i), input_tensor(batch, impl_->place), false);
+    const torch::Tensor output = impl_->model.forward(impl_->weights_at(weights, i),
+                                                      input_tensor(batch, impl_->place), false);
     return impl_->model.loss(output, batch).item<double>();
 }
 

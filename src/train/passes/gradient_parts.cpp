@@ -8,7 +8,7 @@
 namespace dbench::train {
 namespace {
 
-/// `gradient` is dense, with channels first or last.
+/// Describes where `gradient` belongs. It is dense, in contiguous or channels-last order.
 arena::RowPart part_of(const arena::Tensor& tensor, const torch::Tensor& gradient) {
     arena::RowPart part{gradient.const_data_ptr(), tensor.numel, tensor.offset, tensor.numel};
     if (!gradient.is_contiguous()) {
@@ -28,9 +28,9 @@ void GradientParts::take(size_t k, torch::Tensor gradient, bool adds) {
     taken_[k] = {last ? std::move(gradient) : gradient.contiguous(), adds};
 }
 
-void GradientParts::put(const arena::Rows& to, arena::Columns columns, arena::Queue* queue) {
+void GradientParts::write(const arena::Rows& to, arena::Columns columns, arena::Queue* queue) {
     std::vector<arena::RowPart> replacing, adding;
-    std::vector<torch::Tensor> used;  // until they are launched upon
+    std::vector<torch::Tensor> used;  // they live until the kernels are launched
     for (size_t k = 0; k < taken_.size(); ++k) {
         const arena::Tensor& tensor = layout_.tensors()[k];
         const bool here = tensor.offset >= columns.begin && tensor.offset < columns.end;

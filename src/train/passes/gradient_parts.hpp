@@ -1,6 +1,6 @@
-#pragma once
-// Gradients of tensors from where backward leaves them into gradient rows: on a device in one
-// launch for all that are there, where LibTorch's copies would be one for each.
+#pragma once  // Private to train/passes.
+// Writes gradients from the memory where backward leaves them into gradient rows. On a device it
+// needs one launch for all gradients that are there; LibTorch's copies would need one each.
 
 #include <torch/torch.h>
 
@@ -12,26 +12,27 @@
 
 namespace dbench::train {
 
+/// A list of gradients that backward has computed and that are not in their rows yet.
 class GradientParts {
 public:
-    /// Of a layout that lives on.
+    /// `layout` must outlive this object.
     explicit GradientParts(const arena::Layout& layout);
 
-    /// The gradient of tensor k, of one row or [rows, shape...] of several, which is to be added to
-    /// what stands there or to replace it.
+    /// Records the gradient of tensor k, of one row or [rows, shape...] of several. write() will
+    /// add it to the row's values if `adds`, else replace them.
     void take(size_t k, torch::Tensor gradient, bool adds);
-    /// Those taken since into the rows, of the tensors in `columns`. LibTorch computes on `queue`;
-    /// null: at once.
-    void put(const arena::Rows& to, arena::Columns columns, arena::Queue* queue);
-    /// Zeros for the tensors that have not been `reached`.
+    /// Writes the recorded gradients of the tensors in `columns` into the rows and forgets them.
+    /// `queue` is the queue on which LibTorch computes; null: writes at once.
+    void write(const arena::Rows& to, arena::Columns columns, arena::Queue* queue);
+    /// Writes zeros for the tensors that are not `reached`.
     void zero(const arena::Rows& to, const std::vector<bool>& reached, arena::Queue* queue) const;
-    /// Those taken are not wanted.
+    /// Forgets all recorded gradients.
     void drop();
 
 private:
     const arena::Layout& layout_;
     struct Taken {
-        torch::Tensor gradient;  // undefined: none, or it is where it should be
+        torch::Tensor gradient;  // undefined: none, or written already
         bool adds = false;
     };
     std::vector<Taken> taken_;

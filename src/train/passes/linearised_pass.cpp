@@ -4,10 +4,10 @@
 
 namespace dbench::train {
 
-void linearise(const Model& model, Weights around, const data::Batch& batch, torch::Device place,
+void linearise(const Model& model, Weights weights, const data::Batch& batch, torch::Device place,
                const algorithms::Linearised& out) {
     DBENCH_EXPECT(batch.count == out.samples);
-    for (torch::Tensor& parameter : around.parameters) parameter.requires_grad_(true);
+    for (torch::Tensor& parameter : weights.parameters) parameter.requires_grad_(true);
     const torch::Tensor input = input_tensor(batch, place);
     const torch::Tensor one_hot =
         torch::eye(out.outputs, torch::TensorOptions(scalar_type(out.type)).device(place));
@@ -20,15 +20,15 @@ void linearise(const Model& model, Weights around, const data::Batch& batch, tor
                                 : target_tensor(batch).unsqueeze(1));
         for (int64_t s = 0; s < out.samples; ++s) {
             const torch::Tensor output =
-                model.forward(around, input.narrow(0, s, 1), false).view({out.outputs});
+                model.forward(weights, input.narrow(0, s, 1), false).view({out.outputs});
             tensor_at(out.f<T>() + s * out.outputs, {out.outputs}).copy_(output.detach());
             for (int64_t c = 0; c < out.outputs; ++c) {
                 T* next = out.jacobian<T>(s, c);
                 const auto gradients =
-                    torch::autograd::grad({output}, around.parameters, {one_hot[c]},
+                    torch::autograd::grad({output}, weights.parameters, {one_hot[c]},
                                           c + 1 < out.outputs, false, /*allow_unused=*/true);
                 for (size_t k = 0; k < gradients.size(); ++k) {
-                    torch::Tensor to = tensor_at(next, around.parameters[k].sizes());
+                    torch::Tensor to = tensor_at(next, weights.parameters[k].sizes());
                     gradients[k].defined() ? to.copy_(gradients[k]) : to.zero_();
                     next += to.numel();
                 }

@@ -1,6 +1,6 @@
-#pragma once
-// Outputs of a model for a minibatch and their Jacobian by its parameters, as linearised training
-// wants them (algorithms/linearisation.hpp).
+#pragma once  // Private to train/passes.
+// A model's outputs for a minibatch and their Jacobian with respect to the parameters, for
+// algorithms that train linearised models (algorithms/linearisation.hpp).
 
 #include <torch/torch.h>
 
@@ -10,9 +10,9 @@
 
 namespace dbench::train {
 
-/// Writes labels (one-hot) or targets, outputs and Jacobians of the batch's samples to `out`, in
-/// the host's memory; the weights, which are leaves, lie at `place`.
-void linearise(const Model& model, Weights around, const data::Batch& batch, torch::Device place,
+/// Writes the labels (one-hot) or targets, the outputs and the Jacobians of the batch's samples to
+/// `out`, in host memory. The weights must be leaf tensors; LibTorch computes at `place`.
+void linearise(const Model& model, Weights weights, const data::Batch& batch, torch::Device place,
                const algorithms::Linearised& out);
 
 }  // namespace dbench::train

@@ -1,5 +1,5 @@
-#pragma once
-// How minibatches pass a model.
+#pragma once  // Private to train/passes.
+// The options of forward and backward passes. executor.hpp explains the folder.
 
 #include <cstdint>
 
@@ -9,17 +9,18 @@ namespace dbench::train {
 
 class ResidentImages;
 
-/// How a minibatch becomes a gradient.
+/// The options by which a minibatch becomes a gradient.
 struct Passes {
-    /// Where the model draws random numbers, they are keyed by it, the replica, the iteration and,
-    /// from the second on, the part.
+    /// Seed of the random numbers that the model draws. Their key holds it, the replica, the
+    /// iteration and, from the second part of a minibatch on, the part.
     uint64_t dropout_seed = 0;
-    int64_t parts = 1;     ///< of a minibatch, which pass the model one after another
-    double smoothing = 0;  ///< see Model::loss
-    /// How `gradients` take a rank's replicas, where it has several; not `any`.
+    int64_t parts = 1;     ///< of a minibatch, which run through the model one after another
+    double smoothing = 0;  ///< label smoothing, see Model::loss
+    /// How `gradients` runs a rank's replicas if it has several; not `automatic`.
     Stacking stacking = Stacking::off;
-    ResidentImages* resident = nullptr;  ///< that minibatches may be windows of
-    int64_t captured = 0;  ///< passes of `gradients` that are captured, at most (CapturedPasses)
+    ResidentImages* resident =
+        nullptr;           ///< images on the device of which minibatches may be windows
+    int64_t captured = 0;  ///< largest number of captured passes (CapturedPasses)
 };
 
 }  // namespace dbench::train

@@ -12,39 +12,39 @@
 #include "base/random.hpp"
 #include "train/device/device.hpp"
 #include "train/models/model.hpp"
+#include "train/passes/channels_last_weights.hpp"
 #include "train/passes/gradient_parts.hpp"
-#include "train/passes/ordered_weights.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 
 namespace dbench::train {
 
 struct ReplicaPass::Impl {
-    /// LibTorch's tensors of a local replica, at one place of its parameters.
+    /// LibTorch's tensors over the rows of a local replica, for one address of its parameters.
     struct Bound {
         Weights weights;
-        // Keep the hooks alive; made by the first pass, whose stream they belong to.
+        // They keep the hooks alive. The first pass makes them, because they belong to its stream.
         std::vector<std::shared_ptr<torch::autograd::Node>> accumulators = {};
     };
 
     const Model& model;
     Replicas& replicas;
     Passes passes;
-    int64_t turns;
+    int64_t slots;
     BucketWatch& watch;
     Device& device;
     torch::Device place;
-    std::map<const void*, std::deque<Bound>> bound;  // by the memory of x
-    std::vector<bool> reached;  // tensors whose gradient this backward has written
-    // Of a device with queues: else gradients are copied while they are in the caches.
+    std::map<const void*, std::deque<Bound>> bound;  // by the address of x
+    std::vector<bool> reached;  // tensors whose gradient this backward has computed
+    // Null on the host: there each gradient is copied at once, while it is in the CPU's caches.
     std::unique_ptr<GradientParts> parts;
-    OrderedWeights ordered;
+    ChannelsLastWeights ordered;
 
     Impl(const Model& m, Replicas& r, const Passes& p, int64_t n, BucketWatch& w)
         : model(m),
           replicas(r),
           passes(p),
-          turns(n),
+          slots(n),
           watch(w),
           device(r.device()),
           place(place_of(r.device())),
@@ -54,14 +54,14 @@ struct ReplicaPass::Impl {
         if (device.queues().compute) parts = std::make_unique<GradientParts>(r.layout());
     }
 
-    int64_t turn_of(int64_t i) const { return i % turns; }
+    int64_t slot_of(int64_t i) const { return i % slots; }
 
     std::vector<torch::Tensor> views_of(const arena::Layout& layout, const arena::Rows& rows,
                                         int64_t i) const {
         return views(layout, rows, i, place);
     }
 
-    // Leaf tensors over the rows of x whose gradients come into the arena's gradient rows.
+    // Returns leaf tensors over the rows of x, whose gradients are written to the gradient rows.
     Bound& bind(const arena::Rows& x, int64_t i) {
         std::deque<Bound>& all = bound[x.data];
         for (int64_t j = std::ssize(all); j < x.count; ++j) {
@@ -70,7 +70,7 @@ struct ReplicaPass::Impl {
                       views_of(replicas.layout(), replicas.g(), j),
                       views_of(replicas.carried_layout(), replicas.carried(), j)};
             for (size_t k = 0; k < w.parameters.size(); ++k) {
-                const torch::Tensor leaf = ordered.leaf(k, turn_of(j), place);
+                const torch::Tensor leaf = ordered.leaf(k, slot_of(j), place);
                 if (leaf.defined()) w.parameters[k] = leaf;
                 w.parameters[k].requires_grad_(true);
             }
@@ -79,17 +79,19 @@ struct ReplicaPass::Impl {
         return all.at(static_cast<size_t>(i));
     }
 
-    /// The tensors of a pass that begins.
+    /// Begins a pass and returns its tensors.
     Bound& start(const arena::Rows& x, int64_t i, arena::Queue* queue) {
         Bound& b = bind(x, i);
         for (size_t k = b.accumulators.size(); k < b.weights.parameters.size(); ++k) hook(b, k);
-        ordered.bring(x, i, turn_of(i), queue);
+        ordered.reorder(x, i, slot_of(i), queue);
         std::fill(reached.begin(), reached.end(), false);
         return b;
     }
 
-    // A first gradient is copied, where adding it to a row of zeros would pass twice over the row.
-    // A device takes it from where it is, with others.
+    // Adds the hook that LibTorch calls when backward has completed the gradient of tensor k. On
+    // the host the first gradient of a pass is copied into the row: adding it to zeros would read
+    // and write the row twice. On a device the gradient is recorded and written with others in one
+    // launch.
     void hook(Bound& b, size_t k) {
         using torch::autograd::utils::LambdaPostHook;
         auto node = torch::autograd::impl::grad_accumulator(b.weights.parameters[k]);
@@ -112,10 +114,11 @@ struct ReplicaPass::Impl {
         b.accumulators.push_back(std::move(node));
     }
 
-    /// What comes before the forward pass in training iteration t of the local replica i, whichever
-    /// rank holds it.
-    void begin(const Weights& weights, const data::Batch& batch, int64_t t, int64_t i,
-               int64_t part = 0) {
+    /// Prepares the forward pass of the local replica i in iteration t: seeds the model's random
+    /// numbers, with a key that does not depend on the rank, and clears carried state if a text
+    /// begins.
+    void prepare(const Weights& weights, const data::Batch& batch, int64_t t, int64_t i,
+                 int64_t part = 0) {
         if (model.declaration().draws) {
             const auto replica = static_cast<uint64_t>(replicas.x().first + i);
             const auto iteration = static_cast<uint64_t>(t);
@@ -134,24 +137,25 @@ struct ReplicaPass::Impl {
         return model.forward_terms(weights, input_tensor(batch, place), batch.terms, true);
     }
 
-    /// Adds what a part of a batch came to, or begins with it.
+    /// Writes the scores of a part of a batch, or adds them to those of the parts before
+    /// (`further`).
     void tally(const torch::Tensor& output, const torch::Tensor& loss, const data::Batch& part,
-               double terms, bool further, const Sums& sums, arena::Queue* queue) const {
+               double terms, bool further, const ScoreMemory& sums, arena::Queue* queue) const {
         const double share = static_cast<double>(part.terms) / terms;
         if (parts) {
-            tell_scores(model, output, loss, part, share, terms, further, sums, queue);
+            write_scores(model, output, loss, part, share, terms, further, sums, queue);
             return;
         }
         *sums.loss += share * loss.item<double>();
         *sums.accuracy += model.correct(output.detach(), part, 1) / terms;
     }
 
-    /// Brings gradients that backward has left elsewhere into the gradient row i.
+    /// Writes gradients that backward has left elsewhere into the gradient row i.
     void collect(int64_t i, arena::Columns columns, arena::Queue* queue) {
-        if (parts) parts->put(replicas.g().only(i), columns, queue);
+        if (parts) parts->write(replicas.g().only(i), columns, queue);
     }
 
-    /// The rest of the gradient row i, after all of backward.
+    /// Completes the gradient row i after backward.
     void finish(const Bound& b, int64_t i, arena::Queue* queue) {
         collect(i, replicas.layout().all(), queue);
         if (parts) return parts->zero(replicas.g().only(i), reached, queue);
@@ -162,12 +166,12 @@ struct ReplicaPass::Impl {
 };
 
 ReplicaPass::ReplicaPass(const Model& model, Replicas& replicas, const Passes& passes,
-                         int64_t turns, BucketWatch& watch)
-    : impl_(std::make_unique<Impl>(model, replicas, passes, turns, watch)) {}
+                         int64_t slots, BucketWatch& watch)
+    : impl_(std::make_unique<Impl>(model, replicas, passes, slots, watch)) {}
 ReplicaPass::~ReplicaPass() = default;
 
 void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& batch,
-                           std::optional<int64_t> t, const Ready* ready, const Sums& sums,
+                           std::optional<int64_t> t, const Ready* ready, const ScoreMemory& sums,
                            arena::Queue* queue) {
     Impl& s = *impl_;
     const int64_t parts = s.passes.parts;
@@ -180,7 +184,7 @@ void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& b
         const data::Batch part = parts == 1 ? batch : data::part(batch, k, parts);
         if (part.count == 0) continue;
         const double share = static_cast<double>(part.terms) / static_cast<double>(batch.terms);
-        if (t) s.begin(weights, part, *t, i, k);
+        if (t) s.prepare(weights, part, *t, i, k);
         const torch::Tensor output = s.forward(weights, part);
         torch::Tensor loss = s.model.loss(output, part, s.passes.smoothing);
         s.tally(output, loss, part, static_cast<double>(batch.terms), further, sums, queue);
@@ -191,7 +195,7 @@ void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& b
         if (parts > 1) loss = share * loss;
         loss.backward();
         s.collect(i, s.replicas.layout().all(), queue);
-        weights.gradients.clear();  // from now on they are added to
+        weights.gradients.clear();  // later parts add their gradients
         further = true;
     }
     s.finish(b, i, queue);
@@ -211,25 +215,25 @@ void ReplicaPass::distil(const arena::Rows& x, const arena::Rows& teacher, int64
         const torch::NoGradGuard no_grad;
         const Weights weights{
             s.views_of(s.replicas.layout(), teacher, i), student.buffers, {}, {}, queue};
-        s.begin(weights, batch, t, i);
+        s.prepare(weights, batch, t, i);
         wanted = s.forward(weights, batch);
     }
-    s.begin(student, batch, t, i);
+    s.prepare(student, batch, t, i);
     const torch::Tensor output = s.forward(student, batch);
     s.model.distance(output, wanted, temperature).backward();
     s.finish(b, i, queue);
 }
 
-bool ReplicaPass::begins() const {
+bool ReplicaPass::needs_preparation() const {
     const Declaration& declaration = impl_->model.declaration();
     return declaration.draws || !declaration.carried.empty();
 }
 
-void ReplicaPass::begin(const arena::Rows& x, int64_t i, const data::Batch& batch, int64_t t) {
-    impl_->begin(impl_->bind(x, i).weights, batch, t, i);
+void ReplicaPass::prepare(const arena::Rows& x, int64_t i, const data::Batch& batch, int64_t t) {
+    impl_->prepare(impl_->bind(x, i).weights, batch, t, i);
 }
 
-std::vector<arena::Access> ReplicaPass::beginning(int64_t i) const {
+std::vector<arena::Access> ReplicaPass::preparation_accesses(int64_t i) const {
     const arena::Layout& layout = impl_->replicas.carried_layout();
     if (layout.columns() == 0) return {};
     return {arena::writes(impl_->replicas.carried().only(i), layout.all())};
@@ -237,7 +241,7 @@ std::vector<arena::Access> ReplicaPass::beginning(int64_t i) const {
 
 std::vector<arena::Access> ReplicaPass::memory(int64_t i) const {
     if (impl_->ordered.empty()) return {};
-    const arena::Rows memory = impl_->ordered.memory(impl_->turn_of(i));
+    const arena::Rows memory = impl_->ordered.memory(impl_->slot_of(i));
     return {arena::writes(memory, {0, memory.stride})};
 }
 

@@ -1,6 +1,6 @@
-#pragma once
-// The gradient of one local replica: LibTorch's tensors over its rows, forward and backward, and
-// what comes of it into the gradient row.
+#pragma once  // Private to train/passes.
+// The pass of one local replica: forward, backward, and the hooks that move each gradient into the
+// replica's gradient row as soon as backward has computed it (executor.hpp).
 
 #include <functional>
 #include <memory>
@@ -19,35 +19,41 @@ namespace dbench::train {
 class Model;
 class Replicas;
 
+/// Runs passes of single replicas. The Executor calls gradient() and distil() in work that it
+/// submits to the device.
 class ReplicaPass {
 public:
-    /// All that is referred to outlives it. `turns`: passes that are under way at a time, on
-    /// queues that replicas take in turn.
-    ReplicaPass(const Model& model, Replicas& replicas, const Passes& passes, int64_t turns,
+    /// All references must outlive this object. `slots` is the number of passes that can be under
+    /// way at the same time: replicas use that many queues round robin.
+    ReplicaPass(const Model& model, Replicas& replicas, const Passes& passes, int64_t slots,
                 BucketWatch& watch);
     ~ReplicaPass();
 
     using Ready = BucketWatch::Ready;
 
-    /// The gradient of the mean minibatch loss at row i of x into the gradient row i, loss and
-    /// accuracy to `sums`; in iteration t, or of a pass that has begun. `ready`: told of buckets by
-    /// the last part's backward and the watch's end, until which it lives; null: nobody is.
-    /// LibTorch computes on `queue`; null: at once.
+    /// Writes the gradient of the mean minibatch loss at row i of x into gradient row i, and loss
+    /// and accuracy to `sums`. `t` is the iteration; none: prepare() has already been called. The
+    /// BucketWatch reports buckets to *ready during the last part's backward and in its finish(),
+    /// so `ready` must live until then; null: no reports. LibTorch computes on `queue`; null: at
+    /// once.
     void gradient(const arena::Rows& x, int64_t i, const data::Batch& batch,
-                  std::optional<int64_t> t, const Ready* ready, const Sums& sums,
+                  std::optional<int64_t> t, const Ready* ready, const ScoreMemory& sums,
                   arena::Queue* queue);
-    /// The gradient of the distance from the teacher, see Executor::distil.
+    /// Writes the gradient of the distance from the teacher, see Executor::distil.
     void distil(const arena::Rows& x, const arena::Rows& teacher, int64_t i,
                 const data::Batch& batch, int64_t t, double temperature, arena::Queue* queue);
 
-    /// Whether a pass has a beginning: draws, or a state that texts begin without.
-    bool begins() const;
-    void begin(const arena::Rows& x, int64_t i, const data::Batch& batch, int64_t t);
-    std::vector<arena::Access> beginning(int64_t i) const;  ///< what that touches
+    /// True if a pass needs prepare(): the model draws random numbers, or carries state that the
+    /// start of a text clears.
+    bool needs_preparation() const;
+    void prepare(const arena::Rows& x, int64_t i, const data::Batch& batch, int64_t t);
+    std::vector<arena::Access> preparation_accesses(
+        int64_t i) const;  ///< the memory that prepare() touches
 
-    /// What a pass of the local replica i writes that is its own.
+    /// Lists the memory that a pass of the local replica i writes in addition to the replica's
+    /// rows.
     std::vector<arena::Access> memory(int64_t i) const;
-    /// After a gradient that has failed.
+    /// Cleans up after a gradient that has failed.
     void stop(const arena::Rows& x, int64_t i);
 
 private:

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "train/batches/held_memory.hpp"
+#include "train/batches/batch_memory.hpp"
 #include "train/batches/resident_images.hpp"
 #include "train/device/device.hpp"
 #include "train/models/model.hpp"
 #include "train/passes/gradient_parts.hpp"
-#include "train/passes/tensors_side_by_side.hpp"
+#include "train/passes/stacked_tensors.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 
@@ -26,8 +26,8 @@ namespace {
 
 using torch::autograd::utils::LambdaPostHook;
 
-/// LibTorch's vmap, as long as it lives: what is computed from an `each` is computed of every slice
-/// along the first dimension.
+/// While it lives, LibTorch's vmap is active: computations on each(tensor) apply to every slice of
+/// the tensor along its first dimension.
 class Mapped {
 public:
     explicit Mapped(int64_t slices)
@@ -45,7 +45,7 @@ public:
         for (const torch::Tensor& tensor : all) out.push_back(each(tensor));
         return out;
     }
-    /// (slices, ...) of a result of every slice.
+    /// Returns the result of every slice as one tensor (slices, ...).
     static torch::Tensor all(const torch::Tensor& each) {
         const auto* batched = at::functorch::maybeGetBatchedImpl(each);
         DBENCH_EXPECT(batched != nullptr);
@@ -56,7 +56,7 @@ private:
     int64_t level_;
 };
 
-/// Tensors (R, shape...) over all local rows, in the layout's order, no copies.
+/// Returns tensors (R, shape...) over all local rows, in the layout's order, without copies.
 std::vector<torch::Tensor> stacked_views(const arena::Layout& layout, const arena::Rows& rows,
                                          torch::Device place) {
     std::vector<torch::Tensor> out;
@@ -69,13 +69,13 @@ std::vector<torch::Tensor> stacked_views(const arena::Layout& layout, const aren
     return out;
 }
 
-/// Minibatches of all local replicas one after another, as one.
+/// The minibatches of all local replicas, one after another, as one minibatch.
 class JoinedBatch {
 public:
-    /// `pinned`: in memory from which a card reads without the host.
+    /// `pinned`: uses memory that a GPU can read without the host.
     explicit JoinedBatch(bool pinned) : inputs_(pinned), labels_(pinned), targets_(pinned) {}
 
-    void put(const data::Batch& batch, int64_t i, int64_t replicas) {
+    void write(const data::Batch& batch, int64_t i, int64_t replicas) {
         const int64_t element = batch.tokens ? 8 : arena::size_of(batch.type);
         int64_t numel = 1;
         for (const int64_t size : batch.shape) numel *= size;
@@ -99,14 +99,14 @@ public:
                                 i, replicas);
         }
     }
-    void inputs_are(void* inputs) {
+    void set_inputs(void* inputs) {
         all_.inputs = inputs;
         all_.on_device = true;
     }
     const data::Batch& batch() const { return all_; }
 
 private:
-    static void* copy(HeldMemory& to, const void* from, int64_t bytes, int64_t i,
+    static void* copy(BatchMemory& to, const void* from, int64_t bytes, int64_t i,
                       int64_t replicas) {
         auto* const memory = static_cast<std::byte*>(to.bytes(bytes * replicas));
         std::memcpy(memory + i * bytes, from, static_cast<size_t>(bytes));
@@ -114,15 +114,16 @@ private:
     }
 
     data::Batch all_;
-    HeldMemory inputs_, labels_, targets_;  // kept from batch to batch
+    BatchMemory inputs_, labels_, targets_;  // reused from batch to batch
 };
 
 }  // namespace
 
 std::string cannot_stack(const Model& model) {
-    if (model.declaration().draws) return "the model drops out, each replica by draws of its own";
-    if (!model.declaration().carried.empty()) return "the model carries state through a text";
-    return model.declaration().stacks ? "" : "the model is for the tensors of one replica";
+    if (model.declaration().draws)
+        return "the model uses dropout, with random numbers of its own for each replica";
+    if (!model.declaration().carried.empty()) return "the model carries state from batch to batch";
+    return model.declaration().stacks ? "" : "the model accepts the tensors of one replica only";
 }
 
 struct StackedPass::Impl {
@@ -140,10 +141,10 @@ struct StackedPass::Impl {
     std::vector<torch::Tensor> gradients;  // (R, shape...)
     std::map<const void*, Leaves> leaves;  // by the memory of x
     std::shared_ptr<JoinedBatch> joined;
-    // Of a device with queues, where tensors are brought and taken away together; else null.
+    // Null on the host. On a device they move all tensors together in one launch.
     std::unique_ptr<GradientParts> parts;
-    std::unique_ptr<TensorsSideBySide> weights, statistics;
-    std::vector<bool> reached;  // tensors whose gradient this backward has written
+    std::unique_ptr<StackedTensors> weights, statistics;
+    std::vector<bool> reached;  // tensors whose gradient this backward has computed
     const std::function<void(int)>* complete = nullptr;
 
     Leaves& bind(const arena::Rows& x) {
@@ -151,8 +152,8 @@ struct StackedPass::Impl {
         if (!l.parameters.empty()) return l;
         l.parameters = stacked_views(replicas.layout(), x, place);
         for (size_t k = 0; k < l.parameters.size(); ++k) {
-            const torch::Tensor beside = weights ? weights->tensor(k, place) : torch::Tensor();
-            if (beside.defined()) l.parameters[k] = beside;
+            const torch::Tensor contiguous = weights ? weights->tensor(k, place) : torch::Tensor();
+            if (contiguous.defined()) l.parameters[k] = contiguous;
             l.parameters[k].requires_grad_(true);
             auto node = torch::autograd::impl::grad_accumulator(l.parameters[k]);
             node->add_post_hook(
@@ -169,14 +170,14 @@ struct StackedPass::Impl {
         return l;
     }
 
-    /// (R, samples, ...)
+    /// Returns outputs of shape (R, samples, ...).
     torch::Tensor forward(const arena::Rows& x, const Leaves& at, const torch::Tensor& inputs,
                           arena::Queue* queue) {
-        if (weights) weights->bring(x, queue);
+        if (weights) weights->gather(x, queue);
         const std::vector<torch::Tensor> rows =
             stacked_views(replicas.buffer_layout(), replicas.buffers(), place);
-        std::vector<torch::Tensor> buffers;  // layers move statistics where they lie side by side
-        if (statistics) statistics->bring(replicas.buffers(), queue);
+        std::vector<torch::Tensor> buffers;  // contiguous, as layers require them
+        if (statistics) statistics->gather(replicas.buffers(), queue);
         for (size_t k = 0; k < rows.size(); ++k) {
             buffers.push_back(statistics ? statistics->tensor(k, place) : rows[k].contiguous());
         }
@@ -187,7 +188,7 @@ struct StackedPass::Impl {
             output = Mapped::all(model.forward(all, mapped.each(inputs), true));
         }
         if (statistics) {
-            statistics->take_back(replicas.buffers(), queue);
+            statistics->scatter(replicas.buffers(), queue);
         } else {
             for (size_t k = 0; k < rows.size(); ++k) rows[k].detach().copy_(buffers[k]);
         }
@@ -205,41 +206,41 @@ StackedPass::StackedPass(const Model& model, Replicas& replicas, double smoothin
             return tensor.kind == arena::TensorKind::norm || tensor.shape.size() == 4;
         };
         impl_->parts = std::make_unique<GradientParts>(replicas.layout());
-        impl_->weights =
-            std::make_unique<TensorsSideBySide>(replicas.layout(), replicas.x(), grouped);
-        impl_->statistics = std::make_unique<TensorsSideBySide>(replicas.buffer_layout(),
-                                                                replicas.buffers(), grouped);
+        impl_->weights = std::make_unique<StackedTensors>(replicas.layout(), replicas.x(), grouped);
+        impl_->statistics =
+            std::make_unique<StackedTensors>(replicas.buffer_layout(), replicas.buffers(), grouped);
     }
     impl_->gradients = stacked_views(replicas.layout(), replicas.g(), impl_->place);
     impl_->reached.resize(impl_->gradients.size());
 }
 StackedPass::~StackedPass() = default;
 
-std::shared_ptr<const data::Batch> StackedPass::join(int64_t replicas, const BatchOf& batch) {
+std::shared_ptr<const data::Batch> StackedPass::join_batches(int64_t replicas,
+                                                             const BatchOf& batch) {
     Impl& s = *impl_;
     if (!s.joined || s.device.queues().compute) {
-        s.joined = std::make_shared<JoinedBatch>(s.device.card().has_value());
+        s.joined = std::make_shared<JoinedBatch>(s.device.gpu().has_value());
     }
-    for (int64_t i = 0; i < replicas; ++i) s.joined->put(batch(i), i, replicas);
+    for (int64_t i = 0; i < replicas; ++i) s.joined->write(batch(i), i, replicas);
     const std::vector<arena::Window>& windows = s.joined->batch().windows;
     if (!windows.empty()) {
         DBENCH_EXPECT(s.resident != nullptr);
-        s.joined->inputs_are(s.resident->gather(windows, 0, s.device.queues().compute));
+        s.joined->set_inputs(s.resident->gather(windows, 0, s.device.queues().compute));
     }
     return {s.joined, &s.joined->batch()};
 }
 
-void StackedPass::gradients(arena::Rows x, const data::Batch& all, const Sums& sums,
+void StackedPass::gradients(arena::Rows x, const data::Batch& all, const ScoreMemory& sums,
                             const std::function<void(int)>& complete, arena::Queue* queue) {
     Impl& s = *impl_;
     const torch::Tensor output =
         s.forward(x, s.bind(x), input_tensor(all, s.place).unflatten(0, {x.count, -1}), queue);
     const torch::Tensor terms = output.flatten(0, 1);
-    // Of each replica, which alone depends on its parameters.
+    // Each replica has its own mean, which depends on its own parameters only.
     const torch::Tensor means =
         s.model.term_losses(terms, all, s.smoothing).view({x.count, -1}).mean(1);
     const double of_each = static_cast<double>(all.terms) / static_cast<double>(x.count);
-    tell_scores(s.model, output, means, all, 1, of_each, false, sums, queue);
+    write_scores(s.model, output, means, all, 1, of_each, false, sums, queue);
     std::fill(s.reached.begin(), s.reached.end(), false);
     s.complete = &complete;
     means.sum().backward();
@@ -251,7 +252,7 @@ void StackedPass::gradients(arena::Rows x, const data::Batch& all, const Sums& s
 }
 
 void StackedPass::collect(arena::Columns columns, arena::Queue* queue) {
-    if (impl_->parts) impl_->parts->put(impl_->replicas.g(), columns, queue);
+    if (impl_->parts) impl_->parts->write(impl_->replicas.g(), columns, queue);
 }
 
 std::vector<arena::Access> StackedPass::memory() const {

@@ -1,6 +1,6 @@
-#pragma once
-// Gradients of all local replicas in one pass: a model's function over tensors that hold the rows
-// of all of them, so that a product of matrices becomes as many at once.
+#pragma once  // Private to train/passes.
+// The gradients of all local replicas in one pass: LibTorch's vmap runs the model on tensors that
+// hold the rows of all replicas, so that many small operations become one large one.
 
 #include <functional>
 #include <memory>
@@ -18,37 +18,40 @@ class Model;
 class Replicas;
 class ResidentImages;
 
-/// Why a model's replicas cannot pass it together; "" where they can.
+/// Returns why a model's replicas cannot share one pass; "" if they can.
 std::string cannot_stack(const Model& model);
 
+/// Runs passes of all local replicas. The Executor calls join_batches() and then, in work that it
+/// submits to the device, gradients().
 class StackedPass {
 public:
-    /// The model is one that can; `smoothing`: see Model::loss; `resident`: see Passes.
+    /// cannot_stack(model) must be "". `smoothing`: see Model::loss; `resident`: see Passes.
     StackedPass(const Model& model, Replicas& replicas, double smoothing,
                 ResidentImages* resident = nullptr);
     ~StackedPass();
 
-    /// The minibatch of the local replica i, valid until the following call; asked for in order.
-    /// All have as many samples, and as many terms.
+    /// Returns the minibatch of the local replica i, valid until the following call; called in
+    /// order. All minibatches must have the same number of samples and of terms.
     using BatchOf = std::function<const data::Batch&(int64_t i)>;
-    /// The minibatches of R replicas one after another, as one: on the host valid until the
-    /// following call; where the replicas train on a device, for as long as it is held. Inputs that
-    /// are windows are put on its compute queue.
-    std::shared_ptr<const data::Batch> join(int64_t replicas, const BatchOf& batch);
-    /// Gradients of each local replica's mean loss at its row of x on its part of `all`, the
-    /// joined minibatches, into its gradient row; its loss and accuracy into loss[R], accuracy[R].
-    /// Running statistics of BatchNorm move, each replica's by its own minibatch. Tells `complete`
-    /// of each tensor, by its number in the layout, inside backward, when its gradient is there, in
-    /// the rows or to be collected; of one that no gradient reaches, never. LibTorch computes on
-    /// `queue`, null: at once. On a card the host waits for none of it.
-    void gradients(arena::Rows x, const data::Batch& all, const Sums& sums,
+    /// Joins the minibatches of R replicas into one. On the host the result is valid until the
+    /// following call; on a device for as long as the caller keeps the pointer. If inputs are
+    /// windows of stored images, they are gathered on the compute queue.
+    std::shared_ptr<const data::Batch> join_batches(int64_t replicas, const BatchOf& batch);
+    /// Writes the gradient of each local replica's mean loss at its row of x, on its part of `all`,
+    /// into its gradient row, and losses and accuracies to `sums` [R]. `all` comes from
+    /// join_batches(). Updates each replica's running statistics of BatchNorm from its own
+    /// minibatch. During backward it calls `complete` with a tensor's number in the layout when
+    /// that tensor's gradient is in the rows or ready for collect(); for a tensor that no gradient
+    /// reaches it is not called. LibTorch computes on `queue`; null: at once. On a GPU the host
+    /// waits for none of it.
+    void gradients(arena::Rows x, const data::Batch& all, const ScoreMemory& sums,
                    const std::function<void(int tensor)>& complete, arena::Queue* queue);
-    /// Brings what is there of some columns' gradients into the rows, inside backward; all are
-    /// there after it.
+    /// During backward: writes the gradients of `columns` that are ready into the rows. After
+    /// backward all are there.
     void collect(arena::Columns columns, arena::Queue* queue);
-    /// What a pass writes that is its own.
+    /// Lists the memory that a pass writes in addition to the replicas' rows.
     std::vector<arena::Access> memory() const;
-    /// After gradients that have failed.
+    /// Cleans up after gradients that have failed.
     void stop();
 
 private:

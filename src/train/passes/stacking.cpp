@@ -19,36 +19,36 @@
 namespace dbench::train {
 namespace {
 
-/// Rows as they are now, for afterwards.
-class Kept {
+/// A copy of rows, to restore them after the measurement.
+class SavedRows {
 public:
-    Kept(const arena::Rows& rows, const arena::Layout& layout, arena::Queue* queue)
+    SavedRows(const arena::Rows& rows, const arena::Layout& layout, arena::Queue* queue)
         : rows_(rows), all_(layout.all()), queue_(queue) {
         if (all_.count() == 0) return;
-        kept_ = arena::Buffer(rows.type, rows.first, rows.count, rows.stride);
-        arena::copy(rows_, kept_.rows(), all_, queue_);
+        copy_ = arena::Buffer(rows.type, rows.first, rows.count, rows.stride);
+        arena::copy(rows_, copy_.rows(), all_, queue_);
     }
     void restore() const {
-        if (all_.count() > 0) arena::copy(kept_.rows(), rows_, all_, queue_);
+        if (all_.count() > 0) arena::copy(copy_.rows(), rows_, all_, queue_);
     }
 
 private:
     arena::Rows rows_;
     arena::Columns all_;
     arena::Queue* queue_;
-    arena::Buffer kept_;
+    arena::Buffer copy_;
 };
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kOutOfMemory = std::numeric_limits<double>::infinity();
 
-/// Seconds of all local replicas' gradients, the shortest of several times; kNever where a device
-/// has too little memory for that.
+/// The result of a measurement. `seconds`: the shortest of several times for the gradients of all
+/// local replicas; kOutOfMemory if the device has too little memory.
 struct Timed {
-    double seconds = kNever;
-    bool uncaptured = false;  ///< though they were to be
+    double seconds = kOutOfMemory;
+    bool uncaptured = false;  ///< passes were not captured although they should be
 };
 
-/// As `passes` says.
+/// Measures gradients with `passes` for at least `seconds` seconds.
 Timed measure(const Model& model, Replicas& replicas, const Passes& passes,
               const data::Batch& batch, double seconds) {
     const arena::Rows x = replicas.x();
@@ -56,12 +56,12 @@ Timed measure(const Model& model, Replicas& replicas, const Passes& passes,
     arena::Queue* const queue = device.queues().compute;
     algorithms::Timers timers;
     timers.start();
-    arena::Values<double> scores(static_cast<size_t>(2 * x.count));
+    arena::HostVisibleArray<double> scores(static_cast<size_t>(2 * x.count));
     std::unique_ptr<Executor> executor;
     Timed least;
     try {
         executor = std::make_unique<Executor>(model, replicas, passes);
-        // The first ones warm up; so does the one that captures.
+        // The first iterations warm up, and so does the one that captures.
         const int64_t warm = passes.captured > 0 ? CapturedPasses::kWarm + 1 : 1;
         const base::Stopwatch since;
         for (int64_t round = 0; round < warm + 2 || since.seconds() < seconds; ++round) {
@@ -69,30 +69,31 @@ Timed measure(const Model& model, Replicas& replicas, const Passes& passes,
             executor->gradients(
                 0, x, [&](int64_t) -> const data::Batch& { return batch; }, timers,
                 [](arena::Columns) {}, scores.data(), scores.data() + x.count);
-            arena::finish(queue, "gradients that are timed");
+            arena::finish(queue, "measured gradients");
             if (round >= warm) least.seconds = std::min(least.seconds, watch.seconds());
         }
         least.uncaptured = !executor->uncaptured().empty();
     } catch (const c10::OutOfMemoryError&) {
         least = {};
         for (arena::Queue* const other : device.side_queues()) {
-            arena::finish(other, "passes that are given up");
+            arena::finish(other, "abandoned passes");
         }
-        arena::finish(device.upload_queue(), "minibatches that are given up");
-        arena::finish(queue, "gradients that are given up");
+        arena::finish(device.upload_queue(), "abandoned minibatches");
+        arena::finish(queue, "abandoned gradients");
     }
     executor.reset();
-    device.give_back();
+    device.release_cached_memory();
     return least;
 }
 
-/// The same of each way, one after another: each has the memory that there is.
+/// Measures all ways, one after another, so that each one can use all free memory. Restores the
+/// replicas' state.
 std::vector<Timed> measure(const std::vector<Stacking>& ways, const Model& model,
                            Replicas& replicas, Passes passes, const data::Batch& batch) {
-    constexpr double kLong = 1;  // seconds
+    constexpr double kLong = 1;  // seconds, for all ways together
     arena::Queue* const queue = replicas.device().queues().compute;
-    const Kept statistics(replicas.buffers(), replicas.buffer_layout(), queue);
-    const Kept carried(replicas.carried(), replicas.carried_layout(), queue);
+    const SavedRows statistics(replicas.buffers(), replicas.buffer_layout(), queue);
+    const SavedRows carried(replicas.carried(), replicas.carried_layout(), queue);
     std::vector<Timed> least;
     for (const Stacking way : ways) {
         passes.stacking = way;
@@ -101,12 +102,12 @@ std::vector<Timed> measure(const std::vector<Stacking>& ways, const Model& model
     }
     statistics.restore();
     carried.restore();
-    arena::finish(queue, "what timing has changed, set back");
+    arena::finish(queue, "state restored after a measurement");
     return least;
 }
 
 std::string milliseconds(double seconds) {
-    if (seconds == kNever) return "more memory than there is";
+    if (seconds == kOutOfMemory) return "more memory than there is";
     char text[32];
     std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
     return text;
@@ -120,7 +121,7 @@ const char* words_of(Stacking way) {
 std::string obstacle_of_batched(const Model& model, const data::Dataset& train,
                                 const data::BatchPlan& batches, int64_t parts) {
     if (train.ragged() || batches.full) return "minibatches may differ in size";
-    if (parts > 1) return "/data/accumulate takes a minibatch by parts";
+    if (parts > 1) return "/data/accumulate splits minibatches into parts";
     return cannot_stack(model);
 }
 
@@ -131,10 +132,11 @@ StackingObstacles stacking_obstacles(const Device& device, const Model& model,
                                      int64_t parts, const algorithms::AlgorithmEntry& row) {
     StackingObstacles found{"", obstacle_of_batched(model, train, batches, parts)};
     if (device.is_host()) {
-        found.streams = "the CPU has no streams: replicas would still pass one by one";
+        found.streams = "the CPU has no streams: replicas would still run one after another";
     }
     if (row.accepts.asynchronous || row.accepts.linearises) {
-        found.streams = found.batched = row.name + " takes its replicas one by one";
+        found.streams = found.batched =
+            row.name + " computes the gradients of its replicas one after another";
     }
     return found;
 }
@@ -142,10 +144,10 @@ StackingObstacles stacking_obstacles(const Device& device, const Model& model,
 void check_stacking(const RunSpec& spec, const StackingObstacles& obstacles) {
     const auto refuse = [](const char* how, const std::string& obstacle) {
         if (obstacle.empty()) return;
-        throw base::UserError(std::string("/stacking: replicas cannot pass the model ") + how +
-                              " (" + obstacle + "): leave it out");
+        throw base::UserError(std::string("/stacking: replicas cannot run through the model ") +
+                              how + " (" + obstacle + "): leave it out");
     };
-    if (spec.stacking == Stacking::streams) refuse("side by side", obstacles.streams);
+    if (spec.stacking == Stacking::streams) refuse("concurrently", obstacles.streams);
     if (spec.stacking == Stacking::batched) refuse("together", obstacles.batched);
 }
 
@@ -165,15 +167,15 @@ StackingChoice choose_stacking(comm::World& world, const comm::Placement& placem
     std::vector<double> seconds;
     for (const Timed& each : timed) seconds.push_back(each.seconds);
     world.sum(seconds);
-    std::string told = "gradients of an iteration take ";
+    std::string reason = "gradients of an iteration take ";
     for (size_t k = 0; k < ways.size(); ++k) {
-        if (k > 0) told += ", ";
-        told += milliseconds(seconds[k] / world.size()) + " " + words_of(ways[k]);
-        if (timed[k].uncaptured) told += " (not captured)";
+        if (k > 0) reason += ", ";
+        reason += milliseconds(seconds[k] / world.size()) + " " + words_of(ways[k]);
+        if (timed[k].uncaptured) reason += " (not captured)";
     }
-    // Of equally quick ones the last, whose memory is the least.
+    // Among equally fast ways it takes the last one, which uses the least memory.
     const auto quickest = std::min_element(seconds.rbegin(), seconds.rend());
-    return {ways[static_cast<size_t>(seconds.rend() - quickest - 1)], told};
+    return {ways[static_cast<size_t>(seconds.rend() - quickest - 1)], reason};
 }
 
 std::string to_text(const StackingChoice& choice) {

@@ -1,6 +1,6 @@
 #pragma once
-// How the local replicas of a rank pass the model: one by one, side by side on streams of a card,
-// or together (StackedPass).
+// The decision how the local replicas of a rank run through the model: one after another,
+// concurrently on several streams of a GPU, or together in one pass (StackedPass).
 
 #include <string>
 
@@ -13,31 +13,32 @@
 
 namespace dbench::train {
 
-/// Why replicas cannot pass the model so; "" where they can.
+/// The reasons why replicas cannot run on streams, or batched; "" if they can.
 struct StackingObstacles {
     std::string streams, batched;
 };
-/// `parts` of a minibatch; `row`: of the algorithm.
+/// Checks what prevents each way. `parts` is the number of parts of a minibatch, `row` the
+/// algorithm's row of the table.
 StackingObstacles stacking_obstacles(const Device& device, const Model& model,
                                      const data::Dataset& train, const data::BatchPlan& batches,
                                      int64_t parts, const algorithms::AlgorithmEntry& row);
 
-/// Throws UserError where the spec asks for what an obstacle forbids.
+/// Throws UserError if the spec requests a way that an obstacle prevents.
 void check_stacking(const RunSpec& spec, const StackingObstacles& obstacles);
 
 struct StackingChoice {
-    Stacking way = Stacking::off;  ///< not `any`
-    std::string reason;            ///< where it is not just what the spec says; else ""
+    Stacking way = Stacking::off;  ///< not `automatic`
+    std::string reason;            ///< why, if the spec alone does not say it; else ""
 };
-/// What the spec asks for. "auto": of the ways that nothing forbids, the one that takes all ranks
-/// together the least time, measured for about a second with `passes` of minibatches like `batch`;
-/// the replicas' state stays, their gradients are lost. Collective.
+/// Decides what the spec requests. "auto": the possible way with the least time, summed over all
+/// ranks, measured for about a second with `passes` of minibatches like `batch`. The replicas'
+/// state is not modified; their gradients are overwritten. Collective.
 StackingChoice choose_stacking(comm::World& world, const comm::Placement& placement,
                                const RunSpec& spec, const StackingObstacles& obstacles,
                                const Model& model, Replicas& replicas, const Passes& passes,
                                const data::Batch& batch);
 
-/// As the spec has it, with the reason in brackets where there is one.
+/// Returns the choice as the spec names it, with the reason in brackets if there is one.
 std::string to_text(const StackingChoice& choice);
 
 }  // namespace dbench::train

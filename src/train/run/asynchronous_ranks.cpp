@@ -1,9 +1,12 @@
+// train_on_ranks: the training loop of asynchronous algorithms with one replica per rank, in real
+// time.
+
 #include <algorithm>
 
 #include "algorithms/asynchronous/rank_peers.hpp"
 #include "base/signals.hpp"
 #include "train/run/asynchronous_trainer.hpp"
-#include "train/run/between.hpp"
+#include "train/run/housekeeping.hpp"
 
 namespace dbench::train {
 
@@ -14,11 +17,12 @@ using algorithms::Turn;
 
 namespace {
 
-constexpr int64_t kMostApart = 1 << 16;  // iterations whose records wait in memory
+// Maximum number of iterations whose records are kept in memory.
+constexpr int64_t kMaxBufferedIterations = 1 << 16;
 
-/// What this rank's clock of the run is behind that of rank 0: they have begun at different
-/// moments.
-double behind(comm::World& world, const base::Stopwatch& clock) {
+/// Returns the seconds by which rank 0's clock of the run is ahead of this rank's: ranks start
+/// their clocks at different moments.
+double clock_offset(comm::World& world, const base::Stopwatch& clock) {
     world.barrier();
     const double now = clock.seconds();
     std::vector<double> first{world.rank() == 0 ? now : 0};
@@ -29,14 +33,15 @@ double behind(comm::World& world, const base::Stopwatch& clock) {
 }  // namespace
 
 std::string train_on_ranks(const TrainerParts& p, const TrainerPlan& plan) {
-    Between between(p, plan);
-    if (plan.first == 0) between.evaluate(0);
+    Housekeeping housekeeping(p, plan);
+    if (plan.first == 0) housekeeping.evaluate(0);
     const auto peers = algorithms::make_rank_peers(p.world, *p.stepper.algorithm().asynchronous(),
                                                    *p.stepper.schedule(), p.replicas.x());
     const auto gradient = [&](const Turn& turn, arena::Rows snapshots, IterationRecord& record) {
-        between.check(turn.iteration);
-        if (!peers->service().stopping()) {  // else the others wait for those behind
-            record.times[Time::delay] = between.hold_up(turn.iteration);
+        housekeeping.check(turn.iteration);
+        // A rank that is stopping skips its delay: the other ranks wait for it.
+        if (!peers->service().stopping()) {
+            record.times[Time::delay] = housekeeping.apply_delay(turn.iteration);
         }
         const data::Batch* batch;
         {
@@ -51,22 +56,24 @@ std::string train_on_ranks(const TrainerParts& p, const TrainerPlan& plan) {
     algorithms::RankSpan span;
     span.lr = [&](int64_t t) { return p.learning_rate.at(t); };
     span.gradient = gradient;
-    span.wish = [] { return !base::noted_signal().empty(); };
-    span.clock = [&, late = behind(p.world, p.clock)] { return p.clock.seconds() + late; };
-    bool stopped = false;
-    for (span.begin = plan.first; span.begin < plan.iterations && !stopped;) {
-        span.end = std::min(next_barrier(plan, span.begin), span.begin + kMostApart);
+    span.stop_requested = [] { return !base::received_signal().empty(); };
+    span.clock = [&, offset = clock_offset(p.world, p.clock)] {
+        return p.clock.seconds() + offset;
+    };
+    bool end_early = false;
+    for (span.begin = plan.first; span.begin < plan.iterations && !end_early;) {
+        span.end = std::min(next_barrier(plan, span.begin), span.begin + kMaxBufferedIterations);
         auto [records, wished] = p.stepper.advance(span, *peers);
         for (IterationRecord& record : records) {
-            record.epoch = between.epoch(record.iteration + 1);
-            between.tell(record);
+            record.epoch = housekeeping.epoch(record.iteration + 1);
+            housekeeping.report(record);
         }
         span.begin += static_cast<int64_t>(records.size());
-        if (span.begin == span.end) between.completed(span.end);
-        stopped = wished && span.begin < plan.iterations;
+        if (span.begin == span.end) housekeeping.completed(span.end);
+        end_early = wished && span.begin < plan.iterations;
     }
     peers->service().close();
-    return stopped ? between.stopped(span.begin) : "";
+    return end_early ? housekeeping.end_early(span.begin) : "";
 }
 
 }  // namespace dbench::train

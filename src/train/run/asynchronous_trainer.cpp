@@ -1,7 +1,7 @@
 #include "train/run/asynchronous_trainer.hpp"
 
 #include "base/signals.hpp"
-#include "train/run/between.hpp"
+#include "train/run/housekeeping.hpp"
 #include "train/run/stop_request.hpp"
 
 namespace dbench::train {
@@ -21,8 +21,9 @@ int64_t next_barrier(const TrainerPlan& plan, int64_t t) {
     return plan.iterations;
 }
 
-data::Asks asks_of(const TrainerPlan& plan, const ComputeTimes& times, int64_t replicas) {
-    // Turns of a span as they end, then those of the next one.
+data::BatchOrder batch_order(const TrainerPlan& plan, const ComputeTimes& times, int64_t replicas) {
+    // Yields the turns of one span (barrier to barrier) in the order in which they end, span by
+    // span.
     struct State {
         TrainerPlan plan;
         ComputeTimes times;
@@ -31,7 +32,7 @@ data::Asks asks_of(const TrainerPlan& plan, const ComputeTimes& times, int64_t r
         std::vector<Turn> turns;
         size_t next = 0;
 
-        std::optional<data::Ask> operator()() {
+        std::optional<data::BatchRequest> operator()() {
             while (next == turns.size()) {
                 next = 0;
                 if (timeline) turns = timeline->next();
@@ -42,7 +43,7 @@ data::Asks asks_of(const TrainerPlan& plan, const ComputeTimes& times, int64_t r
                 timeline.emplace(times, replicas, begin, barrier);
             }
             const Turn& turn = turns[next++];
-            return data::Ask{turn.iteration, turn.replica};
+            return data::BatchRequest{turn.iteration, turn.replica};
         }
     };
     return State{plan, times, replicas, plan.first, std::nullopt, {}};
@@ -50,8 +51,8 @@ data::Asks asks_of(const TrainerPlan& plan, const ComputeTimes& times, int64_t r
 
 std::string train_asynchronously(const TrainerParts& p, const TrainerPlan& plan,
                                  const ComputeTimes& times) {
-    Between between(p, plan);
-    if (plan.first == 0) between.evaluate(0);
+    Housekeeping housekeeping(p, plan);
+    if (plan.first == 0) housekeeping.evaluate(0);
     StopRequest stop(p.world, plan.first);
     const auto lr = [&](int64_t t) { return p.learning_rate.at(t); };
     const auto gradient = [&](const Turn& turn, arena::Rows snapshots,
@@ -67,17 +68,18 @@ std::string train_asynchronously(const TrainerParts& p, const TrainerPlan& plan,
         record.accuracy[static_cast<size_t>(turn.replica)] = score.accuracy;
     };
     for (int64_t begin = plan.first; begin < plan.iterations;) {
-        between.check(begin);
-        if (stop.agreed(begin, !base::noted_signal().empty())) return between.stopped(begin);
+        housekeeping.check(begin);
+        if (stop.agreed(begin, !base::received_signal().empty()))
+            return housekeeping.end_early(begin);
         const int64_t end = next_barrier(plan, begin);
         auto records = p.stepper.advance({begin, end, times, lr, gradient});
         arena::finish(p.world.queues().compute, "times that are recorded");
         for (auto& record : records) {
             record.settle();
-            record.epoch = between.epoch(record.iteration + 1);
-            between.tell(record);
+            record.epoch = housekeeping.epoch(record.iteration + 1);
+            housekeeping.report(record);
         }
-        between.completed(end);
+        housekeeping.completed(end);
         begin = end;
     }
     stop.end();

@@ -1,5 +1,5 @@
-#pragma once
-// The training loop of asynchronous algorithms: replicas wait for one another at barriers only.
+#pragma once  // Private to train/run.
+// The training loops of asynchronous algorithms. Replicas wait for one another only at barriers.
 
 #include <string>
 
@@ -9,23 +9,22 @@
 
 namespace dbench::train {
 
-/// The first barrier after iteration t, in [t + 1, T]: an iteration before which all replicas wait
-/// until each has ended all before it. These are the iterations that are profiled, those with an
-/// evaluation or a checkpoint before them, and the run's end.
+/// Returns the first barrier after iteration t, in [t + 1, T]. A barrier is an iteration before
+/// which every replica waits until all have completed the iterations before it: each iteration that
+/// is profiled, each that an evaluation or a checkpoint precedes, and the run's end.
 int64_t next_barrier(const TrainerPlan& plan, int64_t t);
 
-/// The batches of a run with all its replicas in this process, in the order in which
-/// `train_asynchronously` takes them.
-data::Asks asks_of(const TrainerPlan& plan, const algorithms::ComputeTimes& times,
-                   int64_t replicas);
+/// Returns the order in which `train_asynchronously` consumes the minibatches of all replicas.
+data::BatchOrder batch_order(const TrainerPlan& plan, const algorithms::ComputeTimes& times,
+                             int64_t replicas);
 
-/// As `train`, replicas computing in virtual time; a signal ends the run at a barrier. `times` are
-/// those of the loader's order.
+/// Does what `train` does with all replicas in this process, which compute in virtual time. A
+/// signal ends the run at a barrier. `times` must be those from which the loader's order was made.
 std::string train_asynchronously(const TrainerParts& parts, const TrainerPlan& plan,
                                  const algorithms::ComputeTimes& times);
 
-/// The same with a rank for each replica, in real time; a signal ends the run where all ranks agree
-/// to. Collective.
+/// Does the same in real time with one replica per rank. A signal ends the run at an iteration on
+/// which all ranks agree. Collective.
 std::string train_on_ranks(const TrainerParts& parts, const TrainerPlan& plan);
 
 }  // namespace dbench::train

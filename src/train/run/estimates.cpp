@@ -10,8 +10,8 @@
 namespace dbench::train {
 namespace {
 
-/// Messages that the first rank keeps in a round: one of each local replica's own, those made for
-/// its neighbours, and those received from other ranks.
+/// Returns the messages that rank 0 keeps in a round: one that each local replica makes for itself,
+/// those made for its neighbours, and those received from other ranks.
 int64_t link_messages(const graphs::Schedule& schedule, graphs::Round round,
                       const comm::Placement& placement) {
     int64_t count = placement.count(0);
@@ -24,9 +24,9 @@ int64_t link_messages(const graphs::Schedule& schedule, graphs::Round round,
     return count;
 }
 
-// What the rounds send in the long run, and the most that is received in one: of one period, or of
-// as many iterations all over the run.
-void estimate_exchange(const Estimated& run, Estimates& e) {
+// Computes the mean bytes sent per step and the largest number of bytes received in one round, over
+// one period or over as many iterations spread across the run.
+void estimate_exchange(const EstimateInputs& run, Estimates& e) {
     constexpr int64_t kSample = 64;
     const int64_t iterations = run.plan.iterations;
     const algorithms::Algorithm& algorithm = run.stepper.algorithm();
@@ -37,7 +37,7 @@ void estimate_exchange(const Estimated& run, Estimates& e) {
     for (int64_t k = 0; k < rounds; ++k) {
         const int64_t t = period > 0 ? k : k * iterations / rounds;
         const graphs::Round round = run.stepper.round(t);
-        // In the long run: what only the first iteration does is left out.
+        // t + 1: messages that only the first iteration sends are left out of the mean.
         e.bytes_per_step +=
             run.stepper.bytes_of(algorithm.sent(t + 1, round)) / static_cast<double>(rounds);
         if (algorithm.keeps_received_rows()) {
@@ -52,20 +52,20 @@ void estimate_exchange(const Estimated& run, Estimates& e) {
     }
 }
 
-// What a rank keeps for those that do not wait for it.
-int64_t peers_bytes(const Estimated& run) {
+// Returns the bytes that a rank keeps for ranks that do not wait for it.
+int64_t peers_bytes(const EstimateInputs& run) {
     const algorithms::Asynchronous* algorithm = run.stepper.algorithm().asynchronous();
     if (!algorithm || run.placement.ranks == 1) return 0;
     return algorithms::rows_of_rank_peers(*algorithm, *run.stepper.schedule()) *
            run.layout.columns() * arena::size_of(run.plan.type);
 }
 
-// Each rank sends its maximal subtrees' float64 means, or the rows that they are, to the owners of
-// the columns.
-double variance_bytes_per_step(const Estimated& run) {
+// Each rank sends the float64 means of its maximal subtrees (or, if a subtree is one replica, the
+// row itself) to the owners of the columns.
+double variance_bytes_per_step(const EstimateInputs& run) {
     const comm::Placement& placement = run.placement;
     const int64_t r = placement.ranks;
-    if (r == 1 || !run.plan.profile.variance.ever()) return 0;
+    if (r == 1 || !run.plan.profile.variance.any_due()) return 0;
     double element_bytes = 0;
     for (int rank = 0; rank < r; ++rank) {
         for (const arena::Interval node : arena::maximal_subtrees(
@@ -81,7 +81,7 @@ double variance_bytes_per_step(const Estimated& run) {
            static_cast<double>(iterations);
 }
 
-double evaluation_share(const Estimated& run) {
+double evaluation_share(const EstimateInputs& run) {
     const TrainerPlan& plan = run.plan;
     const double evaluations =
         plan.evaluate_every > 0
@@ -95,7 +95,7 @@ double evaluation_share(const Estimated& run) {
     return forwards / (forwards + training);
 }
 
-void estimate_delays(const Estimated& run, Estimates& e) {
+void estimate_delays(const EstimateInputs& run, Estimates& e) {
     const comm::Placement& placement = run.placement;
     for (int rank = 0; rank < placement.ranks && run.delays.any(); ++rank) {
         double sum = 0;
@@ -137,7 +137,7 @@ double slowest_delay(const algorithms::Delays& delays, const comm::Placement& pl
     return sum / static_cast<double>(sample);
 }
 
-Estimates estimate(const Estimated& run) {
+Estimates estimate(const EstimateInputs& run) {
     Estimates e;
     e.iterations = run.plan.iterations;
     e.per_epoch = run.plan.per_epoch;
@@ -154,7 +154,7 @@ Estimates estimate(const Estimated& run) {
     return e;
 }
 
-std::vector<std::string> warnings(const Estimated& run, const Estimates& e) {
+std::vector<std::string> warnings(const EstimateInputs& run, const Estimates& e) {
     std::vector<std::string> out;
     if (e.left_out > 0.05) {
         out.push_back("/data/batch_size: " + percent(e.left_out) +
@@ -167,7 +167,7 @@ std::vector<std::string> warnings(const Estimated& run, const Estimates& e) {
                       "would lower it)");
     }
     const std::string iterations = std::to_string(run.plan.iterations) + " iterations";
-    // Local steps only, although there are others to exchange with.
+    // The run consists of local steps only, although there are other replicas to exchange with.
     const graphs::Schedule* schedule = run.stepper.schedule();
     if (run.placement.replicas > 1 && schedule &&
         never_exchanges(run.stepper.algorithm(), *schedule, run.plan.iterations)) {
@@ -178,12 +178,12 @@ std::vector<std::string> warnings(const Estimated& run, const Estimates& e) {
         barriers_in_every_iteration(run.plan)) {
         out.push_back(
             "/profile/every: replicas wait for one another before every iteration that is "
-            "profiled, and here all are (longer /profile/every and /profile/variance/every would "
-            "let them run apart)");
+            "profiled, and here every iteration is (longer /profile/every and "
+            "/profile/variance/every would let them run independently)");
     }
-    if (const graphs::Staged* staged = run.stepper.staged()) {
+    if (const graphs::StagedSchedule* staged = run.stepper.staged()) {
         for (const auto& text : staged->warnings()) out.push_back(text);
-        if (staged->wish() && !staged->measures_by(run.plan.iterations)) {
+        if (staged->measure_request() && !staged->measures_before(run.plan.iterations)) {
             out.push_back("/graph/every: nothing is measured in " + iterations +
                           ", so the graph never changes");
         }

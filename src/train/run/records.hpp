@@ -1,7 +1,8 @@
-#pragma once
-// Records of iterations on their way to the observer. A device may still be computing the losses of
-// the last ones: the host does not wait for them in every iteration, but hands the records on in
-// order when their losses and times are there, at most kBehind iterations later.
+#pragma once  // Private to train/run.
+// A queue of iteration records between a training loop and the observer. A device may still be
+// computing the losses of the last iterations. The host does not wait for them in every iteration;
+// it passes each record on, in order, when its losses and times are ready, at most kMaxPending
+// iterations later.
 
 #include <deque>
 #include <functional>
@@ -12,20 +13,21 @@
 
 namespace dbench::train {
 
+/// Owns the memory into which the device writes losses and accuracies. Used by one thread.
 class Records {
 public:
-    static constexpr int64_t kBehind = 2;
-    using Tell = std::function<void(algorithms::IterationRecord&)>;
+    static constexpr int64_t kMaxPending = 2;
+    using Sink = std::function<void(algorithms::IterationRecord&)>;
 
-    /// `queue`: where losses are computed; null: they are there when they are added.
-    Records(arena::Queue* queue, int64_t replicas, Tell tell);
+    /// `queue` computes the losses; null if they are ready when a record is added.
+    Records(arena::Queue* queue, int64_t replicas, Sink sink);
 
-    /// Where those of the coming iteration are to be written, [R] each.
+    /// Memory for the losses of the next iteration, [R]; `accuracy` is the same for its accuracies.
     double* loss() { return slot(next_); }
     double* accuracy() { return loss() + replicas_; }
-    /// That iteration's record, all but they.
+    /// Adds that iteration's record; its losses and accuracies are filled in later.
     void add(algorithms::IterationRecord record);
-    /// Waits for the device, and tells all that was added.
+    /// Waits for the device and passes on all records that were added.
     void settle();
 
 private:
@@ -36,13 +38,13 @@ private:
     };
 
     double* slot(int64_t k) { return values_.data() + k * 2 * replicas_; }
-    void tell_first();
+    void deliver_first();
 
     arena::Queue* queue_;
     int64_t replicas_;
-    Tell tell_;
-    arena::Values<double> values_;  ///< losses and accuracies of an iteration side by side
-    int64_t next_ = 0;              ///< slot of the coming iteration
+    Sink sink_;
+    arena::HostVisibleArray<double> values_;  ///< Per slot: R losses, then R accuracies.
+    int64_t next_ = 0;                        ///< Slot of the next iteration.
     std::deque<Added> added_;
 };
 

@@ -20,7 +20,7 @@ void check_message(const RunSpec& spec) {
 
 comm::Reduction choose_reduction(const RunSpec& spec, const comm::World& world) {
     if (spec.reduction == ReductionChoice::library) return comm::Reduction::library;
-    // What a library adds are numbers as they are, from one rank to another.
+    // A library can only add unencoded numbers, and only between ranks.
     const bool can = spec.message.rows == arena::Codec::identity && world.size() > 1;
     return spec.reduction == ReductionChoice::automatic && world.queues().compute && can
                ? comm::Reduction::library
@@ -30,8 +30,8 @@ comm::Reduction choose_reduction(const RunSpec& spec, const comm::World& world) 
 void check_compute(const RunSpec& spec) {
     if (spec.compute == Compute::precision || spec.precision == arena::DType::float32) return;
     throw UserError(
-        "/compute: bfloat16 goes with parameters and gradients in float32, and /precision is "
-        "float64: leave one of the two out");
+        "/compute: bfloat16 requires parameters and gradients in float32 (/precision is "
+        "float64): leave one of the two out");
 }
 
 void check_rates(const algorithms::LearningRate& rates, const std::string& algorithm) {
@@ -42,30 +42,29 @@ void check_rates(const algorithms::LearningRate& rates, const std::string& algor
                     "/schedule/gamma), or choose dsgd");
 }
 
-void check_controller(const graphs::Staged& staged, const algorithms::Algorithm& algorithm,
+void check_controller(const graphs::StagedSchedule& staged, const algorithms::Algorithm& algorithm,
                       const std::string& name, int64_t iterations) {
-    if (algorithm.mixes_again() || !staged.repeats() || !staged.measures_by(iterations)) return;
-    throw UserError("/graph: averages several times in an iteration, which " + name +
-                    " cannot: choose \"by\": \"degree\", or the algorithm dsgd");
+    if (algorithm.mixes_again() || !staged.repeats() || !staged.measures_before(iterations)) return;
+    throw UserError("/graph: averages several times in an iteration (" + name +
+                    " cannot): choose \"by\": \"degree\", or the algorithm dsgd");
 }
 
 void check_asynchronous(const comm::World& world, int64_t replicas, const RunSpec& spec,
-                        const graphs::Staged* staged, const std::string& name) {
+                        const graphs::StagedSchedule* staged, const std::string& name) {
     if (world.size() > 1 && world.size() != replicas) {
-        throw UserError("/algorithm: " + name + " has its replicas in one process or each on a " +
-                        "rank of its own, and there are " + std::to_string(world.size()) +
-                        " ranks for " + std::to_string(replicas) + " replicas: start 1 or " +
+        throw UserError("/algorithm: " + name + " requires all replicas in one process, or one " +
+                        "rank for each replica (there are " + std::to_string(world.size()) +
+                        " ranks for " + std::to_string(replicas) + " replicas): start 1 or " +
                         std::to_string(replicas) + ", or choose the algorithm dsgd");
     }
     if (world.size() > 1 && world.queues().compute) {
         throw UserError("/device: " + name +
-                        " on ranks of their own averages in the host's memory, not on a card: set "
-                        "\"cpu\", or start one rank");
+                        " with one rank for each replica averages in the host's memory, not on a "
+                        "GPU: set \"cpu\", or start one rank");
     }
     if (staged) {
-        throw UserError("/graph: goes from graph to graph by the run's iterations, but with " +
-                        name +
-                        " each replica has its own: choose a single graph, or the "
+        throw UserError("/graph: changes with the run's iterations (with " + name +
+                        " each replica counts its own): choose a single graph, or the "
                         "algorithm dsgd");
     }
     if (spec.profile.after) {
@@ -79,78 +78,79 @@ void check_temperature(const algorithms::Algorithm& algorithm, const std::string
                        int64_t classes) {
     if (classes > 0 || algorithm.temperature() == 1) return;
     throw UserError(
-        "/algorithm/temperature: divides the logits of classes, but the data have real "
-        "targets, whose outputs " +
-        name + " compares as they are: leave it out");
+        "/algorithm/temperature: divides the logits of classes (the data have real targets, "
+        "whose outputs " +
+        name + " compares unscaled): leave it out");
 }
 
 void check_passes(double smoothing, int64_t parts, const algorithms::AlgorithmEntry& row,
                   const Model& model, const data::Dataset& train, const data::BatchPlan& batches) {
     if (smoothing > 0 && train.classes() == 0) {
         throw UserError(
-            "/label_smoothing: is a share for all classes, but the data have real targets: leave "
-            "it out, or take data with classes, such as shapes");
+            "/label_smoothing: spreads a share over all classes (the data have real targets): "
+            "leave it out, or use data with classes, such as shapes");
     }
     if (smoothing > 0 && row.accepts.linearises) {
-        throw UserError("/label_smoothing: changes gradients of the loss, which " + row.name +
-                        " does not take: leave it out, or choose the algorithm dsgd");
+        throw UserError("/label_smoothing: changes the gradient of the loss (" + row.name +
+                        " uses none): leave it out, or choose the algorithm dsgd");
     }
     if (parts == 1) return;
     if (!train.ragged() && parts > batches.batch_size) {
         throw UserError("/data/accumulate: a batch of " + std::to_string(batches.batch_size) +
-                        " samples has no " + std::to_string(parts) + " parts: use at most " +
-                        std::to_string(batches.batch_size));
+                        " samples cannot be divided into " + std::to_string(parts) +
+                        " parts: use at most " + std::to_string(batches.batch_size));
     }
     if (row.accepts.linearises || row.promises.distils) {
-        throw UserError("/data/accumulate: " + row.name +
-                        " does more with a batch than the gradient that is taken by parts: leave "
-                        "it out, or choose the algorithm dsgd");
+        throw UserError("/data/accumulate: computes gradients by parts of a batch (" + row.name +
+                        " uses the batch for more than its gradient): leave it out, or choose the "
+                        "algorithm dsgd");
     }
     if (!model.declaration().carried.empty()) {
         throw UserError(
-            "/data/accumulate: a text goes on from batch to batch, and so does the model's state "
-            "of the whole batch: leave it out, or choose another partition than stream");
+            "/data/accumulate: divides a batch (the text and the model's state continue from one "
+            "whole batch to the next): leave it out, or choose another partition than stream");
     }
 }
 
 void check_carried(const Model& model) {
     if (!model.declaration().carried.empty()) return;
     throw UserError(
-        "/evaluate/state: the model carries nothing from batch to batch: leave it out, or choose "
+        "/evaluate/state: the model carries no state from batch to batch: leave it out, or choose "
         "the model lstm with the partition stream and a number as batch_size");
 }
 
 void check_linearised(const Model& model, const data::Dataset& train,
                       const data::BatchPlan& batches, const std::string& algorithm) {
     if (!model.declaration().buffers.empty()) {
-        throw UserError("/model: has BatchNorm, whose statistics are of a minibatch, but " +
+        throw UserError("/model: has BatchNorm, whose statistics depend on the whole minibatch (" +
                         algorithm +
-                        " takes the Jacobian of each sample: choose a model without, such as mlp");
+                        " needs the Jacobian of each sample): choose a model without it, such as "
+                        "mlp");
     }
     if (train.tokens()) {
-        throw UserError("/data: has a label for each position of a text, but " + algorithm +
-                        " takes Jacobians of one output a sample: choose a set such as "
+        throw UserError("/data: has a label for each position of a text (" + algorithm +
+                        " needs Jacobians of one output per sample): choose a data set such as "
                         "fashion_mnist");
     }
     if (batches.full) {
         throw UserError(
-            "/data/batch_size: \"full\" batches may differ in size, but the Jacobians "
+            "/data/batch_size: \"full\" batches may differ in size (the Jacobians "
             "that " +
-            algorithm + " sends are of one size: give a number of samples, such as 50");
+            algorithm + " sends have one size): give a number of samples, such as 50");
     }
 }
 
 bool never_exchanges(const algorithms::Algorithm& algorithm, const graphs::Schedule& schedule,
                      int64_t iterations) {
-    constexpr int64_t kLookedAt = 4096;
+    constexpr int64_t kMaxChecked = 4096;
     const int64_t first = schedule.first_exchange();
     if (first >= iterations) return true;
-    const int64_t last = std::min(iterations, first + kLookedAt);
+    const int64_t last = std::min(iterations, first + kMaxChecked);
     for (int64_t t = first; t < last; ++t) {
         if (algorithm.sent(t, schedule.at(t)).messages > 0) return false;
     }
     const int64_t period = schedule.period();
-    return last == iterations || (period > 0 && period <= kLookedAt);
+    return last == iterations || (period > 0 && period <= kMaxChecked);
 }
 
 }  // namespace dbench::train

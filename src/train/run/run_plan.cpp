@@ -8,8 +8,9 @@ namespace dbench::train {
 namespace {
 
 constexpr int64_t kMostIterations = 1'000'000'000'000;
-// With delays: what is not part of the algorithm must not make quick ranks wait for slow ones.
-constexpr int64_t kApart = 16;
+// With delays, fast ranks must not wait for slow ones except where the algorithm does. So recording
+// and stop requests synchronise ranks at most once in this many iterations.
+constexpr int64_t kDelayedSyncInterval = 16;
 
 int64_t interval(const std::optional<base::Duration>& every, const base::RunLength& run) {
     return every ? base::to_iterations(*every, run) : 0;
@@ -23,7 +24,7 @@ base::RunLength run_length(const RunSpec& spec, const data::BatchPlan& batches) 
     if (run.iterations > kMostIterations) {
         throw base::UserError(
             "/length: is " + std::to_string(run.iterations) +
-            " iterations or more, and a run has at most 10^12 (three years of 0.1 ms each): "
+            " iterations or more (a run has at most 10^12: three years of 0.1 ms each): "
             "choose less");
     }
     return run;
@@ -37,7 +38,7 @@ TrainerPlan plan_training(const RunSpec& spec, const base::RunLength& run, int64
     plan.train_samples = train_samples;
     plan.type = spec.precision;
     plan.stop_on_nonfinite = spec.stop_on_nonfinite;
-    if (!spec.delays.empty()) plan.apart = kApart;
+    if (!spec.delays.empty()) plan.min_sync_interval = kDelayedSyncInterval;
     const ProfileSpec& profile = spec.profile;
     const auto rows = base::to_cadence(profile.every, "/profile/every", run);
     const auto exact = base::to_cadence(profile.variance.every, "/profile/variance/every", run);

@@ -1,5 +1,6 @@
-#pragma once
-// What a run does when: its length, and how often it evaluates, profiles and saves, in iterations.
+#pragma once  // Private to train/run.
+// Turns the spec's durations into iterations: the run's length, and how often it evaluates,
+// profiles and writes checkpoints.
 
 #include "base/run_length.hpp"
 #include "data/loader.hpp"
@@ -9,10 +10,10 @@
 
 namespace dbench::train {
 
-/// Throws UserError where the spec's length comes to more iterations than a run can have.
+/// Throws UserError if the spec's length exceeds 10^12 iterations.
 base::RunLength run_length(const RunSpec& spec, const data::BatchPlan& batches);
 
-/// Throws UserError where the stages of a cadence do not follow each other.
+/// Throws UserError if the stages of a cadence are not in ascending order.
 TrainerPlan plan_training(const RunSpec& spec, const base::RunLength& run, int64_t train_samples);
 
 EvaluationPlan plan_evaluation(const RunSpec& spec, const data::Dataset& test);

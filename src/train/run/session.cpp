@@ -28,8 +28,8 @@ const Row& entry_of(const std::vector<Row>& table, const Json& spec) {
 
 }  // namespace
 
-// Built in stages: what a spec names (constructor), what exchanges (connect), replicas (prepare),
-// the run (train). Only the first is the same whichever rank this is.
+// Members are filled in stages: the constructor (what the spec names), connect (exchanges), prepare
+// (replicas), train (the loop). Only the first stage does not depend on the rank.
 struct Session::Impl {
     comm::World& world;
     comm::Placement placement;
@@ -54,8 +54,9 @@ struct Session::Impl {
     algorithms::Delays delays;
 
     std::unique_ptr<Replicas> replicas;
-    std::unique_ptr<ResidentImages> resident;      // null: minibatches come from the host
-    std::unique_ptr<algorithms::Stepper> stepper;  // ends before the rows that it may be moving
+    std::unique_ptr<ResidentImages> resident;  // Null: minibatches come from the host.
+    // Destroyed before the replicas whose rows it may be moving.
+    std::unique_ptr<algorithms::Stepper> stepper;
     std::unique_ptr<Executor> executor;
     std::unique_ptr<Evaluator> evaluator;
     std::unique_ptr<data::Loader> loader;
@@ -65,35 +66,36 @@ struct Session::Impl {
         : world(w),
           placement(p),
           options(o),
-          spec(o.run),
+          spec(options.run),
           delays(spec.delays, placement.replicas, spec.seed.delay) {
         check_message(spec);
         check_compute(spec);
         data_context = {placement.replicas, spec.seed.data};
-        const Json& data_spec = o.spec.at("data");
+        const Json& data_spec = o.spec->at("data");
         data = data::load_data(data_spec, data_context);
         partition = entry_of(data::partition_table(), data_spec.at("partition"))
                         .make(data_spec.at("partition"), *data.train, data_context);
         data_keys = data::DataSpec::section().read(data_spec);
         batches = data::plan_batches(data_keys.batch_size, *partition, placement.replicas);
         const base::RunLength run = run_length(spec, batches);
-        model = entry_of(model_table(), o.spec.at("model"))
-                    .make(o.spec.at("model"),
+        model = entry_of(model_table(), o.spec->at("model"))
+                    .make(o.spec->at("model"),
                           {data.train->shape(), data.train->classes(), data.train->tokens(),
                            batches.stream && !batches.full ? batches.batch_size : 0});
         if (spec.compute == Compute::bfloat16) model = autocast(std::move(model));
         layout = layout_of(model->declaration());
-        const Json& optimizer_spec = o.spec.at("optimizer");
+        const Json& optimizer_spec = o.spec->at("optimizer");
         const auto common = algorithms::OptimizerSpec::section().read(optimizer_spec);
-        learning_rate.emplace(o.spec.at("schedule"), common.lr, run);
+        learning_rate.emplace(o.spec->at("schedule"), common.lr, run);
         plan = plan_training(spec, run, data.train->size());
         evaluation = plan_evaluation(spec, *data.test);
         evaluation.texts = options.texts;
         const int64_t element = arena::size_of(spec.message.rows, spec.precision);
         facts = {run, static_cast<double>(layout.numel() * element)};
-        const auto& row = entry_of(algorithms::algorithm_table(), options.algorithm);
+        const auto& row = entry_of(algorithms::algorithm_table(), *options.algorithm);
         if (options.graph) {
-            schedule = algorithms::RunSchedule(options.graph(facts), row, options.algorithm, facts);
+            schedule =
+                algorithms::RunSchedule(options.graph(facts), row, *options.algorithm, facts);
         }
         check_passes(spec.label_smoothing, data_keys.accumulate, row, *model, *data.train, batches);
         obstacles = stacking_obstacles(options.device, *model, *data.train, batches,
@@ -103,7 +105,7 @@ struct Session::Impl {
         std::string obstacle = capture_obstacle(options.device, *model, *data.train, batches,
                                                 data_keys.accumulate, row);
         if (obstacle.empty() && spec.stacking == Stacking::streams) {
-            obstacle = capture_obstacle_beside(*model);
+            obstacle = concurrent_capture_obstacle(*model);
         }
         capture = choose_capture(spec.capture, std::move(obstacle));
         if (spec.evaluate.carried) check_carried(*model);
@@ -112,12 +114,12 @@ struct Session::Impl {
     }
 
     void connect() {
-        const auto& row = entry_of(algorithms::algorithm_table(), options.algorithm);
+        const auto& row = entry_of(algorithms::algorithm_table(), *options.algorithm);
         stepper = std::make_unique<algorithms::Stepper>(
             world, placement, layout,
             algorithms::StepSpec{row,
-                                 options.algorithm,
-                                 options.spec.at("optimizer"),
+                                 *options.algorithm,
+                                 options.spec->at("optimizer"),
                                  facts,
                                  learning_rate->largest(),
                                  spec.precision,
@@ -130,7 +132,7 @@ struct Session::Impl {
                                  spec.seed.graph},
             schedule);
         check_temperature(stepper->algorithm(), row.name, data.train->classes());
-        if (const graphs::Staged* staged = stepper->staged()) {
+        if (const graphs::StagedSchedule* staged = stepper->staged()) {
             check_controller(*staged, stepper->algorithm(), row.name, plan.iterations);
         }
         if (stepper->algorithm().asynchronous()) {
@@ -143,7 +145,7 @@ struct Session::Impl {
         return {batches.batch_size, std::max<int64_t>(1, classes), classes > 0};
     }
 
-    Estimated estimated() const {
+    EstimateInputs estimate_inputs() const {
         const int64_t validation = data.validation ? data.validation->size() : 0;
         return {placement,
                 plan,
@@ -156,9 +158,9 @@ struct Session::Impl {
                 data.test->size() + validation};
     }
 
-    /// By what is free now.
+    /// Decides with the device memory that is free now.
     Residence find_residence() const {
-        const int64_t local = placement.count(0);  // the fullest rank's
+        const int64_t local = placement.count(0);  // The rank with most replicas.
         const int64_t samples = batches.samples_per_iteration / placement.replicas * local;
         return choose_residence(data_keys.resident, *data.train, options.device, spec.precision,
                                 samples);
@@ -180,7 +182,7 @@ struct Session::Impl {
                                                 stepper->exchange(), data, evaluation);
     }
 
-    /// A minibatch of the first samples.
+    /// Returns a minibatch of the first samples.
     const data::Batch& first_samples(data::PlainBatches& plain) const {
         return plain.fill(*data.train, 0, std::min(batches.batch_size, data.train->size()));
     }
@@ -189,10 +191,10 @@ struct Session::Impl {
 
     Passes passes() const {
         return {spec.seed.dropout, data_keys.accumulate, spec.label_smoothing,
-                stacking.way,      resident.get(),       capture.captured ? kMostCaptured : 0};
+                stacking.way,      resident.get(),       capture.captured ? kMaxCaptured : 0};
     }
 
-    /// Of an asynchronous algorithm's gradients.
+    /// Returns the simulated computation times of an asynchronous algorithm's gradients.
     algorithms::ComputeTimes compute_times() const {
         return algorithms::ComputeTimes(stepper->algorithm().asynchronous()->pace(),
                                         spec.seed.delay, delays);
@@ -209,13 +211,13 @@ struct Session::Impl {
         loading.augment = data_keys.augment;
         loading.augment_seed = spec.seed.augment;
         loading.threads = data.threads;
-        if (resident) loading.makes = data::BatchBuffer::Makes::windows;
+        if (resident) loading.contents = data::BatchBuffer::Contents::windows;
         if (stepper->algorithm().asynchronous() && world.size() == 1) {
-            loading.asks = asks_of(plan, compute_times(), placement.replicas);
+            loading.batch_order = batch_order(plan, compute_times(), placement.replicas);
         }
         loader = std::make_unique<data::Loader>(data.train, partition, batches, loading);
         replay = std::make_unique<data::Replay>(data.train, partition, batches, loading);
-        stepper->distil_by(
+        stepper->set_distillation(
             [this](arena::Rows x, arena::Rows teacher, int64_t t, double temperature) {
                 const auto batch = [&](int64_t i) -> const data::Batch& {
                     return replay->batch(t, x.first + i);
@@ -225,7 +227,7 @@ struct Session::Impl {
         const auto batch_of = [this](int64_t i, int64_t t) -> const data::Batch& {
             return replay->batch(t, placement.begin(world.rank()) + i);
         };
-        stepper->linearise_by(
+        stepper->set_linearisation(
             {[this, batch_of](const char* weights, int64_t i, int64_t t,
                               const algorithms::Linearised& out) {
                  executor->linearise(weights, i, batch_of(i, t), out, stepper->timers());
@@ -251,12 +253,12 @@ Session::Load Session::load() const {
     const data::Dataset& train = *impl_->data.train;
     const auto taken = static_cast<double>(impl_->plan.samples_per_iteration);
     if (!train.tokens()) return {taken, 0};
-    const data::Extent all = data::whole(train);
+    const data::Extent all = data::total_extent(train);
     const double share = taken / static_cast<double>(train.size());
     return {share * static_cast<double>(all.rows), share * static_cast<double>(all.terms)};
 }
 const graphs::Schedule* Session::schedule() const { return impl_->schedule.schedule.get(); }
-const graphs::Staged* Session::staged() const { return impl_->schedule.staged(); }
+const graphs::StagedSchedule* Session::staged() const { return impl_->schedule.staged(); }
 bool Session::asynchronous() const { return impl_->stepper->algorithm().asynchronous(); }
 const std::vector<int64_t>& Session::evaluated() const { return impl_->evaluation.replicas; }
 bool Session::has_validation() const { return impl_->data.validation != nullptr; }
@@ -267,7 +269,7 @@ std::optional<data::Heterogeneity> Session::heterogeneity() const {
     return data::heterogeneity(*impl_->data.train, *impl_->partition, impl_->placement.replicas);
 }
 Estimates Session::estimate() {
-    Estimates found = train::estimate(impl_->estimated());
+    Estimates found = train::estimate(impl_->estimate_inputs());
     found.data_bytes = impl_->residence.bytes;
     found.memory_bytes += found.data_bytes;
     return found;
@@ -282,7 +284,7 @@ std::vector<algorithms::MetricName> Session::metrics() const {
 }
 
 std::vector<std::string> Session::warnings(const Estimates& estimates) const {
-    return train::warnings(impl_->estimated(), estimates);
+    return train::warnings(impl_->estimate_inputs(), estimates);
 }
 
 std::string Session::remark() const { return impl_->stepper->algorithm().remark(impl_->world); }
@@ -312,7 +314,7 @@ std::string Session::resident() const { return to_text(impl_->residence); }
 
 std::string Session::capture() const {
     const CaptureChoice& chosen = impl_->capture;
-    const std::string beside = capture_obstacle_beside(*impl_->model);
+    const std::string beside = concurrent_capture_obstacle(*impl_->model);
     if (chosen.captured && impl_->stacking.way == Stacking::streams && !beside.empty()) {
         return "off (" + beside + ")";
     }
@@ -330,36 +332,36 @@ double Session::seconds_per_iteration() {
                 : slowest_delay(impl_->delays, impl_->placement, impl_->plan.iterations));
 }
 
-std::string Session::cannot_change_replicas(const CheckpointHead& head) const {
+std::string Session::replica_change_obstacle(const CheckpointHead& head) const {
     const Impl& s = *impl_;
     if (head.replicas == s.placement.replicas) return "";
     const std::string change = std::to_string(head.replicas) + " replicas cannot become " +
                                std::to_string(s.placement.replicas);
     if (s.stepper->algorithm().keeps_messages()) {
         return "/replicas: " + change + " with " +
-               s.options.algorithm.at("type").get<std::string>() +
-               ", which keeps messages of its neighbours: set it back";
+               s.options.algorithm->at("type").get<std::string>() +
+               ", which stores messages of its neighbours: set /replicas back";
     }
     const int64_t more = std::max(head.replicas, s.placement.replicas);
     if (s.stepper->algorithm().keeps_means() &&
         more % std::min(head.replicas, s.placement.replicas) != 0) {
         return "/replicas: " + change + " with " +
-               s.options.algorithm.at("type").get<std::string>() +
-               ", whose correction rests on means over replicas, which uneven copies change for "
-               "good: choose a multiple or a divisor of " +
+               s.options.algorithm->at("type").get<std::string>() +
+               ", whose correction relies on means over replicas, which uneven copies change "
+               "permanently: choose a multiple or a divisor of " +
                std::to_string(head.replicas) + ", such as " + std::to_string(2 * head.replicas);
     }
     if (!s.model->declaration().carried.empty()) {
         return "/replicas: " + change +
-               " where a text goes on from batch to batch, each replica's at its place: set it "
-               "back";
+               " with a text that continues from batch to batch, at a position of its own for each "
+               "replica: set /replicas back";
     }
     const Json then = Json::parse(head.spec).at("data").at("batch_size");
     if (!then.is_object() || !then.contains("global") ||
-        then != s.options.spec.at("data").at("batch_size")) {
+        then != s.options.spec->at("data").at("batch_size")) {
         return "/data/batch_size: " + change +
-               " where a replica's batch is given: an iteration would be another number of "
-               "samples; runs whose replicas may change say {\"global\": samples}";
+               " if the batch size is given per replica (an iteration would have another number "
+               "of samples): give it as {\"global\": samples} in runs whose replicas may change";
     }
     return "";
 }
@@ -367,7 +369,7 @@ std::string Session::cannot_change_replicas(const CheckpointHead& head) const {
 void Session::resume(Checkpoints& checkpoints, const CheckpointHead& head) {
     Impl& s = *impl_;
     checkpoints.read(head.iteration, s.replicas->state());
-    // A controller that decided for another graph's replicas begins anew.
+    // A controller's decisions do not apply to another number of replicas; it starts anew.
     const bool same = head.replicas == s.placement.replicas;
     if (auto* staged = s.stepper->staged(); staged && same) staged->restore(head.controller);
     s.plan.first = head.iteration;
@@ -378,11 +380,11 @@ std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoi
     Impl& s = *impl_;
     s.make_loader();
     const auto checkpoint = [&](int64_t completed) {
-        const graphs::Staged* staged = s.stepper->staged();
+        const graphs::StagedSchedule* staged = s.stepper->staged();
         CheckpointHead head;
         head.iteration = completed;
         head.elapsed = clock.seconds();
-        head.spec = s.options.spec.dump();
+        head.spec = s.options.spec->dump();
         head.device = s.options.device.name();
         head.controller = staged ? staged->save() : "";
         checkpoints.write(head, s.replicas->state());

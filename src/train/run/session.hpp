@@ -1,6 +1,17 @@
 #pragma once
-// One experiment's training, built from a resolved spec through the family tables. Knows torch
-// inside only.
+// Composes one training run from a resolved spec. `program` (prepare_run.cpp) creates a Session;
+// the family tables supply the model, data, partition, graph, algorithm and optimizer. LibTorch is
+// hidden behind this header.
+//
+// Order of events in train/run:
+//   1. The constructor reads the data and builds the model; run_plan turns durations into
+//      iterations; run_checks refuses combinations that cannot work.
+//   2. connect() creates the algorithm and its exchanges. estimate() may be called from then on.
+//   3. prepare() allocates the replicas; choose_stacking() and resume() may follow.
+//   4. train() runs the loop: trainer.cpp for synchronous algorithms, asynchronous_trainer.cpp (one
+//      process) or asynchronous_ranks.cpp (one rank per replica) for asynchronous ones.
+// All loops use Housekeeping for the work between iterations, Records to pass records to the
+// observer, and StopRequest to agree on an early end.
 
 #include <cstdint>
 #include <functional>
@@ -27,80 +38,88 @@
 namespace dbench::train {
 
 struct SessionOptions {
-    const RunSpec& run;           ///< the spec's own keys
-    const base::Json& spec;       ///< the whole spec, resolved
-    const base::Json& algorithm;  ///< resolved /algorithm, also where an implementation names it
-    /// Makes the spec's graph for this run; called once. Empty for algorithms that take none.
+    RunSpec run;                             ///< The keys of the spec's top level.
+    std::shared_ptr<const base::Json> spec;  ///< The whole resolved spec.
+    /// The resolved /algorithm, or the one that /implementation stands for.
+    std::shared_ptr<const base::Json> algorithm;
+    /// Creates the spec's graph for this run; called once, by the constructor. Empty for algorithms
+    /// that use no graph.
     std::function<std::shared_ptr<graphs::Schedule>(const graphs::RunFacts&)> graph;
-    std::string texts = {};  ///< folder for texts that models write in evaluations
-    Device& device =
-        host_device();  ///< that outlives the session; the world computes on its queues
+    std::string texts = {};  ///< Folder for texts that evaluations produce (translations).
+    /// The device on which replicas train. Must outlive the session; the world computes on its
+    /// queues.
+    Device& device = host_device();
 };
 
+/// One training run. Call the stages in the order above. All calls come from the main thread.
 class Session {
 public:
-    /// Reads the data and builds the model; no replica exists yet, and which rank this is does not
-    /// matter yet. Throws UserError.
+    /// Reads the data and builds the model; creates no replica. The result does not depend on this
+    /// process's rank. Throws UserError.
     Session(comm::World& world, const comm::Placement& placement, const SessionOptions& options);
     ~Session();
 
-    /// Makes what exchanges between ranks, by the numbers that they have now; first of all that
-    /// follows. Collective. Throws UserError.
+    /// Creates the algorithm, its stepper and the exchange plans for the ranks as they are numbered
+    /// now. Must be called before any member below. Collective. Throws UserError.
     void connect();
 
     const arena::Layout& layout() const;
-    double row_bytes() const;  ///< of one replica's parameters as a message
+    double row_bytes() const;  ///< Bytes of one replica's parameters in a message.
     arena::DType type() const;
     const TrainerPlan& plan() const;
-    /// What all replicas take in an iteration, on the mean: samples, which are pairs of sentences
-    /// even where a batch is of so many tokens, and labels of a text, 0 where the data are none.
+    /// Mean amount of training data that all replicas consume in one iteration. `samples` counts
+    /// pairs of sentences even if the batch size counts tokens; `tokens` counts the labels of texts
+    /// and is 0 for other data.
     struct Load {
         double samples, tokens;
     };
     Load load() const;
-    const graphs::Schedule* schedule() const;  ///< null for algorithms that take no graph
-    const graphs::Staged* staged() const;      ///< what in it goes from graph to graph, or null
-    bool asynchronous() const;                 ///< replicas do not wait for each other
-    const std::vector<int64_t>& evaluated() const;  ///< replicas whose local models are evaluated
+    const graphs::Schedule* schedule() const;  ///< Null for algorithms that use no graph.
+    /// The schedule, if it changes from graph to graph; else null.
+    const graphs::StagedSchedule* staged() const;
+    bool asynchronous() const;  ///< True if replicas do not wait for each other.
+    const std::vector<int64_t>& evaluated() const;  ///< Replicas whose local models are evaluated.
     bool has_validation() const;
-    std::vector<algorithms::MetricName> metrics() const;  ///< of evaluations
+    std::vector<algorithms::MetricName> metrics() const;  ///< Further metrics of evaluations.
     const std::vector<std::pair<std::string, std::string>>& data_checksums() const;
-    /// How unlike the replicas' labels are; nothing where the data has none.
+    /// Measures how much the replicas' label distributions differ; nothing if the data has no
+    /// labels.
     std::optional<data::Heterogeneity> heterogeneity() const;
-    /// Collective (exchange plans are made).
+    /// Estimates memory, bytes and delays of the run. Collective: creates exchange plans.
     Estimates estimate();
-    /// What is unusual about the spec, for people: samples left out, costly evaluation, ...
+    /// Returns warnings about unusual specs: samples left out, costly evaluation, ...
     std::vector<std::string> warnings(const Estimates& estimates) const;
 
-    /// Makes the replicas and everything around them. Throws UserError.
+    /// Allocates the replicas, the executor and the evaluator. Throws UserError.
     void prepare();
-    /// After `prepare`: how a rank's replicas pass the model, and why, as the spec says or measured
-    /// for about a second where it says auto. Collective.
+    /// Chooses how the replicas of a rank pass the model: as the spec says, or, for "auto", the
+    /// fastest way in a measurement of about a second. Call after `prepare`. Collective.
     void choose_stacking();
-    /// "off", "streams" or "batched", with the reason where it is not just what the spec says.
+    /// Returns "off", "streams" or "batched", with the reason if the spec alone does not decide it.
     std::string stacking() const;
-    /// "off", or "on" with its bytes: whether training images lie on the device; with the reason
-    /// where it is not just what the spec says.
+    /// Returns "off", or "on" and its bytes, for training images in device memory, with the reason
+    /// if the spec alone does not decide it.
     std::string resident() const;
-    /// "on" or "off": whether forward and backward are captured on the card and repeated; with the
-    /// reason where it is not just what the spec says.
+    /// Returns "on" if forward and backward passes are captured on the GPU and replayed, else
+    /// "off", with the reason if the spec alone does not decide it.
     std::string capture() const;
-    /// "reproducible" or "library": how sums over replicas are computed.
+    /// Returns how sums over replicas are computed: "reproducible" or "library".
     std::string reduction() const;
-    /// How rows reach the other ranks of this host: "in place", or "as messages" and why; "" where
-    /// there are none.
+    /// Returns how rows reach the other ranks of this host: "in place", or "as messages" with the
+    /// reason; "" if no other rank is on this host.
     std::string rows_on_host() const;
-    /// Seconds an iteration of this rank will take, estimated; after `prepare`.
+    /// Estimates the seconds that one iteration of this rank takes. Call after `prepare`.
     double seconds_per_iteration();
-    /// Why a run cannot go on from a checkpoint of another number of replicas; "" where it can.
-    std::string cannot_change_replicas(const CheckpointHead& head) const;
-    /// After `prepare`: goes on from a checkpoint. Collective.
+    /// Returns why the run cannot continue from a checkpoint with another number of replicas; "" if
+    /// it can.
+    std::string replica_change_obstacle(const CheckpointHead& head) const;
+    /// Continues from a checkpoint. Call after `prepare`. Collective.
     void resume(Checkpoints& checkpoints, const CheckpointHead& head);
-    /// Runs all iterations (left). Collective. Returns the name of the signal that ended the run
-    /// early, after a checkpoint; empty where it is complete.
+    /// Runs all remaining iterations. Returns "" if the run is complete, else the name of the
+    /// signal that ended it early; a checkpoint is then written. Collective.
     std::string train(algorithms::Observer& observer, Checkpoints& checkpoints,
                       const base::Stopwatch& clock);
-    /// What the algorithm has to say of the run at its end; "" where nothing. Collective.
+    /// Returns the algorithm's remark on the finished run; "" if it has none. Collective.
     std::string remark() const;
 
 private:

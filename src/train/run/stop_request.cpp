@@ -9,46 +9,49 @@ namespace dbench::train {
 namespace {
 
 using base::Json;
-constexpr double kSeconds = 0.25, kMost = 10000;  // between questions; iterations
+// Seconds and maximum iterations between two queries.
+constexpr double kQuerySeconds = 0.25, kMaxInterval = 10000;
 
-/// Of what the ranks say: whether one of them wishes, and the sum of their seconds.
-std::string sum_up(const std::vector<std::string>& texts) {
-    bool wished = false;
+/// Combines the ranks' texts: true if one of them requests a stop, and the sum of their seconds.
+std::string combine_queries(const std::vector<std::string>& texts) {
+    bool any = false;
     double seconds = 0;
     for (const std::string& text : texts) {
-        const Json said = Json::parse(text);
-        wished |= said[0].get<bool>();
-        seconds += said[1].get<double>();
+        const Json parsed = Json::parse(text);
+        any |= parsed[0].get<bool>();
+        seconds += parsed[1].get<double>();
     }
-    return Json{wished, seconds}.dump();
+    return Json{any, seconds}.dump();
 }
 
 }  // namespace
 
-bool StopRequest::agreed(int64_t t, bool mine) {
-    if (world_.size() == 1) return mine;
+bool StopRequest::agreed(int64_t t, bool stop_wanted) {
+    if (world_.size() == 1) return stop_wanted;
     if (t < next_) return false;
-    double wanted = 1;
-    if (asking_) {
-        const Json answer = Json::parse(asking_->answer());
-        asking_.reset();
+    double interval = 1;
+    if (query_) {
+        const Json answer = Json::parse(query_->answer());
+        query_.reset();
         if (answer[0].get<bool>()) return true;
-        const double iterations = static_cast<double>(world_.size()) * static_cast<double>(timed_);
+        const double iterations =
+            static_cast<double>(world_.size()) * static_cast<double>(timed_iterations_);
         const double each = answer[1].get<double>() / std::max(iterations, 1.0);
-        if (timed_ > 0) wanted = std::min(kSeconds / each, kMost);
+        if (timed_iterations_ > 0) interval = std::min(kQuerySeconds / each, kMaxInterval);
     }
-    next_ = t + static_cast<int64_t>(std::max(wanted, apart_));
-    timed_ = asked_ < 0 ? 0 : t - asked_;
-    asking_ = std::make_unique<comm::Collection>(world_, "the agreement on whether to stop",
-                                                 Json{mine, watch_.seconds()}.dump(), sum_up);
-    asked_ = t;
+    next_ = t + static_cast<int64_t>(std::max(interval, min_interval_));
+    timed_iterations_ = last_query_ < 0 ? 0 : t - last_query_;
+    query_ = std::make_unique<comm::BackgroundCollective>(
+        world_, "the agreement on whether to stop", Json{stop_wanted, watch_.seconds()}.dump(),
+        combine_queries);
+    last_query_ = t;
     watch_ = {};
     return false;
 }
 
 void StopRequest::end() {
-    if (asking_) asking_->answer();
-    asking_.reset();
+    if (query_) query_->answer();
+    query_.reset();
 }
 
 }  // namespace dbench::train

@@ -1,39 +1,40 @@
-#pragma once
-// Whether some rank wishes to stop, so that all stop before the same iteration.
+#pragma once  // Private to train/run.
+// The agreement of all ranks to stop before the same iteration, after some rank has received a
+// signal.
 
 #include <cstdint>
 #include <memory>
 
 #include "base/clock.hpp"
-#include "comm/world/collection.hpp"
+#include "comm/world/background_collective.hpp"
 #include "comm/world/world.hpp"
 
 namespace dbench::train {
 
-/// Asks all ranks about four times a second, at the same iterations, and takes the answer when it
-/// asks again: nobody waits for a rank that is not a whole interval late. A rank alone knows at
-/// once.
+/// Starts a query of all ranks about four times a second, at the same iterations on every rank, and
+/// reads its answer at the next query. So a rank waits only for ranks that are late by a whole
+/// interval. A single rank needs no query and stops at once.
 class StopRequest {
 public:
-    /// `first`: iteration that is asked before first. `apart`: iterations between two questions at
-    /// least.
-    StopRequest(comm::World& world, int64_t first, int64_t apart = 1)
-        : world_(world), apart_(static_cast<double>(apart)), next_(first) {}
+    /// `first` is the iteration of the first query; `apart` is the minimum number of iterations
+    /// between two queries.
+    StopRequest(comm::World& world, int64_t first, int64_t min_sync_interval = 1)
+        : world_(world), min_interval_(static_cast<double>(min_sync_interval)), next_(first) {}
 
-    /// Before iteration t, in order, with this rank's wish: whether all stop here. The same on all
-    /// ranks.
-    bool agreed(int64_t t, bool mine);
-    /// Waits for the last answer, so that all may part. Collective.
+    /// True if all ranks stop before iteration t; the same on all ranks. Call with t in ascending
+    /// order. `mine`: this rank requests a stop.
+    bool agreed(int64_t t, bool stop_wanted);
+    /// Waits for the last answer, so that no rank leaves while others still need it. Collective.
     void end();
 
 private:
     comm::World& world_;
-    double apart_;           ///< iterations
-    int64_t next_;           ///< when to ask
-    int64_t asked_ = -1;     ///< when was asked last
-    int64_t timed_ = 0;      ///< iterations before that which it has timed
-    base::Stopwatch watch_;  ///< since then
-    std::unique_ptr<comm::Collection> asking_;
+    double min_interval_;           ///< In iterations.
+    int64_t next_;                  ///< Iteration of the next query.
+    int64_t last_query_ = -1;       ///< Iteration of the last query.
+    int64_t timed_iterations_ = 0;  ///< Iterations before it whose time the query reported.
+    base::Stopwatch watch_;         ///< Seconds since the last query.
+    std::unique_ptr<comm::BackgroundCollective> query_;
 };
 
 }  // namespace dbench::train

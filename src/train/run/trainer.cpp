@@ -3,33 +3,33 @@
 #include <utility>
 
 #include "base/signals.hpp"
-#include "train/run/between.hpp"
+#include "train/run/housekeeping.hpp"
 #include "train/run/stop_request.hpp"
 
 namespace dbench::train {
 
 std::string train(const TrainerParts& p, const TrainerPlan& plan) {
-    Between between(p, plan);
-    p.stepper.go_on_at(plan.first);
-    p.stepper.will_go_on_to(plan.iterations);
-    if (plan.first == 0) between.evaluate(0);
-    StopRequest stop(p.world, plan.first, plan.apart);
+    Housekeeping housekeeping(p, plan);
+    p.stepper.resume_at(plan.first);
+    p.stepper.set_uninterrupted_until(plan.iterations);
+    if (plan.first == 0) housekeeping.evaluate(0);
+    StopRequest stop(p.world, plan.first, plan.min_sync_interval);
     for (int64_t t = plan.first; t < plan.iterations; ++t) {
-        between.check(t);
-        if (stop.agreed(t, !base::noted_signal().empty())) return between.stopped(t);
+        housekeeping.check(t);
+        if (stop.agreed(t, !base::received_signal().empty())) return housekeeping.end_early(t);
         algorithms::IterationRecord record;
-        record.epoch = between.epoch(t + 1);
+        record.epoch = housekeeping.epoch(t + 1);
         double delay = 0;
         const auto gradients = [&](const auto& ready) {
-            delay = between.hold_up(t);
+            delay = housekeeping.apply_delay(t);
             p.executor.gradients(t, p.replicas.x(), p.loader, p.stepper.timers(), ready,
-                                 between.records().loss(), between.records().accuracy());
+                                 housekeeping.records().loss(), housekeeping.records().accuracy());
         };
         p.stepper.step(t, p.learning_rate.at(t), gradients, record, p.observer);
         record.times[algorithms::Time::delay] = delay;
-        between.records().add(std::move(record));
-        between.note_uncaptured(t);
-        between.completed(t + 1);
+        housekeeping.records().add(std::move(record));
+        housekeeping.report_uncaptured(t);
+        housekeeping.completed(t + 1);
     }
     stop.end();
     return "";

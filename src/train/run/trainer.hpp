@@ -1,5 +1,6 @@
-#pragma once
-// The training loop: iterations 0 .. T-1 of all local replicas, evaluation between them.
+#pragma once  // Private to train/run.
+// The training loop of synchronous algorithms: iterations 0 .. T-1 of all local replicas, with
+// evaluations and checkpoints in between. Session::train calls it.
 
 #include <cstdint>
 #include <functional>
@@ -19,18 +20,22 @@
 
 namespace dbench::train {
 
+/// The length of a run and the iterations at which it evaluates, writes checkpoints and
+/// synchronises its ranks. Session fills it in from the spec (run_plan.hpp).
 struct TrainerPlan : base::RunLength {
-    int64_t first = 0;             ///< iteration to begin with; not 0 where a run goes on
-    int64_t evaluate_every = 0;    ///< iterations; 0: only the initial and the final state
-    int64_t checkpoint_every = 0;  ///< iterations; 0: only when a signal ends the run
-    int64_t train_samples = 0;     ///< N
+    int64_t first = 0;           ///< First iteration; not 0 if the run continues from a checkpoint.
+    int64_t evaluate_every = 0;  ///< In iterations; 0: only the initial and the final state.
+    int64_t checkpoint_every = 0;  ///< In iterations; 0: only if a signal ends the run.
+    int64_t train_samples = 0;     ///< N, the size of the training set.
     arena::DType type = arena::DType::float32;
     bool stop_on_nonfinite = false;
-    int64_t apart = 1;  ///< iterations that ranks may be apart before recording or signals hold one
+    /// Minimum number of iterations between two flushes of records, and between two agreements on a
+    /// stop: a rank may be ahead of another one by this many iterations without waiting for it.
+    int64_t min_sync_interval = 1;
     algorithms::ProfilePlan profile;
 };
 
-/// What a run is made of; everything outlives the trainer.
+/// The parts of a run that a training loop uses. All of them outlive the loop.
 struct TrainerParts {
     comm::World& world;
     Replicas& replicas;
@@ -41,14 +46,15 @@ struct TrainerParts {
     const algorithms::LearningRate& learning_rate;
     const algorithms::Delays& delays;
     algorithms::Observer& observer;
-    const base::Stopwatch& clock;  ///< of the run, over restarts
-    /// Writes a checkpoint after so many iterations. Collective; throws RunError.
+    const base::Stopwatch& clock;  ///< Run time, summed over restarts.
+    /// Writes a checkpoint of the state after `completed` iterations. Collective. Throws RunError.
     std::function<void(int64_t completed)> checkpoint;
 };
 
-/// Trains from the replicas' present state. Collective. Returns the name of the signal that ended
-/// the run early, after a checkpoint on which all ranks agreed; empty where the run is complete.
-/// Throws RunError where a replica's loss is not finite and the plan says stop.
+/// Trains from the replicas' present state. Returns "" if the run is complete, else the name of the
+/// signal that ended it early; all ranks have then agreed on the iteration and written a
+/// checkpoint. Throws RunError if a replica's loss is not finite and the plan says stop.
+/// Collective.
 std::string train(const TrainerParts& parts, const TrainerPlan& plan);
 
 }  // namespace dbench::train

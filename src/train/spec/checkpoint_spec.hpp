@@ -1,5 +1,5 @@
-#pragma once
-// The spec's /checkpoint.
+#pragma once  // Private to train/spec.
+// The keys of the spec's /checkpoint.
 
 #include <cstdint>
 #include <optional>
@@ -10,9 +10,9 @@
 namespace dbench::train {
 
 struct CheckpointSpec {
-    std::optional<base::Duration> every;  ///< nothing: only when a signal ends the run
-    int64_t keep;                         ///< generations
-    OtherReplicas replicas;
+    std::optional<base::Duration> every;  ///< Empty: only if a signal ends the run.
+    int64_t keep;                         ///< Number of generations that are kept.
+    ReplicaCountChange replicas;
 
     static const base::Section<CheckpointSpec>& section();
 };

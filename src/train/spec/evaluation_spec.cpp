@@ -36,10 +36,10 @@ Json resolve_metrics(const Json& given, const std::string& pointer) {
     for (const Json& name : given) {
         const auto known = [&](const Metric& metric) { return name == metric.name; };
         if (std::none_of(metric_table().begin(), metric_table().end(), known)) {
-            fail("there is none named " + base::short_text(name));
+            fail("no metric is named " + base::short_text(name));
         }
         if (std::count(given.begin(), given.end(), name) > 1) {
-            fail(base::short_text(name) + " stands there twice");
+            fail(base::short_text(name) + " is listed twice");
         }
     }
     return given;
@@ -49,7 +49,7 @@ void set_metrics(EvaluateSpec& spec, const Json& value) {
     if (value.is_array()) spec.metrics = value.get<std::vector<std::string>>();
 }
 
-/// JSON Schema of the above.
+/// Returns the JSON Schema of /evaluate/metrics.
 std::string metrics_shape() {
     Json names = Json::array();
     for (const Metric& metric : metric_table()) names.push_back(metric.name);
@@ -66,21 +66,23 @@ const base::Section<EvaluateSpec>& EvaluateSpec::section() {
              .greater_than(0)
              .or_null(),
          &EvaluateSpec::every},
-        {Parameter::any("replicas", "8", "how many local models, or \"all\"", resolve_replicas)
+        {Parameter::any("replicas", "8", "how many local models are evaluated, or \"all\"",
+                        resolve_replicas)
              .shaped(R"({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "all"}]})"),
          set_replicas},
         {base::Words<bool>("batchnorm", {{"pooled", false}, {"recalibrate", true}}, false,
-                           "BatchNorm statistics of the mean model"),
+                           "how the mean model gets its BatchNorm statistics"),
          &EvaluateSpec::recalibrate},
-        {Parameter::integer("batch_size", "256", "samples that are evaluated at once").at_least(1),
+        {Parameter::integer("batch_size", "256", "samples in one forward pass").at_least(1),
          &EvaluateSpec::batch_size},
-        {base::Words<bool>("state", {{"zero", false}, {"carried", true}}, false,
-                           "of a model that reads texts: zero where a sample begins, or carried "
-                           "through the text"),
+        {base::Words<bool>(
+             "state", {{"zero", false}, {"carried", true}}, false,
+             "state of a model that reads texts: zero at the start of each sample, or "
+             "carried through the text"),
          &EvaluateSpec::carried},
         {Parameter::any("metrics", R"("auto")",
-                        "beside loss and accuracy, a list of " + metric_names() +
-                            "; auto: perplexity of tokens",
+                        "metrics in addition to loss and accuracy, a list of " + metric_names() +
+                            "; auto: perplexity for texts",
                         resolve_metrics)
              .shaped(metrics_shape()),
          set_metrics},

@@ -1,5 +1,5 @@
-#pragma once
-// The spec's /evaluate.
+#pragma once  // Private to train/spec.
+// The keys of the spec's /evaluate.
 
 #include <cstdint>
 #include <optional>
@@ -11,12 +11,13 @@
 namespace dbench::train {
 
 struct EvaluateSpec {
-    std::optional<base::Duration> every;  ///< nothing: only at the ends of the run
-    int64_t replicas;                     ///< how many local models; "all" is the largest number
-    bool recalibrate;  ///< BatchNorm of the mean model: re-estimated, else pooled
+    std::optional<base::Duration> every;  ///< Empty: only at the start and the end.
+    int64_t replicas;                     ///< Number of local models; for "all" the largest int64.
+    bool recalibrate;  ///< BatchNorm statistics of the mean model: re-estimated, else pooled.
     int64_t batch_size;
-    bool carried;  ///< a text is read on with the model's state; else windows begin from zero
-    std::optional<std::vector<std::string>> metrics;  ///< nothing: those of the data
+    /// The model's state continues through a text; else every sample begins with a state of zero.
+    bool carried;
+    std::optional<std::vector<std::string>> metrics;  ///< Empty: those that suit the data.
 
     static const base::Section<EvaluateSpec>& section();
 };

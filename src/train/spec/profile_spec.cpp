@@ -6,9 +6,11 @@ using base::Parameter;
 
 const base::Section<VarianceSpec>& VarianceSpec::section() {
     static const base::Section<VarianceSpec> keys{
-        {base::Words<bool>("kind", {{"exact", true}, {"off", false}}, true, "variance of tensors"),
+        {base::Words<bool>("kind", {{"exact", true}, {"off", false}}, true,
+                           "variance of each tensor over replicas"),
          &VarianceSpec::exact},
-        {Parameter::stages("every", R"({"iterations": 1})", "how often").greater_than(0),
+        {Parameter::stages("every", R"({"iterations": 1})", "how often it is recorded")
+             .greater_than(0),
          &VarianceSpec::every},
     };
     return keys;
@@ -17,16 +19,17 @@ const base::Section<VarianceSpec>& VarianceSpec::section() {
 const base::Section<ProfileSpec>& ProfileSpec::section() {
     static const base::Section<ProfileSpec> keys{
         {Parameter::stages("every", R"({"iterations": 1})",
-                           "how often a row of /parameters is recorded")
+                           "how often a row is added to /parameters")
              .greater_than(0),
          &ProfileSpec::every},
-        {Parameter::flag("norms", "true", "L2 norm of every tensor before averaging"),
+        {Parameter::flag("norms", "true",
+                         "record the L2 norm of every tensor just before averaging"),
          &ProfileSpec::norms},
-        {"variance", &ProfileSpec::variance, "variance over replicas", "kind"},
-        {Parameter::flag("after", "false", "also record the variance after averaging"),
+        {"variance", &ProfileSpec::variance, "the variance over replicas", "kind"},
+        {Parameter::flag("after", "false", "also record the variance just after averaging"),
          &ProfileSpec::after},
         {Parameter::integer("graphs", "256",
-                            "how many matrices of a random sequence are kept at most")
+                            "most matrices of a random sequence of graphs that are kept")
              .at_least(1),
          &ProfileSpec::graphs},
     };

@@ -1,5 +1,6 @@
-#pragma once
-// The spec's /profile: what is recorded of the parameters, and how often.
+#pragma once  // Private to train/spec.
+// The keys of the spec's /profile: which measurements of the parameters are recorded, and how
+// often.
 
 #include <cstdint>
 
@@ -8,7 +9,7 @@
 namespace dbench::train {
 
 struct VarianceSpec {
-    bool exact;  ///< else off
+    bool exact;  ///< The exact variance is recorded; else none.
     base::Stages every;
 
     static const base::Section<VarianceSpec>& section();

@@ -62,11 +62,12 @@ Json resolve_seed(const Json& given, const std::string& pointer) {
 Json resolve_device(const Json& given, const std::string& pointer) {
     if (given != "cuda" || cuda_built()) return given;
     throw UserError(pointer +
-                    ": cuda is refused (this program was built without CUDA): build it by "
+                    ": cuda is refused (this program was built without CUDA): build it with "
                     "scripts/setup --cuda, or use \"auto\" or \"cpu\"");
 }
 
-/// One of the words that every algorithm takes, as it is; else a codec with all its keys.
+/// Returns the word, if it is one of those that every algorithm accepts; else the codec with all
+/// its keys.
 Json resolve_message(const Json& given, const std::string& pointer) {
     Json out =
         base::resolve_member(given, pointer, "codec", base::entries_of(algorithms::codec_table()));
@@ -77,14 +78,14 @@ Json resolve_message(const Json& given, const std::string& pointer) {
 
 }  // namespace
 
-void take(const Json& value, MessageSpec& out) {
+void read_value(const Json& value, MessageSpec& out) {
     out.rows = arena::Codec::identity;
     if (value == "bfloat16") out.rows = arena::Codec::bfloat16;
     if (value == "float16") out.rows = arena::Codec::float16;
     out.codec = algorithms::make_codec(value);
 }
 
-void take(const Json& value, Seeds& out) {
+void read_value(const Json& value, Seeds& out) {
     if (!value.is_object()) {
         const auto seed = value.get<uint64_t>();
         out = {seed, seed, seed, seed, seed, seed, seed};
@@ -94,7 +95,7 @@ void take(const Json& value, Seeds& out) {
     }
 }
 
-// A result has a row per replica and more; a graph has at most so many, too.
+// The result file has at least one row per replica, and a graph has at most this many nodes.
 constexpr double kMostReplicas = 1 << 24;
 
 const base::Section<RunSpec>& RunSpec::section() {
@@ -104,7 +105,7 @@ const base::Section<RunSpec>& RunSpec::section() {
                         resolve_name)
              .shaped(R"({"type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]*$"})"),
          &R::name},
-        {Parameter::text("notes", "\"\"", "free text, kept in the result file"), &R::notes},
+        {Parameter::text("notes", "\"\"", "free text, stored in the result file"), &R::notes},
         {Parameter::integer("replicas", "", "how many model replicas to train")
              .at_least(1)
              .at_most(kMostReplicas, "a graph has at most 2^24 nodes"),
@@ -118,13 +119,13 @@ const base::Section<RunSpec>& RunSpec::section() {
          &R::seed},
         {Words<arena::DType>(
              "precision", {{"float32", arena::DType::float32}, {"float64", arena::DType::float64}},
-             arena::DType::float32, "precision of all arithmetic"),
+             arena::DType::float32, "precision of all arithmetic, except for what compute says"),
          &R::precision},
         {Words<Compute>("compute",
                         {{"precision", Compute::precision}, {"bfloat16", Compute::bfloat16}},
                         Compute::precision,
-                        "in what models compute: as precision says, or convolutions and products "
-                        "of matrices in bfloat16"),
+                        "precision of the model's passes: as precision says, or convolutions and "
+                        "matrix products in bfloat16"),
          &R::compute},
         {Words<Stacking>(
              "stacking",
@@ -133,19 +134,20 @@ const base::Section<RunSpec>& RunSpec::section() {
               {"batched", Stacking::batched},
               {"auto", Stacking::automatic}},
              Stacking::off,
-             "whether the replicas of a rank pass the model one by one, side by side on streams of "
-             "a card, together, or as is quicker"),
+             "how the replicas of a rank pass the model: one by one (off), concurrently on GPU "
+             "streams, in batched operations, or the fastest of these (auto)"),
          &R::stacking},
         {Words<DeviceChoice>("device",
                              {{"auto", DeviceChoice::automatic},
                               {"cpu", DeviceChoice::cpu},
                               {"cuda", DeviceChoice::cuda}},
-                             DeviceChoice::automatic, "where replicas train", resolve_device),
+                             DeviceChoice::automatic, "device on which replicas train",
+                             resolve_device),
          &R::device},
         {Words<Capture>("capture",
                         {{"auto", Capture::automatic}, {"on", Capture::on}, {"off", Capture::off}},
                         Capture::automatic,
-                        "whether a card repeats forward and backward as it has captured them once"),
+                        "whether a GPU captures forward and backward passes once and replays them"),
          &R::capture},
         {Parameter::duration("length", R"({"epochs": 1})", "how long the run is").greater_than(0),
          &R::length},
@@ -156,18 +158,19 @@ const base::Section<RunSpec>& RunSpec::section() {
          &R::init},
         {Parameter::number("label_smoothing", "0",
                            "e: the training loss is 1 - e times the label's cross-entropy plus e "
-                           "times the mean over all classes")
+                           "times the mean cross-entropy over all classes")
              .at_least(0)
              .at_most(0.999),
          &R::label_smoothing},
-        {"delays", &R::delays, "seconds by which replicas are held up, to study stragglers"},
-        {"evaluate", &R::evaluate, "accuracy on the test set"},
-        {"profile", &R::profile, "what is recorded"},
+        {"delays", &R::delays, "seconds by which replicas are delayed, to study stragglers"},
+        {"evaluate", &R::evaluate, "how local models and the mean model are evaluated"},
+        {"profile", &R::profile, "what is recorded of the parameters"},
         {Parameter::flag("allow_biased", "false",
-                         "accept a graph that does not suit the algorithm (it warns instead)"),
+                         "warn, instead of failing, if the graph does not suit the algorithm"),
          &R::allow_biased},
-        {Parameter::flag("allow_unstable", "false",
-                         "accept an algorithm that diverges on the graph at any learning rate"),
+        {Parameter::flag(
+             "allow_unstable", "false",
+             "warn, instead of failing, if the algorithm diverges on the graph at any rate"),
          &R::allow_unstable},
         {Words<ReductionChoice>("reduction",
                                 {{"auto", ReductionChoice::automatic},
@@ -175,19 +178,21 @@ const base::Section<RunSpec>& RunSpec::section() {
                                  {"library", ReductionChoice::library}},
                                 ReductionChoice::automatic, "how sums over replicas are computed"),
          &R::reduction},
-        {Parameter::of("codecs", "message", "\"float32\"",
-                       "how parameters and gradients travel: as they are, in 16 bits, or, with "
-                       "algorithms that compress, by any codec",
-                       resolve_message),
+        {Parameter::of(
+             "codecs", "message", "\"float32\"",
+             "how parameters and gradients are encoded in messages: unchanged, in 16 bits, "
+             "or by any codec with algorithms that compress",
+             resolve_message),
          &R::message},
         {Parameter::of("placements", "placement", "\"linear\"",
-                       "where ranks are put among the processes that the launcher has started",
+                       "which of the launched processes each rank runs in",
                        graphs::resolve_placement)},
         {Words<bool>("nonfinite", {{"record", false}, {"stop", true}}, false,
-                     "what happens when a loss is not finite"),
+                     "what happens if a loss is not finite"),
          &R::stop_on_nonfinite},
-        {"checkpoint", &R::checkpoint, "checkpoints"},
-        {Parameter::text("output", R"("results/{name}.h5")", "the result file"), &R::output},
+        {"checkpoint", &R::checkpoint, "how often checkpoints are written, and how many are kept"},
+        {Parameter::text("output", R"("results/{name}.h5")", "path of the result file"),
+         &R::output},
     };
     return keys;
 }

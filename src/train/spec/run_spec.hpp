@@ -1,5 +1,5 @@
 #pragma once
-// The spec's own keys, outside its families (models, data sets, graphs, ...): what every run says.
+// The top-level keys of the spec, except those of its families (models, data sets, graphs, ...).
 
 #include <cstdint>
 #include <string>
@@ -19,19 +19,19 @@
 
 namespace dbench::train {
 
-/// Of every kind of random number its own, or all the same.
+/// One seed for each kind of random number; a single number in the spec sets all of them.
 struct Seeds {
     uint64_t init, data, graph, augment, message, delay, dropout;
 };
-void take(const base::Json& value, Seeds& out);
+void read_value(const base::Json& value, Seeds& out);
 
-/// How messages travel: rows of most algorithms in `rows`; those of algorithms that compress theirs
-/// by `codec`.
+/// How rows are encoded in messages: `rows` for most algorithms, `codec` for algorithms that
+/// compress their messages.
 struct MessageSpec {
     arena::Codec rows;
     std::shared_ptr<const algorithms::Codec> codec;
 };
-void take(const base::Json& value, MessageSpec& out);
+void read_value(const base::Json& value, MessageSpec& out);
 
 enum class Compute : uint8_t { precision, bfloat16 };
 enum class Stacking : uint8_t { off, streams, batched, automatic };
@@ -43,7 +43,7 @@ struct RunSpec {
     int64_t replicas;
     Seeds seed;
     arena::DType precision;
-    Compute compute;  ///< of models' passes
+    Compute compute;  ///< Precision of the models' forward and backward passes.
     Stacking stacking;
     DeviceChoice device;
     Capture capture;
@@ -53,13 +53,15 @@ struct RunSpec {
     std::vector<algorithms::DelayRule> delays;
     EvaluateSpec evaluate;
     ProfileSpec profile;
-    bool allow_biased;    ///< a graph that does not suit the algorithm is warned of, not refused
-    bool allow_unstable;  ///< nor is a pair of graph and algorithm that diverges at any rate
+    /// A graph that does not suit the algorithm causes a warning, not an error.
+    bool allow_biased;
+    /// An algorithm that diverges on the graph at any learning rate causes a warning, not an error.
+    bool allow_unstable;
     ReductionChoice reduction;
     MessageSpec message;
     bool stop_on_nonfinite;
     CheckpointSpec checkpoint;
-    std::string output;  ///< {name} not filled in
+    std::string output;  ///< The path of the result file; {name} is not yet replaced.
 
     static const base::Section<RunSpec>& section();
 };

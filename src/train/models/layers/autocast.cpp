@@ -7,8 +7,8 @@
 namespace dbench::train {
 namespace {
 
-/// Autocast to bfloat16 on a device, in this thread and as long as it lives; so long are rounded
-/// weights kept, too, for those that a pass uses more than once.
+/// Enables autocast to bfloat16 on a device, for this thread, during its lifetime. Rounded weights
+/// are cached as long, for layers that a pass uses more than once.
 class Bfloat16 {
 public:
     explicit Bfloat16(c10::DeviceType device) : device_(device) {
@@ -37,7 +37,7 @@ public:
     torch::Tensor forward(const Weights& weights, const torch::Tensor& input,
                           bool training) const override {
         Weights rounded = weights;
-        rounded.gradients.clear();  // what a layer would write there is bfloat16
+        rounded.gradients.clear();  // A layer would write a bfloat16 gradient there.
         const Bfloat16 products(input.device().type());
         return model_->forward(rounded, input, training).to(torch::kFloat32);
     }

@@ -1,5 +1,5 @@
 #pragma once
-// Mixed precision: a model whose products are computed in bfloat16.
+// Mixed precision: wraps a model so that its matrix products are computed in bfloat16.
 
 #include <memory>
 
@@ -7,10 +7,10 @@
 
 namespace dbench::train {
 
-/// `model` under LibTorch's autocast, forward and therefore backward: convolutions, products of
-/// matrices and attention read and write bfloat16, with the float32 weights rounded for each pass;
-/// what needs the digits stays in float32, as PyTorch's lists say for the input's device. Weights,
-/// their gradients and buffers are float32, and so are outputs, of which losses are taken.
+/// Returns `model` under LibTorch's autocast, forward and therefore backward. Convolutions, matrix
+/// products and attention read and write bfloat16; the float32 weights are rounded in each pass.
+/// Operations that need more digits stay in float32, according to PyTorch's lists for the input's
+/// device. Weights, their gradients, buffers and outputs (and so losses) are float32.
 std::unique_ptr<Model> autocast(std::unique_ptr<Model> model);
 
 }  // namespace dbench::train

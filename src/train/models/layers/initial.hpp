@@ -1,5 +1,5 @@
-#pragma once
-// What initial parameters are drawn from, by torch's default generator.
+#pragma once  // Private to train/models/layers.
+// Distributions of initial parameters, drawn with torch's default generator.
 
 #include <torch/torch.h>
 
@@ -7,6 +7,7 @@
 
 namespace dbench::train {
 
+/// Fills a tensor with initial values.
 using Initial = std::function<void(torch::Tensor&)>;
 
 inline Initial uniform(double bound) {

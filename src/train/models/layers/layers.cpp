@@ -22,14 +22,15 @@ std::string member(const std::string& module, const char* tensor) {
     return module.empty() ? tensor : module + "." + tensor;
 }
 
-/// What kaiming_uniform(a = sqrt(5)) of torch.nn comes to, for weights and biases alike.
+/// The distribution of torch.nn's kaiming_uniform(a = sqrt(5)), for weights and biases.
 Initial kaiming_uniform(int64_t fan_in) {
     return uniform(1 / std::sqrt(static_cast<double>(fan_in)));
 }
 
-/// y = x W^T + b, whose backward writes the gradient of W where it is wanted. PyTorch's products in
-/// PyTorch's order: same bits, a pass over the gradient less.
-class WrittenLinear : public torch::autograd::Function<WrittenLinear> {
+/// y = x W^T + b. Backward writes the gradient of W directly to its destination. The products are
+/// those of PyTorch in PyTorch's order: the bits are the same, with one pass over the gradient
+/// less.
+class DirectGradientLinear : public torch::autograd::Function<DirectGradientLinear> {
 public:
     static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
                                  const torch::Tensor& weight,
@@ -46,7 +47,8 @@ public:
         const auto saved = context->get_saved_variables();
         const torch::Tensor& x = saved[0];
         const torch::Tensor& dy = outputs[0];
-        // Another handle of the same memory: autograd keeps what nobody else holds as it is.
+        // Another handle of the same memory: autograd stores a gradient without a copy only if
+        // nothing else holds its handle.
         torch::Tensor dw = context->saved_data["gradient"].toTensor().alias();
         torch::mm_out(dw, dy.t(), x);
         const torch::Tensor dx = context->needs_input_grad(0) ? dy.mm(saved[1]) : torch::Tensor();
@@ -55,23 +57,23 @@ public:
     }
 };
 
-/// x W^T + b; W one of the parameters, as a matrix (its first dimension, all others).
+/// Returns x W^T + b. W is one of the parameters, as a matrix (its first dimension by all others).
 torch::Tensor linear(const Weights& weights, int w, const torch::Tensor& x,
                      const std::optional<torch::Tensor>& bias) {
     const torch::Tensor weight = weights.parameters[w].flatten(1);
     if (weights.gradients.empty() || !torch::GradMode::is_enabled()) {
         return torch::linear(x, weight, bias.value_or(torch::Tensor()));
     }
-    return WrittenLinear::apply(x, weight, bias, weights.gradients[w].flatten(1));
+    return DirectGradientLinear::apply(x, weight, bias, weights.gradients[w].flatten(1));
 }
 
-/// What vmap has of all replicas, as layers take it that keep channels apart: replicas are groups
-/// of channels. LibTorch's vmap would scale and shift in passes of their own. Channels are last
-/// where that is known to be quicker: on the host.
-class Grouped {
+/// All replicas' tensors, which vmap batches, as one tensor for layers that treat channels
+/// separately: replicas become groups of channels. LibTorch's own vmap would scale and shift in
+/// separate passes. Channels are last on the host, where that is faster.
+class GroupedReplicas {
 public:
-    /// (R, B, C, H, W), R anywhere, to (B, R C, H, W).
-    explicit Grouped(const torch::Tensor& x) {
+    /// Maps (R, B, C, H, W), with R at any dimension, to (B, R C, H, W).
+    explicit GroupedReplicas(const torch::Tensor& x) {
         const auto* const batched = at::functorch::maybeGetBatchedImpl(x);
         level_ = batched->level();
         replicas_ = batched->value().size(batched->bdim());
@@ -80,7 +82,7 @@ public:
     }
     const torch::Tensor& images() const { return images_; }
     int64_t replicas() const { return replicas_; }
-    /// (R, n, ...), R first, to (R n, ...).
+    /// Maps (R, n, ...), with R first, to (R n, ...).
     static torch::Tensor weights(const torch::Tensor& each) {
         const auto* const batched = at::functorch::maybeGetBatchedImpl(each);
         return batched->value().movedim(batched->bdim(), 0).flatten(0, 1);
@@ -94,8 +96,8 @@ private:
     torch::Tensor images_;
 };
 
-/// LibTorch's vmap does not see what is done while it lives: it refuses autograd's functions in
-/// C++, whatever tensors they are given.
+/// Hides operations from LibTorch's vmap during its lifetime: vmap refuses custom autograd
+/// functions in C++, whatever tensors they are given.
 class OutsideOfVmap {
 public:
     OutsideOfVmap() : layer_(at::functorch::popDynamicLayer()) {}
@@ -107,6 +109,7 @@ private:
     at::functorch::DynamicLayer layer_;
 };
 
+/// True if vmap batches both: the layer runs for all replicas together.
 bool all_replicas(const torch::Tensor& weight, const torch::Tensor& x) {
     return at::functorch::isBatchedTensor(weight) && at::functorch::isBatchedTensor(x);
 }
@@ -125,7 +128,8 @@ Linear::Linear(Declaration& d, const std::string& name, int64_t in, int64_t out,
 torch::Tensor Linear::operator()(const Weights& weights, const torch::Tensor& x) const {
     const torch::Tensor& weight = weights.parameters[weight_];
     const torch::Tensor& bias = weights.parameters[bias_];
-    if (at::functorch::isBatchedTensor(weight)) {  // so that its gradients lie as the weights do
+    // This form gives the gradients the memory order of the weights.
+    if (at::functorch::isBatchedTensor(weight)) {
         return torch::mm(weight, x.t()).t() + bias;
     }
     return linear(weights, weight_, x, bias);
@@ -144,9 +148,10 @@ Conv2d::Conv2d(Declaration& d, const std::string& name, const Options& o)
 torch::Tensor Conv2d::operator()(const Weights& weights, const torch::Tensor& x) const {
     if (is_product(weights, x)) return product(weights, x);
     if (all_replicas(weights.parameters[weight_], x)) {
-        const Grouped all(x);
-        return all.back(torch::conv2d(all.images(), Grouped::weights(weights.parameters[weight_]),
-                                      {}, stride_, padding_, 1, groups_ * all.replicas()));
+        const GroupedReplicas all(x);
+        return all.back(torch::conv2d(all.images(),
+                                      GroupedReplicas::weights(weights.parameters[weight_]), {},
+                                      stride_, padding_, 1, groups_ * all.replicas()));
     }
     return torch::conv2d(x, weights.parameters[weight_], {}, stride_, padding_, 1, groups_);
 }
@@ -155,9 +160,10 @@ int64_t Conv2d::reached(int64_t size) const {
     return (size + 2 * padding_ - kernel_) / stride_ + 1;
 }
 
-// LibTorch's convolution on a CPU brings the weight into an order of its own, forward and twice in
-// backward, and the gradient back. Where there are more weights than pixels, that is much of the
-// time. Arranging pixels for a kernel takes time, too: twice as few should they be then.
+// LibTorch's convolution on a CPU copies the weight into an order of its own, once in forward and
+// twice in backward, and the gradient back. If there are more weights than pixels, that takes much
+// of the time. With a kernel larger than 1x1, the product must also copy the pixels, so it is only
+// used for half as many of them.
 bool Conv2d::is_product(const Weights& weights, const torch::Tensor& x) const {
     const torch::Tensor& weight = weights.parameters[weight_];
     if (at::functorch::isBatchedTensor(weight) || !x.device().is_cpu() || groups_ != 1 ||
@@ -171,7 +177,8 @@ bool Conv2d::is_product(const Weights& weights, const torch::Tensor& x) const {
 }
 
 torch::Tensor Conv2d::product(const Weights& weights, const torch::Tensor& x) const {
-    torch::Tensor covered;  // (B H' W', in kernel^2): what the kernel covers around each pixel
+    // (B H' W', in kernel^2): the inputs that the kernel covers at each pixel.
+    torch::Tensor covered;
     if (kernel_ == 1) {
         const auto every = [this](const torch::Tensor& pixels, int64_t dimension) {
             return pixels.slice(dimension, 0, std::nullopt, stride_);
@@ -197,11 +204,12 @@ BatchNorm2d::BatchNorm2d(Declaration& d, const std::string& name, int64_t channe
 torch::Tensor BatchNorm2d::operator()(const Weights& weights, const torch::Tensor& x,
                                       bool training) const {
     if (all_replicas(weights.parameters[weight_], x)) {
-        const Grouped all(x);
+        const GroupedReplicas all(x);
         return all.back(torch::batch_norm(
-            all.images(), Grouped::weights(weights.parameters[weight_]),
-            Grouped::weights(weights.parameters[bias_]), Grouped::weights(weights.buffers[mean_]),
-            Grouped::weights(weights.buffers[variance_]), training, kNormMomentum, kEps,
+            all.images(), GroupedReplicas::weights(weights.parameters[weight_]),
+            GroupedReplicas::weights(weights.parameters[bias_]),
+            GroupedReplicas::weights(weights.buffers[mean_]),
+            GroupedReplicas::weights(weights.buffers[variance_]), training, kNormMomentum, kEps,
             /*cudnn_enabled=*/true));
     }
     return torch::batch_norm(x, weights.parameters[weight_], weights.parameters[bias_],
@@ -215,21 +223,22 @@ torch::Tensor BatchNorm2d::relu(const Weights& weights, const torch::Tensor& x, 
     const torch::Tensor& bias = weights.parameters[bias_];
     const torch::Tensor& mean = weights.buffers[mean_];
     const torch::Tensor& variance = weights.buffers[variance_];
-    if (training && takes_norm_relu(x, weights.queue)) {
+    if (training && accepts_norm_relu(x, weights.queue)) {
         return norm_relu(x, {weight, bias, mean, variance}, added, kNormMomentum, kEps,
                          weights.queue);
     }
     if (training && all_replicas(weight, x)) {
-        const Grouped all(x);
-        if (takes_norm_relu(all.images(), weights.queue)) {
-            const torch::Tensor more = added.defined() ? Grouped(added).images() : added;
-            const torch::Tensor of_all = Grouped::weights(weight), shift = Grouped::weights(bias);
+        const GroupedReplicas all(x);
+        if (accepts_norm_relu(all.images(), weights.queue)) {
+            const torch::Tensor more = added.defined() ? GroupedReplicas(added).images() : added;
+            const torch::Tensor of_all = GroupedReplicas::weights(weight),
+                                shift = GroupedReplicas::weights(bias);
             const auto of_images = [&] {
                 const OutsideOfVmap outside;
-                return norm_relu(
-                    all.images(),
-                    {of_all, shift, Grouped::weights(mean), Grouped::weights(variance)}, more,
-                    kNormMomentum, kEps, weights.queue);
+                return norm_relu(all.images(),
+                                 {of_all, shift, GroupedReplicas::weights(mean),
+                                  GroupedReplicas::weights(variance)},
+                                 more, kNormMomentum, kEps, weights.queue);
             };
             return all.back(of_images());
         }
@@ -239,7 +248,8 @@ torch::Tensor BatchNorm2d::relu(const Weights& weights, const torch::Tensor& x, 
     return relu_of(at::functorch::isBatchedTensor(y) ? y + added : y.add_(added));
 }
 
-// Of what vmap sees as a view, backward of a change in place copies all of it three times.
+// vmap's tensors are views, and backward of an in-place change of a view copies all of it three
+// times.
 torch::Tensor relu_of(torch::Tensor x) {
     return at::functorch::isBatchedTensor(x) ? torch::relu(x) : x.relu_();
 }

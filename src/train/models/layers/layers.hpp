@@ -1,7 +1,7 @@
 #pragma once
-// Layers as values: they declare their tensors and know them by index, so that one model serves all
-// replicas and its forward reads like that of a module. Names, order and initial distributions are
-// those of torch.nn.
+// Layers as values. A layer declares its tensors and stores their indices only, so that one model
+// serves all replicas and its forward reads like that of a torch module. Names, order and initial
+// distributions of the tensors are those of torch.nn.
 
 #include <string>
 
@@ -13,11 +13,12 @@ namespace dbench::train {
 /// y = x W^T + b; x (B, in), W (out, in).
 class Linear {
 public:
-    /// Other distributions than torch.nn.Linear's.
+    /// Initial distributions that replace those of torch.nn.Linear.
     struct Initials {
         Initial weight, bias;
     };
-    /// `name` is the module's: "fc" declares fc.weight and fc.bias; "" declares weight and bias.
+    /// `name` is the module's name: "fc" declares fc.weight and fc.bias; "" declares weight and
+    /// bias.
     Linear(Declaration& declaration, const std::string& name, int64_t in, int64_t out);
     Linear(Declaration& declaration, const std::string& name, int64_t in, int64_t out,
            const Initials& initials);
@@ -27,25 +28,26 @@ private:
     int weight_, bias_;
 };
 
-/// Convolution with padding kernel / 2 (rounded down) and no bias (a BatchNorm stands before or
-/// after it); x (B, in, H, W). The output takes the memory order of x, whatever that of the weight.
-/// On a CPU, where channels are last and there are more of them than pixels in a minibatch, it is a
-/// product of matrices, which reads the weight and writes its gradient where they lie.
+/// Convolution with padding kernel / 2 (rounded down) and no bias (a BatchNorm precedes or follows
+/// it); x (B, in, H, W). The output has the memory order of x, whatever the order of the weight. On
+/// a CPU, if channels are last and there are more of them than pixels in a minibatch, it is
+/// computed as a matrix product, which reads the weight and writes its gradient in place.
 class Conv2d {
 public:
-    /// What the weight is drawn from: torch.nn.Conv2d's kaiming_uniform(a = sqrt(5)), or He et al.
-    /// 2015 as torchvision's ResNets have it, kaiming_normal(fan_out, relu).
+    /// Initial distribution of the weight: torch.nn.Conv2d's kaiming_uniform(a = sqrt(5)), or
+    /// kaiming_normal(fan_out, relu) (He et al. 2015) as in torchvision's ResNets.
     enum class Init { module, fan_out };
     struct Options {
         int64_t in, out;
-        int64_t kernel = 3, stride = 1, groups = 1;  ///< groups divides in and out
+        int64_t kernel = 3, stride = 1, groups = 1;  ///< groups divides in and out.
         Init init = Init::module;
     };
     Conv2d(Declaration& declaration, const std::string& name, const Options& options);
     torch::Tensor operator()(const Weights& weights, const torch::Tensor& x) const;
 
 private:
-    int64_t reached(int64_t size) const;  ///< height or width of the output, of the input's
+    /// Returns the output's height or width, given the input's.
+    int64_t reached(int64_t size) const;
     bool is_product(const Weights& weights, const torch::Tensor& x) const;
     torch::Tensor product(const Weights& weights, const torch::Tensor& x) const;
 
@@ -53,19 +55,19 @@ private:
     int64_t kernel_, stride_, padding_, groups_;
 };
 
-/// How far a batch moves the running statistics to its own.
+/// Fraction by which one batch moves the running statistics to its own.
 constexpr double kNormMomentum = 0.1;
 
 /// Batch normalisation over (B, H, W); momentum kNormMomentum, eps 1e-5. In training it updates the
 /// running mean and (unbiased) variance in the replica's buffers.
 class BatchNorm2d {
 public:
-    /// `scale`: the weight's initial value.
+    /// `scale` is the weight's initial value.
     BatchNorm2d(Declaration& declaration, const std::string& name, int64_t channels,
                 double scale = 1);
     torch::Tensor operator()(const Weights& weights, const torch::Tensor& x, bool training) const;
-    /// relu(the above + added), in fewer passes over memory where norm_relu takes x; `added` has
-    /// the shape of x, or is undefined.
+    /// Returns relu(the above + added), with fewer passes over memory if norm_relu accepts x.
+    /// `added` has the shape of x, or is undefined.
     torch::Tensor relu(const Weights& weights, const torch::Tensor& x, bool training,
                        const torch::Tensor& added = {}) const;
 
@@ -73,10 +75,10 @@ private:
     int weight_, bias_, mean_, variance_;
 };
 
-/// max(0, x), in the place of x, which nobody else needs, where that is cheaper.
+/// Returns max(0, x). May overwrite x, which the caller must not use again.
 torch::Tensor relu_of(torch::Tensor x);
 
-/// Mean over height and width: (B, C, H, W) to (B, C).
+/// Returns the mean over height and width: (B, C, H, W) to (B, C).
 torch::Tensor global_average(const torch::Tensor& x);
 
 }  // namespace dbench::train

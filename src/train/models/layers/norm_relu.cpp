@@ -28,7 +28,8 @@ const T* data_or_null(const torch::Tensor& x) {
     return x.defined() ? x.const_data_ptr<T>() : nullptr;
 }
 
-/// mean and 1 / sqrt(variance + eps) of the batch: float64, (2, C). Moves the running statistics.
+/// Returns the batch's mean and 1 / sqrt(variance + eps): float64, (2, C). Updates the running
+/// statistics.
 template <class T>
 torch::Tensor statistics(Pixels<T> in, const NormTensors& norm, double momentum, double eps) {
     torch::Tensor both = torch::empty({2, in.channels}, torch::kFloat64);
@@ -115,7 +116,7 @@ arena::Images images(const torch::Tensor& x) {
 
 void* data_or_null(const torch::Tensor& x) { return x.defined() ? x.data_ptr() : nullptr; }
 
-/// Memory of a launch and the next.
+/// Allocates scratch memory that one launch fills and the next one reads.
 torch::Tensor sums(const torch::Tensor& x) {
     return torch::empty({arena::norm_sums(images(x))}, x.options().dtype(torch::kFloat64));
 }
@@ -204,11 +205,11 @@ public:
 
 }  // namespace
 
-bool takes_norm_relu(const torch::Tensor& x, arena::Queue* queue) {
+bool accepts_norm_relu(const torch::Tensor& x, arena::Queue* queue) {
     return !at::functorch::isBatchedTensor(x) && (queue || x.device().is_cpu()) && x.dim() == 4 &&
            x.is_contiguous(kChannelsLast) &&
            (x.scalar_type() == torch::kFloat32 || x.scalar_type() == torch::kFloat64) &&
-           (!queue || arena::takes(images(x)));
+           (!queue || arena::supports_images(images(x)));
 }
 
 torch::Tensor norm_relu(const torch::Tensor& x, const NormTensors& norm, const torch::Tensor& added,

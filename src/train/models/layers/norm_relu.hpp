@@ -1,6 +1,7 @@
-#pragma once
-// Batch normalisation, an optional sum and ReLU as one operation of autograd: the three passes over
-// memory that follow every convolution of a ResNet become one, and six of the backward two.
+#pragma once  // Private to train/models/layers.
+// Batch normalisation, an optional sum and ReLU as one autograd operation. It replaces the three
+// passes over memory that follow every convolution of a ResNet by one, and the six of backward by
+// two.
 
 #include <torch/torch.h>
 
@@ -8,7 +9,7 @@
 
 namespace dbench::train {
 
-/// What a BatchNorm is made of, per channel: (C).
+/// The tensors of a BatchNorm, one value per channel: (C).
 struct NormTensors {
     const torch::Tensor& weight;
     const torch::Tensor& bias;
@@ -16,14 +17,15 @@ struct NormTensors {
     torch::Tensor running_variance;
 };
 
-/// Whether norm_relu takes x: float32 or float64, (B, C, H, W) with channels last, no tensor of
-/// vmap. On a card there is a queue to launch on, and channels fill places of 16 bytes.
-bool takes_norm_relu(const torch::Tensor& x, arena::Queue* queue = nullptr);
+/// True if norm_relu accepts x: float32 or float64, (B, C, H, W) with channels last, and not a
+/// tensor of vmap. On a GPU it also needs a queue to launch on, and a multiple of 16 bytes per
+/// pixel.
+bool accepts_norm_relu(const torch::Tensor& x, arena::Queue* queue = nullptr);
 
-/// max(0, weight (x - mean) / sqrt(variance + eps) + bias + added) with mean and biased variance of
-/// x over (B, H, W); the running ones move by `momentum` to them, the variance made unbiased.
-/// `added` has the shape of x, or is undefined: nothing is added. Kernels of the arena, forward and
-/// backward, where there is a queue; it outlives backward.
+/// Returns max(0, weight (x - mean) / sqrt(variance + eps) + bias + added) with the mean and biased
+/// variance of x over (B, H, W). Moves the running statistics towards them by `momentum`, with the
+/// variance made unbiased. `added` has the shape of x, or is undefined: then nothing is added. If
+/// there is a queue, forward and backward run kernels of the arena on it; it must outlive backward.
 torch::Tensor norm_relu(const torch::Tensor& x, const NormTensors& norm, const torch::Tensor& added,
                         double momentum, double eps, arena::Queue* queue = nullptr);
 

@@ -10,7 +10,8 @@ namespace {
 
 // Pixels summed in run precision before they are added to float64 sums.
 constexpr int64_t kChunk = 64;
-// Pixels added up before they meet the running sum, so that its latency is paid once for all.
+// Pixels whose terms are added to each other before the running sum, so that they share its
+// latency.
 constexpr int64_t kTogether = 4;
 
 /// Adds f(m, c) = {first, second} over all pixels to float64 sums per channel.
@@ -53,8 +54,8 @@ struct Pair {
     T first, second;
 };
 
-// Deviations are taken from the first pixel, which lies among the values: their squares lose no
-// more digits than those from the mean would, and one pass is enough.
+// Deviations are taken from the first pixel, which is one of the values: their squares lose no more
+// digits than those from the mean, and one pass is enough.
 template <class T>
 DBENCH_INLINE void moments_body(Pixels<T> in, T* scratch, double* mean, double* variance) {
     const T* x = in.x;
@@ -75,7 +76,7 @@ DBENCH_INLINE void moments_body(Pixels<T> in, T* scratch, double* mean, double* 
 
 template <class T>
 DBENCH_INLINE T relu(T value) {
-    return value <= 0 ? T(0) : value;  // NaN stays
+    return value <= 0 ? T(0) : value;  // A NaN is kept.
 }
 
 template <class T>

@@ -12,9 +12,9 @@ using arena::TensorKind;
 
 namespace {
 
-/// Rows of a weight whose gradient backward writes where it is wanted: the sums over the tokens in
-/// their order, as PyTorch's, a pass over the gradient less.
-class WrittenEmbedding : public torch::autograd::Function<WrittenEmbedding> {
+/// Rows of a weight. Backward writes the gradient directly to its destination, as sums in the order
+/// of the tokens like PyTorch's, with one pass over the gradient less.
+class DirectGradientEmbedding : public torch::autograd::Function<DirectGradientEmbedding> {
 public:
     static torch::Tensor forward(torch::autograd::AutogradContext* context,
                                  const torch::Tensor& weight, const torch::Tensor& tokens,
@@ -27,7 +27,8 @@ public:
     static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                    torch::autograd::variable_list outputs) {
         const torch::Tensor tokens = context->saved_data["tokens"].toTensor();
-        // Another handle of the same memory: autograd keeps what nobody else holds as it is.
+        // Another handle of the same memory: autograd stores a gradient without a copy only if
+        // nothing else holds its handle.
         torch::Tensor dw = context->saved_data["gradient"].toTensor().alias();
         dw.zero_().index_add_(0, tokens.flatten(), outputs[0].flatten(0, -2));
         return {dw, {}, {}};
@@ -45,7 +46,7 @@ torch::Tensor Embedding::operator()(const Weights& weights, const torch::Tensor&
     if (tied_ || weights.gradients.empty() || !torch::GradMode::is_enabled()) {
         return torch::embedding(weight(weights), tokens);
     }
-    return WrittenEmbedding::apply(weight(weights), tokens, weights.gradients[weight_]);
+    return DirectGradientEmbedding::apply(weight(weights), tokens, weights.gradients[weight_]);
 }
 
 LayerNorm::LayerNorm(Declaration& d, const std::string& name, int64_t width)
@@ -63,7 +64,7 @@ torch::Tensor Dropout::operator()(const torch::Tensor& x, bool training) const {
     return p_ > 0 && training ? torch::dropout(x, p_, true) : x;
 }
 
-constexpr size_t kTensors = 4;  // of a layer
+constexpr size_t kTensorsPerLayer = 4;  // Tensors of one layer.
 
 Lstm::Lstm(Declaration& d, const std::string& name, const Options& options) : options_(options) {
     const int64_t hidden = options.hidden, gates = 4 * hidden;
@@ -90,7 +91,7 @@ Lstm::Lstm(Declaration& d, const std::string& name, const Options& options) : op
 
 torch::Tensor Lstm::operator()(const Weights& weights, const torch::Tensor& x,
                                bool training) const {
-    // Layer by layer: cuDNN's own dropout between layers would draw from a state of its own.
+    // Layer by layer: cuDNN's own dropout between layers would draw from a generator of its own.
     const bool carries = !weights.carried.empty();
     const auto before = [&](int k, int64_t layer) {
         return carries ? weights.carried[k].narrow(0, layer, 1).clone()
@@ -100,9 +101,9 @@ torch::Tensor Lstm::operator()(const Weights& weights, const torch::Tensor& x,
     std::vector<torch::Tensor> hidden, cell;
     for (int64_t layer = 0; layer < options_.layers; ++layer) {
         std::vector<torch::Tensor> parameters;
-        for (size_t k = 0; k < kTensors; ++k) {
+        for (size_t k = 0; k < kTensorsPerLayer; ++k) {
             parameters.push_back(
-                weights.parameters[parameters_[static_cast<size_t>(layer) * kTensors + k]]);
+                weights.parameters[parameters_[static_cast<size_t>(layer) * kTensorsPerLayer + k]]);
         }
         auto [out, h, c] = torch::lstm(
             y, {before(hidden_, layer), before(cell_, layer)}, parameters, /*has_biases=*/true,
@@ -125,13 +126,14 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
     const auto split = [&](const torch::Tensor& x) {
         return x.unflatten(2, {heads, -1}).transpose(1, 2);  // (B, heads, T, width / heads)
     };
-    const auto shown = mask.shown.defined() ? std::optional(mask.shown) : std::nullopt;
-    // Of several replicas at once only the plain form is computed at once.
-    const torch::Tensor seen = at::functorch::isBatchedTensor(q)
-                                   ? std::get<0>(at::_scaled_dot_product_attention_math(
-                                         split(q), split(k), split(v), shown, dropout, mask.causal))
-                                   : torch::scaled_dot_product_attention(
-                                         split(q), split(k), split(v), shown, dropout, mask.causal);
+    const auto visible = mask.visible.defined() ? std::optional(mask.visible) : std::nullopt;
+    // For several replicas at once, vmap can only batch the plain form.
+    const torch::Tensor seen =
+        at::functorch::isBatchedTensor(q)
+            ? std::get<0>(at::_scaled_dot_product_attention_math(split(q), split(k), split(v),
+                                                                 visible, dropout, mask.causal))
+            : torch::scaled_dot_product_attention(split(q), split(k), split(v), visible, dropout,
+                                                  mask.causal);
     return seen.transpose(1, 2).flatten(2);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Layers of models for texts, as values like those of layers.hpp: B samples of T tokens. Names,
-// order and initial distributions are those of torch.nn where nothing else is asked for.
+// Layers of models for texts, as values like those of layers.hpp, for B samples of T tokens. Names,
+// order and initial distributions are those of torch.nn unless a constructor argument says
+// otherwise.
 
 #include <string>
 #include <vector>
@@ -10,8 +11,8 @@
 
 namespace dbench::train {
 
-/// A row of the weight for every token: (B, T) to (B, T, width). The weight (tokens, width) may be
-/// that of a linear layer too, which is then `tied` to it.
+/// Maps every token to a row of the weight: (B, T) to (B, T, width). `tied`: a linear layer uses
+/// the weight (tokens, width) as well.
 class Embedding {
 public:
     Embedding(Declaration& declaration, const std::string& name, int64_t tokens, int64_t width,
@@ -37,7 +38,7 @@ private:
     int weight_, bias_;
 };
 
-/// In training, zeros with probability p, the rest divided by 1 - p.
+/// In training, sets elements to zero with probability p and divides the others by 1 - p.
 class Dropout {
 public:
     Dropout(Declaration& declaration, double p);
@@ -47,9 +48,10 @@ private:
     double p_;
 };
 
-/// torch.nn.LSTM with `layers` layers and dropout between them: (B, T, in) to (B, T, hidden). Its
-/// state is zero where a sample begins. With `stream_batch` B not 0, samples of B go on in the next
-/// batch, and the state is carried over where weights have room for it, without its history.
+/// torch.nn.LSTM with `layers` layers and dropout between them: (B, T, in) to (B, T, hidden). The
+/// state is zero at the start of a sample. If `stream_batch` is not 0, it is B, and samples
+/// continue in the next batch: the state is carried if the weights have memory for it, without its
+/// autograd history.
 class Lstm {
 public:
     struct Options {
@@ -62,19 +64,20 @@ public:
 
 private:
     Options options_;
-    std::vector<int> parameters_;  ///< of each layer: W_ih, W_hh, b_ih, b_hh; gates i, f, g, o
-    int hidden_ = -1, cell_ = -1;  ///< what is carried, each (layers, B, hidden)
+    std::vector<int> parameters_;  ///< Per layer: W_ih, W_hh, b_ih, b_hh; gates i, f, g, o.
+    int hidden_ = -1, cell_ = -1;  ///< Indices of the carried state, each (layers, B, hidden).
 };
 
-/// What a position sees: itself and those before it, or what is `shown`, true where something is
-/// seen, of a shape that broadcasts to (B, heads, T, S); undefined: everything.
+/// The positions that a position attends to: with `causal` itself and those before it, else those
+/// for which `shown` is true; `shown` broadcasts to (B, heads, T, S); undefined: all positions.
 struct AttentionMask {
     bool causal = false;
-    torch::Tensor shown = {};
+    torch::Tensor visible = {};
 };
 
-/// softmax(q k^T / sqrt(width / heads)) v for each head, its parts of the widths side by side: q
-/// (B, T, width) to the same shape, k and v (B, S, width). `dropout` of the softmax.
+/// Returns softmax(q k^T / sqrt(width / heads)) v of each head; heads are consecutive parts of the
+/// width. q (B, T, width) is mapped to the same shape; k and v are (B, S, width). `dropout` applies
+/// to the softmax.
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                         int64_t heads, const AttentionMask& mask, double dropout);
 

@@ -1,7 +1,9 @@
+// Helpers of model entries: checks that the data suit a model, and shared spec parameters.
+
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "train/models/zoo.hpp"
+#include "train/models/entry_helpers.hpp"
 
 namespace dbench::train {
 namespace {
@@ -34,73 +36,74 @@ int64_t input_features(const ModelContext& context) {
 
 void require_tokens(const char* model, const ModelContext& context) {
     if (has_pairs(context)) {
-        refuse(model, "it reads one text, and the inputs are pairs of sentences",
-               "take the model transformer, or data of texts, such as wikitext2 or text");
+        refuse(model, "it reads one text, but the inputs are pairs of sentences",
+               "use the model transformer, or data with texts, such as wikitext2 or text");
     }
     if (context.tokens) return;
-    refuse(model, "it takes texts, and the inputs are no tokens",
-           "take data of texts, such as wikitext2 or text, or the model mlp or cnn");
+    refuse(model, "it reads texts, but the inputs are not tokens",
+           "use data with texts, such as wikitext2 or text, or the model mlp or cnn");
 }
 
 void require_pairs(const char* model, const ModelContext& context) {
     if (has_pairs(context)) return;
-    refuse(model, "it translates, and the inputs are no pairs of sentences",
-           "take data of such pairs, multi30k, or another model");
+    refuse(model, "it translates, but the inputs are not pairs of sentences",
+           "use data with such pairs, multi30k, or another model");
 }
 
 void require_heads(int64_t heads, int64_t width) {
     if (width % heads == 0) return;
     throw base::UserError("/model/heads: " + std::to_string(heads) +
-                          " heads cannot share a /model/width of " + std::to_string(width) +
-                          " evenly: choose a divisor");
+                          " heads cannot divide a /model/width of " + std::to_string(width) +
+                          " evenly: choose a divisor of the width");
 }
 
 base::Parameter dropout_parameter(const char* standard) {
-    return base::Parameter::number("dropout", standard, "probability of a zero, in training")
+    return base::Parameter::number("dropout", standard,
+                                   "probability that an element is set to zero in training")
         .at_least(0)
         .at_most(0.999);
 }
 
 base::Parameter zero_init_parameter() {
-    return base::Parameter::flag("zero_init", "false",
-                                 "the last BatchNorm of each block starts at zero, else at one");
+    return base::Parameter::flag(
+        "zero_init", "false", "the last BatchNorm of each block starts with weight zero, else one");
 }
 
-double last_scale(const base::Json& spec) { return spec.at("zero_init").get<bool>() ? 0 : 1; }
+double last_norm_weight(const base::Json& spec) { return spec.at("zero_init").get<bool>() ? 0 : 1; }
 
 void require_classes(const char* model, const ModelContext& context) {
     if (context.tokens) {
         refuse(
-            model, "it takes numbers, and the inputs are tokens",
-            "take the model lstm or gpt (transformer for pairs of sentences), or data of images, "
+            model, "it reads numbers, but the inputs are tokens",
+            "use the model lstm or gpt (transformer for pairs of sentences), or data with images, "
             "such as shapes");
     }
     if (context.classes >= 1) return;
-    refuse(model, "it predicts classes, and the targets are real numbers",
-           "take the model least_squares, or data with classes, such as shapes");
+    refuse(model, "it predicts classes, but the targets are real numbers",
+           "use the model least_squares, or data with classes, such as shapes");
 }
 
 void require_targets(const char* model, const ModelContext& context) {
     if (context.classes == 0) return;
     refuse(model,
-           "it predicts real numbers, and the targets are " + std::to_string(context.classes) +
+           "it predicts real numbers, but the targets are " + std::to_string(context.classes) +
                " classes",
-           "take the data set regression, or a model for classes, such as softmax_regression");
+           "use the data set regression, or a model for classes, such as softmax_regression");
 }
 
 void require_images(const char* model, const ModelContext& context, int64_t least) {
     const auto& shape = context.input_shape;
     if (shape.size() != 3) {
         refuse(model,
-               "it takes images of channels x height x width, and one input is " + text(shape) +
+               "it reads images of channels x height x width, but one input is " + text(shape) +
                    (shape.size() == 1 ? " numbers" : ""),
-               "take the model mlp or softmax_regression, or image data, such as shapes");
+               "use the model mlp or softmax_regression, or image data, such as shapes");
     }
     if (shape[1] < least || shape[2] < least) {
         refuse(model,
-               "it takes images of at least " + std::to_string(least) + "x" +
-                   std::to_string(least) + " pixels, and one input is " + text(shape),
-               "take the model mlp or softmax_regression, or larger images");
+               "it reads images of at least " + std::to_string(least) + "x" +
+                   std::to_string(least) + " pixels, but one input is " + text(shape),
+               "use the model mlp or softmax_regression, or larger images");
     }
 }
 

@@ -1,6 +1,6 @@
-// What carries rows between ranks that compute on cards: NCCL, or what the launcher has made.
+// The transport of rows between ranks that compute on GPUs: NCCL, or the launcher's transport.
 
-#include "train/device/on_device.hpp"
+#include "train/device/device_scope.hpp"
 
 #include "arena/emulated_device.hpp"
 #include "base/error.hpp"
@@ -17,7 +17,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using comm::tests::NcclStandIn;
 
-class Emulated final : public Device {
+class EmulatedTrainingDevice final : public Device {
 public:
     arena::Queues queues() const override { return queues_; }
 
@@ -26,30 +26,33 @@ private:
     arena::Queues queues_{device_.add_queue(), device_.add_queue()};
 };
 
-/// What three ranks on cards are carried by, or why they are refused; rank 1 has no NCCL where
-/// `one_has_none`.
+/// Returns, for each of three ranks on GPUs, the transport of rows or the error. If `one_has_none`,
+/// rank 1 has no NCCL.
 std::vector<std::string> carriers(NcclStandIn& nccl, bool one_has_none = false) {
     return comm::tests::play(3, [&](comm::World& world) {
-        Emulated device;
-        std::string carrier;
+        EmulatedTrainingDevice device;
+        std::string transport_name;
         {
-            OnDevice on_device(world, device);
+            DeviceScope on_device(world, device);
             on_device.connect([&] {
                 if (one_has_none && world.rank() == 1) throw base::UserError("it is not there");
                 return nccl.parts(world.slot());
             });
-            carrier = on_device.carrier();
+            transport_name = on_device.transport_name();
             const bool over_nccl = world.impl().rows().queue() != nullptr;
-            if (over_nccl != carrier.starts_with("NCCL")) carrier += ", which is not so";
+            if (over_nccl != transport_name.starts_with("NCCL"))
+                transport_name += ", but the World uses another transport";
             world.barrier();
         }
         const bool left = !world.impl().rows().queue() && !world.queues().compute;
-        return carrier + (left ? "" : ", and the device was not left");
+        return transport_name + (left ? "" : ", and the device was not left");
     });
 }
 
-TEST_CASE("NCCL carries rows between cards, unless a rank cannot have it or it is not wanted") {
-    const auto all = [](const char* carrier) { return std::vector<std::string>(3, carrier); };
+TEST_CASE("NCCL carries rows between GPUs, unless a rank lacks it or it is switched off") {
+    const auto all = [](const char* transport_name) {
+        return std::vector<std::string>(3, transport_name);
+    };
     for (const char* const said : {static_cast<const char*>(nullptr), "1"}) {
         const comm::tests::Environment wanted("DBENCH_NCCL", said);
         NcclStandIn nccl(3), none(3);
@@ -62,7 +65,7 @@ TEST_CASE("NCCL carries rows between cards, unless a rank cannot have it or it i
     CHECK(carriers(nccl) == all("MPI (DBENCH_NCCL=0)"));
 }
 
-TEST_CASE("what would keep ranks from NCCL for good is refused with the remedy") {
+TEST_CASE("Permanent obstacles to NCCL are refused with a remedy") {
     {
         NcclStandIn nccl(3);
         nccl.share_card(2, 1);
@@ -78,18 +81,18 @@ TEST_CASE("what would keep ranks from NCCL for good is refused with the remedy")
     }
 }
 
-TEST_CASE("the host connects no cards") {
+TEST_CASE("NCCL does not connect ranks on the host") {
     const std::vector<std::string> ends = comm::tests::play(2, [](comm::World& world) {
-        OnDevice on_device(world, host_device());
+        DeviceScope on_device(world, host_device());
         on_device.connect();
-        return on_device.carrier();
+        return on_device.transport_name();
     });
     CHECK(ends == std::vector<std::string>{"MPI", "MPI"});
     try {
         nccl_of(host_device());
         FAIL("it does");
     } catch (const base::UserError& error) {
-        CHECK_THAT(error.what(), ContainsSubstring("NCCL connects cards, not cpu: "));
+        CHECK_THAT(error.what(), ContainsSubstring("NCCL connects GPUs, not cpu: "));
     }
 }
 

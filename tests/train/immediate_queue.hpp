@@ -1,5 +1,5 @@
 #pragma once
-// A queue for tests that look at what is launched, not at when.
+// A queue for tests that check which launches are made, not when they run.
 
 #include <deque>
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace dbench::train {
 
-/// Does what is launched at once.
-class AtOnce final : public arena::Queue {
+/// Runs each launch at once.
+class ImmediateQueue final : public arena::Queue {
 public:
     int64_t launches = 0;
 
@@ -21,8 +21,8 @@ public:
     void wait(arena::Event, const char*) override {}
     void finish(arena::Event, const char*) override {}
     void keep(std::shared_ptr<const void>) override {}
-    const void* place(const std::shared_ptr<const void>&, const void* data,
-                      int64_t bytes) override {
+    const void* device_copy(const std::shared_ptr<const void>&, const void* data,
+                            int64_t bytes) override {
         const char* const from = static_cast<const char*>(data);
         copies_.emplace_back(from, from + bytes);
         return copies_.back().data();

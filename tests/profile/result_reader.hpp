@@ -1,5 +1,5 @@
 #pragma once
-// Reads result files with nothing but HDF5.
+// Reads result files using HDF5 only, without the code of dbench that reads them.
 
 #include <string>
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace dbench::profile::tests {
 
-class Reading {
+class ResultReader {
 public:
-    /// In single-writer mode where the file is marked so.
-    explicit Reading(const std::string& path) {
+    /// Opens the file, in single-writer mode if it is marked so.
+    explicit ResultReader(const std::string& path) {
         h5::prepare();
         const unsigned mode = write_mark(path).readable ? H5F_ACC_SWMR_READ : 0U;
         file_ =

@@ -1,4 +1,4 @@
-#include "train/passes/ordered_weights.hpp"
+#include "train/passes/channels_last_weights.hpp"
 
 #include <limits>
 #include <vector>
@@ -9,7 +9,8 @@
 namespace dbench::train {
 namespace {
 
-/// (out, in, height, width), of more than a pixel and a channel: else both orders are one.
+/// True if the tensor is (out, in, height, width) with several pixels and several input channels:
+/// otherwise both memory orders are the same.
 bool has_two_orders(const arena::Tensor& tensor) {
     return tensor.shape.size() == 4 && tensor.shape[1] > 1 &&
            tensor.shape[2] * tensor.shape[3] > 1 &&
@@ -18,8 +19,8 @@ bool has_two_orders(const arena::Tensor& tensor) {
 
 }  // namespace
 
-OrderedWeights::OrderedWeights(const arena::Layout& layout, arena::DType type, int64_t passes,
-                               bool wanted)
+ChannelsLastWeights::ChannelsLastWeights(const arena::Layout& layout, arena::DType type,
+                                         int64_t passes, bool wanted)
     : layout_(layout) {
     for (size_t k = 0; wanted && k < layout.tensors().size(); ++k) {
         const arena::Tensor& tensor = layout.tensors()[k];
@@ -30,7 +31,7 @@ OrderedWeights::OrderedWeights(const arena::Layout& layout, arena::DType type, i
     if (!empty()) memory_ = arena::Buffer(type, 0, passes, own_.columns());
 }
 
-torch::Tensor OrderedWeights::leaf(size_t k, int64_t pass, torch::Device place) const {
+torch::Tensor ChannelsLastWeights::leaf(size_t k, int64_t pass, torch::Device place) const {
     const auto found = at_.find(k);
     if (found == at_.end()) return {};
     const std::vector<int64_t>& shape = layout_.tensors()[k].shape;
@@ -41,8 +42,8 @@ torch::Tensor OrderedWeights::leaf(size_t k, int64_t pass, torch::Device place) 
                             torch::TensorOptions(scalar_type(rows.type)).device(place));
 }
 
-void OrderedWeights::bring(const arena::Rows& x, int64_t i, int64_t pass,
-                           arena::Queue* queue) const {
+void ChannelsLastWeights::reorder(const arena::Rows& x, int64_t i, int64_t pass,
+                                  arena::Queue* queue) const {
     if (empty()) return;
     std::vector<arena::RowPart> parts;
     for (const auto& [k, begin] : at_) {

@@ -1,4 +1,4 @@
-#include "train/batches/held_batch.hpp"
+#include "train/batches/owned_batch.hpp"
 
 #include <cstring>
 
@@ -7,14 +7,14 @@
 namespace dbench::train {
 namespace {
 
-void* copy(HeldMemory& to, const void* from, int64_t bytes) {
+void* copy(BatchMemory& to, const void* from, int64_t bytes) {
     if (!from) return nullptr;
     return std::memcpy(to.bytes(bytes), from, static_cast<size_t>(bytes));
 }
 
 }  // namespace
 
-HeldBatch::HeldBatch(const data::Batch& batch, bool pinned)
+OwnedBatch::OwnedBatch(const data::Batch& batch, bool pinned)
     : batch_(batch), inputs_(pinned), labels_(pinned), targets_(pinned) {
     const int64_t element = arena::size_of(batch.type), token = sizeof(int64_t);
     batch_.inputs =

@@ -1,4 +1,4 @@
-#include "profile/ending.hpp"
+#include "profile/outcome.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -10,10 +10,11 @@
 namespace dbench::profile {
 namespace {
 
-constexpr uint32_t kChecksum = 1;  // the only filter of the data sets that are rewritten
+constexpr uint32_t kChecksum = 1;  // The only filter of the data sets that are rewritten.
 
-/// Whether the row lies in a chunk that was not sealed (its writer failed), which HDF5 cannot
-/// write into: then it is done here. `value` as it is stored.
+/// Rewrites a row in a chunk that was left plain because its writer failed; HDF5 cannot write into
+/// such a chunk. Returns false if the row's chunk is an ordinary one. `value` is in stored
+/// representation.
 bool rewrite_plain(const h5::Dataset& dataset, hsize_t row, size_t size, const void* value) {
     const h5::Properties made(H5Dget_create_plist(dataset), "write rows");
     hsize_t chunk = 1, bytes = 0;
@@ -45,29 +46,30 @@ void rewrite_row(hid_t file, const char* name, hid_t type, hsize_t row, const vo
 void rewrite_text(hid_t file, const char* name, hsize_t row, const std::string& text) {
     const h5::Dataset dataset(H5Dopen2(file, name, H5P_DEFAULT), "open a data set");
     const h5::Type type(H5Dget_type(dataset), "read a type");
-    const std::string bytes = h5::fitted(text, H5Tget_size(type));
+    const std::string bytes = h5::fit_text(text, H5Tget_size(type));
     rewrite_row(file, name, type, row, bytes.data());
 }
 
 }  // namespace
 
-void write_ending(const std::string& path, const Ending& ending, int64_t segment,
-                  int64_t last_iteration) {
+void write_outcome(const std::string& path, const RunOutcome& outcome, int64_t segment,
+                   int64_t last_iteration) {
     h5::File file = open_for_change(path);
-    if (!ending.rho.empty()) {
-        const hsize_t rows = std::min<hsize_t>(ending.rho.size(), h5::rows_of(file, "/graphs/rho"));
+    if (!outcome.rho.empty()) {
+        const hsize_t rows =
+            std::min<hsize_t>(outcome.rho.size(), h5::rows_of(file, "/graphs/rho"));
         for (hsize_t row = 0; row < rows; ++row) {
-            rewrite_row(file, "/graphs/rho", H5T_NATIVE_DOUBLE, row, &ending.rho[row]);
+            rewrite_row(file, "/graphs/rho", H5T_NATIVE_DOUBLE, row, &outcome.rho[row]);
         }
     }
     const auto row = static_cast<hsize_t>(std::max<int64_t>(segment, 0));
     if (row < h5::rows_of(file, "/segments/last_iteration")) {
         rewrite_row(file, "/segments/last_iteration", H5T_NATIVE_INT64, row, &last_iteration);
-        rewrite_text(file, "/segments/reason", row, ending.status);
+        rewrite_text(file, "/segments/reason", row, outcome.status);
     }
-    h5::rewrite_attribute(file, "error", ending.error);
+    h5::rewrite_attribute(file, "error", outcome.error);
     h5::rewrite_attribute(file, "finished", base::iso_time());
-    h5::rewrite_attribute(file, "status", ending.status);
+    h5::rewrite_attribute(file, "status", outcome.status);
     if (!file.close()) h5::fail("close it");
 }
 

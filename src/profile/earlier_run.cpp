@@ -1,4 +1,4 @@
-#include "profile/earlier.hpp"
+#include "profile/earlier_run.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,32 +9,32 @@
 namespace dbench::profile {
 namespace {
 
-constexpr size_t kSlab = 4 << 20;  // bytes read at once
+constexpr size_t kSlab = 4 << 20;  // Bytes read at once.
 
 using h5::extents;
 using h5::read_rows;
 
 constexpr hsize_t kMostRows = hsize_t{1} << 31;
 
-[[noreturn]] void odd_shape(const std::string& name) {
-    throw h5::Error("cannot read " + name + " (its shape is no row of a run)");
+[[noreturn]] void fail_shape(const std::string& name) {
+    throw h5::Error("cannot read " + name + " (its shape is not that of a run's rows)");
 }
 
-h5::Dataset open(const h5::File& file, const std::string& name) {
+h5::Dataset open_dataset(const h5::File& file, const std::string& name) {
     return h5::open_dataset(file, name.c_str());
 }
 
-/// Second extent: ranks or replicas.
+/// Returns the second extent: ranks or replicas.
 int64_t width(const h5::File& file, const std::string& name) {
-    const std::vector<hsize_t> shape = extents(open(file, name));
-    if (shape.size() != 2) odd_shape(name);
+    const std::vector<hsize_t> shape = extents(open_dataset(file, name));
+    if (shape.size() != 2) fail_shape(name);
     return static_cast<int64_t>(shape[1]);
 }
 
 std::vector<int64_t> integers(const h5::File& file, const std::string& name) {
-    const h5::Dataset dataset = open(file, name);
+    const h5::Dataset dataset = open_dataset(file, name);
     const std::vector<hsize_t> shape = extents(dataset);
-    if (shape.size() != 1 || shape[0] > kMostRows) odd_shape(name);
+    if (shape.size() != 1 || shape[0] > kMostRows) fail_shape(name);
     std::vector<int64_t> out(shape[0]);
     if (!out.empty()) read_rows(dataset, 0, out.size(), H5T_NATIVE_INT64, out.data());
     return out;
@@ -44,25 +44,25 @@ bool exists(const h5::File& file, const std::string& name) {
     return H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0;
 }
 
-std::string last_text(const h5::File& file, const std::string& name) {
-    const h5::Dataset dataset = open(file, name);
+std::string earlier_run_last_text(const h5::File& file, const std::string& name) {
+    const h5::Dataset dataset = open_dataset(file, name);
     const h5::Type type(H5Dget_type(dataset), "read a type");
     const std::vector<hsize_t> shape = extents(dataset);
-    if (shape.size() != 1 || shape[0] < 1 || H5Tis_variable_str(type) != 0) odd_shape(name);
+    if (shape.size() != 1 || shape[0] < 1 || H5Tis_variable_str(type) != 0) fail_shape(name);
     std::string text(H5Tget_size(type), '\0');
     read_rows(dataset, shape[0] - 1, 1, type, text.data());
     return text.substr(0, text.find('\0'));
 }
 
-/// Rows of a sorted column below `end`.
+/// Returns the number of rows of a sorted column that are below `end`.
 int64_t below(const h5::File& file, const std::string& name, int64_t end) {
     if (!exists(file, name)) return 0;
     const std::vector<int64_t> values = integers(file, name);
     return std::lower_bound(values.begin(), values.end(), end) - values.begin();
 }
 
-Earlier read(const h5::File& file, const std::string& path, int64_t first) {
-    Earlier e;
+EarlierRun read_earlier_run(const h5::File& file, const std::string& path, int64_t first) {
+    EarlierRun e;
     e.path = path;
     e.first = first;
     e.started = h5::read_text_attribute(file, "started");
@@ -70,8 +70,8 @@ Earlier read(const h5::File& file, const std::string& path, int64_t first) {
     const auto recorded = below(file, "iterations/iteration", first);
     if (recorded < first || static_cast<int64_t>(rounds.size()) < first) {
         throw base::UserError(path + " holds " + std::to_string(recorded) +
-                              " iterations, the checkpoint is of " + std::to_string(first) +
-                              ": it is not this run's file; begin anew with --overwrite");
+                              " iterations, but the checkpoint has " + std::to_string(first) +
+                              " (it is not this run's file): start again with --overwrite");
     }
     e.rounds.assign(rounds.begin(), rounds.begin() + first);
     e.ranks = width(file, "iterations/step_time");
@@ -82,12 +82,12 @@ Earlier read(const h5::File& file, const std::string& path, int64_t first) {
     e.events = below(file, "events/iteration", first);
     const std::vector<int64_t> starts = integers(file, "segments/first_iteration"),
                                ranks = integers(file, "segments/ranks");
-    if (starts.empty() || ranks.empty()) odd_shape("segments");
+    if (starts.empty() || ranks.empty()) fail_shape("segments");
     e.segments = static_cast<int64_t>(starts.size());
-    e.last = {last_text(file, "segments/started"),
-              last_text(file, "segments/host"),
-              last_text(file, "segments/job"),
-              last_text(file, "segments/reason"),
+    e.last = {earlier_run_last_text(file, "segments/started"),
+              earlier_run_last_text(file, "segments/host"),
+              earlier_run_last_text(file, "segments/job"),
+              earlier_run_last_text(file, "segments/reason"),
               ranks.back(),
               starts.back()};
     return e;
@@ -95,19 +95,19 @@ Earlier read(const h5::File& file, const std::string& path, int64_t first) {
 
 }  // namespace
 
-h5::File open_earlier(const std::string& path) {
+h5::File open_for_reading(const std::string& path) {
     h5::prepare();
     const WriteMark mark = write_mark(path);
     const unsigned mode = H5F_ACC_RDONLY | (mark.readable ? H5F_ACC_SWMR_READ : 0U);
     return {H5Fopen(path.c_str(), mode, h5::file_access()), "open it"};
 }
 
-Earlier read_earlier(const std::string& path, int64_t first) {
+EarlierRun read_earlier_run(const std::string& path, int64_t first) {
     try {
-        return read(open_earlier(path), path, first);
+        return read_earlier_run(open_for_reading(path), path, first);
     } catch (const h5::Error& error) {
-        throw base::UserError("the result file " + path + ", with which the run would go on, " +
-                              error.what() + ": begin anew with --overwrite");
+        throw base::UserError("the result file " + path + ", which the run should continue, " +
+                              error.what() + ": start again with --overwrite");
     }
 }
 
@@ -115,7 +115,7 @@ void copy_rows(const h5::File& from, const std::string& group, int64_t rows, Col
                const std::function<void()>& some) {
     if (rows <= 0) return;
     const std::string name = group + "/" + column.name();
-    const h5::Dataset dataset = open(from, name);
+    const h5::Dataset dataset = open_dataset(from, name);
     std::vector<hsize_t> there = extents(dataset);
     there.erase(there.begin());
     const bool longer = there != column.extents();

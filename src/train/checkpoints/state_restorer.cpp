@@ -1,4 +1,4 @@
-#include "train/checkpoints/checkpoint_filling.hpp"
+#include "train/checkpoints/state_restorer.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace {
 using arena::HostRows;
 using base::RunError;
 
-/// to += bytes / parts, element by element; the same bits where it is the only part.
+/// Adds bytes / parts to the row, element by element; copies the bits if there is one part.
 void add_part(arena::Rows row, const std::string& bytes, int64_t parts) {
     if (parts == 1) {
         std::memcpy(row.data, bytes.data(), bytes.size());
@@ -36,28 +36,28 @@ std::pair<int64_t, int64_t> sources(int64_t begin, int64_t end, int64_t now, int
     return {first, std::max((end - 1) * then / now + 1, end * then / now)};
 }
 
-Filling::Filling(arena::StateTable& state, arena::Queue* queue, int64_t begin, int64_t end,
-                 int64_t now, int64_t then)
+StateRestorer::StateRestorer(arena::StateTable& state, arena::Queue* queue, int64_t begin,
+                             int64_t end, int64_t now, int64_t then)
     : state_(state), queue_(queue), begin_(begin), end_(end), now_(now), then_(then) {
     for (const auto& entry : state.entries()) {
         const arena::Rows rows = entry.buffer.rows();
         for (int64_t i = 0; i < rows.count; ++i) {
             HostRows row(rows.only(i), queue_, "", HostRows::State::replaced);
             std::memset(row.rows().data, 0, row_bytes(entry));
-            row.put_back("a row that is filled");
+            row.write_back("a row that is filled");
         }
     }
 }
 
-std::pair<int64_t, int64_t> Filling::sources() const {
+std::pair<int64_t, int64_t> StateRestorer::sources() const {
     return train::sources(begin_, end_, now_, then_);
 }
 
-void Filling::take(const std::string& name, int64_t replica, const std::string& bytes) {
+void StateRestorer::take(const std::string& name, int64_t replica, const std::string& bytes) {
     for (const auto& entry : state_.entries()) {
         if (entry.name != name) continue;
         const size_t size = entry.data ? entry.size : row_bytes(entry);
-        if (size != bytes.size()) throw RunError(name + " has another size");
+        if (size != bytes.size()) throw RunError(name + " has another size in this run");
         if (entry.data) {
             std::memcpy(entry.data, bytes.data(), size);
             return;
@@ -68,15 +68,15 @@ void Filling::take(const std::string& name, int64_t replica, const std::string& 
             HostRows row(entry.buffer.rows().only(i - begin_), queue_, "rows that are filled",
                          HostRows::State::settled);
             add_part(row.rows(), bytes, last - first);
-            row.put_back("a row that is filled");
+            row.write_back("a row that is filled");
             ++taken_;
         }
         return;
     }
-    throw RunError("the run has no state '" + name + "'");
+    throw RunError("this run has no state '" + name + "'");
 }
 
-void Filling::finish() const {
+void StateRestorer::finish() const {
     int64_t needed = 0;
     for (const auto& entry : state_.entries()) {
         for (int64_t i = begin_; i < end_ && !entry.data; ++i) {
@@ -84,7 +84,7 @@ void Filling::finish() const {
             needed += last - first;
         }
     }
-    if (taken_ != needed) throw RunError("it does not hold all state of the run");
+    if (taken_ != needed) throw RunError("it does not contain all state of this run");
 }
 
 }  // namespace dbench::train

@@ -1,4 +1,4 @@
-#include "train/batches/held_memory.hpp"
+#include "train/batches/batch_memory.hpp"
 
 #include <exception>
 #include <utility>
@@ -6,13 +6,13 @@
 
 namespace dbench::train {
 
-HeldMemory::~HeldMemory() {
+BatchMemory::~BatchMemory() {
     if (std::uncaught_exceptions() == 0) return;
     static auto* const left = new std::vector<torch::Tensor>;
     left->push_back(std::move(memory_));
 }
 
-void* HeldMemory::bytes(int64_t count) {
+void* BatchMemory::bytes(int64_t count) {
     if (!memory_.defined() || memory_.numel() != count) memory_ = torch::empty({count}, options_);
     return memory_.mutable_data_ptr();
 }

@@ -1,4 +1,4 @@
-#include "train/passes/tensors_side_by_side.hpp"
+#include "train/passes/stacked_tensors.hpp"
 
 #include <utility>
 
@@ -7,8 +7,8 @@
 
 namespace dbench::train {
 
-TensorsSideBySide::TensorsSideBySide(const arena::Layout& layout, const arena::Rows& like,
-                                     const std::function<bool(const arena::Tensor&)>& wanted)
+StackedTensors::StackedTensors(const arena::Layout& layout, const arena::Rows& like,
+                               const std::function<bool(const arena::Tensor&)>& wanted)
     : layout_(layout), replicas_(like.count) {
     for (size_t k = 0; k < layout.tensors().size(); ++k) {
         const arena::Tensor& tensor = layout.tensors()[k];
@@ -21,7 +21,7 @@ TensorsSideBySide::TensorsSideBySide(const arena::Layout& layout, const arena::R
     memory_ = arena::Buffer(like.type, 0, 1, own_.columns());
 }
 
-torch::Tensor TensorsSideBySide::tensor(size_t k, torch::Device place) const {
+torch::Tensor StackedTensors::tensor(size_t k, torch::Device place) const {
     const auto found = at_.find(k);
     if (found == at_.end()) return {};
     const arena::Tensor& own = own_.tensors()[found->second];
@@ -30,7 +30,7 @@ torch::Tensor TensorsSideBySide::tensor(size_t k, torch::Device place) const {
                             torch::TensorOptions(scalar_type(memory.type)).device(place));
 }
 
-void TensorsSideBySide::bring(const arena::Rows& from, arena::Queue* queue) const {
+void StackedTensors::gather(const arena::Rows& from, arena::Queue* queue) const {
     std::vector<arena::RowPart> parts;
     for (const auto& [k, own] : at_) {
         const arena::Tensor& tensor = layout_.tensors()[k];
@@ -42,7 +42,7 @@ void TensorsSideBySide::bring(const arena::Rows& from, arena::Queue* queue) cons
     arena::fill_parts(all, parts, false, queue);
 }
 
-void TensorsSideBySide::take_back(const arena::Rows& to, arena::Queue* queue) const {
+void StackedTensors::scatter(const arena::Rows& to, arena::Queue* queue) const {
     std::vector<arena::RowPart> parts;
     for (const auto& [k, own] : at_) {
         const arena::Tensor& tensor = layout_.tensors()[k];

@@ -1,4 +1,4 @@
-#include "train/device/on_device.hpp"
+#include "train/device/device_scope.hpp"
 
 #include <cstdlib>
 #include <exception>
@@ -15,45 +15,45 @@ namespace {
 
 using base::UserError;
 
-/// Whether the environment lets NCCL be used.
-bool wants_nccl() {
+/// True if the environment allows NCCL. Throws UserError if DBENCH_NCCL is neither 0 nor 1.
+bool nccl_allowed() {
     const char* const text = std::getenv("DBENCH_NCCL");
     const std::string word = text ? text : "";
     if (word.empty() || word == "1") return true;
     if (word == "0") return false;
     throw UserError("DBENCH_NCCL=" + word +
-                    " is neither 0 (MPI carries rows between cards) nor 1 (NCCL does, where it is "
-                    "there): set one of them, or nothing");
+                    " is neither 0 (MPI carries rows between GPUs) nor 1 (NCCL does, if it is "
+                    "installed): set 0 or 1, or unset it");
 }
 
 }  // namespace
 
-OnDevice::OnDevice(comm::World& world, Device& device) : world_(world), device_(device) {
-    arena::use_memory(device.memory(), device.values_memory(), device.space());
+DeviceScope::DeviceScope(comm::World& world, Device& device) : world_(world), device_(device) {
+    arena::set_default_memory(device.memory(), device.values_memory(), device.space());
     world.compute_on(device.queues());
-    if (world.size() > 1) carrier_ = "MPI";
+    if (world.size() > 1) transport_name_ = "MPI";
 }
 
-OnDevice::~OnDevice() {
+DeviceScope::~DeviceScope() {
     try {
-        world_.carry_rows(nullptr);
+        world_.use_row_transport(nullptr);
     } catch (const std::exception& error) {
         base::warn(error.what());
     }
     world_.compute_on({});
-    arena::use_memory(nullptr);
+    arena::set_default_memory(nullptr);
 }
 
-void OnDevice::connect() {
+void DeviceScope::connect() {
     connect([this] { return nccl_of(device_); });
 }
 
-void OnDevice::connect(const std::function<comm::NcclParts()>& nccl) {
+void DeviceScope::connect(const std::function<comm::NcclParts()>& nccl) {
     if (world_.size() == 1 || !device_.queues().compute) return;
     bool wanted = false;
     std::string error, obstacle;
     try {
-        wanted = wants_nccl();
+        wanted = nccl_allowed();
     } catch (const UserError& e) {
         error = e.what();
     }
@@ -67,12 +67,13 @@ void OnDevice::connect(const std::function<comm::NcclParts()>& nccl) {
     if (!wanted) obstacle = "DBENCH_NCCL=0";
     for (const std::string& why : world_.all_gather(obstacle)) {
         if (why.empty()) continue;
-        carrier_ = (comm::mpi_reads_cards() ? "MPI, CUDA-aware (" : "MPI (") + why + ")";
+        transport_name_ =
+            (comm::mpi_reads_gpu_memory() ? "MPI, CUDA-aware (" : "MPI (") + why + ")";
         return;
     }
     const std::string version = comm::version_text(parts.nccl);
-    world_.carry_rows(comm::join_nccl(world_, std::move(parts), device_.card().value_or(0)));
-    carrier_ = "NCCL " + version;
+    world_.use_row_transport(comm::join_nccl(world_, std::move(parts), device_.gpu().value_or(0)));
+    transport_name_ = "NCCL " + version;
 }
 
 }  // namespace dbench::train

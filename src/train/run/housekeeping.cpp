@@ -1,44 +1,44 @@
-#include "train/run/between.hpp"
+#include "train/run/housekeeping.hpp"
 
 #include <cmath>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/run_position.hpp"
 #include "base/signals.hpp"
-#include "base/whereabouts.hpp"
 
 namespace dbench::train {
 
-Between::Between(const TrainerParts& parts, const TrainerPlan& plan)
+Housekeeping::Housekeeping(const TrainerParts& parts, const TrainerPlan& plan)
     : parts_(parts),
       plan_(plan),
       reported_(static_cast<size_t>(parts.replicas.x().count)),
       records_(parts.world.queues().compute, parts.replicas.x().count,
-               [this](algorithms::IterationRecord& record) { tell(record); }) {}
+               [this](algorithms::IterationRecord& record) { report(record); }) {}
 
-void Between::check(int64_t t) {
+void Housekeeping::check(int64_t t) {
     base::note_iteration(t);
     parts_.world.check_failures();
 }
 
-double Between::hold_up(int64_t t) {
+double Housekeeping::apply_delay(int64_t t) {
     const arena::Rows x = parts_.replicas.x();
     const double seconds = parts_.delays.seconds(x.first, x.count, t);
     if (seconds <= 0) return seconds;
-    arena::finish(parts_.world.queues().compute, "what a delay comes after");
+    arena::finish(parts_.world.queues().compute, "work before a delay");
     const algorithms::TimedScope scope(parts_.stepper.timers(), algorithms::Time::gradient);
     base::note_phase(algorithms::phase_name(algorithms::Time::delay));
     parts_.world.pause(seconds);
     return seconds;
 }
 
-double Between::epoch(int64_t completed) const {
+double Housekeeping::epoch(int64_t completed) const {
     const double per_iteration =
         static_cast<double>(plan_.samples_per_iteration) / static_cast<double>(plan_.train_samples);
     return static_cast<double>(completed) * per_iteration;
 }
 
-void Between::evaluate(int64_t completed) {
+void Housekeeping::evaluate(int64_t completed) {
     algorithms::EvaluationRecord record;
     record.iteration = completed;
     record.epoch = epoch(completed);
@@ -51,42 +51,43 @@ void Between::evaluate(int64_t completed) {
     parts_.observer.evaluation(record);
 }
 
-// A checkpoint that fails costs no more than itself: the one before stays. The same reason is said
-// once.
-void Between::save(int64_t completed) {
+// A failed checkpoint does not end the run, and the previous one is kept. Repeated errors with the
+// same text are reported once.
+void Housekeeping::save(int64_t completed) {
     base::note_phase("checkpoint");
-    records_.settle();  // what is told may end the run, which is no failure of the checkpoint
+    // Outside the try block: an error of the observer is not a failure of the checkpoint.
+    records_.settle();
     try {
         checkpoint(completed);
     } catch (const base::RunError& error) {
-        if (parts_.world.rank() != 0 || said_ == error.what()) return;
-        said_ = error.what();
+        if (parts_.world.rank() != 0 || last_failure_ == error.what()) return;
+        last_failure_ = error.what();
         base::warn(error.what());
         parts_.observer.event(completed - 1, "checkpoint", error.what());
     }
 }
 
-void Between::completed(int64_t completed) {
+void Housekeeping::completed(int64_t completed) {
     const bool due = plan_.evaluate_every > 0 && completed % plan_.evaluate_every == 0;
     if (due || completed == plan_.iterations) evaluate(completed);
     const bool saves = plan_.checkpoint_every > 0 && completed % plan_.checkpoint_every == 0;
     if (saves && completed < plan_.iterations) save(completed);
 }
 
-void Between::checkpoint(int64_t completed) {
+void Housekeeping::checkpoint(int64_t completed) {
     records_.settle();
     parts_.observer.settle();
     parts_.checkpoint(completed);
 }
 
-std::string Between::stopped(int64_t completed) {
-    parts_.stepper.exchange().settle();  // what was sent ahead
+std::string Housekeeping::end_early(int64_t completed) {
+    parts_.stepper.exchange().drain();  // Messages that were sent ahead.
     checkpoint(completed);
-    const std::string signal = base::noted_signal();
+    const std::string signal = base::received_signal();
     return signal.empty() ? "a signal to another rank" : signal;
 }
 
-void Between::look(int64_t t, const std::vector<double>& loss) {
+void Housekeeping::check_losses(int64_t t, const std::vector<double>& loss) {
     for (size_t i = 0; i < loss.size(); ++i) {
         if (std::isfinite(loss[i]) || reported_[i]) continue;
         reported_[i] = true;
@@ -96,8 +97,9 @@ void Between::look(int64_t t, const std::vector<double>& loss) {
                                  std::to_string(t) + " (a lower /optimizer/lr may help)";
         if (plan_.stop_on_nonfinite) {
             const std::string late = parts_.world.queues().compute
-                                         ? ", noticed up to " + std::to_string(Records::kBehind) +
-                                               " iterations later: the device's losses come behind"
+                                         ? ", noticed up to " +
+                                               std::to_string(Records::kMaxPending) +
+                                               " iterations later: the device's losses arrive late"
                                          : "";
             throw base::RunError(text + "; /nonfinite says stop" + late);
         }
@@ -105,22 +107,22 @@ void Between::look(int64_t t, const std::vector<double>& loss) {
     }
 }
 
-void Between::note_uncaptured(int64_t t) {
-    if (uncaptured_) return;
+void Housekeeping::report_uncaptured(int64_t t) {
+    if (uncaptured_reported_) return;
     const std::string why = parts_.executor.uncaptured();
     if (why.empty()) return;
-    uncaptured_ = true;
+    uncaptured_reported_ = true;
     const std::string text = "passes go on without being captured: " + why;
     base::warn(text);
     if (parts_.world.rank() == 0) parts_.observer.event(t, "capture", text.substr(0, 512));
 }
 
-void Between::tell(algorithms::IterationRecord& record) {
-    record.times[algorithms::Time::profile] += recording_;
-    look(record.iteration, record.loss);
+void Housekeeping::report(algorithms::IterationRecord& record) {
+    record.times[algorithms::Time::profile] += observer_seconds_;
+    check_losses(record.iteration, record.loss);
     const base::Stopwatch watch;
     parts_.observer.iteration(record);
-    recording_ = watch.seconds();
+    observer_seconds_ = watch.seconds();
 }
 
 }  // namespace dbench::train

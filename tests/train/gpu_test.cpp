@@ -1,4 +1,4 @@
-// What of a card only a card can show; skipped where there is none.
+// Tests that need a real GPU; skipped if there is none.
 
 #include <torch/torch.h>
 
@@ -11,13 +11,13 @@
 namespace dbench::train {
 namespace {
 
-TEST_CASE("on a card a queue begins behind the part of a captured pass that it is to wait for") {
-    if (card_count() == 0) {
+TEST_CASE("On a GPU a queue starts after the part of a captured pass that it waits for") {
+    if (gpu_count() == 0) {
         WARN("skipped: no CUDA device");
         return;
     }
-    const std::unique_ptr<Device> card = make_card(0);
-    const auto options = torch::TensorOptions(torch::kFloat32).device(place_of(*card));
+    const std::unique_ptr<Device> gpu = make_gpu_device(0);
+    const auto options = torch::TensorOptions(torch::kFloat32).device(place_of(*gpu));
     constexpr int64_t kSize = 2048;
     constexpr int kProducts = 50;
     torch::Tensor x, y, z, rest, identity;
@@ -26,7 +26,7 @@ TEST_CASE("on a card a queue begins behind the part of a captured pass that it i
         for (int k = 0; k < kProducts; ++k) from = from.matmul(identity);
         torch::Tensor(to).copy_(from);
     };
-    card->put("tensors, and a product that is no capture's first", all, [&] {
+    gpu->submit("tensors, and a product that is no capture's first", all, [&] {
         identity = torch::eye(kSize, options);
         x = torch::zeros({kSize, kSize}, options);
         y = torch::zeros_like(x);
@@ -34,22 +34,22 @@ TEST_CASE("on a card a queue begins behind the part of a captured pass that it i
         rest = torch::zeros_like(x);
         through(x, y);
     });
-    const auto pass = card->capture("pass", {{}, {}}, [&](const Device::PartEnds& ends) {
+    const auto pass = gpu->capture("pass", {{}, {}}, [&](const Device::EndPart& ends) {
         const torch::NoGradGuard no_grad;
         through(x, y);
         ends();
         through(y, rest);
         ends();
     });
-    arena::StepQueue& step = *card->step_queue();
+    arena::StepQueue& step = *gpu->step_queue();
     for (int value = 1; value < 6; ++value) {
         INFO(value);
-        card->put("value", all, [&] { x.fill_(value); });
-        pass->put();
+        gpu->submit("value", all, [&] { x.fill_(value); });
+        pass->replay();
         pass->order(0, step.side());
         {
-            const arena::StepQueue::Aside aside(step);
-            card->put("first part", all, [&] { z.copy_(y); });
+            const arena::StepQueue::SideQueueScope aside(step);
+            gpu->submit("first part", all, [&] { z.copy_(y); });
         }
         arena::finish(&step, "both parts");
         CHECK(z.eq(value).all().item<bool>());
